@@ -1,5 +1,6 @@
 //! The driver: a stream manager, its memory, links, and connections.
 
+use crate::carrier::Carrier;
 use crate::destination::Destination;
 use crate::error::{Error, Result};
 use crate::event::{Event, Figures};
@@ -8,6 +9,7 @@ use crate::link::{Ends, Input, Link, Output, Told};
 use crate::memory::Memory;
 use crate::outside::{DATAGRAM_MOST, Datagrams, Filing, Framed, Outside};
 use crate::socket::Socket;
+use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Format, Instant, Limits, LinkId,
@@ -77,8 +79,8 @@ pub struct Driver {
     pub(crate) connections: BTreeMap<ConnectionId, Spec>,
     /// Which link an SU is under way on.
     pub(crate) places: BTreeMap<OrderId, LinkId>,
-    /// Sockets that were given before a connection wanted them.
-    given: BTreeMap<String, Socket>,
+    /// What was given before a connection wanted them.
+    given: BTreeMap<String, Carrier>,
     pub(crate) given_datagrams: BTreeMap<String, UdpSocket>,
     /// Connections that are over, with something to send still, until when.
     pub(crate) lingering: Vec<(Box<Framed>, time::Instant)>,
@@ -356,14 +358,23 @@ impl Driver {
 
     /// Gives a connected socket to the connection that wants one of this name, now or later.
     pub fn give(&mut self, name: &str, socket: impl Into<Socket>) {
-        let socket = socket.into();
+        self.give_carrier(name, Carrier::Socket(socket.into()));
+    }
+
+    /// Gives rings to the connection that wants something of this name: one that is written here,
+    /// and one that is read.
+    pub fn give_rings(&mut self, name: &str, out: Producer, into: Consumer) {
+        self.give_carrier(name, Carrier::Rings(Box::new((out, into))));
+    }
+
+    fn give_carrier(&mut self, name: &str, carrier: Carrier) {
         let waits = self.outsides.iter().find(|(_, one)| match one {
             Outside::Given(wanted) => wanted == name,
             _ => false,
         });
         match waits.map(|(id, _)| *id) {
-            Some(id) => self.framed(id, socket),
-            None => _ = self.given.insert(name.to_owned(), socket),
+            Some(id) => self.framed(id, carrier),
+            None => _ = self.given.insert(name.to_owned(), carrier),
         }
     }
 
@@ -392,17 +403,17 @@ impl Driver {
             .map_or(Checksum::None, |one| one.checksum)
     }
 
-    pub(crate) fn take_given(&mut self, name: &str) -> Option<Socket> {
+    pub(crate) fn take_given(&mut self, name: &str) -> Option<Carrier> {
         self.given.remove(name)
     }
 
-    /// Makes a connection of packets of a socket.
-    pub(crate) fn framed(&mut self, id: ConnectionId, socket: Socket) {
+    /// Makes a connection of packets.
+    pub(crate) fn framed(&mut self, id: ConnectionId, carrier: Carrier) {
         let checksum = self
             .connections
             .get(&id)
             .map_or(Checksum::None, |one| one.checksum);
-        let framed = Framed::new(socket, checksum);
+        let framed = Framed::new(carrier, checksum);
         self.outsides.insert(id, Outside::Framed(Box::new(framed)));
         let now = self.now();
         self.manager.handle_connected(now, id);

@@ -7,13 +7,14 @@
 //! | `service` | the same on a thread of its own |
 //! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
-//! | [`destination`], `outside`, `socket` | connections: packets, plain bytes, files |
+//! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
 //! | [`sink`] | who takes packets outside, checks them and confirms; for tests and measurements |
 //!
 //! Linux only, as the rings of `isthmus-ring` are: this crate is empty elsewhere.
 
 #![cfg(target_os = "linux")]
 
+mod carrier;
 pub mod destination;
 mod driver;
 mod error;

@@ -1,5 +1,6 @@
 //! What the driver does with the manager's orders and events.
 
+use crate::carrier::Carrier;
 use crate::destination::Destination;
 use crate::driver::Driver;
 use crate::event::Event;
@@ -256,12 +257,12 @@ impl Driver {
         let said = |error: crate::Error| error.to_string();
         match Destination::parse(words).map_err(said)? {
             Destination::RawGiven(name) => match self.take_given(&name) {
-                Some(socket) => self.framed(id, socket),
+                Some(carrier) => self.framed(id, carrier),
                 None => _ = self.outsides.insert(id, Outside::Given(name)),
             },
             Destination::RawUnix(path) => {
                 let socket = Socket::connect_unix(&path).map_err(said)?;
-                self.framed(id, socket);
+                self.framed(id, Carrier::Socket(socket));
             }
             Destination::RawTcp(address) => {
                 let socket = Socket::connect_tcp(address).map_err(said)?;
@@ -298,9 +299,8 @@ impl Driver {
         let spec = self.connections.remove(&id);
         match self.outsides.remove(&id) {
             Some(Outside::Framed(mut framed)) => {
-                if framed.leave() {
-                    self.lingering.push((framed, Instant::now() + LINGER));
-                }
+                let until = framed.leave().then(|| Instant::now() + LINGER);
+                self.lingering.extend(until.map(|until| (framed, until)));
             }
             Some(Outside::File(mut file)) => {
                 file.end(spec.is_some_and(|spec| !spec.spoiled));

@@ -5,10 +5,12 @@
 
 use crate::error::{Error, Result};
 use crate::sum::Sum;
+use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
 
 /// Bytes that are read before they are summed, while they are in the second cache.
 const STEP: usize = 128 << 10;
@@ -231,6 +233,49 @@ impl State {
         self.counts.packets += 1;
         self.counts.bytes += u64::from(header.bytes);
         self.counts.adus += u64::from(end == header.adu_bytes);
+        Ok(())
+    }
+}
+
+/// Two rings as one stream, for [`Sink::serve`] in a process of the same machine.
+#[derive(Debug)]
+pub struct Rings {
+    /// The ring that the sender writes.
+    pub from: Consumer,
+    /// The ring that the sender reads.
+    pub to: Producer,
+    /// How long each read or write may take.
+    pub patience: Duration,
+}
+
+fn as_io(error: isthmus_ring::Error) -> io::Error {
+    match error {
+        isthmus_ring::Error::PeerGone { .. } => io::ErrorKind::ConnectionReset.into(),
+        isthmus_ring::Error::Closed { .. } => io::ErrorKind::BrokenPipe.into(),
+        other => io::Error::other(other),
+    }
+}
+
+impl Read for Rings {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let deadline = Instant::now() + self.patience;
+        self.from.read(bytes, deadline).map_err(as_io)
+    }
+
+    fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        let deadline = Instant::now() + self.patience;
+        self.from.read_exact(bytes, deadline).map_err(as_io)
+    }
+}
+
+impl Write for Rings {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let deadline = Instant::now() + self.patience;
+        self.to.write_all(bytes, deadline).map_err(as_io)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }

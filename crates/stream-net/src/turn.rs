@@ -17,6 +17,7 @@ const ROUNDS: usize = 64;
 enum Whose {
     Input(isthmus_stream::LinkId),
     Output(isthmus_stream::LinkId),
+    Outside(isthmus_stream::ConnectionId),
     Other,
 }
 
@@ -208,12 +209,14 @@ impl Driver {
                     Err(_) => return false,
                 }
                 if !framed.wants_write() {
-                    framed.socket.finish();
+                    framed.carrier.finish();
                 }
             } else {
-                framed.socket.finish();
+                framed.carrier.finish();
             }
-            !framed.drain()
+            // What is in a ring can be read when it is closed.
+            let written = !framed.wants_write() && framed.carrier.socket().is_none();
+            !written && !framed.drain()
         });
         any
     }
@@ -281,6 +284,13 @@ impl Driver {
                 return Ok(());
             }
         }
+        for outside in self.outsides.values_mut() {
+            if let Outside::Framed(framed) = outside
+                && !framed.arm()
+            {
+                return Ok(());
+            }
+        }
         let deadline = self.deadline(until);
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
@@ -316,6 +326,11 @@ impl Driver {
                         output.heed();
                     }
                 }
+                Whose::Outside(id) => {
+                    if let Some(Outside::Framed(framed)) = self.outsides.get_mut(&id) {
+                        framed.carrier.heed();
+                    }
+                }
                 Whose::Other => {}
             }
         }
@@ -349,12 +364,15 @@ impl Driver {
                 add(output.fd(), flags, Whose::Output(*id));
             }
         }
-        for outside in self.outsides.values() {
+        for (id, outside) in &self.outsides {
             let flags = match outside {
                 Outside::Connecting(..) => PollFlags::OUT,
                 Outside::Framed(framed) => {
-                    when(framed.wants_read(), PollFlags::IN)
-                        | when(framed.wants_write(), PollFlags::OUT)
+                    let (reads, writes) = (framed.wants_read(), framed.wants_write());
+                    for (fd, flags) in framed.carrier.descriptors(reads, writes) {
+                        add(fd, flags, Whose::Outside(*id));
+                    }
+                    continue;
                 }
                 Outside::Plain(plain) => PollFlags::IN | when(plain.wants_write(), PollFlags::OUT),
                 Outside::Datagrams(datagrams) => {
@@ -372,8 +390,10 @@ impl Driver {
             }
         }
         for (framed, _) in &self.lingering {
-            let flags = PollFlags::IN | when(framed.wants_write(), PollFlags::OUT);
-            add(framed.socket.as_fd(), flags, Whose::Other);
+            let writes = framed.wants_write();
+            for (fd, flags) in framed.carrier.descriptors(true, writes) {
+                add(fd, flags, Whose::Other);
+            }
         }
         (fds, whose)
     }

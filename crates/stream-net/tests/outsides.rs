@@ -119,14 +119,14 @@ impl Sends {
     }
 }
 
+/// What a sink counted or why it gave up, and what it took.
+type Taken = (isthmus_stream_net::Result<Counts>, Vec<u8>);
+
 /// A sink on a thread: its address, and what it will have seen and taken.
 fn sink(
     sink: Sink,
     before: impl FnMut(u64) -> Action + Send + 'static,
-) -> (
-    String,
-    JoinHandle<(isthmus_stream_net::Result<Counts>, Vec<u8>)>,
-) {
+) -> (String, JoinHandle<Taken>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("raw:tcp:{}", listener.local_addr().unwrap());
     let thread = std::thread::spawn(move || {
@@ -170,6 +170,32 @@ fn a_sink_has_all_in_order_and_confirms_it() {
         figures.summed_again, figures.copied,
         "no SU is such a packet"
     );
+}
+
+#[test]
+fn a_sink_has_all_through_rings() {
+    let (out, from) = isthmus_ring::ring(1 << 16).unwrap();
+    let (to, into) = isthmus_ring::ring(1 << 12).unwrap();
+    let mut sends = Sends::new();
+    let connection = sends.open("raw:given:rings", Protocol::Stream);
+    sends.call(move |driver| driver.give_rings("rings", out, into));
+    let thread = std::thread::spawn(move || {
+        let patience = Duration::from_secs(60);
+        let mut rings = isthmus_stream_net::sink::Rings { from, to, patience };
+        let mut all = Vec::new();
+        let counts = Sink::new(256 << 10).serve(
+            &mut rings,
+            |_| Action::Take,
+            |_, data| all.extend_from_slice(data),
+        );
+        (counts, all)
+    });
+    let stream = sends.send(connection, TU, 20);
+    assert_eq!(sends.end(stream), End::Done);
+    sends.call(move |driver| driver.close(connection)).unwrap();
+    let (counts, data) = thread.join().unwrap();
+    assert_eq!(counts.unwrap().adus, 20);
+    assert!(data == all(20));
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! Packets over a stream socket, to the peer's manager or a sink.
+//! Packets over a stream socket or rings, to the peer's manager or a sink.
 
+use crate::carrier::Carrier;
 use crate::memory::Memory;
-use crate::socket::{Moved, Socket};
+use crate::socket::Moved;
 use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
@@ -36,10 +37,10 @@ struct Reading {
     sum: Sum,
 }
 
-/// A socket that carries packets.
+/// A connection that carries packets.
 #[derive(Debug)]
 pub(crate) struct Framed {
-    pub socket: Socket,
+    pub carrier: Carrier,
     checksum: Checksum,
     queue: VecDeque<Out>,
     /// Bytes of the first packet that are written, header included.
@@ -54,9 +55,9 @@ pub(crate) struct Framed {
 }
 
 impl Framed {
-    pub fn new(socket: Socket, checksum: Checksum) -> Self {
+    pub fn new(carrier: Carrier, checksum: Checksum) -> Self {
         Self {
-            socket,
+            carrier,
             checksum,
             queue: VecDeque::new(),
             written: 0,
@@ -131,11 +132,7 @@ impl Framed {
                 used += 2;
                 from = 0;
             }
-            match self
-                .socket
-                .write(&parts[..used])
-                .map_err(|error| error.to_string())?
-            {
+            match self.carrier.write(&parts[..used])? {
                 Moved::None => return Ok(any),
                 Moved::End => return Err("the peer closed it".into()),
                 Moved::Some(bytes) => self.written += bytes,
@@ -228,8 +225,7 @@ impl Framed {
     }
 
     fn read_head(&mut self) -> Result<Moved, String> {
-        let moved = self.socket.read(&mut self.head[self.got..]);
-        let moved = moved.map_err(|error| error.to_string())?;
+        let moved = self.carrier.read(&mut self.head[self.got..])?;
         if let Moved::Some(bytes) = moved {
             self.got += bytes;
         }
@@ -259,8 +255,7 @@ impl Framed {
             return Ok(Moved::None);
         };
         let end = it.bytes.min(it.summed + STEP);
-        let moved = self.socket.read(&mut block.bytes[it.done..end]);
-        let moved = moved.map_err(|error| error.to_string())?;
+        let moved = self.carrier.read(&mut block.bytes[it.done..end])?;
         let Moved::Some(bytes) = moved else {
             return Ok(moved);
         };
@@ -280,12 +275,20 @@ impl Framed {
     fn pass_by(&mut self) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let most = self.skip.min(waste.len() as u64) as usize;
-        let moved = self.socket.read(&mut waste[..most]);
-        let moved = moved.map_err(|error| error.to_string())?;
+        let moved = self.carrier.read(&mut waste[..most])?;
         if let Moved::Some(bytes) = moved {
             self.skip -= bytes as u64;
         }
         Ok(moved)
+    }
+
+    /// Before a poll: whether it may be slept on.
+    pub fn arm(&mut self) -> bool {
+        let left = self.reading.as_ref().map(|it| (it.bytes - it.done) as u64);
+        let reads = self.wants_read().then(|| left.unwrap_or(self.skip.max(1)));
+        let front = self.queue.front();
+        let writes = front.map(|out| (Header::BYTES + out.bytes - self.written) as u64);
+        self.carrier.arm(reads, writes)
     }
 
     /// Before its end: forgets packets; whether what is left can be sent.
@@ -300,7 +303,7 @@ impl Framed {
     pub fn drain(&mut self) -> bool {
         let mut waste = [0; 16 << 10];
         for _ in 0..64 {
-            match self.socket.read(&mut waste) {
+            match self.carrier.read(&mut waste) {
                 Ok(Moved::Some(_)) => {}
                 Ok(Moved::None) => return false,
                 Ok(Moved::End) | Err(_) => return true,

@@ -10,6 +10,7 @@ pub(crate) use file::{Filing, Kept, Wrote};
 pub(crate) use framed::Framed;
 pub(crate) use plain::Plain;
 
+use crate::carrier::Carrier;
 use crate::socket::Socket;
 use isthmus_stream::checksum::Checksum;
 
@@ -42,7 +43,10 @@ pub(crate) enum Outside {
 impl Outside {
     pub fn connected(socket: Socket, becomes: Becomes, checksum: Checksum) -> Self {
         match becomes {
-            Becomes::Framed => Self::Framed(Box::new(Framed::new(socket, checksum))),
+            Becomes::Framed => {
+                let carrier = Carrier::Socket(socket);
+                Self::Framed(Box::new(Framed::new(carrier, checksum)))
+            }
             Becomes::Plain => Self::Plain(Box::new(Plain::new(socket))),
         }
     }
@@ -51,7 +55,7 @@ impl Outside {
     pub fn socket(&self) -> Option<&Socket> {
         match self {
             Self::Connecting(socket, _) => Some(socket),
-            Self::Framed(framed) => Some(&framed.socket),
+            Self::Framed(framed) => framed.carrier.socket(),
             Self::Plain(plain) => Some(&plain.socket),
             Self::Given(_) | Self::File(_) => None,
             Self::GivenDatagrams(_) | Self::Datagrams(_) => None,
