@@ -130,8 +130,8 @@ fn write_plain(mut socket: TcpStream, to_sink: &mut UnixStream, load: &Load) -> 
 
 fn config(load: &Load) -> Config {
     Config {
-        staging_bytes: (4 * load.message as u64).max(1 << 20),
-        network_bytes: (8 * load.message as u64).max(4 << 20),
+        staging_bytes: (2 * load.message as u64).max(1 << 20),
+        network_bytes: (2 * load.message as u64).max(1 << 20),
         ..Driver::config()
     }
 }

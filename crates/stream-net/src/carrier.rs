@@ -5,6 +5,10 @@ use isthmus_ring::{Consumer, Error as Ring, Producer};
 use rustix::event::PollFlags;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
+
+/// Bytes of a packet that go to a ring together at first.
+const TOGETHER: u64 = 32 << 10;
 
 /// Both ways of a connection that loses nothing and keeps order.
 #[derive(Debug)]
@@ -19,6 +23,25 @@ fn gone(error: &Ring) -> String {
         Ring::PeerGone { .. } => "the peer's process ended".into(),
         other => other.to_string(),
     }
+}
+
+/// Writes a header and the first of its data to a ring together, so that who reads is not woken for
+/// a header alone; 0 if there is no room for that now.
+fn together(ring: &mut Producer, head: &[u8], data: &[u8]) -> Result<usize, String> {
+    let most = (ring.capacity() / 2).min(TOGETHER) as usize;
+    let first = data.len().min(most.saturating_sub(head.len()));
+    let bytes = head.len() + first;
+    // That nobody reads it any more is told by the write that follows.
+    if ring.room().unwrap_or(0) < bytes as u64 {
+        return Ok(0);
+    }
+    let mut room = ring
+        .reserve(bytes, Instant::now())
+        .map_err(|error| gone(&error))?;
+    room.put(0, head);
+    room.put(head.len(), &data[..first]);
+    room.commit(bytes);
+    Ok(bytes)
 }
 
 impl Carrier {
@@ -49,7 +72,16 @@ impl Carrier {
             Self::Socket(socket) => socket.write(parts).map_err(|error| error.to_string()),
             Self::Rings(rings) => {
                 let mut written = 0;
+                if let [head, data, ..] = parts
+                    && !head.is_empty()
+                {
+                    written = together(&mut rings.0, head, data)?;
+                }
+                let mut skip = written;
                 for part in parts {
+                    let had = skip.min(part.len());
+                    skip -= had;
+                    let part = &part[had..];
                     let took = match rings.0.try_write(part) {
                         Ok(took) => took,
                         Err(Ring::Closed { .. }) => return Ok(Moved::End),

@@ -13,6 +13,9 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+/// Bytes of a frame that go to a ring together at first.
+const TOGETHER: usize = 32 << 10;
+
 /// What a rank writes to or reads from: a ring, or a socket that blocks.
 #[derive(Debug)]
 pub enum Pipe {
@@ -61,6 +64,24 @@ impl Pipe {
             }
         }
         Ok(())
+    }
+
+    /// Writes a header and its data. To a ring the first of both go together, so that who reads is
+    /// not woken for a header alone.
+    fn write_frame(&mut self, head: &[u8], data: &[u8], deadline: Instant) -> Result<()> {
+        let mut rest = data;
+        if let Self::Producer(ring) = self {
+            let most = (ring.capacity() / 2).min(TOGETHER as u64) as usize;
+            let first = data.len().min(most - head.len());
+            let mut room = ring.reserve(head.len() + first, deadline)?;
+            room.put(0, head);
+            room.put(head.len(), &data[..first]);
+            room.commit(head.len() + first);
+            rest = &data[first..];
+        } else {
+            self.write_all(head, deadline)?;
+        }
+        self.write_all(rest, deadline)
     }
 
     /// Fills `bytes`; false if the link was closed before the first of them.
@@ -127,8 +148,7 @@ impl Sender {
             return Err(Error::Garbled(what));
         }
         let head = Frame::su(Kind::Data, stream, tu, su).encode();
-        self.pipe.write_all(&head, deadline)?;
-        self.pipe.write_all(data, deadline)
+        self.pipe.write_frame(&head, data, deadline)
     }
 
     /// Writes the SUs of an ADU that go over this link, from byte `from` of those of the stream on

@@ -12,6 +12,9 @@ use std::time::Instant;
 /// Rounds without sleep before a turn ends, so that its caller is heard.
 const ROUNDS: usize = 64;
 
+/// Times the processor is offered to others before the driver sleeps.
+const YIELDS: usize = 8;
+
 /// Whose descriptor was polled.
 #[derive(Clone, Copy)]
 enum Whose {
@@ -40,6 +43,13 @@ impl Driver {
         }
         if any || !self.events.is_empty() {
             return Ok(true);
+        }
+        // Who is about to write more often gets to it when it gets the processor.
+        for _ in 0..YIELDS {
+            std::thread::yield_now();
+            if self.round() {
+                return Ok(true);
+            }
         }
         self.sleep(until)?;
         Ok(self.round())
