@@ -2,5 +2,6 @@
 
 mod conformance;
 mod frames;
+mod garbage;
 mod outsides;
 mod rig;

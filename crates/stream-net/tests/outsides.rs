@@ -15,8 +15,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const ADU: u64 = 128 << 10;
-const TU: u64 = 64 << 10;
+pub const ADU: u64 = 128 << 10;
+pub const TU: u64 = 64 << 10;
 const LINK: LinkId = LinkId(1);
 const ROLE: &str = "ISTHMUS_STREAM_NET_OUTSIDE";
 
@@ -31,16 +31,16 @@ fn config() -> Config {
 }
 
 /// One interface with one rank on one link, that sends.
-struct Sends {
+pub struct Sends {
     service: Service,
     told: Receiver<Told>,
     writer: Writer,
-    app: AppId,
+    pub app: AppId,
     heard: Vec<Told>,
 }
 
 impl Sends {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let mut driver = Driver::new(config()).unwrap();
         let app = driver.add_application(Limits::NONE);
         let (writer, ends) = Writer::start(Links::Ring, LINK);
@@ -59,18 +59,21 @@ impl Sends {
         }
     }
 
-    fn call<T: Send + 'static>(&self, what: impl FnOnce(&mut Driver) -> T + Send + 'static) -> T {
+    pub fn call<T: Send + 'static>(
+        &self,
+        what: impl FnOnce(&mut Driver) -> T + Send + 'static,
+    ) -> T {
         self.service.client().call(what).unwrap()
     }
 
-    fn open(&self, destination: &str, protocol: Protocol) -> ConnectionId {
+    pub fn open(&self, destination: &str, protocol: Protocol) -> ConnectionId {
         let spec = ConnectionSpec::new(destination, protocol, 0);
         let app = self.app;
         self.call(move |driver| driver.open(app, spec)).unwrap()
     }
 
     /// A stream of so many ADUs, all of which the rank writes.
-    fn send(&self, connection: ConnectionId, packet: u64, adus: u64) -> StreamId {
+    pub fn send(&self, connection: ConnectionId, packet: u64, adus: u64) -> StreamId {
         let format = Format {
             packet_bytes: packet,
             ..Format::fixed(ADU, TU, &[LINK])
@@ -91,7 +94,7 @@ impl Sends {
         stream
     }
 
-    fn wait<T>(&mut self, what: &str, wanted: impl Fn(&Told) -> Option<T>) -> T {
+    pub fn wait<T>(&mut self, what: &str, wanted: impl Fn(&Told) -> Option<T>) -> T {
         if let Some(found) = self.heard.iter().find_map(&wanted) {
             return found;
         }
@@ -106,7 +109,7 @@ impl Sends {
         }
     }
 
-    fn end(&mut self, wanted: StreamId) -> End {
+    pub fn end(&mut self, wanted: StreamId) -> End {
         self.wait("end of the stream", |event| match event {
             Told::Stream(Event::Ended { stream, end }) if *stream == wanted => Some(end.clone()),
             _ => None,
@@ -120,10 +123,10 @@ impl Sends {
 }
 
 /// What a sink counted or why it gave up, and what it took.
-type Taken = (isthmus_stream_net::Result<Counts>, Vec<u8>);
+pub type Taken = (isthmus_stream_net::Result<Counts>, Vec<u8>);
 
 /// A sink on a thread: its address, and what it will have seen and taken.
-fn sink(
+pub fn sink(
     sink: Sink,
     before: impl FnMut(u64) -> Action + Send + 'static,
 ) -> (String, JoinHandle<Taken>) {
@@ -523,7 +526,7 @@ fn what_cannot_be_reached_is_told() {
 }
 
 #[test]
-fn datagrams_come_paced_and_are_repaired() {
+fn datagrams_that_are_lost_are_repaired() {
     let (ours, theirs) = (
         UdpSocket::bind("127.0.0.1:0"),
         UdpSocket::bind("127.0.0.1:0"),
@@ -619,4 +622,20 @@ fn datagrams_come_paced_and_are_repaired() {
     let again = sends.call(|driver| driver.manager().statistics().retransmissions);
     assert!(lost > 5 && again >= lost, "{lost} lost, {again} sent again");
     service.stop().unwrap();
+}
+
+#[test]
+fn datagrams_are_paced() {
+    let there = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = there.local_addr().unwrap();
+    let mut sends = Sends::new();
+    let destination = format!("udp:{address}?mb_per_s=1");
+    let connection = sends.open(&destination, Protocol::Unconfirmed { reorder: 0 });
+    let begin = Instant::now();
+    let stream = sends.send(connection, 8 << 10, 3);
+    assert_eq!(sends.end(stream), End::Done);
+    let took = begin.elapsed();
+    // All but the last datagram are waited for, and 2 ms may be made up for: never less than that.
+    let least = Duration::from_nanos((3 * ADU - (8 << 10)) * 1000) - Duration::from_millis(2);
+    assert!(took >= least, "{took:?} for what takes {least:?} at least");
 }
