@@ -2,7 +2,7 @@
 //!
 //! The sum of a piece with `n` bytes behind it is the sum times `x^8n`, modulo the polynomial; that
 //! power is a product of the powers `x^(2^k)`, which are a table (the method of zlib's
-//! `crc32_combine`). With pieces of 64 KiB summed in under two microseconds, what puts them together
+//! `crc32_combine`). With pieces of 64 KiB summed in under two microseconds, putting them together
 //! must cost far less than that.
 
 /// The polynomial of CRC32C (Castagnoli), lowest power in the highest bit.

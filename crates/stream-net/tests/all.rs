@@ -1,6 +1,7 @@
 //! Tests of the drivers, in one program.
 
 mod conformance;
+mod datagrams;
 mod frames;
 mod garbage;
 mod outsides;

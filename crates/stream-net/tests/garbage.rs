@@ -7,7 +7,7 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::Event as Told;
 use isthmus_stream_net::sink::{Action, Sink};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[test]
 fn garbage_from_a_peer_loses_the_connection_in_words() {
@@ -31,7 +31,7 @@ fn garbage_from_a_peer_loses_the_connection_in_words() {
 }
 
 /// A link with a rank whose frames the test makes by hand, and a stream that it serves.
-fn by_hand() -> (Sends, isthmus_stream_net::rank::Pipe, StreamId) {
+fn by_hand(grace: Duration) -> (Sends, isthmus_stream_net::rank::Pipe, StreamId) {
     let (address, _thread) = sink(Sink::new(256 << 10), |_| Action::Take);
     let sends = Sends::new();
     let connection = sends.open(&address, Protocol::Stream);
@@ -41,7 +41,7 @@ fn by_hand() -> (Sends, isthmus_stream_net::rank::Pipe, StreamId) {
     let spec = StreamSpec::new(connection, Direction::Transmit, format, 2);
     let app = sends.app;
     let stream = sends.call(move |driver| {
-        let ends = isthmus_stream_net::Ends::socket(theirs.into());
+        let ends = isthmus_stream_net::Ends::socket(theirs.into()).grace(grace);
         driver.attach(link, ends).unwrap();
         driver.submit(app, &spec).unwrap()
     });
@@ -51,7 +51,7 @@ fn by_hand() -> (Sends, isthmus_stream_net::rank::Pipe, StreamId) {
 #[test]
 fn a_rank_that_is_out_of_step_is_told_where() {
     use isthmus_stream_net::frame::{Frame, Kind};
-    let (mut sends, mut pipe, stream) = by_hand();
+    let (mut sends, mut pipe, stream) = by_hand(Duration::ZERO);
     let frame = Frame {
         kind: Kind::Data,
         stream,
@@ -86,7 +86,7 @@ fn a_rank_that_is_out_of_step_is_told_where() {
 
 #[test]
 fn garbage_on_a_link_ends_its_streams_and_names_it() {
-    let (mut sends, mut pipe, stream) = by_hand();
+    let (mut sends, mut pipe, stream) = by_hand(Duration::ZERO);
     pipe.write_all(&[0x55; 100], soon()).unwrap();
     let reason = sends.wait("link that is gone", |event| match event {
         Told::LinkGone { link, reason } => {
@@ -97,4 +97,21 @@ fn garbage_on_a_link_ends_its_streams_and_names_it() {
     });
     assert!(reason.starts_with("a frame of a link: "), "{reason}");
     assert_eq!(sends.end(stream), End::Failed(Reason::RankLost(LinkId(7))));
+}
+
+#[test]
+fn a_link_with_grace_is_cut_first_and_its_rank_lost_when_it_does_not_come_back() {
+    let grace = Duration::from_millis(300);
+    let (mut sends, pipe, stream) = by_hand(grace);
+    let begin = Instant::now();
+    drop(pipe);
+    sends.wait("cut link", |event| match event {
+        Told::Stream(Event::LinkCut { link, streams }) => {
+            assert_eq!((*link, streams.as_slice()), (LinkId(7), &[stream][..]));
+            Some(())
+        }
+        _ => None,
+    });
+    assert_eq!(sends.end(stream), End::Failed(Reason::RankLost(LinkId(7))));
+    assert!(begin.elapsed() >= grace, "{:?}", begin.elapsed());
 }
