@@ -69,7 +69,7 @@ class Engine:
         ]
         self._program = programs[-1]
 
-    def words(self, what: str, **values: float) -> list[str]:
+    def words(self, what: str, **values: float | str) -> list[str]:
         """The command line that measures ``what``."""
         return [self._program, what, *(f"{name}={value}" for name, value in values.items())]
 

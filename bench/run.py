@@ -25,6 +25,7 @@ from measure import ROOT, Engine, Line, machine_kind, rounded, run, spread
 from peers import fat_tree_peer, peer
 from redistribution import plan, redistribute
 from rings import ring
+from streams import stream
 
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
@@ -306,6 +307,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         redistribute,
         plan,
         ring,
+        stream,
         array,
         prediction,
         crossover,

@@ -14,6 +14,7 @@ mod reference;
 mod replications;
 mod ring;
 mod sci;
+mod stream;
 mod tree;
 mod uniform;
 mod windows;
@@ -37,6 +38,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   redistribute  megabytes=512 block=16 ranks=4 threads=2 element=8 runs=7
   plan          extent=1000000 ranks=10000 block=2 runs=20
   ring          message=1048576 capacity=1048576 messages=2000 seen=0
+  stream        way=tcp message=1048576 capacity=1048576 messages=2000
   parts
   fingerprint";
 
@@ -162,6 +164,21 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
                 ring::write(load)
             } else {
                 ring::read(load)
+            };
+            Ok(json(&report.map_err(|error| error.to_string())?))
+        }
+        "stream" | "stream_rank" | "stream_sink" => {
+            let load = stream::Load {
+                way: values.take("way", "tcp".to_owned())?,
+                message: values.take("message", 1 << 20)?,
+                capacity: values.take("capacity", 1 << 20)?,
+                messages: values.take("messages", 2_000)?,
+            };
+            values.end()?;
+            let report = match what {
+                "stream" => stream::run(&load),
+                "stream_rank" => stream::rank(&load),
+                _ => stream::sink(&load),
             };
             Ok(json(&report.map_err(|error| error.to_string())?))
         }

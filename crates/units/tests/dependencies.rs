@@ -26,6 +26,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stream", &[]),
     ("ring", &[]),
     ("stream-sim", &["kernel", "flow", "redistribute", "stream"]),
+    ("stream-net", &["stream", "ring"]),
     (
         "machine",
         &[
@@ -74,7 +75,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
     // So that source distributions hold it.
-    ("py", &["ring"]),
+    ("py", &["stream-net"]),
 ];
 
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
@@ -96,7 +97,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment", "redistribute"]),
     // The system: descriptors, sockets, files in memory.
-    ("rustix", &["ring"]),
+    ("rustix", &["ring", "stream-net"]),
     ("serde_json", &["experiment", "py", "scenario"]),
     ("sha2", &["experiment", "scenario"]),
     ("syn", &["describe"]),
@@ -252,7 +253,7 @@ const IN_NO_CORE: &[&str] = &[
 
 /// Crates that wait for other processes, until a deadline: these read the clock. Nothing that they
 /// read there reaches a result.
-const WAIT_FOR_OTHERS: &[&str] = &["ring"];
+const WAIT_FOR_OTHERS: &[&str] = &["ring", "stream-net"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
@@ -346,5 +347,5 @@ fn all_tests_of_a_crate_are_in_its_list() {
             );
         }
     }
-    assert_eq!(lists, 11, "crates whose tests are one program");
+    assert_eq!(lists, 12, "crates whose tests are one program");
 }

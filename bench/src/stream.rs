@@ -1,0 +1,302 @@
+//! A stream from a rank through the manager to a sink: three processes. The manager is this one;
+//! rank and sink are this program again, with a socket as standard input.
+//!
+//! `tcp`: rank -> ring -> manager -> TCP -> sink, which checks sums and order and confirms. `raw`:
+//! a writer -> TCP -> the same reads without manager, sums or confirmations. `shm`: rank -> ring ->
+//! manager -> ring -> sink.
+
+use crate::clock::timed;
+use isthmus_ring::{Consumer, Handles, Producer, ring};
+use isthmus_stream::{
+    Config, ConnectionSpec, Direction, End, Event, Format, Limits, LinkId, Protocol, StreamId,
+    StreamSpec,
+};
+use isthmus_stream_net::rank::{Pipe, Sender};
+use isthmus_stream_net::sink::{Action, Rings, Sink};
+use isthmus_stream_net::{Driver, Ends, Event as Told, Socket};
+use serde::{Deserialize, Serialize};
+use std::error::Error;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What to move.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// `tcp`, `raw` or `shm`.
+    pub way: String,
+    /// Bytes of a TU, and of a message of `raw`.
+    pub message: usize,
+    /// Bytes of a ring.
+    pub capacity: u64,
+    /// How many TUs.
+    pub messages: u64,
+}
+
+/// What it took.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// From the first byte that the rank writes to the last confirmation.
+    seconds: f64,
+    /// CPU seconds of all processes meanwhile.
+    cpu_s: f64,
+    /// Packets that the sink found right; 0 if it does not look.
+    packets: u64,
+    /// Largest resident memory of the manager, in bytes; 0 where there is none.
+    manager_bytes: u64,
+}
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+const LINK: LinkId = LinkId(0);
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn deadline() -> Instant {
+    Instant::now() + PATIENCE
+}
+
+/// This program again, in a role.
+fn other(role: &str, load: &Load) -> Outcome<(Child, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let child = Command::new(std::env::current_exe()?)
+        .arg(role)
+        .args([
+            format!("way={}", load.way),
+            format!("message={}", load.message),
+            format!("capacity={}", load.capacity),
+            format!("messages={}", load.messages),
+        ])
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::piped())
+        .spawn()?;
+    Ok((child, ours))
+}
+
+fn said(child: Child) -> Outcome<Report> {
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        return Err("a process of the measurement failed".into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// The whole: starts rank and sink and is the manager, or for `raw` the writer.
+pub fn run(load: &Load) -> Outcome<Report> {
+    let (sink, mut to_sink) = other("stream_sink", load)?;
+    let report = if load.way == "raw" {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        writeln!(to_sink, "{}", listener.local_addr()?)?;
+        let socket = listener.accept()?.0;
+        // Cubic and no delay, as a driver's sockets have them.
+        let copy = Socket::from(socket.try_clone()?);
+        drop(copy);
+        write_plain(socket, &mut to_sink, load)?
+    } else {
+        manage(&mut to_sink, load)?
+    };
+    drop(to_sink);
+    let theirs = said(sink)?;
+    Ok(Report {
+        seconds: report.seconds,
+        cpu_s: report.cpu_s + theirs.cpu_s,
+        packets: theirs.packets,
+        manager_bytes: report.manager_bytes,
+    })
+}
+
+/// The plain writer: messages of one buffer, and a byte back when the reader has all.
+fn write_plain(mut socket: TcpStream, to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
+    let message = vec![1; load.message];
+    let mut byte = [0];
+    to_sink.read_exact(&mut byte)?;
+    let begin = Instant::now();
+    let (outcome, cpu_s) = timed(|| -> io::Result<()> {
+        for _ in 0..load.messages {
+            socket.write_all(&message)?;
+        }
+        socket.read_exact(&mut byte)
+    });
+    outcome?;
+    Ok(Report {
+        seconds: begin.elapsed().as_secs_f64(),
+        cpu_s,
+        packets: 0,
+        manager_bytes: 0,
+    })
+}
+
+fn config(load: &Load) -> Config {
+    Config {
+        staging_bytes: (2 * load.message as u64).max(1 << 20),
+        network_bytes: (2 * load.message as u64).max(1 << 20),
+        ..Driver::config()
+    }
+}
+
+fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
+    let mut driver = Driver::new(config(load))?;
+    let app = driver.add_application(Limits::NONE);
+    let destination = if load.way == "shm" {
+        let (out, from) = ring(load.capacity)?;
+        let (to, into) = ring(1 << 16)?;
+        from.into_handles().send(&*to_sink, deadline())?;
+        to.into_handles().send(&*to_sink, deadline())?;
+        driver.give_rings("sink", out, into);
+        "raw:given:sink".to_owned()
+    } else {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        writeln!(to_sink, "{}", listener.local_addr()?)?;
+        driver.give("sink", listener.accept()?.0);
+        "raw:given:sink".to_owned()
+    };
+    let connection = driver.open(app, ConnectionSpec::new(&destination, Protocol::Stream, 0))?;
+    let tu = load.message as u64;
+    let format = Format::fixed(tu, tu, &[LINK]);
+    let mut spec = StreamSpec::new(connection, Direction::Transmit, format, load.messages);
+    spec.quantum = u32::MAX;
+    let stream = driver.submit(app, &spec)?;
+    let (rank, mut to_rank) = other("stream_rank", load)?;
+    let (producer, consumer) = ring(load.capacity)?;
+    producer.into_handles().send(&to_rank, deadline())?;
+    driver.attach(LINK, Ends::rings(Some(consumer), None))?;
+    let mut byte = [0];
+    to_sink.read_exact(&mut byte)?;
+    to_rank.read_exact(&mut byte)?;
+    let begin = Instant::now();
+    let (outcome, cpu_s) = timed(|| -> Outcome<()> {
+        to_rank.write_all(&[1])?;
+        let until = deadline();
+        loop {
+            driver.turn(Some(until))?;
+            while let Some(event) = driver.poll_event() {
+                match event {
+                    Told::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
+                    Told::Stream(Event::Ended { end, .. }) => return Err(format!("{end:?}").into()),
+                    Told::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
+                    _ => {}
+                }
+            }
+            if Instant::now() > until {
+                return Err(format!("{:?}", driver.manager().waits(stream)).into());
+            }
+        }
+    });
+    outcome?;
+    let seconds = begin.elapsed().as_secs_f64();
+    driver.close(connection)?;
+    let end = Instant::now() + Duration::from_millis(200);
+    while Instant::now() < end && driver.turn(Some(end))? {}
+    drop(driver);
+    let theirs = said(rank)?;
+    Ok(Report {
+        seconds,
+        cpu_s: cpu_s + theirs.cpu_s,
+        packets: 0,
+        manager_bytes: resident_most()?,
+    })
+}
+
+/// The most memory that this process ever had resident, in bytes.
+fn resident_most() -> Outcome<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let words = line.and_then(|line| line.split_whitespace().next());
+    Ok(words.ok_or("no VmHWM")?.parse::<u64>()? << 10)
+}
+
+fn stdin() -> Outcome<UnixStream> {
+    Ok(UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+/// The rank: one buffer, written again and again, as a rank that computes in place does.
+pub fn rank(load: &Load) -> Outcome<Report> {
+    let mut socket = stdin()?;
+    let producer = Producer::attach(Handles::receive(&socket, deadline())?, load.capacity)?;
+    let mut sender = Sender::new(LINK, Pipe::Producer(producer));
+    let tu = load.message as u64;
+    let format = Format::fixed(tu, tu, &[LINK]);
+    let mut message = vec![1; load.message];
+    socket.write_all(&[1])?;
+    socket.read_exact(&mut [0])?;
+    let until = deadline();
+    let begin = Instant::now();
+    let (outcome, cpu_s) = timed(|| {
+        for number in 0..load.messages {
+            message[..8].copy_from_slice(&number.to_ne_bytes());
+            sender.send_adu(StreamId(0), &format, (number, &message), (0, 0), until)?;
+        }
+        Ok::<(), isthmus_stream_net::Error>(())
+    });
+    outcome?;
+    Ok(Report {
+        seconds: begin.elapsed().as_secs_f64(),
+        cpu_s,
+        packets: 0,
+        manager_bytes: 0,
+    })
+}
+
+/// The sink.
+pub fn sink(load: &Load) -> Outcome<Report> {
+    let mut control = stdin()?;
+    let sink = Sink::new(4 * load.message.max(1 << 20) as u64);
+    let mut number = 0u64;
+    let taken = |data: &[u8]| {
+        assert_eq!(data[..8], number.to_ne_bytes(), "another message");
+        number += 1;
+    };
+    let begin = Instant::now();
+    let (packets, cpu_s) = if load.way == "shm" {
+        let from = Consumer::attach(Handles::receive(&control, deadline())?, load.capacity)?;
+        let to = Producer::attach(Handles::receive(&control, deadline())?, 1 << 16)?;
+        let patience = PATIENCE;
+        let mut rings = Rings { from, to, patience };
+        control.write_all(&[1])?;
+        serve(&sink, &mut rings, taken)?
+    } else {
+        let mut line = Vec::new();
+        let mut byte = [0];
+        while byte[0] != b'\n' {
+            control.read_exact(&mut byte)?;
+            line.extend(byte);
+        }
+        let mut socket = TcpStream::connect(String::from_utf8(line)?.trim())?;
+        drop(Socket::from(socket.try_clone()?));
+        control.write_all(&[1])?;
+        if load.way == "raw" {
+            let mut message = vec![0; load.message];
+            let (outcome, cpu_s) = timed(|| -> io::Result<()> {
+                for _ in 0..load.messages {
+                    socket.read_exact(&mut message)?;
+                }
+                socket.write_all(&[1])
+            });
+            outcome?;
+            (0, cpu_s)
+        } else {
+            serve(&sink, &mut socket, taken)?
+        }
+    };
+    Ok(Report {
+        seconds: begin.elapsed().as_secs_f64(),
+        cpu_s,
+        packets,
+        manager_bytes: 0,
+    })
+}
+
+fn serve<S: Read + Write>(
+    sink: &Sink,
+    socket: &mut S,
+    mut taken: impl FnMut(&[u8]),
+) -> Outcome<(u64, f64)> {
+    let (counts, cpu_s) = timed(|| sink.serve(socket, |_| Action::Take, |_, data| taken(data)));
+    let counts = counts?;
+    if counts.ended != 1 {
+        return Err("the stream did not end at the sink".into());
+    }
+    Ok((counts.packets, cpu_s))
+}

@@ -1,0 +1,154 @@
+//! What carries packets: a stream socket, or two rings in shared memory.
+
+use crate::socket::{Moved, Socket};
+use isthmus_ring::{Consumer, Error as Ring, Producer};
+use rustix::event::PollFlags;
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
+
+/// Bytes of a packet that go to a ring together at first.
+const TOGETHER: u64 = 32 << 10;
+
+/// Both ways of a connection that loses nothing and keeps order.
+#[derive(Debug)]
+pub(crate) enum Carrier {
+    Socket(Socket),
+    /// A ring that is written here, and one that is read.
+    Rings(Box<(Producer, Consumer)>),
+}
+
+fn gone(error: &Ring) -> String {
+    match error {
+        Ring::PeerGone { .. } => "the peer's process ended".into(),
+        other => other.to_string(),
+    }
+}
+
+/// Writes a header and the first of its data to a ring together, so that who reads is not woken for
+/// a header alone; 0 if there is no room for that now.
+fn together(ring: &mut Producer, head: &[u8], data: &[u8]) -> Result<usize, String> {
+    let most = (ring.capacity() / 2).min(TOGETHER) as usize;
+    let first = data.len().min(most.saturating_sub(head.len()));
+    let bytes = head.len() + first;
+    // That nobody reads it any more is told by the write that follows.
+    if ring.room().unwrap_or(0) < bytes as u64 {
+        return Ok(0);
+    }
+    let mut room = ring
+        .reserve(bytes, Instant::now())
+        .map_err(|error| gone(&error))?;
+    room.put(0, head);
+    room.put(head.len(), &data[..first]);
+    room.commit(bytes);
+    Ok(bytes)
+}
+
+impl Carrier {
+    /// The socket, if it is one.
+    pub fn socket(&self) -> Option<&Socket> {
+        match self {
+            Self::Socket(socket) => Some(socket),
+            Self::Rings(_) => None,
+        }
+    }
+
+    /// Reads what is there.
+    pub fn read(&mut self, bytes: &mut [u8]) -> Result<Moved, String> {
+        match self {
+            Self::Socket(socket) => socket.read(bytes).map_err(|error| error.to_string()),
+            Self::Rings(rings) => match rings.1.try_read(bytes) {
+                Ok(Some(0)) => Ok(Moved::None),
+                Ok(Some(read)) => Ok(Moved::Some(read)),
+                Ok(None) => Ok(Moved::End),
+                Err(error) => Err(gone(&error)),
+            },
+        }
+    }
+
+    /// Writes what fits of the parts, one after the other.
+    pub fn write(&mut self, parts: &[IoSlice<'_>]) -> Result<Moved, String> {
+        match self {
+            Self::Socket(socket) => socket.write(parts).map_err(|error| error.to_string()),
+            Self::Rings(rings) => {
+                let mut written = 0;
+                if let [head, data, ..] = parts
+                    && !head.is_empty()
+                {
+                    written = together(&mut rings.0, head, data)?;
+                }
+                let mut skip = written;
+                for part in parts {
+                    let had = skip.min(part.len());
+                    skip -= had;
+                    let part = &part[had..];
+                    let took = match rings.0.try_write(part) {
+                        Ok(took) => took,
+                        Err(Ring::Closed { .. }) => return Ok(Moved::End),
+                        Err(error) => return Err(gone(&error)),
+                    };
+                    written += took;
+                    if took < part.len() {
+                        break;
+                    }
+                }
+                Ok(if written == 0 {
+                    Moved::None
+                } else {
+                    Moved::Some(written)
+                })
+            }
+        }
+    }
+
+    /// Says that no more is written. A ring says so when it is dropped.
+    pub fn finish(&self) {
+        if let Self::Socket(socket) = self {
+            socket.finish();
+        }
+    }
+
+    /// Before a poll: whether what it waits for is not there already. `reads` and `writes` say how
+    /// many bytes are waited for.
+    pub fn arm(&mut self, reads: Option<u64>, writes: Option<u64>) -> bool {
+        let Self::Rings(rings) = self else {
+            return true;
+        };
+        let (out, into) = &mut **rings;
+        // What cannot be armed is broken, and tells so when it is used.
+        let reads = reads.is_none_or(|worth| {
+            into.arm(worth.clamp(1, into.capacity() / 2))
+                .unwrap_or(false)
+        });
+        let writes =
+            writes.is_none_or(|worth| out.arm(worth.clamp(1, out.capacity() / 2)).unwrap_or(false));
+        reads && writes
+    }
+
+    /// After a poll that found it ready.
+    pub fn heed(&mut self) {
+        if let Self::Rings(rings) = self {
+            // Told by the next use.
+            let _ = (rings.0.heed(), rings.1.heed());
+        }
+    }
+
+    /// What to poll for.
+    pub fn descriptors(&self, reads: bool, writes: bool) -> [(BorrowedFd<'_>, PollFlags); 2] {
+        let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
+        match self {
+            Self::Socket(socket) => [
+                (
+                    socket.as_fd(),
+                    when(reads, PollFlags::IN) | when(writes, PollFlags::OUT),
+                ),
+                (socket.as_fd(), PollFlags::empty()),
+            ],
+            // A ring is woken by a byte, whatever for.
+            Self::Rings(rings) => [
+                (rings.1.as_fd(), when(reads, PollFlags::IN)),
+                (rings.0.as_fd(), when(writes, PollFlags::IN)),
+            ],
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Where a connection goes, in words.
+//!
+//! | words | what is there |
+//! |---|---|
+//! | `raw:tcp:ADDRESS`, `raw:unix:PATH` | a stream manager or a sink that speaks its packets |
+//! | `raw:given:NAME` | the same, over a socket that the driver is given under this name |
+//! | `tcp:ADDRESS` | anything that takes plain bytes |
+//! | `file:PATH` | a file, which is there whole when the connection is closed, or not at all |
+//! | `udp:ADDRESS`, `udp:ADDRESS?mb_per_s=RATE` | a stream manager, a packet a datagram, paced |
+//! | `udp:given:NAME` | the same, over a connected UDP socket that the driver is given |
+//!
+//! `ADDRESS` is numeric, as `127.0.0.1:5000` or `[::1]:5000`: looking names up takes as long as it
+//! takes, and is for who asks. A `PATH` of a socket that begins with `@` is an abstract name.
+
+use crate::error::{Error, Result};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Where a connection goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Destination {
+    /// Packets over TCP.
+    RawTcp(SocketAddr),
+    /// Packets over a Unix socket.
+    RawUnix(String),
+    /// Packets over a socket that is given.
+    RawGiven(String),
+    /// Plain bytes over TCP.
+    Tcp(SocketAddr),
+    /// A file.
+    File(PathBuf),
+    /// Packets in datagrams, at so many bytes per second at most.
+    Udp(SocketAddr, Option<u64>),
+    /// The same over a socket that is given.
+    UdpGiven(String),
+}
+
+impl Destination {
+    /// Reads the words of a destination.
+    ///
+    /// # Errors
+    /// [`Error::Destination`].
+    pub fn parse(words: &str) -> Result<Self> {
+        let refuse = |why: &str| Error::Destination(words.into(), why.into());
+        let address = |text: &str| {
+            let why = "an address is numeric with a port, as 127.0.0.1:5000";
+            text.parse::<SocketAddr>().map_err(|_| refuse(why))
+        };
+        let named = |text: &str| match text {
+            "" => Err(refuse("a name or a path is missing")),
+            text => Ok(text.to_owned()),
+        };
+        let (kind, rest) = words.split_once(':').unwrap_or((words, ""));
+        match (kind, rest.split_once(':')) {
+            ("raw", Some(("tcp", rest))) => Ok(Self::RawTcp(address(rest)?)),
+            ("raw", Some(("unix", rest))) => Ok(Self::RawUnix(named(rest)?)),
+            ("raw", Some(("given", rest))) => Ok(Self::RawGiven(named(rest)?)),
+            ("udp", Some(("given", rest))) => Ok(Self::UdpGiven(named(rest)?)),
+            ("tcp", _) => Ok(Self::Tcp(address(rest)?)),
+            ("file", _) => Ok(Self::File(named(rest)?.into())),
+            ("udp", _) => {
+                let Some((to, rate)) = rest.split_once("?mb_per_s=") else {
+                    return Ok(Self::Udp(address(rest)?, None));
+                };
+                let rate = rate.parse::<u32>().ok().filter(|rate| *rate > 0);
+                let rate = rate.ok_or_else(|| refuse("mb_per_s is a whole number above 0"))?;
+                Ok(Self::Udp(address(to)?, Some(u64::from(rate) * 1_000_000)))
+            }
+            _ => Err(refuse(
+                "it begins with raw:tcp:, raw:unix:, raw:given:, tcp:, file: or udp:",
+            )),
+        }
+    }
+}

@@ -1,0 +1,531 @@
+//! The driver: a stream manager, its memory, links, and connections.
+
+use crate::carrier::Carrier;
+use crate::destination::Destination;
+use crate::error::{Error, Result};
+use crate::event::{Event, Figures};
+use crate::frame::{Frame, Kind};
+use crate::link::{Ends, Input, Link, Output, Told};
+use crate::memory::Memory;
+use crate::outside::{DATAGRAM_MOST, Datagrams, Filing, Framed, Outside};
+use crate::socket::Socket;
+use isthmus_ring::{Consumer, Producer};
+use isthmus_stream::checksum::Checksum;
+use isthmus_stream::{
+    Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Format, Instant, Limits, LinkId,
+    Manager, OrderId, StreamId, StreamSpec,
+};
+use rustix::event::{EventfdFlags, eventfd};
+use std::collections::{BTreeMap, VecDeque};
+use std::net::UdpSocket;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time;
+
+/// What the driver knows of a stream that has not ended.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub connection: ConnectionId,
+    pub direction: Direction,
+    pub checksum: Checksum,
+    format: Format,
+    adus: Option<u64>,
+    pub links: Vec<LinkId>,
+    /// ADUs that went to ranks.
+    pub moved: u64,
+}
+
+/// What the driver knows of a connection.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    pub checksum: Checksum,
+    /// Bytes of a packet at most.
+    pub packet_most: u64,
+    /// Whether a stream of it did not end well.
+    pub spoiled: bool,
+}
+
+/// Wakes a driver that sleeps, from any thread.
+#[derive(Clone, Debug)]
+pub struct Waker(Arc<OwnedFd>);
+
+impl Waker {
+    /// Wakes it, now or when it next sleeps.
+    pub fn wake(&self) {
+        // It fails only where the count is full, and then the driver is woken anyway.
+        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
+}
+
+/// A stream manager that runs for real.
+///
+/// # How it is used
+/// The calls of the control interface ([`open`](Self::open), [`submit`](Self::submit), ...) are
+/// those of [`Manager`]; links are given by [`attach`](Self::attach).
+/// [`turn`](Self::turn) does what is to be done, or sleeps until there is something;
+/// [`poll_event`](Self::poll_event) tells what happened. One thread does all that; a
+/// [`Service`](crate::Service) is such a thread.
+///
+/// # Memory
+/// Data of a TU that is one packet is copied from its link to the manager's memory, summed on the
+/// way, and from there to its socket; nowhere else. A TU of several packets is copied once more.
+#[derive(Debug)]
+pub struct Driver {
+    pub(crate) manager: Manager,
+    pub(crate) memory: Memory,
+    pub(crate) links: BTreeMap<LinkId, Link>,
+    pub(crate) outsides: BTreeMap<ConnectionId, Outside>,
+    pub(crate) streams: BTreeMap<StreamId, Known>,
+    pub(crate) connections: BTreeMap<ConnectionId, Spec>,
+    /// Which link an SU is under way on.
+    pub(crate) places: BTreeMap<OrderId, LinkId>,
+    /// What was given before a connection wanted them.
+    given: BTreeMap<String, Carrier>,
+    pub(crate) given_datagrams: BTreeMap<String, UdpSocket>,
+    /// Connections that are over, with something to send still, until when.
+    pub(crate) lingering: Vec<(Box<Framed>, time::Instant)>,
+    pub(crate) ending_files: Vec<(ConnectionId, Box<Filing>)>,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) figures: Figures,
+    pub(crate) waker: Waker,
+    origin: time::Instant,
+}
+
+impl Driver {
+    /// A driver with nothing to do.
+    ///
+    /// # Errors
+    /// A configuration that cannot be; a system without descriptors.
+    pub fn new(config: Config) -> Result<Self> {
+        let most = config.staging_bytes.saturating_add(config.network_bytes);
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let wake = eventfd(0, flags);
+        let wake = wake.map_err(|error| Error::system("what wakes a driver", error))?;
+        Ok(Self {
+            manager: Manager::new(config)?,
+            memory: Memory::new(most.saturating_mul(2)),
+            links: BTreeMap::new(),
+            outsides: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            places: BTreeMap::new(),
+            given: BTreeMap::new(),
+            given_datagrams: BTreeMap::new(),
+            lingering: Vec::new(),
+            ending_files: Vec::new(),
+            events: VecDeque::new(),
+            figures: Figures::default(),
+            waker: Waker(Arc::new(wake)),
+            origin: time::Instant::now(),
+        })
+    }
+
+    /// Memory of today's size: 16 MiB of staging and 64 MiB of network memory in each direction, 64
+    /// engines, stalls told after 5 s.
+    #[must_use]
+    pub fn config() -> Config {
+        Config {
+            staging_bytes: 16 << 20,
+            engines: 64,
+            network_bytes: 64 << 20,
+            ..Config::default()
+        }
+    }
+
+    /// What wakes it from another thread.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    pub(crate) fn wake_fd(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.waker.0)
+    }
+
+    /// The manager, to be asked for status, waits, statistics.
+    #[must_use]
+    pub fn manager(&self) -> &Manager {
+        &self.manager
+    }
+
+    /// Counts of the driver's own, and what sockets are set to.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let mut figures = self.figures.clone();
+        figures.memory_bytes = self.memory.bytes();
+        figures.blocks_made = self.memory.made;
+        let sockets = self
+            .outsides
+            .iter()
+            .filter_map(|(id, one)| Some((*id, one.socket()?)));
+        figures.congestion = sockets
+            .filter_map(|(id, socket)| Some((id, socket.congestion()?.to_owned())))
+            .collect();
+        let inputs = self.links.values().filter_map(|link| link.input.as_ref());
+        figures.stray_frames += inputs.map(|input| input.stray).sum::<u64>();
+        figures
+    }
+
+    /// The present, as the manager counts it.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        let ns = self.origin.elapsed().as_nanos();
+        Instant(u64::try_from(ns).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn moment(&self, at: Instant) -> time::Instant {
+        let at = self.origin.checked_add(time::Duration::from_nanos(at.0));
+        at.unwrap_or_else(|| self.origin + time::Duration::from_secs(1 << 30))
+    }
+
+    /// What happened, if anything did.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// Lets an application in.
+    pub fn add_application(&mut self, limits: Limits) -> AppId {
+        self.manager.add_application(limits)
+    }
+
+    /// An application is gone: [`Manager::remove_application`].
+    ///
+    /// # Errors
+    /// An application that is not known.
+    pub fn remove_application(&mut self, app: AppId) -> Result<()> {
+        Ok(self.manager.remove_application(self.now(), app)?)
+    }
+
+    /// Opens a connection to a [`Destination`].
+    ///
+    /// # Errors
+    /// Words that are none; otherwise as [`Manager::open`].
+    pub fn open(&mut self, app: AppId, spec: ConnectionSpec) -> Result<ConnectionId> {
+        let most = match Destination::parse(&spec.destination)? {
+            Destination::Udp(..) | Destination::UdpGiven(_) => DATAGRAM_MOST,
+            _ => u64::MAX,
+        };
+        let checksum = spec.checksum;
+        let id = self.manager.open(self.now(), app, spec)?;
+        self.connections.insert(
+            id,
+            Spec {
+                checksum,
+                packet_most: most,
+                spoiled: false,
+            },
+        );
+        Ok(id)
+    }
+
+    /// Closes a connection: [`Manager::close`].
+    ///
+    /// # Errors
+    /// A connection that is not known.
+    pub fn close(&mut self, id: ConnectionId) -> Result<()> {
+        Ok(self.manager.close(self.now(), id)?)
+    }
+
+    /// Registers a stream.
+    ///
+    /// # Errors
+    /// As [`Driver::submit_all`].
+    pub fn submit(&mut self, app: AppId, spec: &StreamSpec) -> Result<StreamId> {
+        let ids = self.submit_all(app, std::slice::from_ref(spec))?;
+        ids.first().copied().ok_or(Error::Ended)
+    }
+
+    /// Registers streams, all or none: [`Manager::submit_all`].
+    ///
+    /// # Errors
+    /// SUs of 4 GiB or more, which links do not carry; otherwise those of the manager.
+    pub fn submit_all(&mut self, app: AppId, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
+        for spec in specs {
+            let su = spec.format.su_bytes(spec.format.tu_bytes);
+            if su > u64::from(u32::MAX) {
+                let what = format!("SUs of {su} bytes: a link carries them below 4 GiB");
+                return Err(isthmus_stream::Error::Format(what).into());
+            }
+            let (packet, sends) = (
+                spec.format.packet_bytes,
+                spec.direction == Direction::Transmit,
+            );
+            let connection = self.connections.get(&spec.connection);
+            let most = connection.map_or(u64::MAX, |one| one.packet_most);
+            if sends && packet > most {
+                let what = format!("packets of {packet} bytes: a datagram carries {most}");
+                return Err(isthmus_stream::Error::Format(what).into());
+            }
+        }
+        let ids = self.manager.submit_all(self.now(), app, specs)?;
+        for (id, spec) in ids.iter().zip(specs) {
+            let connection = self.connections.get(&spec.connection);
+            let known = Known {
+                connection: spec.connection,
+                direction: spec.direction,
+                checksum: connection.map_or(Checksum::None, |one| one.checksum),
+                format: spec.format.clone(),
+                adus: spec.adus,
+                links: spec.format.links(),
+                moved: 0,
+            };
+            self.streams.insert(*id, known);
+        }
+        Ok(ids)
+    }
+
+    /// The next ADU of a stream of variable ADUs: [`Manager::announce`].
+    ///
+    /// # Errors
+    /// Those of the manager.
+    pub fn announce(&mut self, id: StreamId, bytes: u64) -> Result<()> {
+        Ok(self.manager.announce(self.now(), id, bytes)?)
+    }
+
+    /// How many ADUs there are, told late: [`Manager::finish`].
+    ///
+    /// # Errors
+    /// Those of the manager.
+    pub fn finish(&mut self, id: StreamId, adus: u64) -> Result<()> {
+        self.manager.finish(self.now(), id, adus)?;
+        if let Some(known) = self.streams.get_mut(&id) {
+            known.adus = Some(adus);
+        }
+        Ok(())
+    }
+
+    /// Cancels a stream: [`Manager::cancel`].
+    ///
+    /// # Errors
+    /// Those of the manager.
+    pub fn cancel(&mut self, id: StreamId) -> Result<()> {
+        Ok(self.manager.cancel(self.now(), id)?)
+    }
+
+    /// Gives a link its ends: the first, or after it was cut or its rank was lost. Ranks are told
+    /// what of each stream has been taken ([`Kind::Resume`]) if the link was cut.
+    ///
+    /// # Errors
+    /// [`Error::Attached`].
+    pub fn attach(&mut self, id: LinkId, ends: Ends) -> Result<()> {
+        let now = self.now();
+        let link = self.links.entry(id).or_default();
+        let (reads, writes) = (ends.source.is_some(), ends.drain.is_some());
+        if link.input.is_some() && reads || link.output.is_some() && writes {
+            return Err(Error::Attached(id));
+        }
+        link.grace = ends.grace;
+        if let Some(source) = ends.source {
+            link.input = Some(Input::new(source));
+        }
+        if let Some(drain) = ends.drain {
+            let mut output = Output::new(drain);
+            for (order, frame, buffer, at) in link.homeless.drain(..) {
+                output.deliver(order, frame, buffer, at);
+            }
+            link.output = Some(output);
+        }
+        if std::mem::take(&mut link.cut) {
+            link.cut_until = None;
+            if let Some(output) = &mut link.output {
+                let sent = self.streams.iter().filter(|(_, known)| {
+                    known.direction == Direction::Transmit && known.links.contains(&id)
+                });
+                for (stream, _) in sent {
+                    let taken = link.taken.get(stream).copied().unwrap_or(0);
+                    output.mark(Frame::mark(Kind::Resume, *stream, 0, taken));
+                }
+            }
+            self.manager.handle_link_restored(now, id);
+        }
+        Ok(())
+    }
+
+    /// Cuts a link: its ends are closed, its streams stop, and go on when it is attached again; if
+    /// that is not within `grace`, its ranks are taken for gone. None: it may take any time.
+    pub fn cut(&mut self, id: LinkId, grace: Option<time::Duration>) {
+        let now = self.now();
+        let link = self.links.entry(id).or_default();
+        link.input = None;
+        link.output = None;
+        link.wants.clear();
+        link.homeless.clear();
+        link.cut = true;
+        link.cut_until = grace.and_then(|grace| time::Instant::now().checked_add(grace));
+        self.places.retain(|_, on| *on != id);
+        self.manager.handle_link_cut(now, id);
+    }
+
+    /// Gives a connected socket to the connection that wants one of this name, now or later.
+    pub fn give(&mut self, name: &str, socket: impl Into<Socket>) {
+        self.give_carrier(name, Carrier::Socket(socket.into()));
+    }
+
+    /// Gives rings to the connection that wants something of this name: one that is written here,
+    /// and one that is read.
+    pub fn give_rings(&mut self, name: &str, out: Producer, into: Consumer) {
+        self.give_carrier(name, Carrier::Rings(Box::new((out, into))));
+    }
+
+    fn give_carrier(&mut self, name: &str, carrier: Carrier) {
+        let waits = self.outsides.iter().find(|(_, one)| match one {
+            Outside::Given(wanted) => wanted == name,
+            _ => false,
+        });
+        match waits.map(|(id, _)| *id) {
+            Some(id) => self.framed(id, carrier),
+            None => _ = self.given.insert(name.to_owned(), carrier),
+        }
+    }
+
+    /// Gives a UDP socket, connected to the peer, to the connection that wants one of this name.
+    pub fn give_datagrams(&mut self, name: &str, socket: UdpSocket) {
+        let waits = self.outsides.iter().find(|(_, one)| match one {
+            Outside::GivenDatagrams(wanted) => wanted == name,
+            _ => false,
+        });
+        match waits.map(|(id, _)| *id) {
+            Some(id) => self.datagrams(id, Datagrams::given(socket, self.checksum_of(id))),
+            None => _ = self.given_datagrams.insert(name.to_owned(), socket),
+        }
+    }
+
+    pub(crate) fn datagrams(&mut self, id: ConnectionId, datagrams: Datagrams) {
+        self.outsides
+            .insert(id, Outside::Datagrams(Box::new(datagrams)));
+        let now = self.now();
+        self.manager.handle_connected(now, id);
+    }
+
+    pub(crate) fn checksum_of(&self, id: ConnectionId) -> Checksum {
+        self.connections
+            .get(&id)
+            .map_or(Checksum::None, |one| one.checksum)
+    }
+
+    pub(crate) fn take_given(&mut self, name: &str) -> Option<Carrier> {
+        self.given.remove(name)
+    }
+
+    /// Makes a connection of packets.
+    pub(crate) fn framed(&mut self, id: ConnectionId, carrier: Carrier) {
+        let checksum = self
+            .connections
+            .get(&id)
+            .map_or(Checksum::None, |one| one.checksum);
+        let framed = Framed::new(carrier, checksum);
+        self.outsides.insert(id, Outside::Framed(Box::new(framed)));
+        let now = self.now();
+        self.manager.handle_connected(now, id);
+    }
+
+    /// The other end of a link is gone, as was seen `reading` from it, or writing.
+    pub(crate) fn link_gone(&mut self, id: LinkId, why: &str, reading: bool) {
+        let users = self.users(id);
+        let Some(link) = self.links.get_mut(&id) else {
+            return;
+        };
+        // A ring that was closed when all was in it is no loss; what is written is another ring.
+        let rings = link.input.as_ref().is_some_and(Input::is_ring);
+        let receive = |of: &StreamId| self.streams[of].direction == Direction::Receive;
+        if reading && (users.is_empty() || rings && users.iter().all(receive)) {
+            link.input = None;
+            if !rings {
+                link.output = None;
+            }
+            return;
+        }
+        let grace = link.grace;
+        let event = Event::LinkGone {
+            link: id,
+            reason: why.to_owned(),
+        };
+        self.events.push_back(event);
+        if !grace.is_zero() {
+            return self.cut(id, Some(grace));
+        }
+        self.rank_lost(id);
+    }
+
+    /// Streams that need the ranks of a link still.
+    fn users(&self, id: LinkId) -> Vec<StreamId> {
+        let users = self.streams.iter().filter(|(stream, known)| {
+            let taken = self.links.get(&id).and_then(|link| link.taken.get(stream));
+            known.needs(id, taken.copied().unwrap_or(0))
+        });
+        users.map(|(stream, _)| *stream).collect()
+    }
+
+    /// Nobody is at the other end of a link: streams that need it fail, and it can be attached
+    /// anew.
+    pub(crate) fn rank_lost(&mut self, id: LinkId) {
+        let now = self.now();
+        let users = self.users(id);
+        // Cut and restored, so that what is under way on it is over whatever it was.
+        self.cut(id, None);
+        for stream in users {
+            self.manager.handle_rank_lost(now, stream, id);
+        }
+        self.manager.handle_link_restored(now, id);
+        if let Some(link) = self.links.get_mut(&id) {
+            link.cut = false;
+        }
+    }
+
+    /// Takes in what a link has told; `reading`: the half that ranks write.
+    pub(crate) fn hear(&mut self, id: LinkId, told: Vec<Told>, reading: bool) {
+        for told in told {
+            let now = self.now();
+            match told {
+                Told::Over(order) => {
+                    self.places.remove(&order);
+                    self.manager.handle_completed(now, order, 0);
+                }
+                Told::Offered(stream, bytes) => {
+                    // It may have ended since.
+                    let _ = self.manager.handle_offered(now, stream, id, bytes);
+                }
+                Told::GivenUp(stream) => self.manager.handle_rank_lost(now, stream, id),
+                Told::OutOfStep(stream, reason) => {
+                    let event = Event::OutOfStep {
+                        link: id,
+                        stream,
+                        reason,
+                    };
+                    self.events.push_back(event);
+                    self.manager.handle_rank_lost(now, stream, id);
+                }
+                Told::Gone(why) => self.link_gone(id, &why, reading),
+            }
+        }
+    }
+
+    /// Loses a connection.
+    pub(crate) fn lost(&mut self, id: ConnectionId, why: &str) {
+        self.outsides.remove(&id);
+        let now = self.now();
+        self.manager.handle_disconnected(now, id, why);
+    }
+}
+
+impl Known {
+    /// Whether the stream still needs the ranks of this link, of which `taken` bytes came.
+    fn needs(&self, link: LinkId, taken: u64) -> bool {
+        if !self.links.contains(&link) {
+            return false;
+        }
+        if self.direction == Direction::Receive {
+            return true;
+        }
+        let (Some(adus), Adu::Fixed(bytes)) = (self.adus, self.format.adu) else {
+            return true;
+        };
+        let of = |tu: u64| -> u64 {
+            let sus = self.format.sus(tu).filter(|su| su.link == link);
+            sus.map(|su| su.bytes).sum()
+        };
+        let whole = (bytes / self.format.tu_bytes).saturating_mul(of(self.format.tu_bytes));
+        let adu = whole.saturating_add(of(bytes % self.format.tu_bytes));
+        taken < adu.saturating_mul(adus)
+    }
+}

@@ -1,0 +1,41 @@
+//! Drivers that run the stream manager of `isthmus-stream` for real: one thread, one manager, links
+//! from ranks, connections to the outside (Steenkiste 1996, sections 4 and 5).
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `driver`, `orders`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
+//! | `service` | the same on a thread of its own |
+//! | `memory`, [`sum`], `powers` | staging and network memory, checksums put together from pieces |
+//! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
+//! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
+//! | [`sink`] | who takes packets outside, checks them and confirms; for tests and measurements |
+//!
+//! Linux only, as the rings of `isthmus-ring` are: this crate is empty elsewhere.
+
+#![cfg(target_os = "linux")]
+
+mod carrier;
+pub mod destination;
+mod driver;
+mod error;
+mod event;
+pub mod frame;
+mod link;
+mod memory;
+mod orders;
+mod outside;
+mod powers;
+pub mod rank;
+mod service;
+pub mod sink;
+mod socket;
+pub mod sum;
+mod turn;
+
+pub use destination::Destination;
+pub use driver::{Driver, Waker};
+pub use error::{Error, Result};
+pub use event::{Event, Figures};
+pub use link::Ends;
+pub use service::{Client, Service};
+pub use socket::Socket;

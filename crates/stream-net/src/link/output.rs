@@ -1,0 +1,179 @@
+//! The half of a link that ranks read: SUs from buffers, and marks.
+
+use super::{Drain, Told};
+use crate::frame::{Frame, Kind};
+use crate::memory::Memory;
+use crate::socket::Moved;
+use isthmus_stream::{BufferId, OrderId};
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::os::fd::{AsFd, BorrowedFd};
+
+/// Frames that one look at a link writes at most, so that others have their turn.
+const TURN: usize = 16;
+
+/// A frame on its way.
+#[derive(Debug)]
+struct Out {
+    head: [u8; Frame::BYTES],
+    /// The order, with its buffer; none for a mark.
+    order: Option<(OrderId, BufferId)>,
+    at: usize,
+    bytes: usize,
+    void: bool,
+}
+
+/// The end that is written.
+#[derive(Debug)]
+pub(crate) struct Output {
+    drain: Drain,
+    queue: VecDeque<Out>,
+    /// Bytes of the first frame that are written, header included.
+    written: usize,
+    /// What void SUs carry.
+    nothing: Vec<u8>,
+}
+
+impl Output {
+    pub fn new(drain: Drain) -> Self {
+        Self {
+            drain,
+            queue: VecDeque::new(),
+            written: 0,
+            nothing: Vec::new(),
+        }
+    }
+
+    /// Queues an SU; its bytes are at `at` of the buffer.
+    pub fn deliver(&mut self, order: OrderId, frame: Frame, buffer: BufferId, at: u64) {
+        let void = frame.kind == Kind::Void;
+        let bytes = frame.bytes as usize;
+        if void && self.nothing.len() < bytes {
+            self.nothing.resize(bytes, 0);
+        }
+        self.queue.push_back(Out {
+            head: frame.encode(),
+            order: Some((order, buffer)),
+            at: at as usize,
+            bytes,
+            void,
+        });
+    }
+
+    /// Queues a frame without data.
+    pub fn mark(&mut self, frame: Frame) {
+        self.queue.push_back(Out {
+            head: frame.encode(),
+            order: None,
+            at: 0,
+            bytes: 0,
+            void: false,
+        });
+    }
+
+    /// Takes an SU back of which nothing is written yet; whether it could.
+    pub fn withdraw(&mut self, order: OrderId) -> bool {
+        let ours = |out: &Out| out.order.is_some_and(|(of, _)| of == order);
+        match self.queue.iter().position(ours) {
+            Some(place) if place > 0 || self.written == 0 => {
+                self.queue.remove(place);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    pub fn waits_for_room(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        match &self.drain {
+            Drain::Ring(ring) => ring.as_fd(),
+            Drain::Socket(socket) => socket.as_fd(),
+        }
+    }
+
+    pub fn is_ring(&self) -> bool {
+        matches!(self.drain, Drain::Ring(_))
+    }
+
+    /// Before a poll of its descriptor: whether it may be slept on.
+    pub fn arm(&mut self) -> bool {
+        let front = self.queue.front();
+        let left = front.map_or(1, |out| Frame::BYTES + out.bytes - self.written) as u64;
+        match &mut self.drain {
+            Drain::Ring(ring) => ring.arm(left.min(ring.capacity() / 2)).unwrap_or(false),
+            Drain::Socket(_) => true,
+        }
+    }
+
+    /// After a poll that found it ready.
+    pub fn heed(&mut self) {
+        if let Drain::Ring(ring) = &mut self.drain {
+            // Told by the next write.
+            let _ = ring.heed();
+        }
+    }
+
+    /// Writes what fits; whether anything moved.
+    pub fn advance(&mut self, memory: &Memory, told: &mut Vec<Told>) -> bool {
+        let mut any = false;
+        for _ in 0..TURN {
+            let Some(out) = self.queue.front() else {
+                return any;
+            };
+            let data: &[u8] = match out.order {
+                Some(_) if out.void => &self.nothing[..out.bytes],
+                Some((_, buffer)) => {
+                    let filled = memory.filled(buffer).get(out.at..out.at + out.bytes);
+                    filled.unwrap_or(&[])
+                }
+                None => &[],
+            };
+            let head = &out.head[self.written.min(Frame::BYTES)..];
+            let data = data.get(self.written.saturating_sub(Frame::BYTES)..);
+            let data = data.unwrap_or(&[]);
+            match write(&mut self.drain, head, data) {
+                Ok(Moved::Some(bytes)) => {
+                    any = true;
+                    self.written += bytes;
+                }
+                Ok(Moved::None) => return any,
+                Ok(Moved::End) => {
+                    told.push(Told::Gone("its other end was closed".into()));
+                    return true;
+                }
+                Err(why) => {
+                    told.push(Told::Gone(why));
+                    return true;
+                }
+            }
+            if self.written == Frame::BYTES + out.bytes {
+                told.extend(out.order.map(|(order, _)| Told::Over(order)));
+                self.written = 0;
+                self.queue.pop_front();
+            }
+        }
+        any
+    }
+}
+
+fn write(drain: &mut Drain, head: &[u8], data: &[u8]) -> Result<Moved, String> {
+    match drain {
+        Drain::Socket(socket) => {
+            let parts = [IoSlice::new(head), IoSlice::new(data)];
+            socket.write(&parts).map_err(|error| error.to_string())
+        }
+        Drain::Ring(ring) => {
+            let part = if head.is_empty() { data } else { head };
+            match ring.try_write(part) {
+                Ok(0) => Ok(Moved::None),
+                Ok(written) => Ok(Moved::Some(written)),
+                Err(isthmus_ring::Error::Closed { .. }) => Ok(Moved::End),
+                Err(isthmus_ring::Error::PeerGone { .. }) => Err("its process ended".into()),
+                Err(error) => Err(error.to_string()),
+            }
+        }
+    }
+}

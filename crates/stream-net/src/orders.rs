@@ -1,0 +1,318 @@
+//! What the driver does with the manager's orders and events.
+
+use crate::carrier::Carrier;
+use crate::destination::Destination;
+use crate::driver::Driver;
+use crate::event::Event;
+use crate::frame::{Frame, Kind};
+use crate::link::Want;
+use crate::outside::{Becomes, Datagrams, Filing, Outside};
+use crate::socket::Socket;
+use crate::sum::Sum;
+use isthmus_stream::{BufferId, ConnectionId, Direction, End, Order, PacketId, StreamId, Work};
+use std::time::{Duration, Instant};
+
+/// How long a connection that is over may take to send what is left, and its peer to close it.
+const LINGER: Duration = Duration::from_secs(5);
+
+impl Driver {
+    /// Does all that the manager orders and passes on what it tells; whether there was anything.
+    pub(crate) fn carry_out(&mut self) -> bool {
+        let mut any = false;
+        loop {
+            // How streams ended is known before their connection goes.
+            while let Some(event) = self.manager.poll_event() {
+                any = true;
+                self.pass_on(event);
+            }
+            let Some(order) = self.manager.poll_order() else {
+                return any;
+            };
+            any = true;
+            self.begin(order);
+        }
+    }
+
+    fn pass_on(&mut self, event: isthmus_stream::Event) {
+        match &event {
+            isthmus_stream::Event::AduMoved { stream, .. } => {
+                if let Some(known) = self.streams.get_mut(stream) {
+                    known.moved += 1;
+                }
+            }
+            isthmus_stream::Event::Ended { stream, end } => self.ended(*stream, end),
+            isthmus_stream::Event::Lost { connection, .. } => {
+                if let Some(spec) = self.connections.get_mut(connection) {
+                    spec.spoiled = true;
+                }
+            }
+            _ => {}
+        }
+        self.events.push_back(Event::Stream(event));
+    }
+
+    fn ended(&mut self, stream: StreamId, end: &End) {
+        let Some(known) = self.streams.remove(&stream) else {
+            return;
+        };
+        if *end != End::Done
+            && known.direction == Direction::Transmit
+            && let Some(spec) = self.connections.get_mut(&known.connection)
+        {
+            spec.spoiled = true;
+        }
+        for id in &known.links {
+            let Some(link) = self.links.get_mut(id) else {
+                continue;
+            };
+            link.forget(stream);
+            if known.direction == Direction::Receive
+                && let Some(output) = &mut link.output
+            {
+                let kind = if *end == End::Done {
+                    Kind::End
+                } else {
+                    Kind::Cut
+                };
+                output.mark(Frame::mark(kind, stream, known.moved, 0));
+            }
+        }
+    }
+
+    fn begin(&mut self, Order { id, work }: Order) {
+        match work {
+            Work::Connect {
+                connection,
+                destination,
+            } => {
+                if let Err(why) = self.connect(connection, &destination) {
+                    self.lost(connection, &why);
+                }
+            }
+            Work::Disconnect { connection } => self.disconnect(connection),
+            Work::Fetch {
+                stream,
+                tu,
+                su,
+                buffer,
+            } => {
+                self.figures.orders += 1;
+                self.places.insert(id, su.link);
+                let link = self.links.entry(su.link).or_default();
+                link.wants.push_back(Want {
+                    order: id,
+                    stream,
+                    tu,
+                    su,
+                    buffer,
+                });
+            }
+            // The header is made when it is sent, of what is known then.
+            Work::Prepare { .. } => {}
+            Work::Store {
+                stream,
+                packet,
+                buffer,
+                offset,
+                bytes,
+            } => {
+                self.figures.orders += 1;
+                let sum = self.store(stream, packet, buffer, offset as usize, bytes as usize);
+                let now = self.now();
+                self.manager.handle_completed(now, id, sum);
+            }
+            Work::Send {
+                connection,
+                packet,
+                header,
+            } => {
+                self.figures.orders += 1;
+                match self.outsides.get_mut(&connection) {
+                    Some(Outside::Framed(framed)) => framed.send(id, packet, &header),
+                    Some(Outside::Plain(plain)) => plain.send(id, packet, header.bytes),
+                    Some(Outside::File(file)) => file.send(id, packet, self.memory.lend(packet)),
+                    Some(Outside::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
+                    // Nothing is sent over what is not connected.
+                    _ => {}
+                }
+            }
+            Work::Control { connection, header } => {
+                match self.outsides.get_mut(&connection) {
+                    Some(Outside::Framed(framed)) => framed.control(&header),
+                    Some(Outside::Datagrams(datagrams)) => datagrams.control(&header),
+                    // Files and plain bytes have no peer that listens.
+                    _ => {}
+                }
+            }
+            Work::Load {
+                packet,
+                from,
+                buffer,
+                to,
+                bytes,
+                ..
+            } => {
+                self.figures.orders += 1;
+                self.load(packet, from as usize, buffer, to as usize, bytes as usize);
+                let now = self.now();
+                self.manager.handle_completed(now, id, 0);
+            }
+            Work::Deliver {
+                stream,
+                tu,
+                su,
+                buffer,
+                good,
+            } => {
+                self.figures.orders += 1;
+                self.places.insert(id, su.link);
+                let kind = if good { Kind::Data } else { Kind::Void };
+                let frame = Frame::su(kind, stream, &tu, &su);
+                let link = self.links.entry(su.link).or_default();
+                match &mut link.output {
+                    Some(output) => output.deliver(id, frame, buffer, su.offset),
+                    None => link.homeless.push((id, frame, buffer, su.offset)),
+                }
+            }
+            Work::Free { packet } => self.memory.free(packet),
+            Work::Withdraw { order } => self.withdraw(order),
+        }
+    }
+
+    /// Moves a packet to network memory; its checksum.
+    fn store(
+        &mut self,
+        stream: StreamId,
+        packet: PacketId,
+        buffer: BufferId,
+        at: usize,
+        bytes: usize,
+    ) -> u32 {
+        let checksum = self.streams.get(&stream).map(|known| known.checksum);
+        let checksum = checksum.unwrap_or(isthmus_stream::checksum::Checksum::None);
+        let of = self.memory.buffer(buffer, at + bytes);
+        let whole = at == 0 && of.tu_bytes == bytes;
+        let sum = of.pieces.of(checksum, at as u64, bytes as u64);
+        if whole && let Some(sum) = sum {
+            self.figures.handed_over += 1;
+            self.memory.hand_over(buffer, packet, bytes);
+            return sum.word();
+        }
+        self.figures.copied += u64::from(!whole);
+        self.figures.summed_again += u64::from(sum.is_none());
+        let sum = match sum {
+            Some(sum) => {
+                self.memory.copy_out(buffer, at, packet, bytes, &mut |_| ());
+                sum
+            }
+            None => {
+                let mut again = Sum::new(checksum);
+                self.memory
+                    .copy_out(buffer, at, packet, bytes, &mut |piece| again.add(piece));
+                again
+            }
+        };
+        sum.word()
+    }
+
+    /// Moves a part of a packet to a buffer.
+    fn load(&mut self, packet: PacketId, from: usize, buffer: BufferId, to: usize, bytes: usize) {
+        if from == 0 && to == 0 && self.memory.packet(packet).len() == bytes {
+            self.figures.handed_back += 1;
+            self.memory.hand_back(packet, buffer);
+            return;
+        }
+        self.figures.loaded += 1;
+        self.memory.copy_in(packet, from, buffer, to, bytes);
+    }
+
+    fn withdraw(&mut self, order: isthmus_stream::OrderId) {
+        let link = self
+            .places
+            .get(&order)
+            .and_then(|id| self.links.get_mut(id));
+        let Some(link) = link else {
+            return;
+        };
+        let homeless = link.homeless.iter().position(|(id, ..)| *id == order);
+        let back = match homeless {
+            Some(place) => {
+                link.homeless.remove(place);
+                true
+            }
+            None => {
+                let fetch = link.withdraw_fetch(order);
+                let output = link.output.as_mut();
+                fetch || output.is_some_and(|it| it.withdraw(order))
+            }
+        };
+        if back {
+            self.places.remove(&order);
+            let now = self.now();
+            self.manager.handle_withdrawn(now, order);
+        }
+    }
+
+    fn connect(&mut self, id: ConnectionId, words: &str) -> Result<(), String> {
+        let said = |error: crate::Error| error.to_string();
+        match Destination::parse(words).map_err(said)? {
+            Destination::RawGiven(name) => match self.take_given(&name) {
+                Some(carrier) => self.framed(id, carrier),
+                None => _ = self.outsides.insert(id, Outside::Given(name)),
+            },
+            Destination::RawUnix(path) => {
+                let socket = Socket::connect_unix(&path).map_err(said)?;
+                self.framed(id, Carrier::Socket(socket));
+            }
+            Destination::RawTcp(address) => {
+                let socket = Socket::connect_tcp(address).map_err(said)?;
+                self.outsides
+                    .insert(id, Outside::Connecting(socket, Becomes::Framed));
+            }
+            Destination::Tcp(address) => {
+                let socket = Socket::connect_tcp(address).map_err(said)?;
+                self.outsides
+                    .insert(id, Outside::Connecting(socket, Becomes::Plain));
+            }
+            Destination::File(path) => {
+                let waker = self.waker();
+                let file = Filing::new(&path, id.0, move || waker.wake());
+                let file = file.map_err(|error| format!("making {}: {error}", path.display()))?;
+                self.outsides.insert(id, Outside::File(Box::new(file)));
+                let now = self.now();
+                self.manager.handle_connected(now, id);
+            }
+            Destination::Udp(to, rate) => {
+                let checksum = self.checksum_of(id);
+                let datagrams = Datagrams::connect(to, rate, checksum).map_err(said)?;
+                self.datagrams(id, datagrams);
+            }
+            Destination::UdpGiven(name) => match self.given_datagrams.remove(&name) {
+                Some(socket) => self.datagrams(id, Datagrams::given(socket, self.checksum_of(id))),
+                None => _ = self.outsides.insert(id, Outside::GivenDatagrams(name)),
+            },
+        }
+        Ok(())
+    }
+
+    fn disconnect(&mut self, id: ConnectionId) {
+        let spec = self.connections.remove(&id);
+        match self.outsides.remove(&id) {
+            Some(Outside::Framed(mut framed)) => {
+                let until = framed.leave().then(|| Instant::now() + LINGER);
+                self.lingering.extend(until.map(|until| (framed, until)));
+            }
+            Some(Outside::File(mut file)) => {
+                file.end(spec.is_some_and(|spec| !spec.spoiled));
+                self.ending_files.push((id, file));
+            }
+            // What is written to a plain socket is the system's to send.
+            Some(Outside::Plain(plain)) => plain.socket.finish(),
+            Some(Outside::Datagrams(mut datagrams)) => {
+                // What the peer waits for to end its side; lost, it is told by a time-out there.
+                let _ = datagrams.write(&self.memory, &mut Vec::new());
+            }
+            _ => {}
+        }
+    }
+}

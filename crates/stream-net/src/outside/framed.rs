@@ -1,0 +1,314 @@
+//! Packets over a stream socket or rings, to the peer's manager or a sink.
+
+use crate::carrier::Carrier;
+use crate::memory::Memory;
+use crate::socket::Moved;
+use crate::sum::Sum;
+use isthmus_stream::checksum::Checksum;
+use isthmus_stream::wire::{Header, Kind};
+use isthmus_stream::{ConnectionId, Instant, Manager, Offer, OrderId, PacketId};
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+/// Bytes that one look at a socket reads at most.
+const TURN: usize = 1 << 20;
+/// Bytes that are read before they are summed, while they are in the second cache.
+const STEP: usize = 128 << 10;
+/// Packets in one call of the system.
+const BATCH: usize = 16;
+
+/// A packet on its way out.
+#[derive(Debug)]
+struct Out {
+    head: [u8; Header::BYTES],
+    kind: Kind,
+    order: Option<OrderId>,
+    packet: PacketId,
+    bytes: usize,
+}
+
+/// A packet on its way in.
+#[derive(Debug)]
+struct Reading {
+    packet: PacketId,
+    bytes: usize,
+    done: usize,
+    summed: usize,
+    sum: Sum,
+}
+
+/// A connection that carries packets.
+#[derive(Debug)]
+pub(crate) struct Framed {
+    pub carrier: Carrier,
+    checksum: Checksum,
+    queue: VecDeque<Out>,
+    /// Bytes of the first packet that are written, header included.
+    written: usize,
+    head: [u8; Header::BYTES],
+    got: usize,
+    /// A packet that the manager has no room for yet.
+    waiting: Option<Header>,
+    reading: Option<Reading>,
+    /// Bytes of a packet that nobody wants.
+    skip: u64,
+}
+
+impl Framed {
+    pub fn new(carrier: Carrier, checksum: Checksum) -> Self {
+        Self {
+            carrier,
+            checksum,
+            queue: VecDeque::new(),
+            written: 0,
+            head: [0; Header::BYTES],
+            got: 0,
+            waiting: None,
+            reading: None,
+            skip: 0,
+        }
+    }
+
+    pub fn send(&mut self, order: OrderId, packet: PacketId, header: &Header) {
+        self.queue.push_back(Out {
+            head: header.encode(),
+            kind: header.kind,
+            order: Some(order),
+            packet,
+            bytes: header.bytes as usize,
+        });
+    }
+
+    /// Queues a header. A newer acknowledgement stands for an older one that is not written yet,
+    /// and goes before data: what it grants is waited for.
+    pub fn control(&mut self, header: &Header) {
+        let out = Out {
+            head: header.encode(),
+            kind: header.kind,
+            order: None,
+            packet: PacketId(0),
+            bytes: 0,
+        };
+        let first = usize::from(self.written > 0);
+        let waiting = self.queue.get(first);
+        let alike = waiting.is_some_and(|it| it.order.is_none() && it.kind == out.kind);
+        match out.kind {
+            Kind::Acknowledge if alike => self.queue[first] = out,
+            Kind::Acknowledge => self.queue.insert(first.min(self.queue.len()), out),
+            _ => self.queue.push_back(out),
+        }
+    }
+
+    pub fn wants_write(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    pub fn wants_read(&self) -> bool {
+        self.waiting.is_none()
+    }
+
+    /// Writes what the socket takes; whether anything moved. Orders that are over are put to
+    /// `over`.
+    ///
+    /// # Errors
+    /// Why the connection is lost, in words.
+    pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
+        let mut any = false;
+        while !self.queue.is_empty() {
+            let mut parts = [IoSlice::new(&[]); 2 * BATCH];
+            let mut from = self.written;
+            let mut used = 0;
+            for out in self.queue.iter().take(BATCH) {
+                let data = if out.bytes == 0 {
+                    &[][..]
+                } else {
+                    memory.packet(out.packet)
+                };
+                let data = data
+                    .get(..out.bytes)
+                    .ok_or("a packet is not where it was stored")?;
+                parts[used] = IoSlice::new(&out.head[from.min(Header::BYTES)..]);
+                parts[used + 1] = IoSlice::new(&data[from.saturating_sub(Header::BYTES)..]);
+                used += 2;
+                from = 0;
+            }
+            match self.carrier.write(&parts[..used])? {
+                Moved::None => return Ok(any),
+                Moved::End => return Err("the peer closed it".into()),
+                Moved::Some(bytes) => self.written += bytes,
+            }
+            any = true;
+            while let Some(front) = self.queue.front() {
+                let whole = Header::BYTES + front.bytes;
+                if self.written < whole {
+                    break;
+                }
+                self.written -= whole;
+                over.extend(front.order);
+                self.queue.pop_front();
+            }
+        }
+        Ok(any)
+    }
+
+    /// Reads what has come and gives it to the manager; whether anything moved.
+    ///
+    /// # Errors
+    /// Why the connection is lost, in words.
+    pub fn read(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        manager: &mut Manager,
+        memory: &mut Memory,
+    ) -> Result<bool, String> {
+        let mut left = TURN;
+        let mut any = false;
+        while left > 0 {
+            let moved = if self.skip > 0 {
+                self.pass_by()?
+            } else if self.reading.is_some() {
+                self.read_data(now, manager, memory)?
+            } else if let Some(header) = self.waiting.take() {
+                if !self.offer(now, id, header, manager, memory) {
+                    return Ok(any);
+                }
+                any = true;
+                continue;
+            } else {
+                self.read_head()?
+            };
+            match moved {
+                Moved::Some(bytes) => {
+                    any = true;
+                    left = left.saturating_sub(bytes);
+                }
+                Moved::None => return Ok(any),
+                Moved::End if self.reading.is_some() || self.skip > 0 || self.got > 0 => {
+                    return Err("the peer closed it in mid-packet".into());
+                }
+                Moved::End => return Err("the peer closed it".into()),
+            }
+        }
+        Ok(any)
+    }
+
+    /// Offers a packet; false if it has to wait.
+    fn offer(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        header: Header,
+        manager: &mut Manager,
+        memory: &mut Memory,
+    ) -> bool {
+        match manager.offer(now, id, &header) {
+            Offer::Take(packet) => {
+                let bytes = header.bytes as usize;
+                memory.place(packet, bytes);
+                self.reading = Some(Reading {
+                    packet,
+                    bytes,
+                    done: 0,
+                    summed: 0,
+                    sum: Sum::new(self.checksum),
+                });
+            }
+            Offer::Taken => {}
+            Offer::Drop(_) => self.skip = u64::from(header.bytes),
+            Offer::Later => {
+                self.waiting = Some(header);
+                return false;
+            }
+        }
+        true
+    }
+
+    fn read_head(&mut self) -> Result<Moved, String> {
+        let moved = self.carrier.read(&mut self.head[self.got..])?;
+        if let Moved::Some(bytes) = moved {
+            self.got += bytes;
+        }
+        if self.got == Header::BYTES {
+            self.got = 0;
+            // Where a header is none, nobody knows where the next one begins.
+            let header = Header::decode(&self.head);
+            let header = header.map_err(|why| format!("what the peer sends is no packet: {why}"));
+            self.waiting = Some(header?);
+        }
+        Ok(moved)
+    }
+
+    fn read_data(
+        &mut self,
+        now: Instant,
+        manager: &mut Manager,
+        memory: &mut Memory,
+    ) -> Result<Moved, String> {
+        let Some(it) = &mut self.reading else {
+            return Ok(Moved::None);
+        };
+        let Some(block) = memory.packet_mut(it.packet) else {
+            // The manager let go of it while it came.
+            self.skip = (it.bytes - it.done) as u64;
+            self.reading = None;
+            return Ok(Moved::None);
+        };
+        let end = it.bytes.min(it.summed + STEP);
+        let moved = self.carrier.read(&mut block.bytes[it.done..end])?;
+        let Moved::Some(bytes) = moved else {
+            return Ok(moved);
+        };
+        it.done += bytes;
+        if it.done == end {
+            it.sum.add(&block.bytes[it.summed..end]);
+            it.summed = end;
+        }
+        if it.done == it.bytes {
+            let (packet, sum) = (it.packet, it.sum.word());
+            self.reading = None;
+            manager.handle_arrived(now, packet, Some(sum));
+        }
+        Ok(moved)
+    }
+
+    fn pass_by(&mut self) -> Result<Moved, String> {
+        let mut waste = [0; 16 << 10];
+        let most = self.skip.min(waste.len() as u64) as usize;
+        let moved = self.carrier.read(&mut waste[..most])?;
+        if let Moved::Some(bytes) = moved {
+            self.skip -= bytes as u64;
+        }
+        Ok(moved)
+    }
+
+    /// Before a poll: whether it may be slept on.
+    pub fn arm(&mut self) -> bool {
+        let left = self.reading.as_ref().map(|it| (it.bytes - it.done) as u64);
+        let reads = self.wants_read().then(|| left.unwrap_or(self.skip.max(1)));
+        let front = self.queue.front();
+        let writes = front.map(|out| (Header::BYTES + out.bytes - self.written) as u64);
+        self.carrier.arm(reads, writes)
+    }
+
+    /// Before its end: forgets packets; whether what is left can be sent.
+    pub fn leave(&mut self) -> bool {
+        let whole = self.written == 0 || self.queue.front().is_some_and(|out| out.order.is_none());
+        self.queue.retain(|out| out.order.is_none());
+        whole
+    }
+
+    /// After its end: reads what the peer still sends, so that what was sent to it is not thrown
+    /// away by the system; whether it is over.
+    pub fn drain(&mut self) -> bool {
+        let mut waste = [0; 16 << 10];
+        for _ in 0..64 {
+            match self.carrier.read(&mut waste) {
+                Ok(Moved::Some(_)) => {}
+                Ok(Moved::None) => return false,
+                Ok(Moved::End) | Err(_) => return true,
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,64 @@
+//! Connections to the outside.
+
+mod datagrams;
+mod file;
+mod framed;
+mod plain;
+
+pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
+pub(crate) use file::{Filing, Kept, Wrote};
+pub(crate) use framed::Framed;
+pub(crate) use plain::Plain;
+
+use crate::carrier::Carrier;
+use crate::socket::Socket;
+use isthmus_stream::checksum::Checksum;
+
+/// What becomes of a socket once it is connected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Becomes {
+    Framed,
+    Plain,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(crate) enum Outside {
+    /// It is given a socket under this name, and was not yet.
+    Given(String),
+    /// The system makes it.
+    Connecting(Socket, Becomes),
+    /// Packets.
+    Framed(Box<Framed>),
+    /// Plain bytes over TCP.
+    Plain(Box<Plain>),
+    /// A file.
+    File(Box<Filing>),
+    /// It is given a UDP socket under this name, and was not yet.
+    GivenDatagrams(String),
+    /// Packets as datagrams.
+    Datagrams(Box<Datagrams>),
+}
+
+impl Outside {
+    pub fn connected(socket: Socket, becomes: Becomes, checksum: Checksum) -> Self {
+        match becomes {
+            Becomes::Framed => {
+                let carrier = Carrier::Socket(socket);
+                Self::Framed(Box::new(Framed::new(carrier, checksum)))
+            }
+            Becomes::Plain => Self::Plain(Box::new(Plain::new(socket))),
+        }
+    }
+
+    /// Its socket, if it has one.
+    pub fn socket(&self) -> Option<&Socket> {
+        match self {
+            Self::Connecting(socket, _) => Some(socket),
+            Self::Framed(framed) => framed.carrier.socket(),
+            Self::Plain(plain) => Some(&plain.socket),
+            Self::Given(_) | Self::File(_) => None,
+            Self::GivenDatagrams(_) | Self::Datagrams(_) => None,
+        }
+    }
+}

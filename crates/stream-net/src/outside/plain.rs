@@ -1,0 +1,218 @@
+//! Plain bytes over TCP, to anything that takes them.
+//!
+//! The data of all streams of the connection, one after the other, without headers. A packet is
+//! done when the system of the other side has acknowledged all its bytes: the program there may
+//! not have read them, and may never. What is promised is that none is done that is still in the
+//! memory of this machine, and that what was not acknowledged when the connection is lost fails.
+
+use crate::memory::Memory;
+use crate::socket::{Moved, Socket};
+use isthmus_stream::{OrderId, PacketId};
+use rustix::fs::fstat;
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::time::{Duration, Instant};
+
+/// Between two looks at what is acknowledged: at first, and at most.
+const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(32));
+/// Packets in one call of the system.
+const BATCH: usize = 16;
+
+#[derive(Debug)]
+struct Out {
+    order: OrderId,
+    packet: PacketId,
+    bytes: usize,
+}
+
+/// A socket that carries plain bytes.
+#[derive(Debug)]
+pub(crate) struct Plain {
+    pub socket: Socket,
+    queue: VecDeque<Out>,
+    /// Bytes of the first packet that are written.
+    front: usize,
+    /// Bytes written in all.
+    written: u64,
+    /// Written packets that are not acknowledged: where each ends.
+    unknown: VecDeque<(OrderId, u64)>,
+    look_at: Option<Instant>,
+    pause: Duration,
+    /// Bytes that came, which nobody here reads.
+    pub ignored: u64,
+}
+
+impl Plain {
+    pub fn new(socket: Socket) -> Self {
+        Self {
+            socket,
+            queue: VecDeque::new(),
+            front: 0,
+            written: 0,
+            unknown: VecDeque::new(),
+            look_at: None,
+            pause: LOOK.0,
+            ignored: 0,
+        }
+    }
+
+    pub fn send(&mut self, order: OrderId, packet: PacketId, bytes: u32) {
+        self.queue.push_back(Out {
+            order,
+            packet,
+            bytes: bytes as usize,
+        });
+    }
+
+    pub fn wants_write(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    /// When to look at what is acknowledged.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.look_at
+    }
+
+    /// Writes what the socket takes, and looks at what is acknowledged; whether anything moved.
+    ///
+    /// # Errors
+    /// Why the connection is lost, in words.
+    pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
+        let mut any = false;
+        while !self.queue.is_empty() {
+            let mut parts = [IoSlice::new(&[]); BATCH];
+            let mut from = self.front;
+            let mut used = 0;
+            for out in self.queue.iter().take(BATCH) {
+                let data = if out.bytes == 0 {
+                    &[][..]
+                } else {
+                    memory.packet(out.packet)
+                };
+                let data = data.get(from..out.bytes);
+                parts[used] = IoSlice::new(data.ok_or("a packet is not where it was stored")?);
+                used += 1;
+                from = 0;
+            }
+            // Marks of ends carry nothing.
+            let bytes = if parts[..used].iter().all(|part| part.is_empty()) {
+                0
+            } else {
+                let moved = self.socket.write(&parts[..used]);
+                match moved.map_err(|error| error.to_string())? {
+                    Moved::None => break,
+                    Moved::End => return Err("the other side closed it".into()),
+                    Moved::Some(bytes) => bytes,
+                }
+            };
+            any = true;
+            self.front += bytes;
+            while let Some(out) = self.queue.front().filter(|out| out.bytes <= self.front) {
+                self.front -= out.bytes;
+                self.written += out.bytes as u64;
+                self.unknown.push_back((out.order, self.written));
+                self.queue.pop_front();
+            }
+        }
+        Ok(any | self.look(over)?)
+    }
+
+    /// Looks at what is acknowledged, if it is time to.
+    fn look(&mut self, over: &mut Vec<OrderId>) -> Result<bool, String> {
+        if self.unknown.is_empty() {
+            self.look_at = None;
+            self.pause = LOOK.0;
+            return Ok(false);
+        }
+        let now = Instant::now();
+        let at = *self.look_at.get_or_insert(now);
+        if now < at {
+            return Ok(false);
+        }
+        let kept = self.unacknowledged()?;
+        let known = (self.written + self.front as u64).saturating_sub(kept);
+        let mut any = false;
+        while let Some((order, _)) = self.unknown.front().filter(|(_, end)| *end <= known) {
+            over.push(*order);
+            self.unknown.pop_front();
+            any = true;
+        }
+        self.pause = if any {
+            LOOK.0
+        } else {
+            (self.pause * 2).min(LOOK.1)
+        };
+        self.look_at = Some(now + self.pause);
+        Ok(any)
+    }
+
+    /// Bytes that the system holds because the other side has not acknowledged them: what
+    /// `SIOCOUTQ` gives, read from the system's table of connections, which needs no `unsafe`.
+    fn unacknowledged(&self) -> Result<u64, String> {
+        let inode = fstat(&self.socket)
+            .map_err(|error| error.to_string())?
+            .st_ino
+            .to_string();
+        for table in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
+            // A system without the newer addresses has no table of them.
+            let Ok(text) = std::fs::read_to_string(table) else {
+                continue;
+            };
+            if let Some(held) = held_of(&text, &inode) {
+                return Ok(held);
+            }
+        }
+        // It is in no table when it is closed both ways, or was reset.
+        Err("the system knows the connection no more".into())
+    }
+
+    /// Takes what comes, which nobody reads; whether anything came.
+    ///
+    /// # Errors
+    /// Why the connection is lost, in words.
+    pub fn read(&mut self) -> Result<bool, String> {
+        let mut waste = [0; 16 << 10];
+        match self
+            .socket
+            .read(&mut waste)
+            .map_err(|error| error.to_string())?
+        {
+            Moved::Some(bytes) => {
+                self.ignored += bytes as u64;
+                Ok(true)
+            }
+            Moved::None => Ok(false),
+            Moved::End => Err("the other side closed it".into()),
+        }
+    }
+}
+
+/// The bytes that the system holds for sending on the connection of this inode: of a line such as
+/// `0: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000 0 0 4711 ...` the part
+/// of the fifth word before the colon, in hexadecimal digits.
+fn held_of(table: &str, inode: &str) -> Option<u64> {
+    table.lines().skip(1).find_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let queues = words.nth(4)?;
+        let held = queues.split(':').next()?;
+        (words.nth(4)? == inode).then(|| u64::from_str_radix(held, 16).ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::held_of;
+
+    #[test]
+    fn the_table_of_connections_is_read() {
+        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   \
+                     uid  timeout inode\n   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 \
+                     00:00000000 00000000     0        0 41 1 0 100 0 0 10 0\n   1: 0100007F:1F90 \
+                     0100007F:C001 01 0000A0FF:00000001 00:00000000 00000000  1000        0 4711 1 \
+                     0 20 4 30 10 -1\n";
+        assert_eq!(held_of(table, "4711"), Some(0xa0ff));
+        assert_eq!(held_of(table, "41"), Some(0));
+        assert_eq!(held_of(table, "4712"), None);
+        assert_eq!(held_of("", "1"), None);
+    }
+}

@@ -1,0 +1,233 @@
+//! The ranks' end of links: SUs written and read, in the order that the data format says.
+//!
+//! Each call has a deadline, and what it had to move is moved or the call fails. A sender owns its
+//! data until the ADU is told to be moved: after a cut link, SUs are written again from where
+//! [`Kind::Resume`] says.
+
+use crate::error::{Error, Result};
+use crate::frame::{Frame, Kind};
+use isthmus_ring::{Consumer, Producer};
+use isthmus_stream::{Format, LinkId, StreamId, Su, Tu};
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// Bytes of a frame that go to a ring together at first.
+const TOGETHER: usize = 32 << 10;
+
+/// What a rank writes to or reads from: a ring, or a socket that blocks.
+#[derive(Debug)]
+pub enum Pipe {
+    /// The end of a ring that is written.
+    Producer(Producer),
+    /// The end of a ring that is read.
+    Consumer(Consumer),
+    /// A Unix socket.
+    Unix(UnixStream),
+    /// A TCP connection.
+    Tcp(TcpStream),
+}
+
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    match left.is_zero() {
+        true => Err(io::ErrorKind::TimedOut.into()),
+        false => Ok(left),
+    }
+}
+
+impl Pipe {
+    /// Writes bytes as they are, for who makes frames by hand.
+    ///
+    /// # Errors
+    /// A link that is closed, or takes no more until `deadline`.
+    pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> Result<()> {
+        let refused = |error: io::Error| Error::system("writing to a link", error);
+        while !bytes.is_empty() {
+            let left = left(deadline).map_err(refused)?;
+            let written = match self {
+                Self::Producer(ring) => return Ok(ring.write_all(bytes, deadline)?),
+                Self::Consumer(_) => Err(io::ErrorKind::Unsupported.into()),
+                Self::Unix(socket) => socket
+                    .set_write_timeout(Some(left))
+                    .and_then(|()| socket.write(bytes)),
+                Self::Tcp(socket) => socket
+                    .set_write_timeout(Some(left))
+                    .and_then(|()| socket.write(bytes)),
+            };
+            match written {
+                Ok(0) => return Err(refused(io::ErrorKind::WriteZero.into())),
+                Ok(written) => bytes = &bytes[written..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(refused(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a header and its data. To a ring the first of both go together, so that who reads is
+    /// not woken for a header alone.
+    fn write_frame(&mut self, head: &[u8], data: &[u8], deadline: Instant) -> Result<()> {
+        let mut rest = data;
+        if let Self::Producer(ring) = self {
+            let most = (ring.capacity() / 2).min(TOGETHER as u64) as usize;
+            let first = data.len().min(most - head.len());
+            let mut room = ring.reserve(head.len() + first, deadline)?;
+            room.put(0, head);
+            room.put(head.len(), &data[..first]);
+            room.commit(head.len() + first);
+            rest = &data[first..];
+        } else {
+            self.write_all(head, deadline)?;
+        }
+        self.write_all(rest, deadline)
+    }
+
+    /// Fills `bytes`; false if the link was closed before the first of them.
+    fn read_exact(&mut self, bytes: &mut [u8], deadline: Instant) -> Result<bool> {
+        let refused = |error: io::Error| Error::system("reading from a link", error);
+        let mut done = 0;
+        while done < bytes.len() {
+            let rest = &mut bytes[done..];
+            let left = left(deadline).map_err(refused)?;
+            let read = match self {
+                Self::Consumer(ring) => Ok(ring.read(rest, deadline)?),
+                Self::Producer(_) => Err(io::ErrorKind::Unsupported.into()),
+                Self::Unix(socket) => socket
+                    .set_read_timeout(Some(left))
+                    .and_then(|()| socket.read(rest)),
+                Self::Tcp(socket) => socket
+                    .set_read_timeout(Some(left))
+                    .and_then(|()| socket.read(rest)),
+            };
+            match read {
+                Ok(0) if done == 0 => return Ok(false),
+                Ok(0) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
+                Ok(read) => done += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(refused(error)),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Writes SUs to one link.
+#[derive(Debug)]
+pub struct Sender {
+    pipe: Pipe,
+    link: LinkId,
+}
+
+impl Sender {
+    /// The ranks' end of this link.
+    #[must_use]
+    pub fn new(link: LinkId, pipe: Pipe) -> Self {
+        Self { pipe, link }
+    }
+
+    /// Writes one SU, whose bytes `data` are.
+    ///
+    /// # Errors
+    /// A length that is not the SU's; a link that is closed, or takes no more until `deadline`.
+    pub fn send_su(
+        &mut self,
+        stream: StreamId,
+        tu: &Tu,
+        su: &Su,
+        data: &[u8],
+        deadline: Instant,
+    ) -> Result<()> {
+        if data.len() as u64 != su.bytes || su.link != self.link {
+            let (has, link, own) = (data.len(), su.link, self.link);
+            let what = format!(
+                "an SU of {} bytes for link {link}, given {has} on {own}",
+                su.bytes
+            );
+            return Err(Error::Garbled(what));
+        }
+        let head = Frame::su(Kind::Data, stream, tu, su).encode();
+        self.pipe.write_frame(&head, data, deadline)
+    }
+
+    /// Writes the SUs of an ADU that go over this link, from byte `from` of those of the stream on
+    /// this link on: 0, or after a cut what [`Kind::Resume`] says. `before` is how many bytes all
+    /// ADUs before have on this link.
+    ///
+    /// # Returns
+    /// `before` for the next ADU.
+    ///
+    /// # Errors
+    /// As [`Sender::send_su`].
+    pub fn send_adu(
+        &mut self,
+        stream: StreamId,
+        format: &Format,
+        (adu, data): (u64, &[u8]),
+        (before, from): (u64, u64),
+        deadline: Instant,
+    ) -> Result<u64> {
+        let mut at = before;
+        let mut index = 0;
+        while let Some(tu) = format.tu(adu, data.len() as u64, index) {
+            let link = self.link;
+            for su in format.sus(tu.bytes).filter(|su| su.link == link) {
+                if at >= from {
+                    let begin = (tu.offset + su.offset) as usize;
+                    let data = &data[begin..begin + su.bytes as usize];
+                    self.send_su(stream, &tu, &su, data, deadline)?;
+                }
+                at += su.bytes;
+            }
+            index += 1;
+        }
+        Ok(at)
+    }
+
+    /// Gives a stream up: what it has not moved does not come.
+    ///
+    /// # Errors
+    /// As [`Sender::send_su`].
+    pub fn cut(&mut self, stream: StreamId, deadline: Instant) -> Result<()> {
+        let mark = Frame::mark(Kind::Cut, stream, 0, 0);
+        self.pipe.write_all(&mark.encode(), deadline)
+    }
+
+    /// The pipe, for who reads from the same socket.
+    pub fn into_pipe(self) -> Pipe {
+        self.pipe
+    }
+}
+
+/// Reads SUs from one link.
+#[derive(Debug)]
+pub struct Receiver {
+    pipe: Pipe,
+}
+
+impl Receiver {
+    /// The ranks' end of a link.
+    #[must_use]
+    pub fn new(pipe: Pipe) -> Self {
+        Self { pipe }
+    }
+
+    /// The next frame; its data is put to `data`, which has their length then. None once the link
+    /// is closed.
+    ///
+    /// # Errors
+    /// [`Error::Garbled`]; a link that gives no more until `deadline`.
+    pub fn next(&mut self, data: &mut Vec<u8>, deadline: Instant) -> Result<Option<Frame>> {
+        let mut head = [0; Frame::BYTES];
+        if !self.pipe.read_exact(&mut head, deadline)? {
+            return Ok(None);
+        }
+        let frame = Frame::decode(&head)?;
+        data.resize(frame.bytes as usize, 0);
+        if !data.is_empty() && !self.pipe.read_exact(data, deadline)? {
+            return Err(Error::Garbled("a link that was closed in mid-frame".into()));
+        }
+        Ok(Some(frame))
+    }
+}

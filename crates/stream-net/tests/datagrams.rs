@@ -1,0 +1,123 @@
+//! Datagrams of UDP: what is lost is sent again, and what is sent is paced.
+
+use crate::outsides::{ADU, LINK, Sends, TU, all, config};
+use crate::rig::ranks::{Links, soon};
+use isthmus_stream::{ConnectionSpec, Direction, End, Format, Limits, Protocol, StreamSpec};
+use isthmus_stream_net::{Driver, Service};
+use std::net::UdpSocket;
+use std::time::{Duration, Instant};
+
+#[test]
+fn datagrams_that_are_lost_are_repaired() {
+    let (ours, theirs) = (
+        UdpSocket::bind("127.0.0.1:0"),
+        UdpSocket::bind("127.0.0.1:0"),
+    );
+    let (ours, theirs) = (ours.unwrap(), theirs.unwrap());
+    let at = [ours.local_addr().unwrap(), theirs.local_addr().unwrap()];
+    // Between the two: one that loses each seventh datagram of data.
+    let (left, right) = (
+        UdpSocket::bind("127.0.0.1:0"),
+        UdpSocket::bind("127.0.0.1:0"),
+    );
+    let (left, right) = (left.unwrap(), right.unwrap());
+    ours.connect(left.local_addr().unwrap()).unwrap();
+    theirs.connect(right.local_addr().unwrap()).unwrap();
+    left.connect(at[0]).unwrap();
+    right.connect(at[1]).unwrap();
+    let lost = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    for (from, to, loses) in [
+        (left.try_clone().unwrap(), right.try_clone().unwrap(), true),
+        (right, left, false),
+    ] {
+        let lost = lost.clone();
+        std::thread::spawn(move || {
+            let mut room = vec![0; 1 << 16];
+            let mut came = 0;
+            while let Ok(len) = from.recv(&mut room) {
+                came += u64::from(len > 1000);
+                if loses && len > 1000 && came % 7 == 0 {
+                    lost.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    continue;
+                }
+                let _ = to.send(&room[..len]);
+            }
+        });
+    }
+    let mut sends = Sends::new();
+    let protocol = Protocol::Confirmed { repair: true };
+    let connection = sends.open("udp:given:out", protocol);
+    sends.call(move |driver| driver.give_datagrams("out", ours));
+    let mut driver = Driver::new(config()).unwrap();
+    let app = driver.add_application(Limits::NONE);
+    let spec = ConnectionSpec::new("udp:given:in", protocol, 256 << 10);
+    let inwards = driver.open(app, spec).unwrap();
+    driver.give_datagrams("in", theirs);
+    let format = Format::fixed(ADU, TU, &[LINK]);
+    let spec = StreamSpec::new(inwards, Direction::Receive, format, 8);
+    driver.submit(app, &spec).unwrap();
+    let (log, ends) = crate::rig::ranks::reader(Links::Ring);
+    driver.attach(LINK, ends).unwrap();
+    let service = Service::start(driver, |_| ()).unwrap();
+    // A packet that no datagram carries is refused with what one does.
+    let app = sends.app;
+    let large = StreamSpec::new(
+        connection,
+        Direction::Transmit,
+        Format::fixed(ADU, ADU, &[LINK]),
+        1,
+    );
+    let refused = sends
+        .call(move |driver| driver.submit(app, &large))
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("a datagram carries 65395"),
+        "{refused}"
+    );
+    let stream = sends.send(connection, 8 << 10, 8);
+    assert_eq!(sends.end(stream), End::Done);
+    let came = || {
+        log.lock()
+            .unwrap()
+            .iter()
+            .filter(|(_, had, _)| had.is_some())
+            .count()
+    };
+    // It is done when their link has it; they read it a little later.
+    let deadline = soon();
+    while came() < 16 {
+        assert!(Instant::now() < deadline, "{} SUs came", came());
+        std::thread::yield_now();
+    }
+    let data: Vec<u8> = log
+        .lock()
+        .unwrap()
+        .iter()
+        .flat_map(|(_, had, _)| {
+            had.iter()
+                .flat_map(|had| had.data.clone())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(data == all(8));
+    let lost = lost.load(std::sync::atomic::Ordering::Relaxed);
+    let again = sends.call(|driver| driver.manager().statistics().retransmissions);
+    assert!(lost > 5 && again >= lost, "{lost} lost, {again} sent again");
+    service.stop().unwrap();
+}
+
+#[test]
+fn datagrams_are_paced() {
+    let there = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = there.local_addr().unwrap();
+    let mut sends = Sends::new();
+    let destination = format!("udp:{address}?mb_per_s=1");
+    let connection = sends.open(&destination, Protocol::Unconfirmed { reorder: 0 });
+    let begin = Instant::now();
+    let stream = sends.send(connection, 8 << 10, 3);
+    assert_eq!(sends.end(stream), End::Done);
+    let took = begin.elapsed();
+    // All but the last datagram are waited for, and 2 ms may be made up for: never less than that.
+    let least = Duration::from_nanos((3 * ADU - (8 << 10)) * 1000) - Duration::from_millis(2);
+    assert!(took >= least, "{took:?} for what takes {least:?} at least");
+}

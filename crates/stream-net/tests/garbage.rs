@@ -1,0 +1,117 @@
+//! What comes over links and sockets is not what belongs there: told in words, with its place.
+
+use crate::outsides::{ADU, Sends, TU, sink};
+use crate::rig::ranks::soon;
+use isthmus_stream::{
+    Direction, End, Event, Format, LinkId, Protocol, Reason, StreamId, StreamSpec,
+};
+use isthmus_stream_net::Event as Told;
+use isthmus_stream_net::sink::{Action, Sink};
+use std::time::{Duration, Instant};
+
+#[test]
+fn garbage_from_a_peer_loses_the_connection_in_words() {
+    use std::io::Write;
+    let (mut peer, socket) = std::os::unix::net::UnixStream::pair().unwrap();
+    let mut sends = Sends::new();
+    let connection = sends.open("raw:given:peer", Protocol::Stream);
+    sends.call(move |driver| driver.give("peer", socket));
+    peer.write_all(&[0x55; 500]).unwrap();
+    let reason = sends.wait("lost connection", |event| match event {
+        Told::Stream(Event::Lost {
+            connection: of,
+            reason,
+        }) if *of == connection => Some(reason.clone()),
+        _ => None,
+    });
+    assert!(
+        reason.starts_with("what the peer sends is no packet: "),
+        "{reason}"
+    );
+}
+
+/// A link with a rank whose frames the test makes by hand, and a stream that it serves.
+fn by_hand(grace: Duration) -> (Sends, isthmus_stream_net::rank::Pipe, StreamId) {
+    let (address, _thread) = sink(Sink::new(256 << 10), |_| Action::Take);
+    let sends = Sends::new();
+    let connection = sends.open(&address, Protocol::Stream);
+    let link = LinkId(7);
+    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let format = Format::fixed(ADU, TU, &[link]);
+    let spec = StreamSpec::new(connection, Direction::Transmit, format, 2);
+    let app = sends.app;
+    let stream = sends.call(move |driver| {
+        let ends = isthmus_stream_net::Ends::socket(theirs.into()).grace(grace);
+        driver.attach(link, ends).unwrap();
+        driver.submit(app, &spec).unwrap()
+    });
+    (sends, isthmus_stream_net::rank::Pipe::Unix(ours), stream)
+}
+
+#[test]
+fn a_rank_that_is_out_of_step_is_told_where() {
+    use isthmus_stream_net::frame::{Frame, Kind};
+    let (mut sends, mut pipe, stream) = by_hand(Duration::ZERO);
+    let frame = Frame {
+        kind: Kind::Data,
+        stream,
+        adu: 1,
+        offset: 0,
+        bytes: TU as u32,
+    };
+    pipe.write_all(&frame.encode(), soon()).unwrap();
+    pipe.write_all(&vec![0; TU as usize], soon()).unwrap();
+    let reason = sends.wait("rank out of step", |event| match event {
+        Told::OutOfStep { link, reason, .. } => {
+            assert_eq!(*link, LinkId(7));
+            Some(reason.clone())
+        }
+        _ => None,
+    });
+    let right = "it sends 65536 bytes from byte 0 of ADU 1 where 65536 bytes from byte 0 of ADU 0 \
+                 are next";
+    assert_eq!(reason, right);
+    assert_eq!(sends.end(stream), End::Failed(Reason::RankLost(LinkId(7))));
+    // What it sends of the stream afterwards is passed by.
+    pipe.write_all(&frame.encode(), soon()).unwrap();
+    pipe.write_all(&vec![0; TU as usize], soon()).unwrap();
+    let deadline = soon();
+    while sends.call(|driver| driver.figures().stray_frames) == 0 {
+        assert!(
+            Instant::now() < deadline,
+            "a frame of a stream that ended is counted"
+        );
+    }
+}
+
+#[test]
+fn garbage_on_a_link_ends_its_streams_and_names_it() {
+    let (mut sends, mut pipe, stream) = by_hand(Duration::ZERO);
+    pipe.write_all(&[0x55; 100], soon()).unwrap();
+    let reason = sends.wait("link that is gone", |event| match event {
+        Told::LinkGone { link, reason } => {
+            assert_eq!(*link, LinkId(7));
+            Some(reason.clone())
+        }
+        _ => None,
+    });
+    assert!(reason.starts_with("a frame of a link: "), "{reason}");
+    assert_eq!(sends.end(stream), End::Failed(Reason::RankLost(LinkId(7))));
+}
+
+#[test]
+fn a_link_with_grace_is_cut_first_and_its_rank_lost_when_it_does_not_come_back() {
+    let grace = Duration::from_millis(300);
+    let (mut sends, pipe, stream) = by_hand(grace);
+    let begin = Instant::now();
+    drop(pipe);
+    sends.wait("cut link", |event| match event {
+        Told::Stream(Event::LinkCut { link, streams }) => {
+            assert_eq!((*link, streams.as_slice()), (LinkId(7), &[stream][..]));
+            Some(())
+        }
+        _ => None,
+    });
+    assert_eq!(sends.end(stream), End::Failed(Reason::RankLost(LinkId(7))));
+    assert!(begin.elapsed() >= grace, "{:?}", begin.elapsed());
+}

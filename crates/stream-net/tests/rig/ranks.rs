@@ -1,0 +1,233 @@
+//! Ranks on real links: threads, and processes that are killed.
+
+use super::memory::adu_bytes;
+use super::{Had, content};
+use isthmus_ring::{Handles, Producer, ring};
+use isthmus_stream::{Format, LinkId, StreamId};
+use isthmus_stream_net::frame::{Frame, Kind};
+use isthmus_stream_net::rank::{Pipe, Receiver, Sender};
+use isthmus_stream_net::{Ends, Socket};
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// What a link is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Links {
+    Ring,
+    Unix,
+    Tcp,
+}
+
+pub const RING: u64 = 1 << 16;
+const ROLE: &str = "ISTHMUS_STREAM_NET_RANK";
+
+pub fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
+pub fn tcp_pair() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (ours, listener.accept().unwrap().0)
+}
+
+/// One ADU to write: the stream, as the manager and as the script number it, the ADU, and from
+/// which byte of the stream on this link on.
+pub struct Job {
+    pub stream: StreamId,
+    pub key: usize,
+    pub format: Format,
+    pub adu: u64,
+    pub from: u64,
+}
+
+/// A thread that writes to a link; dropped, it closes the link when it has written all.
+pub struct Writer {
+    pub jobs: mpsc::Sender<Job>,
+    /// What the link has told: frames to ranks.
+    pub told: Option<mpsc::Receiver<Frame>>,
+}
+
+impl Writer {
+    pub fn start(links: Links, link: LinkId) -> (Self, Ends) {
+        let (pipe, reading, ends) = match links {
+            Links::Ring => {
+                let (producer, consumer) = ring(RING).unwrap();
+                let (to, from) = ring(4096).unwrap();
+                let ends = Ends::rings(Some(consumer), Some(to));
+                (Pipe::Producer(producer), Pipe::Consumer(from), ends)
+            }
+            Links::Unix => {
+                let (ours, theirs) = UnixStream::pair().unwrap();
+                let reading = Pipe::Unix(ours.try_clone().unwrap());
+                (
+                    Pipe::Unix(ours),
+                    reading,
+                    Ends::socket(Socket::from(theirs)),
+                )
+            }
+            Links::Tcp => {
+                let (ours, theirs) = tcp_pair();
+                let reading = Pipe::Tcp(ours.try_clone().unwrap());
+                (Pipe::Tcp(ours), reading, Ends::socket(Socket::from(theirs)))
+            }
+        };
+        let (jobs, work) = channel::<Job>();
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            let mut receiver = Receiver::new(reading);
+            while let Ok(Some(frame)) = receiver.next(&mut Vec::new(), soon()) {
+                let _ = tell.send(frame);
+            }
+        });
+        std::thread::spawn(move || {
+            let mut sender = Sender::new(link, pipe);
+            while let Ok(job) = work.recv() {
+                let bytes = adu_bytes(&job.format);
+                let data = content(job.key, job.adu, bytes);
+                let tus = (0..job.format.tus(bytes)).filter_map(|i| job.format.tu(0, bytes, i));
+                let each: u64 = tus
+                    .flat_map(|tu| job.format.sus(tu.bytes).collect::<Vec<_>>())
+                    .filter(|su| su.link == link)
+                    .map(|su| su.bytes)
+                    .sum();
+                let place = (each * job.adu, job.from);
+                let sent =
+                    sender.send_adu(job.stream, &job.format, (job.adu, &data), place, soon());
+                if sent.is_err() {
+                    // The link was cut.
+                    return;
+                }
+            }
+        });
+        let told = Some(told);
+        (Self { jobs, told }, ends)
+    }
+}
+
+/// SUs and marks that a link had, in order.
+pub type Log = Arc<Mutex<Vec<(StreamId, Option<Had>, Kind)>>>;
+
+/// A thread that reads from a link to a log.
+pub fn reader(links: Links) -> (Log, Ends) {
+    let (pipe, ends) = match links {
+        Links::Ring => {
+            let (producer, consumer) = ring(RING).unwrap();
+            (Pipe::Consumer(consumer), Ends::rings(None, Some(producer)))
+        }
+        Links::Unix => {
+            let (ours, theirs) = UnixStream::pair().unwrap();
+            (Pipe::Unix(ours), Ends::socket(Socket::from(theirs)))
+        }
+        Links::Tcp => {
+            let (ours, theirs) = tcp_pair();
+            (Pipe::Tcp(ours), Ends::socket(Socket::from(theirs)))
+        }
+    };
+    let log = Log::default();
+    let written = Arc::clone(&log);
+    std::thread::spawn(move || {
+        let mut receiver = Receiver::new(pipe);
+        let mut data = Vec::new();
+        while let Ok(Some(frame)) = receiver.next(&mut data, soon()) {
+            let had = (!data.is_empty()).then(|| Had {
+                adu: frame.adu,
+                offset: frame.offset,
+                good: frame.kind == Kind::Data,
+                data: data.clone(),
+            });
+            written
+                .lock()
+                .unwrap()
+                .push((frame.stream, had, frame.kind));
+        }
+    });
+    (log, ends)
+}
+
+/// This program again, as a rank that writes ADU 0 and half of its first SU of ADU 1.
+pub fn doomed(links: Links, link: LinkId, job: &Job) -> (Child, Ends) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (stdin, ends) = match links {
+        Links::Ring => {
+            let (producer, consumer) = ring(RING).unwrap();
+            producer.into_handles().send(&ours, soon()).unwrap();
+            let ends = Ends::rings(Some(consumer), None);
+            (OwnedFd::from(theirs), ends)
+        }
+        Links::Unix => (OwnedFd::from(theirs), Ends::socket(Socket::from(ours))),
+        Links::Tcp => {
+            let (ours, theirs) = tcp_pair();
+            (OwnedFd::from(theirs), Ends::socket(Socket::from(ours)))
+        }
+    };
+    let order: Vec<_> = job
+        .format
+        .order
+        .iter()
+        .map(|link| link.0.to_string())
+        .collect();
+    let role = format!(
+        "{links:?} {} {} {} {} {} {}",
+        link.0,
+        job.stream.0,
+        job.key,
+        adu_bytes(&job.format),
+        job.format.tu_bytes,
+        order.join(",")
+    );
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "rig::ranks::a_doomed_rank", "--nocapture"])
+        .env(ROLE, role)
+        .stdin(Stdio::from(stdin))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    (child, ends)
+}
+
+/// What the other process does; in the tests' own process it has no role and nothing to do.
+#[test]
+fn a_doomed_rank() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    let words: Vec<_> = role.split(' ').collect();
+    let number = |at: usize| words[at].parse::<u64>().unwrap();
+    let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin())
+        .try_clone_to_owned()
+        .unwrap();
+    let pipe = match words[0] {
+        "Ring" => {
+            let handles = Handles::receive(&stdin, soon()).unwrap();
+            Pipe::Producer(Producer::attach(handles, RING).unwrap())
+        }
+        "Unix" => Pipe::Unix(stdin.into()),
+        _ => Pipe::Tcp(stdin.into()),
+    };
+    let link = LinkId(number(1) as u16);
+    let (stream, key, adu) = (StreamId(number(2) as u32), number(3) as usize, number(4));
+    let links = words[6]
+        .split(',')
+        .map(|link| LinkId(link.parse().unwrap()));
+    let format = Format::fixed(adu, number(5), &links.collect::<Vec<_>>());
+    let mut sender = Sender::new(link, pipe);
+    let first = content(key, 0, adu);
+    sender
+        .send_adu(stream, &format, (0, &first), (0, 0), soon())
+        .unwrap();
+    let tu = format.tu(1, adu, 0).unwrap();
+    let su = format.sus(tu.bytes).find(|su| su.link == link).unwrap();
+    let mut pipe = sender.into_pipe();
+    let head = Frame::su(Kind::Data, stream, &tu, &su).encode();
+    pipe.write_all(&head, soon()).unwrap();
+    pipe.write_all(&content(key, 1, su.bytes / 2), soon())
+        .unwrap();
+    // Until it is killed, or forgotten.
+    std::thread::sleep(Duration::from_secs(60));
+}
