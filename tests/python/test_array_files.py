@@ -870,18 +870,34 @@ def test_what_no_rank_holds_is_not_made_up(tmp_path, suffix):
     unharmed(path)
 
 
-@pytest.mark.parametrize("length", [150, 154, 244, 248])
-def test_long_names(tmp_path, length):
+@pytest.mark.parametrize("letter", ["y", "é", "語"])
+@pytest.mark.parametrize("length", [150, 154, 244, 248, 249, 255])
+def test_long_names(tmp_path, length, letter):
     """Two that begin alike are written at once."""
-    ends = [tmp_path / ("y" * (length - 5) + f"{end}.npy") for end in (0, 1)]
-    assert len(ends[0].name) == length
+    many, rest = divmod(length - 5, len(letter.encode()))
+    ends = [tmp_path / (letter * many + "x" * rest + f"{end}.npy") for end in (0, 1)]
+    assert len(ends[0].name.encode()) == length
     with (
-        isthmus.open_array(ends[0], "w", checksums=length < 248) as one,
+        isthmus.open_array(ends[0], "w", checksums=length < 249) as one,
         isthmus.open_array(ends[1], "w") as other,
     ):
         one.write(np.zeros(3))
         other.write(np.ones(3))
     assert [np.load(path).tolist() for path in ends] == [[0.0] * 3, [1.0] * 3]
+    with isthmus.open_array(ends[1]) as file:
+        assert file[...].tolist() == [1.0] * 3
+    if length >= 249:
+        for keep in (True, False):
+            with pytest.raises(
+                IsthmusError, match="its name is too long for that of its checksums"
+            ):
+                write(ends[0], np.ones(3), checksums=True, keep=keep)
+            assert np.load(ends[0]).tolist() == [0.0] * 3
+
+
+def test_a_name_that_is_too_long(tmp_path):
+    with pytest.raises(IsthmusError, match=r"cannot be written \(File name too long"):
+        write(tmp_path / ("y" * 252 + ".npy"))
 
 
 @pytest.mark.parametrize("keep", [True, False])

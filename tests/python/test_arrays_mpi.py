@@ -298,8 +298,8 @@ def test_what_all_ranks_refuse_alike_leaves_nothing_open():
     )
     assert lines[6].startswith("aggregators: 'all'")
     assert all(line.endswith(" 1") for line in lines[:7]), lines
-    assert lines[7].startswith("dtype: 'f9'")
-    assert lines[8] == 'order: \'Q\'; it is "C" or "F"'
+    assert lines[7].startswith("rank 0: dtype: 'f9'")
+    assert lines[8] == 'rank 0: order: \'Q\'; it is "C" or "F"'
 
 
 NODES = """
@@ -391,3 +391,80 @@ def test_noise_does_not_choose_the_form():
     *forms, refused = done.stdout.splitlines()
     assert forms == ["window", "window", "datatype", "datatype"], done.stderr
     assert refused.startswith("rates: measured between 3 ranks; the plan has 4")
+
+
+ONE_RANK = """
+import sys, threading, time
+import numpy as np
+from mpi4py import MPI
+from isthmus import IsthmusError
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.mpi import Exchange, Ranks
+
+comm = MPI.COMM_WORLD
+plan = Plan(Layout.block((8,), (4,)), Layout.block_cyclic((8,), (4,), (1,)))
+half = Layout.boxes((8,), [[(slice(0, 2),)]], partial=True)
+good = {"plan": plan, "dtype": "f8", "form": "alltoall"}
+for bad in (
+    {"dtype": "foo"}, {"order": "Q"}, {"plan": None}, {"form": "window"}, {"buffer_bytes": 4096},
+    {"buffer_bytes": -1}, {"buffer_bytes": "1 kB"}, {"patience_s": 0}, {"patience_s": "long"},
+):
+    for _ in range(2):
+        said = ""
+        try:
+            Exchange(comm, **{**good, **(bad if comm.rank == 2 else {})})
+        except IsthmusError as error:
+            said = str(error)
+    told = comm.gather((said, threading.active_count()))
+    if comm.rank == 0:
+        assert len(set(told)) == 1 and told[0][1] == 1, told
+        print(said)
+with Ranks(comm) as ranks:
+    try:
+        of_one = np.zeros(2) if comm.rank == 0 else None
+        ranks.exchange(Plan(half, Layout.block((8,), (4,))), of_one)
+    except IsthmusError as error:
+        if comm.rank == 0:
+            print(error)
+heard = threading.Event()
+comm.Barrier()
+if comm.rank == 3:
+    # Comes when another has said that it waits.
+    comm.recv(source=0)
+else:
+    def tell(words):
+        print(words, flush=True)
+        heard.set()
+    if comm.rank == 0:
+        threading.Thread(target=lambda: heard.wait() and comm.send(None, 3)).start()
+with Ranks(comm, patience_s=0.2, tell=None if comm.rank == 3 else tell):
+    pass
+"""
+
+
+def test_what_one_rank_does_otherwise_all_are_told():
+    done = mpiexec(4, "-c", ONE_RANK)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    for line, words in zip(
+        lines,
+        (
+            "rank 2: dtype: 'foo'",
+            "rank 2: order: 'Q'",
+            "rank 2: plan: None",
+            "rank 2: form: not what rank 0 gives (window there, alltoall here)",
+            "rank 2: buffer_bytes: not what rank 0 gives (4096 there, None here)",
+            "rank 2: buffer_bytes: -1; it is a number of bytes above 0",
+            "rank 2: buffer_bytes: '1 kB'",
+            "rank 2: patience_s: 0; it is a number of seconds above 0",
+            "rank 2: patience_s: 'long'",
+        ),
+        strict=False,
+    ):
+        assert line.startswith(words), lines
+    assert (
+        "out: left out, but of the layout that data come from: no rank holds element [2]"
+        in lines[9]
+    )
+    waited = [line for line in lines[10:] if "which have not begun yet" in line]
+    assert any(line.startswith("rank 0 has waited 0.2 s for other ranks") for line in waited), lines

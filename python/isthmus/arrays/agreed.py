@@ -20,6 +20,21 @@ def may_close(kind: type[BaseException] | None) -> bool:
     return kind is None or issubclass(kind, AgreedError)
 
 
+def refuse_problems(told: Sequence[str]) -> None:
+    """Raise on all ranks what the first says that cannot go on.
+
+    Args:
+        told: by rank its problem, nothing where it has none.
+
+    Raises:
+        AgreedError: a rank has one.
+
+    """
+    for rank, problem in enumerate(told):
+        if problem:
+            raise AgreedError(f"rank {rank}: {problem}")
+
+
 def refuse_others(told: Sequence[Mapping[str, object]]) -> None:
     """Refuse ranks that give something else than rank 0.
 

@@ -497,6 +497,8 @@ class Layout:
         """
         import numpy as np
 
+        if not isinstance(array, np.ndarray):
+            raise IsthmusError(f"array: of type {type(array).__name__}; it is an array of numpy")
         if array.shape != self.shape:
             raise IsthmusError(f"the array has shape {array.shape}, the layout {self.shape}")
         return [

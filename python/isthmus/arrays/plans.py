@@ -141,6 +141,8 @@ class Plan:
         if kind is None:
             raise IsthmusError("arrays: no rank holds any")
         if out is None:
+            # What no rank holds would be whatever was in memory before.
+            self.from_.refuse_missing("out: left out, but of the layout that data come from")
             made = order or ("F" if memory.columns(flat) else "C")
             taken = [self.to.empty(rank, kind, order=made) for rank in self.to.ranks]
         else:

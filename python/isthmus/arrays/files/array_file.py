@@ -93,7 +93,10 @@ class ArrayFile:
         if layout is None:
             if not isinstance(self._access.team, Alone):
                 raise IsthmusError("layout: ranks of a communicator write with one")
-            whole = np.asanyarray(held)
+            try:
+                whole = np.asanyarray(held)
+            except ValueError as error:
+                raise IsthmusError(f"held: no array ({error})") from error
             layout, held = Layout.whole(whole.shape), [whole]
         _refuse_unless_layout(layout)
         self._array = write(self._access, held, layout)
@@ -267,6 +270,8 @@ def open_array(
         for what, value in said.items():
             if value is not None and what not in form.takes:
                 raise IsthmusError(f"{what}: arrays of format {form.name} have none")
+        if progress is not None and not callable(progress):
+            raise arguments.refuse("progress", progress, "a function of bytes done, and of all")
         arguments.flag("verify", verify)
         arguments.flag("sync", sync)
         arguments.flag("keep", keep)

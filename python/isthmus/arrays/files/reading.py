@@ -109,7 +109,7 @@ class Source:
             else:
                 _refuse_unless_file(path)
             kept = None
-            if access.verify and not form.folder:
+            if access.verify and not form.folder and sums.can_be(path):
                 kept = sums.consistent(path, path.stat)
             array = form.describe(path, given)
             here = mark(path.stat())

@@ -22,6 +22,8 @@ from isthmus.files import write_text
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+BYTES_MAX = 255
+"""Of a name in a folder, on the file systems of Linux."""
 SUFFIX = ".crc32c"
 """What the name of the file has behind that of the data."""
 BEGIN = b'{"isthmus": "crc32c"'
@@ -33,6 +35,11 @@ FORMAT = 1
 def beside(path: Path) -> Path:
     """Where the sums of a file are."""
     return path.with_name(path.name + SUFFIX)
+
+
+def can_be(path: Path) -> bool:
+    """Whether a file's name leaves room for that of its sums."""
+    return len(os.fsencode(path.name + SUFFIX)) <= BYTES_MAX
 
 
 def crc32c(data: NDArray[np.uint8]) -> int:

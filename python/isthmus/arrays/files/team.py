@@ -231,11 +231,12 @@ def aggregators_of(team: Team, asked: Any) -> list[int]:
             for place in range(share)
         )
     listed = list(asked) if isinstance(asked, Sequence) and not isinstance(asked, str) else []
-    if not listed or len({*listed}) != len(listed):
+    numbers = [rank for rank in listed if isinstance(rank, int)]
+    if not listed or len(numbers) != len(listed) or len({*numbers}) != len(numbers):
         raise AgreedError(
             str(refuse("aggregators", asked, "a number of ranks, or a list of ranks, each once"))
         )
     for rank in listed:
-        if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < team.size:
+        if isinstance(rank, bool) or not 0 <= rank < team.size:
             raise AgreedError(f"aggregators: {rank!r} is no rank; they are 0 to {team.size - 1}")
     return listed

@@ -25,10 +25,11 @@ FORMER = "isthmus-former"
 
 def hidden(path: Path, end: str) -> Path:
     """A hidden name beside a path, its own also where the path's is as long as may be."""
-    name = path.name
+    name = os.fsencode(path.name)
     if len(name) > NAME_MAX:
-        name = f"{name[:NAME_MAX]}~{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
-    return path.with_name(f".{name}.{end}")
+        # Cut within a character it may be, which is no name for people, but one for the system.
+        name = name[:NAME_MAX] + b"~" + hashlib.sha256(name).hexdigest()[:16].encode()
+    return path.with_name(f".{os.fsdecode(name)}.{end}")
 
 
 class Temporary:
@@ -45,13 +46,14 @@ class Temporary:
         self.path = path
         self.place = hidden(path, TEMPORARY)
         self._folder = folder
-        if not path.parent.is_dir():
-            raise IsthmusError(f"{path}: there is no folder {path.parent}; make it first")
-        if folder:
-            recover(path)
-            _refuse_unless_folder(path)
-        else:
-            refuse_unless_file(path)
+        with telling_of(path, "cannot be written"):
+            if not path.parent.is_dir():
+                raise IsthmusError(f"{path}: there is no folder {path.parent}; make it first")
+            if folder:
+                recover(path)
+                _refuse_unless_folder(path)
+            else:
+                refuse_unless_file(path)
         try:
             taken = None if keep or folder else self._taken()
             self._was_there = taken is not None

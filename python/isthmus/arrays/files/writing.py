@@ -194,14 +194,21 @@ class _Begun:
         self._access = access
         path, folder = access.path, access.form.folder
         self._sums = hidden(sums.beside(path), TEMPORARY)
-        _refuse_other_sums(sums.beside(path))
+        self._can_have_sums = sums.can_be(path)
+        if access.block and not self._can_have_sums:
+            raise IsthmusError(
+                f"{path}: its name is too long for that of its checksums, which ends in "
+                f"{sums.SUFFIX}; give a shorter one, or no checksums"
+            )
+        if self._can_have_sums:
+            _refuse_other_sums(sums.beside(path))
         access.form.refuse(array, access.given, path)
         self._temporary = Temporary(path, folder=folder, keep=access.keep)
         self._begun = False
         try:
             with telling_of(path, "cannot be written"):
                 self._sums.unlink(missing_ok=True)
-                if not access.keep:
+                if not access.keep and self._can_have_sums:
                     sums.beside(path).unlink(missing_ok=True)
                 if folder:
                     self.array = access.form.create(
@@ -243,8 +250,9 @@ class _Begun:
             if block and array.offset is not None:
                 told = sums.gathered(array.offset, array.size, block, by_rank)
                 told.save(self._sums)
-            with telling_of(sums.beside(path), "cannot be removed"):
-                sums.beside(path).unlink(missing_ok=True)
+            if self._can_have_sums:
+                with telling_of(sums.beside(path), "cannot be removed"):
+                    sums.beside(path).unlink(missing_ok=True)
         with telling_of(path, "cannot be written"):
             if self._access.sync and not self._access.form.folder:
                 # Its header may be written by a rank that writes nothing else.

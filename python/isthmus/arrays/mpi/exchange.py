@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus.arguments import refuse
 from isthmus.arrays import memory
-from isthmus.arrays.agreed import refuse_others
+from isthmus.arrays.agreed import AgreedError, refuse_others, refuse_problems, words_of
 from isthmus.arrays.mpi.ranks import ClosedTogether, Ranks
 from isthmus.arrays.mpi.share import Share
 from isthmus.errors import IsthmusError
@@ -64,40 +64,43 @@ class Exchange(ClosedTogether):
 
         """
         self.plan = plan
-        try:
-            self.dtype = np.dtype(dtype)
-        except (TypeError, ValueError) as error:
-            raise refuse("dtype", dtype, "a type of elements, such as 'f8'") from error
         self.order = order
-        if self.dtype.itemsize == 0:
-            raise IsthmusError(f"dtype: {self.dtype}; its elements have no bytes")
-        if order not in {"C", "F"}:
-            raise IsthmusError(f'order: {order!r}; it is "C" or "F"')
         self._owns = not isinstance(ranks, Ranks)
         self._ranks = Ranks(ranks, **settings) if self._owns else ranks
         try:
-            self._share = Share(plan, self._ranks.comm.rank, self.dtype, order)
             with self._ranks.watch:
-                self._refuse_others(form)
+                self._share = self._ready(dtype, form)
+                self.dtype = self._share.dtype
                 self._way = self._ranks.way(form, self._share)
                 self._course = self._way.course(self._share)
-        except IsthmusError:
+        except AgreedError:
             if self._owns:
                 self._ranks.close()
             raise
         self.form: Form = self._way.form
         self._shared: tuple[Part, ...] | None = None
 
-    def _refuse_others(self, form: Form | None) -> None:
-        """Refuse ranks that exchange in another way: wrong elements would come of it."""
-        said: dict[str, object] = {
-            "the layout that data come from": self.plan.from_.fingerprint,
-            "the layout that data go to": self.plan.to.fingerprint,
-            "dtype": str(self.dtype),
-            "order": self.order,
-            "form": str(form),
-        }
-        refuse_others(self._ranks.comm.allgather(said))
+    def _ready(self, dtype: Any, form: Form | None) -> Share:
+        """What this rank has to do, if all ranks give the same: wrong elements would come of
+        anything else.
+        """
+        comm, problem, said, share = self._ranks.comm, "", {}, None
+        try:
+            share = Share(self.plan, comm.rank, _dtype(dtype), self.order)
+            said = {
+                "the layout that data come from": self.plan.from_.fingerprint,
+                "the layout that data go to": self.plan.to.fingerprint,
+                "dtype": str(share.dtype),
+                "order": self.order,
+                "form": str(form),
+            }
+        except Exception as error:
+            problem = words_of(error)
+        told = comm.allgather((problem, said))
+        refuse_problems([problem for problem, _ in told])
+        refuse_others([said for _, said in told])
+        assert share is not None
+        return share
 
     def close(self) -> None:
         """Give back what was set aside; all ranks do together."""
@@ -153,6 +156,16 @@ class Exchange(ClosedTogether):
         return len(given) == len(self._shared) and all(
             one is made for one, made in zip(given, self._shared, strict=True)
         )
+
+
+def _dtype(given: Any) -> np.dtype[Any]:
+    try:
+        dtype: np.dtype[Any] = np.dtype(given)
+    except (TypeError, ValueError) as error:
+        raise refuse("dtype", given, "a type of elements, such as 'f8'") from error
+    if dtype.itemsize == 0:
+        raise IsthmusError(f"dtype: {dtype}; its elements have no bytes")
+    return dtype
 
 
 def exchange(

@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isthmus.arrays import costs, memory
-from isthmus.arrays.agreed import AgreedError, may_close, words_of
+from isthmus.arrays.agreed import (
+    AgreedError,
+    may_close,
+    refuse_others,
+    refuse_problems,
+    words_of,
+)
 from isthmus.arrays.mpi.board import Board
 from isthmus.arrays.mpi.forms import FORMS, Form, ways
 from isthmus.arrays.mpi.shared import can_share
-from isthmus.arrays.mpi.watch import PATIENCE_S, Watch
+from isthmus.arrays.mpi.watch import PATIENCE_S, Watch, waiting
 from isthmus.core import processors
 from isthmus.errors import IsthmusError
 
@@ -89,10 +95,11 @@ class Ranks(ClosedTogether):
         """
         from mpi4py import MPI
 
-        if not patience_s > 0:
-            raise IsthmusError(f"patience_s: {patience_s}; it is a number of seconds above 0")
-        if buffer_bytes is not None and buffer_bytes < 1:
-            raise IsthmusError(f"buffer_bytes: {buffer_bytes}; it is a number of bytes above 0")
+        problem = _wrong(buffer_bytes, patience_s)
+        with waiting(comm.rank, PATIENCE_S if problem else patience_s, tell):
+            told = comm.allgather((problem, {"buffer_bytes": str(buffer_bytes)}))
+        refuse_problems([problem for problem, _ in told])
+        refuse_others([said for _, said in told])
         # One of its own: messages of the program on the one it gave are not taken for these.
         self.comm = comm.Dup()
         self.buffer_bytes = buffer_bytes
@@ -223,10 +230,7 @@ class Ranks(ClosedTogether):
             self.comm.Allreduce(MPI.IN_PLACE, words, op=MPI.BOR)
             told = int(words[0])
         if told & 1:
-            problems = self.comm.allgather(problem)
-            raise AgreedError(
-                next(f"rank {at}: {said}" for at, said in enumerate(problems) if said)
-            )
+            refuse_problems(self.comm.allgather(problem))
         return told >> 1
 
     def most(self, *numbers: int) -> list[int]:
@@ -264,9 +268,7 @@ class Ranks(ClosedTogether):
             problem = words_of(error)
         with self.watch:
             told = self.comm.allgather((problem, kind, columns))
-        for rank, (problem, *_) in enumerate(told):
-            if problem:
-                raise AgreedError(f"rank {rank}: {problem}")
+        refuse_problems([problem for problem, *_ in told])
         kinds = list(dict.fromkeys(other for _, other, _ in told if other is not None))
         if len(kinds) != 1:
             raise AgreedError(
@@ -276,6 +278,15 @@ class Ranks(ClosedTogether):
                 else "no rank holds any array, and none says of what type elements are"
             )
         return kinds[0], order or ("F" if any(columns for *_, columns in told) else "C")
+
+
+def _wrong(buffer_bytes: Any, patience_s: Any) -> str:
+    """What is wrong with settings."""
+    if not isinstance(patience_s, (int, float)) or not patience_s > 0:
+        return f"patience_s: {patience_s!r}; it is a number of seconds above 0"
+    if buffer_bytes is not None and not (isinstance(buffer_bytes, int) and buffer_bytes >= 1):
+        return f"buffer_bytes: {buffer_bytes!r}; it is a number of bytes above 0"
+    return ""
 
 
 def usable() -> list[int]:

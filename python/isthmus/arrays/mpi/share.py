@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from isthmus.arguments import refuse
 from isthmus.arrays import memory
 from isthmus.arrays.agreed import words_of
 from isthmus.arrays.layouts import _told
+from isthmus.arrays.plans import Plan
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from isthmus.arrays.plans import Plan
 
     Part = NDArray[Any]
     PieceOf = tuple[int, int, int]
@@ -48,6 +48,10 @@ class Share:
     ) -> None:
         from isthmus import _core
 
+        if not isinstance(plan, Plan):
+            raise refuse("plan", plan, "a Plan: from one layout to another")
+        if order not in {"C", "F"}:
+            raise IsthmusError(f'order: {order!r}; it is "C" or "F"')
         self.plan = plan
         self.rank = rank
         self.dtype = dtype
@@ -85,6 +89,8 @@ class Share:
         elif given:
             raise IsthmusError("held: the layout that data come from does not have this rank")
         if out is None and self.takes:
+            # What no rank holds would be whatever was in memory before.
+            self.plan.from_.refuse_missing("out: left out, but of the layout that data come from")
             parts = self.plan.to.empty(self.rank, self.dtype, order=self.order)
         elif self.takes:
             memory.check(self.plan.to, self.rank, parts, "out")

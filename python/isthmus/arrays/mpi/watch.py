@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from isthmus.arrays.mpi.board import BEGUN, Board, named
@@ -74,6 +75,20 @@ class Watch:
                 else "others, of whom all on this node are there"
             )
             self._tell(f"rank {self._rank} has waited {waited_s:.3g} s for {whom}")
+
+
+@contextmanager
+def waiting(rank: int, patience_s: float, tell: Callable[[str], None] | None) -> Iterator[None]:
+    """Say that a rank waits for others to begin, before they have anywhere to meet."""
+    words = f"rank {rank} has waited {patience_s:.3g} s for other ranks, which have not begun yet"
+    timer = threading.Timer(patience_s, tell or _say, [words])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def _say(words: str) -> None:
