@@ -27,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ring", &[]),
     ("stream-sim", &["kernel", "flow", "redistribute", "stream"]),
     ("stream-net", &["stream", "ring"]),
+    ("nic-protocol", &[]),
     (
         "machine",
         &[
@@ -98,7 +99,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rayon", &["experiment", "redistribute"]),
     // The system: descriptors, sockets, files in memory.
     ("rustix", &["ring", "stream-net"]),
-    ("serde_json", &["experiment", "py", "scenario"]),
+    ("serde_json", &["experiment", "nic-protocol", "py", "scenario"]),
     ("sha2", &["experiment", "scenario"]),
     ("syn", &["describe"]),
     ("toml", &["scenario"]),

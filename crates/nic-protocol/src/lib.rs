@@ -1,0 +1,32 @@
+//! The control interface of the stream manager in words (Steenkiste 1996, sections 5.1 to 5.3): what
+//! applications and operators ask, and what they are told. A line of JSON each, of at most
+//! [`LINE_BYTES`].
+//!
+//! A *session* is one socket to the daemon, Unix or TCP, over TLS or not. Its first line is a
+//! [`Request::Hello`], a [`Request::Join`] or a [`Request::Link`]:
+//!
+//! - `hello` makes an *application*, which lives as long as this session, and has a *ticket*;
+//! - `join` is another process or rank of that application: it shows the ticket;
+//! - `link` makes of the socket itself a link of that application. After the answer no further line
+//!   comes: either frames of links, or one message with the descriptors of two rings, and then the
+//!   socket is only how either side sees that the other is there.
+//!
+//! Each request has a number of the client's choice, and is answered once by it, in any order. What
+//! happens to streams and connections of an application comes beside answers as [`Told::Event`], to
+//! sessions that asked for it by `watch`.
+//!
+//! Numbers of streams and connections are the daemon's; links are the application's own, from 0. All
+//! sizes are in bytes, all times in nanoseconds, as the names of the fields say.
+
+mod answer;
+mod line;
+mod request;
+
+pub use answer::{Answer, Away, Connection, Counts, Event, Link, Overview, Refusal, Stream, Told};
+pub use line::{Garbled, LINE_BYTES, Lines, read, write};
+pub use request::{
+    Asked, Carrier, Checksum, Direction, Format, Geometry, Other, Pixel, Protocol, Request, Spec,
+};
+
+/// The version of this language. Who speaks another one is refused, and told both.
+pub const VERSION: u32 = 1;

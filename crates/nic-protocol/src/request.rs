@@ -1,0 +1,288 @@
+//! What is asked.
+
+use serde::{Deserialize, Serialize};
+
+/// A request and its number.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Asked {
+    /// The client's number; the answer has it too.
+    pub id: u64,
+    /// What.
+    #[serde(flatten)]
+    pub request: Request,
+}
+
+/// What can be asked.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Request {
+    /// A new application.
+    Hello {
+        /// [`VERSION`](crate::VERSION) of the client.
+        version: u32,
+        /// The secret that lets in; none where the daemon asks for none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<String>,
+        /// What the application calls itself, for logs and tables.
+        name: String,
+        /// Whether events are told.
+        #[serde(default)]
+        watch: bool,
+    },
+    /// A further process of an application.
+    Join {
+        /// [`VERSION`](crate::VERSION) of the client.
+        version: u32,
+        /// The application's ticket.
+        ticket: String,
+        /// Whether events are told.
+        #[serde(default)]
+        watch: bool,
+    },
+    /// Makes a link of this socket.
+    Link {
+        /// [`VERSION`](crate::VERSION) of the client.
+        version: u32,
+        /// The application's ticket.
+        ticket: String,
+        /// The application's number for the link. One that has ends already is refused, unless it
+        /// was cut.
+        link: u16,
+        /// What carries it.
+        carrier: Carrier,
+        /// How long it may be cut before its rank is taken for gone. 0: at once.
+        #[serde(default)]
+        grace_ns: u64,
+    },
+    /// Opens a connection.
+    Open {
+        /// Where to, as `raw:tcp:127.0.0.1:5000`, `file:/data/image`.
+        destination: String,
+        /// The number that packets carry. Both ends give the same.
+        #[serde(default)]
+        channel: u32,
+        /// When a packet is done; what is natural for the destination, if it is left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        protocol: Option<Protocol>,
+        /// The checksum of data.
+        #[serde(default)]
+        checksum: Checksum,
+        /// Network memory of the transmit direction that it may have; all, if it is left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        share_bytes: Option<u64>,
+        /// Network memory that is set aside for what comes; 0 if it only transmits.
+        #[serde(default)]
+        window_bytes: u64,
+    },
+    /// Closes a connection, once its streams have ended.
+    Close {
+        /// Which.
+        connection: u32,
+    },
+    /// Registers streams, all or none.
+    Submit {
+        /// Which. Those of one submission may name each other.
+        streams: Vec<Spec>,
+    },
+    /// The next ADU of a stream of variable ADUs.
+    Announce {
+        /// Which stream.
+        stream: u32,
+        /// Bytes of the ADU.
+        adu_bytes: u64,
+    },
+    /// How many ADUs a stream has, told late.
+    Finish {
+        /// Which stream.
+        stream: u32,
+        /// How many.
+        adus: u64,
+    },
+    /// Cancels a stream.
+    Cancel {
+        /// Which.
+        stream: u32,
+    },
+    /// Answered when the stream has ended, or so many of its ADUs are done.
+    Wait {
+        /// Which stream.
+        stream: u32,
+        /// How many ADUs; the end, if it is left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        adus: Option<u64>,
+        /// Whether ADUs that are moved count: the ranks' memory is theirs then.
+        #[serde(default)]
+        moved: bool,
+    },
+    /// Where a stream is, and what it waits for.
+    Stream {
+        /// Which.
+        stream: u32,
+    },
+    /// Where a connection is.
+    Connection {
+        /// Which.
+        connection: u32,
+    },
+    /// All that there is of the application or, to an operator, of all.
+    Overview {
+        /// Whether all applications are meant.
+        #[serde(default)]
+        all: bool,
+    },
+    /// Sets a frame buffer's geometry, and clears it.
+    Geometry {
+        /// The screen's name, as in `framebuffer:NAME`.
+        screen: String,
+        /// Its form.
+        geometry: Geometry,
+    },
+    /// Resets a device: a frame buffer is cleared, and its counts are 0.
+    Reset {
+        /// Its name.
+        screen: String,
+    },
+}
+
+/// What carries a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Carrier {
+    /// The socket of the request.
+    Socket,
+    /// Rings in shared memory, one each way, of about so many bytes; over a Unix socket only.
+    Rings {
+        /// Bytes of each; 0: none in that direction.
+        from_rank_bytes: u64,
+        /// Bytes of the one to the rank.
+        to_rank_bytes: u64,
+    },
+}
+
+/// When a packet is done; `isthmus_stream::Protocol` says more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Protocol {
+    /// When it is sent.
+    Unconfirmed {
+        /// Packets that may overtake one before it is taken for lost.
+        #[serde(default)]
+        reorder: u32,
+    },
+    /// When it is acknowledged.
+    Confirmed {
+        /// Whether lost ones are sent again.
+        repair: bool,
+    },
+    /// When the peer's manager confirms it, over what is reliable by itself.
+    Stream,
+}
+
+/// Checksums of data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Checksum {
+    /// None.
+    None,
+    /// The Internet checksum, 16 bits.
+    Internet,
+    /// CRC32C.
+    #[default]
+    Crc32c,
+}
+
+/// Which way data goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// From ranks to the network.
+    Transmit,
+    /// From the network to ranks.
+    Receive,
+}
+
+/// How the data of a stream is cut (paper, 5.2).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Format {
+    /// Bytes of an ADU; each has its own, told by `announce`, if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adu_bytes: Option<u64>,
+    /// Bytes of a TU.
+    pub tu_bytes: u64,
+    /// The links that the SUs of a TU go over, in their order in the TU.
+    pub su_order: Vec<u16>,
+    /// SUs are cut at multiples of this many bytes.
+    pub granule_bytes: u64,
+    /// Bytes of data of a packet at most.
+    pub packet_bytes: u64,
+}
+
+/// A stream that another comes after or goes in step with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Other {
+    /// One that was submitted before.
+    Stream(u32),
+    /// One of the same submission, by its place there.
+    Here(usize),
+}
+
+/// A stream to register (paper, 5.2 and 5.3).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Its connection.
+    pub connection: u32,
+    /// Which way.
+    pub direction: Direction,
+    /// How its data is cut.
+    pub format: Format,
+    /// How many ADUs; none, if that is told later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adus: Option<u64>,
+    /// ADUs that it may move before another that waits has its turn.
+    #[serde(default = "one")]
+    pub quantum: u32,
+    /// Whether it keeps its resources until it ends.
+    #[serde(default)]
+    pub permanent: bool,
+    /// Streams that are done before it begins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<Other>,
+    /// Streams that it goes in lock step with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_step_with: Vec<Other>,
+    /// Whether an ADU is finished for these when it is moved, and not only when it is done.
+    #[serde(default)]
+    pub moved_is_finished: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What a pixel is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pixel {
+    /// A byte of grey.
+    Grey,
+    /// Four bytes: red, green, blue, and one that is not looked at.
+    Color,
+}
+
+/// The form of a frame buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Geometry {
+    /// Pixels in a line.
+    pub width: u32,
+    /// Lines.
+    pub height: u32,
+    /// What a pixel is.
+    pub pixel: Pixel,
+    /// Whether an ADU is a field, every second line, the first line's first.
+    #[serde(default)]
+    pub interlaced: bool,
+}

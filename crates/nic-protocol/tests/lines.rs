@@ -1,0 +1,156 @@
+//! Lines of the control interface: read back as written, however they are cut; garbage is told.
+
+use isthmus_nic_protocol::{
+    Asked, Carrier, Checksum, Direction, Format, LINE_BYTES, Lines, Other, Protocol, Request, Spec,
+    read, write,
+};
+use proptest::prelude::*;
+
+fn spec() -> impl Strategy<Value = Spec> {
+    let format = (
+        proptest::option::of(any::<u64>()),
+        any::<u64>(),
+        proptest::collection::vec(any::<u16>(), 0..9),
+    );
+    let others = proptest::collection::vec(
+        prop_oneof![
+            any::<u32>().prop_map(Other::Stream),
+            any::<usize>().prop_map(Other::Here)
+        ],
+        0..3,
+    );
+    (any::<u32>(), any::<bool>(), format, others, any::<u32>()).prop_map(
+        |(connection, sends, (adu_bytes, tu_bytes, su_order), after, quantum)| Spec {
+            connection,
+            direction: if sends {
+                Direction::Transmit
+            } else {
+                Direction::Receive
+            },
+            format: Format {
+                adu_bytes,
+                tu_bytes,
+                su_order,
+                granule_bytes: 8,
+                packet_bytes: tu_bytes,
+            },
+            adus: adu_bytes.map(|bytes| bytes / 3),
+            quantum,
+            permanent: sends,
+            in_step_with: after.clone(),
+            after,
+            moved_is_finished: !sends,
+        },
+    )
+}
+
+fn request() -> impl Strategy<Value = Request> {
+    prop_oneof![
+        (
+            any::<u32>(),
+            proptest::option::of(".*"),
+            ".*",
+            any::<bool>()
+        )
+            .prop_map(|(version, token, name, watch)| Request::Hello {
+                version,
+                token,
+                name,
+                watch
+            }),
+        (any::<u16>(), any::<u64>(), any::<bool>()).prop_map(|(link, bytes, socket)| {
+            Request::Link {
+                version: 1,
+                ticket: "t".into(),
+                link,
+                carrier: match socket {
+                    true => Carrier::Socket,
+                    false => Carrier::Rings {
+                        from_rank_bytes: bytes,
+                        to_rank_bytes: 0,
+                    },
+                },
+                grace_ns: bytes,
+            }
+        }),
+        (".*", any::<u32>(), any::<bool>()).prop_map(|(destination, channel, repair)| {
+            Request::Open {
+                destination,
+                channel,
+                protocol: repair.then_some(Protocol::Confirmed { repair }),
+                checksum: if repair {
+                    Checksum::Internet
+                } else {
+                    Checksum::None
+                },
+                share_bytes: repair.then_some(u64::from(channel)),
+                window_bytes: 7,
+            }
+        }),
+        proptest::collection::vec(spec(), 0..4).prop_map(|streams| Request::Submit { streams }),
+        (
+            any::<u32>(),
+            proptest::option::of(any::<u64>()),
+            any::<bool>()
+        )
+            .prop_map(|(stream, adus, moved)| Request::Wait {
+                stream,
+                adus,
+                moved
+            }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_however_it_is_cut(
+        asked in proptest::collection::vec((any::<u64>(), request()), 1..6),
+        piece in 1_usize..300,
+    ) {
+        let asked: Vec<Asked> =
+            asked.into_iter().map(|(id, request)| Asked { id, request }).collect();
+        let mut bytes: Vec<u8> = asked.iter().flat_map(write).collect();
+        bytes.extend_from_slice(b"IL\x01");
+        let mut lines = Lines::default();
+        let mut found: Vec<Asked> = Vec::new();
+        for piece in bytes.chunks(piece) {
+            lines.push(piece);
+            while let Some(line) = lines.next().unwrap() {
+                found.push(read(&line).unwrap());
+            }
+        }
+        prop_assert_eq!(found, asked);
+        prop_assert_eq!(lines.rest(), b"IL\x01");
+    }
+
+    #[test]
+    fn garbage_is_told_and_never_more_than_a_line_is_held(
+        bytes in proptest::collection::vec(any::<u8>(), 0..2000),
+    ) {
+        let mut lines = Lines::default();
+        lines.push(&bytes);
+        while let Some(line) = lines.next().unwrap() {
+            prop_assert!(read::<Asked>(&line).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_line_without_end_is_refused() {
+    let mut lines = Lines::default();
+    lines.push(&vec![b'x'; LINE_BYTES]);
+    assert_eq!(lines.next(), Ok(None));
+    lines.push(b"x");
+    assert!(lines.next().is_err());
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    let wrong = read::<Asked>(br#"{"id":1,"ask":"cancel","stream":"two"}"#).unwrap_err();
+    assert!(wrong.0.contains("two"), "{wrong}");
+    let wrong = read::<Asked>(br#"{"id":1,"ask":"canel","stream":2}"#).unwrap_err();
+    assert!(
+        wrong.0.contains("canel") && wrong.0.contains("cancel"),
+        "{wrong}"
+    );
+}
