@@ -14,6 +14,7 @@
     model = true                         # whether to draw the queueing model; false if absent
     bound = true                         # whether to draw the analytic bound; false if absent
     log = true                           # force the scale; decided by the values if absent
+    live = true                          # show what was measured live (`isthmus.papers.live`)
 
 In place of panels a figure may name a plot of reports: ``plot = "nodes"``.
 """
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import IsthmusError
 from isthmus.papers.folder import Paper, read_toml
+from isthmus.papers.live import live
 from isthmus.papers.select import conditions, points
 from isthmus.results.curves import load_bound, mean_of, model_of
 from isthmus.results.schema import RunResult
@@ -33,6 +35,8 @@ from isthmus.scenes.curves import Curves
 from isthmus.wording import measure_label, with_unit
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure as Drawn
 
     from isthmus.charts import Chart
@@ -51,6 +55,7 @@ class Panel:
     model: bool = False
     bound: bool = False
     log: bool | None = None
+    live: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,8 @@ class Figure:
     panels: tuple[Panel, ...] = ()
     plot: str | None = None
     """A plot of reports, in place of panels."""
+    live: Path | None = None
+    """Where what was measured live is."""
 
     def __post_init__(self) -> None:
         if bool(self.panels) == (self.plot is not None):
@@ -82,7 +89,7 @@ def figures(paper: Paper) -> list[Figure]:
     for told in read_toml(paper.figures).get("figure", []):
         try:
             panels = tuple(Panel(**each) for each in told.pop("panel", ()))
-            found.append(Figure(**told, panels=panels))
+            found.append(Figure(**told, panels=panels, live=paper.live))
         except (KeyError, TypeError) as error:
             name = told.get("name", len(found) + 1)
             raise IsthmusError(f"{paper.figures}: figure {name}: {error}") from error
@@ -164,6 +171,8 @@ def _curves(panel: Panel, layout: View) -> Curves:
 
 
 def _view(figure: Figure, panel: Panel, run: RunResult) -> View:
+    if panel.live and figure.live is not None:
+        run = live(run, figure.live)
     found = points(run, conditions(panel.at))
     if not found:
         raise IsthmusError(f"figure {figure.name}: {panel.at!r} fits no point")

@@ -98,6 +98,11 @@ class Paper:
         """The file that says how the figures are drawn; it may be absent."""
         return self.folder / "figures.toml"
 
+    @property
+    def live(self) -> Path:
+        """What was measured on a real machine (`isthmus.papers.live`); it may be absent."""
+        return self.folder / "live.json"
+
     def scenario(self, name: str) -> Path:
         """Path of a scenario."""
         return self.folder / "scenarios" / f"{name}.toml"

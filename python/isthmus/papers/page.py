@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from isthmus.core import read_text
 from isthmus.owned import OwnedFolder
 from isthmus.papers.counts import counted, told_of
 from isthmus.papers.figures import Figure, chart_of, draw, figures
@@ -38,7 +39,8 @@ def write_page(
     figures as files (``png``, ``svg``) only where asked for. What is there is not made again.
     """
     drawn = [figure for figure in figures(paper) if figure.scenario in runs]
-    told = (repr((paper, figures(paper))), json.dumps([_cells(o) for o in outcomes]))
+    told = [repr((paper, figures(paper))), json.dumps([_cells(o) for o in outcomes])]
+    told += [read_text(paper.live)] if paper.live.is_file() else []
     numbers = [text for name in sorted(runs) for text in (name, runs[name].json)]
     key = digest_of(*told, *numbers)
     if not out.has("page", key):
