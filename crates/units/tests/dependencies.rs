@@ -27,6 +27,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ring", &[]),
     ("stream-sim", &["kernel", "flow", "redistribute", "stream"]),
     ("stream-net", &["stream", "ring"]),
+    (
+        "stream-live",
+        &["redistribute", "stream", "ring", "stream-sim", "stream-net"],
+    ),
     ("nic-protocol", &[]),
     (
         "machine",
@@ -252,9 +256,9 @@ const IN_NO_CORE: &[&str] = &[
     "println!(",
 ];
 
-/// Crates that wait for other processes, until a deadline: these read the clock. Nothing that they
-/// read there reaches a result.
-const WAIT_FOR_OTHERS: &[&str] = &["ring", "stream-net"];
+/// Crates that wait for other processes, until a deadline, or measure: these read the clock. Nothing
+/// that they read there reaches a result that is simulated.
+const WAIT_FOR_OTHERS: &[&str] = &["ring", "stream-live", "stream-net"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));

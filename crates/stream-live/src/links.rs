@@ -1,0 +1,111 @@
+//! What the cells of a link write to it, at the link's pace if it has one.
+
+use crate::cells::Cells;
+use crate::error::Error;
+use isthmus_stream::{Format, LinkId, StreamId};
+use isthmus_stream_net::rank::Sender;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What an ADU is written from.
+#[derive(Debug, Clone)]
+pub enum Adu {
+    /// Large blocks, in the order of their SUs.
+    Large(Arc<Vec<u8>>),
+    /// Small ones, an SU each.
+    Small(Arc<Cells>),
+}
+
+/// One link, and what is written to it.
+#[derive(Debug)]
+pub struct Writer {
+    pub sender: Sender,
+    pub link: LinkId,
+    pub stream: StreamId,
+    pub format: Format,
+    /// Bytes per second that it carries; none: all that there are.
+    pub bytes_per_s: Option<u64>,
+    pub deadline: Instant,
+    began: Option<Instant>,
+    written: u64,
+    before: u64,
+}
+
+impl Writer {
+    /// A writer that has written nothing.
+    pub fn new(
+        sender: Sender,
+        (link, stream): (LinkId, StreamId),
+        format: Format,
+        bytes_per_s: Option<u64>,
+        deadline: Instant,
+    ) -> Self {
+        Self {
+            sender,
+            link,
+            stream,
+            format,
+            bytes_per_s,
+            deadline,
+            began: None,
+            written: 0,
+            before: 0,
+        }
+    }
+
+    /// Writes what of an ADU goes over this link.
+    ///
+    /// # Errors
+    /// A link that is closed, or takes no more until the deadline.
+    pub fn write(&mut self, number: u64, adu: &Adu) -> Result<(), Error> {
+        let (Adu::Large(data), None) = (adu, self.bytes_per_s) else {
+            return self.write_sus(number, adu);
+        };
+        let counted = (self.before, 0);
+        let (stream, format) = (self.stream, &self.format);
+        let told = (number, data.as_slice());
+        self.before = self
+            .sender
+            .send_adu(stream, format, told, counted, self.deadline)?;
+        Ok(())
+    }
+
+    /// Writes SU by SU.
+    fn write_sus(&mut self, number: u64, adu: &Adu) -> Result<(), Error> {
+        let bytes = match adu {
+            Adu::Large(data) => data.len(),
+            Adu::Small(cells) => cells.held().len(),
+        };
+        let mut index = 0;
+        while let Some(tu) = self.format.tu(number, bytes as u64, index) {
+            let own = self.link;
+            let sus: Vec<_> = self.format.sus(tu.bytes).collect();
+            for su in sus.iter().filter(|su| su.link == own) {
+                self.keep_pace(su.bytes);
+                let begin = (tu.offset + su.offset) as usize;
+                let data = match adu {
+                    Adu::Large(data) => &data[begin..begin + su.bytes as usize],
+                    Adu::Small(cells) => cells.block(index, u64::from(su.index)),
+                };
+                self.sender
+                    .send_su(self.stream, &tu, su, data, self.deadline)?;
+            }
+            index += 1;
+        }
+        Ok(())
+    }
+
+    /// Waits until the link would have carried what was written before.
+    fn keep_pace(&mut self, bytes: u64) {
+        let Some(rate) = self.bytes_per_s else {
+            return;
+        };
+        let began = *self.began.get_or_insert_with(Instant::now);
+        let carried = Duration::from_secs_f64(self.written as f64 / rate as f64);
+        let ahead = carried.saturating_sub(began.elapsed());
+        if !ahead.is_zero() {
+            std::thread::sleep(ahead);
+        }
+        self.written += bytes;
+    }
+}

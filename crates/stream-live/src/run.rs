@@ -1,0 +1,352 @@
+//! Manager, links, sink, and the time it takes.
+
+use crate::cells::{Cells, Shuffle, byte};
+use crate::error::Error;
+use crate::links::{Adu, Writer};
+use isthmus_ring::ring;
+use isthmus_stream::{
+    Config, ConnectionSpec, Direction, End, Event, Format, Limits, LinkId, Protocol, StreamId,
+    StreamSpec,
+};
+use isthmus_stream_net::rank::{Pipe, Sender};
+use isthmus_stream_net::sink::{Action, Counts, Sink};
+use isthmus_stream_net::{Driver, Ends, Event as Told};
+use isthmus_stream_sim::spec::{From, Machine, Reshuffle, To, Work};
+use std::io;
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::{self, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+/// Bytes of a link's ring.
+const RING_BYTES: u64 = 1 << 20;
+/// ADUs that are reshuffled beside each other: one is sent while the next is made.
+const BUFFERS: usize = 2;
+/// How long one run may take at most.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Entries of the order of SUs at most.
+const SUS_MAX: u64 = 1 << 16;
+
+/// How fast links are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// As fast as memory.
+    Free,
+    /// As the description says, so that they and not this machine are the limit.
+    AsDescribed,
+}
+
+/// What it took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Report {
+    /// Nanoseconds from the first byte of the first ADU to the confirmation of the last; for work
+    /// that stays in the cells to the end of the last exchange.
+    pub ns: u64,
+    /// Bytes of all ADUs.
+    pub bytes: u64,
+}
+
+/// Why this work cannot be carried out here; nothing, if it can.
+#[must_use]
+pub fn missing(machine: &Machine, work: &Work) -> Option<String> {
+    if work.from == From::Interface {
+        return Some("data begin at the cells here: workload.origin = \"interface\"".into());
+    }
+    if work.reshuffle == Reshuffle::Slow {
+        let what = "processors here copy blocks as they are: workload.reshuffle = \"slow\"";
+        return Some(what.into());
+    }
+    if work.reservation_bytes_per_s.is_some() || work.load_bytes_per_s.is_some() {
+        let what =
+            "nothing is reserved or offered at a rate here: workload.reservation, workload.load";
+        return Some(what.into());
+    }
+    if work.reshuffle == Reshuffle::None && work.tu_bytes / work.block_bytes > SUS_MAX {
+        return Some(format!("a TU of more than {SUS_MAX} blocks"));
+    }
+    let columns = u64::from(machine.columns);
+    (work.to != To::Cells && columns < u64::from(work.links))
+        .then(|| format!("{} links for {columns} columns", work.links))
+}
+
+/// Carries out so much of `work` that at least `least_bytes` are moved, whole ADUs.
+///
+/// # Errors
+/// Work that is [`missing`] here; a stream that does not end well; data that come out wrong.
+pub fn run(machine: &Machine, work: &Work, pace: Pace, least_bytes: u64) -> Result<Report, Error> {
+    if let Some(why) = missing(machine, work) {
+        return Err(Error::Missing(why));
+    }
+    let adus = work.adus.max(least_bytes.div_ceil(work.adu_bytes));
+    let bytes = adus.saturating_mul(work.adu_bytes);
+    let ns = match work.to {
+        To::Cells => exchange(machine, work, adus)?,
+        To::Interface | To::Network => send(machine, work, pace, adus)?,
+    };
+    Ok(Report { ns, bytes })
+}
+
+fn since(begin: Instant) -> u64 {
+    u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Reshuffles, and that is all.
+fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
+    let (cells, shuffle) = (Cells::new(machine, work), Shuffle::new(machine, work)?);
+    let mut large = vec![0; work.adu_bytes as usize];
+    let begin = Instant::now();
+    for _ in 0..adus {
+        shuffle.run(&cells, &mut large)?;
+    }
+    let ns = since(begin);
+    in_order(&large, 0)?;
+    Ok(ns)
+}
+
+/// Whether these are the bytes of an ADU from `from` on.
+fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
+    let wrong = data
+        .iter()
+        .zip(from..)
+        .find(|(found, at)| **found != byte(*at));
+    match wrong {
+        Some((found, at)) => Err(Error::Wrong(format!(
+            "byte {at} of an ADU came as {found}, not as {}",
+            byte(at)
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// How the data of the work are cut: an SU for each link, or for each block.
+fn format(machine: &Machine, work: &Work) -> Format {
+    let columns = u64::from(machine.columns);
+    let link = |column: u64| LinkId((column * u64::from(work.links) / columns) as u16);
+    let order: Vec<LinkId> = match work.reshuffle {
+        Reshuffle::None => (0..work.tu_bytes / work.block_bytes)
+            .map(|block| link(block % columns))
+            .collect(),
+        _ => (0..work.links as u16).map(LinkId).collect(),
+    };
+    Format {
+        packet_bytes: work.packet_bytes,
+        granule_bytes: match work.reshuffle {
+            Reshuffle::None => work.block_bytes,
+            _ => work.share_bytes(machine),
+        },
+        ..Format::fixed(work.adu_bytes, work.tu_bytes, &order)
+    }
+}
+
+fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Error> {
+    let cells = Arc::new(Cells::new(machine, work));
+    let format = format(machine, work);
+    let config = Config {
+        staging_bytes: (2 * work.tu_bytes).max(1 << 20),
+        network_bytes: (4 * work.tu_bytes).max(4 << 20),
+        ..Driver::config()
+    };
+    let window = 2 * config.network_bytes;
+    let mut driver = Driver::new(config)?;
+    let refused = |error: io::Error| Error::Ended(format!("a socket to the sink: {error}"));
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(refused)?;
+    let at = listener.local_addr().map_err(refused)?;
+    let to_sink = TcpStream::connect(at).map_err(refused)?;
+    let from_manager = listener.accept().map_err(refused)?.0;
+    driver.give("sink", to_sink);
+    let app = driver.add_application(Limits::NONE);
+    let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
+    let connection = driver.open(app, spec)?;
+    let spec = StreamSpec::new(connection, Direction::Transmit, format.clone(), adus);
+    let stream = driver.submit(
+        app,
+        &StreamSpec {
+            quantum: u32::MAX,
+            ..spec
+        },
+    )?;
+    let deadline = Instant::now() + PATIENCE;
+    let mut writers = Vec::new();
+    for link in format.links() {
+        let (out, into) = ring(RING_BYTES)?;
+        driver.attach(link, Ends::rings(Some(into), None))?;
+        let sender = Sender::new(link, Pipe::Producer(out));
+        let rate = (pace == Pace::AsDescribed).then_some(machine.link_bytes_per_s);
+        writers.push(Writer::new(
+            sender,
+            (link, stream),
+            format.clone(),
+            rate,
+            deadline,
+        ));
+    }
+    let ordered = work.reshuffle != Reshuffle::Streaming;
+    thread::scope(|scope| {
+        let expected = Arc::clone(&cells);
+        let sink = scope.spawn(move || take(from_manager, window, &expected, ordered));
+        let begin = Instant::now();
+        let feeding = feed(scope, machine, work, (cells, adus), writers)?;
+        let ended = drive(&mut driver, stream, deadline);
+        let ns = since(begin);
+        // The sink sees the end of its connection, and writers that of their links.
+        drop(driver);
+        let counts = joined(sink);
+        let fed = feeding.into_iter().try_for_each(joined);
+        ended.and(fed)?;
+        let counts = counts?;
+        let wanted = adus * work.adu_bytes;
+        if counts.bytes != wanted {
+            let what = format!("{} bytes came of {wanted}", counts.bytes);
+            return Err(Error::Wrong(what));
+        }
+        Ok(ns)
+    })
+}
+
+fn joined<T>(handle: ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error> {
+    let ended = handle.join();
+    ended.unwrap_or_else(|_| Err(Error::Ended("a thread of it has failed".into())))
+}
+
+/// Takes all packets, and looks at the bytes of the first ADU.
+fn take(mut socket: TcpStream, window: u64, cells: &Cells, ordered: bool) -> Result<Counts, Error> {
+    let mut wrong = Ok(());
+    let counts = Sink::new(window).serve(
+        &mut socket,
+        |_| Action::Take,
+        |header, data| {
+            if header.adu > 0 || wrong.is_err() {
+                return;
+            }
+            let from = header.offset as usize;
+            wrong = match cells.held().get(from..from + data.len()) {
+                _ if ordered => in_order(data, header.offset),
+                Some(held) if held == data => Ok(()),
+                _ => Err(Error::Wrong(format!(
+                    "byte {from} of an ADU or one after it"
+                ))),
+            };
+        },
+    );
+    let counts = counts?;
+    wrong.map(|()| counts)
+}
+
+/// Runs the manager until the stream has ended.
+fn drive(driver: &mut Driver, stream: StreamId, deadline: Instant) -> Result<(), Error> {
+    while Instant::now() < deadline {
+        driver.turn(Some(deadline))?;
+        while let Some(event) = driver.poll_event() {
+            match event {
+                Told::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
+                Told::Stream(Event::Ended { end, .. }) => {
+                    return Err(Error::Ended(format!("{end:?}")));
+                }
+                _ => {}
+            }
+        }
+    }
+    let waits = driver.manager().waits(stream).unwrap_or_default();
+    let waits: Vec<String> = waits.iter().map(ToString::to_string).collect();
+    let seconds = PATIENCE.as_secs();
+    Err(Error::Ended(format!(
+        "after {seconds} s: {}",
+        waits.join("; ")
+    )))
+}
+
+/// Starts who writes to links, each on a thread, and who reshuffles for them, on another.
+fn feed<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    machine: &Machine,
+    work: &Work,
+    (cells, adus): (Arc<Cells>, u64),
+    writers: Vec<Writer>,
+) -> Result<Vec<ScopedJoinHandle<'scope, Result<(), Error>>>, Error> {
+    let ready = match work.reshuffle {
+        Reshuffle::None => Adu::Small(cells),
+        Reshuffle::Streaming => Adu::Large(Arc::new(cells.held().to_vec())),
+        Reshuffle::Slow | Reshuffle::Fast => {
+            let shuffle = Shuffle::new(machine, work)?;
+            return Ok(feed_reshuffled(scope, shuffle, (cells, adus), writers));
+        }
+    };
+    let write = |mut writer: Writer| {
+        let ready = ready.clone();
+        scope.spawn(move || (0..adus).try_for_each(|number| writer.write(number, &ready)))
+    };
+    Ok(writers.into_iter().map(write).collect())
+}
+
+/// ADU by ADU: while one is sent, the next is made.
+fn feed_reshuffled<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    shuffle: Shuffle,
+    (cells, adus): (Arc<Cells>, u64),
+    writers: Vec<Writer>,
+) -> Vec<ScopedJoinHandle<'scope, Result<(), Error>>> {
+    let (give_back, back) = channel::<()>();
+    let mut given: Vec<SyncSender<Arc<Vec<u8>>>> = Vec::new();
+    let mut all = Vec::new();
+    for mut writer in writers {
+        let (give, take) = sync_channel(BUFFERS);
+        given.push(give);
+        let give_back = give_back.clone();
+        all.push(scope.spawn(move || {
+            for (number, data) in (0..).zip(take) {
+                let adu = Adu::Large(data);
+                writer.write(number, &adu)?;
+                drop(adu);
+                // Who reshuffles may be through.
+                let _ = give_back.send(());
+            }
+            Ok(())
+        }));
+    }
+    drop(give_back);
+    all.push(scope.spawn(move || reshuffle(&shuffle, &cells, adus, &given, &back)));
+    all
+}
+
+fn reshuffle(
+    shuffle: &Shuffle,
+    cells: &Cells,
+    adus: u64,
+    given: &[SyncSender<Arc<Vec<u8>>>],
+    back: &Receiver<()>,
+) -> Result<(), Error> {
+    let mut buffers = [(); BUFFERS].map(|()| Arc::new(vec![0; cells.held().len()]));
+    for number in 0..adus {
+        let buffer = &mut buffers[number as usize % BUFFERS];
+        // Each link says when it has let go of a buffer; all of them have failed if none says more.
+        while Arc::strong_count(buffer) > 1 {
+            if back.recv().is_err() {
+                return Ok(());
+            }
+        }
+        shuffle.run(cells, Arc::make_mut(buffer).as_mut_slice())?;
+        for give in given {
+            // A link that failed says so itself.
+            if give.send(Arc::clone(buffer)).is_err() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_out_of_order_are_found() {
+        let mut data: Vec<u8> = (100..5000).map(byte).collect();
+        assert!(in_order(&data, 100).is_ok());
+        assert!(in_order(&data, 101).is_err());
+        data.swap(1024, 1025);
+        let wrong = in_order(&data, 100).unwrap_err().to_string();
+        assert!(wrong.starts_with("byte 1124 of an ADU"), "{wrong}");
+    }
+}
