@@ -96,7 +96,7 @@ impl Connection {
             header.beyond = self.receive.beyond();
             header.granted = self.receive.granted();
             header.delivered = self.receive.delivered;
-            header.discarded = self.receive.discarded;
+            header.thrown = self.receive.thrown;
         }
         let marks = header.kind == Kind::Probe && !self.protocol().confirms();
         if self.protocol().keeps() || marks {
