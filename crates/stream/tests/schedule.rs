@@ -335,3 +335,42 @@ fn permanent_streams_of_one_submission_are_promised_what_there_is() {
     let taken = driver.manager.submit_all(NOW, app, &fitting);
     assert_eq!(taken.map(|ids| ids.len()), Ok(2));
 }
+
+/// Streams that are cancelled before their turn are told to the peer in their turn; they are counted
+/// until then, or an application could have any number of them.
+#[test]
+fn a_limit_counts_streams_that_ended_before_their_turn() {
+    let mut driver = Driver::new(Config {
+        ended_kept: 2,
+        ..Config::iwarp()
+    });
+    driver.app = driver.manager.add_application(Limits {
+        streams: 3,
+        ..Limits::NONE
+    });
+    let connection = driver.connection();
+    let link = [LinkId(0)];
+    let spec = StreamSpec::new(
+        connection,
+        Direction::Transmit,
+        Format::fixed(8, 8, &link),
+        1,
+    );
+    let first = driver.submit(&spec).expect("the first of three");
+    for _ in 0..2 {
+        let id = driver.submit(&spec).expect("one of three");
+        driver.manager.cancel(NOW, id).expect("it lives");
+        driver.poll();
+    }
+    let refusal = driver.submit(&spec).expect_err("the fourth");
+    assert_eq!(
+        refusal.to_string(),
+        "3 streams are in line on connection 0, application 1 may have 3 there: wait for the \
+         first, or cancel it"
+    );
+    driver.manager.cancel(NOW, first).expect("it lives");
+    driver.poll();
+    driver.submit(&spec).expect("nobody is in line");
+    // Those in line, and those of which the status is kept.
+    assert!(driver.manager.streams().count() <= 3 + 2);
+}

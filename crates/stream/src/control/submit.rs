@@ -89,6 +89,15 @@ impl Manager {
                 return Err(Error::NotOpen(id, why.clone()));
             }
         }
+        // One that ends before its turn is in line until then: its number and its mark are due.
+        let in_line = connection.order[spec.direction.index()].len();
+        let most = self.apps.get(&app).map_or(0, |app| app.limits.streams);
+        if in_line as u64 >= u64::from(most) {
+            return Err(Error::Limit(format!(
+                "{in_line} streams are in line on connection {id}, application {app} may have \
+                 {most} there: wait for the first, or cancel it"
+            )));
+        }
         if spec.quantum == 0 || spec.adus == Some(0) {
             let what = "a stream with a quantum or a number of ADUs of 0: each is at least 1";
             return Err(Error::Conflict(what.into()));
