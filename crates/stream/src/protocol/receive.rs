@@ -91,7 +91,9 @@ impl Receive {
             return Verdict::Impossible;
         }
         let packets = self.held.len() + self.early.len() + self.arriving.len();
-        let most = self.window / Header::BYTES as u64 + MARKS_MOST as u64;
+        // The last place is for the one that all others wait for.
+        let ahead = u64::from(sequence != self.expected);
+        let most = self.window / Header::BYTES as u64 + MARKS_MOST as u64 - ahead;
         if packets as u64 >= most || self.cost.saturating_add(header.cost()) > self.window {
             return Verdict::NoRoom;
         }
