@@ -57,7 +57,8 @@ impl Default for Config {
 pub struct Limits {
     /// Connections.
     pub connections: u32,
-    /// Streams that have not ended.
+    /// Streams that have not ended; and streams that stand in line on one connection and direction,
+    /// those among them that ended before their turn.
     pub streams: u32,
     /// Staging memory of its active streams, in bytes, in each direction.
     pub staging_bytes: u64,

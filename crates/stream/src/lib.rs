@@ -38,6 +38,7 @@ mod resolver;
 mod scheduler;
 mod stall;
 mod statistics;
+mod thrown;
 pub mod wire;
 
 pub use config::{Config, Confirm, ConnectionSpec, Finished, Limits, Other, Protocol};

@@ -11,14 +11,15 @@
 //! | 5 | 3 | zero | 72 | 8 | acknowledged beyond, a bit each |
 //! | 8 | 4 | channel | 80 | 8 | granted cost |
 //! | 12 | 4 | stream | 88 | 8 | delivered below |
-//! | 16 | 8 | sequence number | 96 | 8 | packets discarded |
-//! | 24 | 8 | floor | 104 | 4 | zero |
-//! | 32 | 8 | ADU | 108 | 4 | CRC32C of bytes 0 to 107 |
-//! | 40 | 8 | bytes of the ADU | | | |
+//! | 16 | 8 | sequence number | 96 | 4 | newest stream thrown away |
+//! | 24 | 8 | floor | 100 | 4 | it and those before, a bit each |
+//! | 32 | 8 | ADU | 104 | 4 | zero |
+//! | 40 | 8 | bytes of the ADU | 108 | 4 | CRC32C of bytes 0 to 107 |
 //!
 //! The data follows. Decoding never panics and takes nothing that encoding would not give.
 
 use crate::checksum::crc32c;
+pub use crate::thrown::Thrown;
 use std::fmt;
 
 /// What a packet is for.
@@ -67,8 +68,8 @@ pub struct Header {
     pub granted: u64,
     /// All packets below this number have gone over links to their ranks, or were discarded.
     pub delivered: u64,
-    /// Packets of data that the receiver discarded since the connection was opened.
-    pub discarded: u64,
+    /// Streams of which the receiver threw packets away.
+    pub thrown: Thrown,
 }
 
 /// Why bytes are no header.
@@ -116,7 +117,7 @@ impl Header {
             beyond: 0,
             granted: 0,
             delivered: 0,
-            discarded: 0,
+            thrown: Thrown::default(),
         }
     }
 
@@ -160,7 +161,7 @@ impl Header {
             self.beyond,
             self.granted,
             self.delivered,
-            self.discarded,
+            self.thrown.word(),
         ] {
             put(&word.to_le_bytes());
         }
@@ -207,6 +208,7 @@ impl Header {
         if head[5..8] != [0; 3] || short(104) != 0 {
             return Err(Malformed::Field("zero"));
         }
+        let thrown = Thrown::of(long(96)).ok_or(Malformed::Field("thrown"))?;
         let header = Self {
             kind,
             end: flags & END != 0,
@@ -224,7 +226,7 @@ impl Header {
             beyond: long(72),
             granted: long(80),
             delivered: long(88),
-            discarded: long(96),
+            thrown,
         };
         header.check()?;
         Ok(header)

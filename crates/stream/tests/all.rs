@@ -10,4 +10,5 @@ mod hostile;
 mod schedule;
 mod soak;
 mod tables;
+mod thrown;
 mod world;

@@ -3,8 +3,8 @@
 use crate::driver::{Driver, NOW};
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream::{
-    Config, ConnectionId, ConnectionSpec, Direction, Drop, End, Event, Format, LinkId, Offer,
-    PacketId, Protocol, Reason, State, StreamId, StreamSpec, Work,
+    Config, ConnectionId, ConnectionSpec, Direction, Drop, End, Event, Format, Instant, LinkId,
+    Offer, Order, PacketId, Protocol, Reason, State, StreamId, StreamSpec, Work,
 };
 
 const LINK: [LinkId; 1] = [LinkId(0)];
@@ -307,6 +307,70 @@ fn a_cancelled_stream_ends_when_its_buffers_are_its_own_again() {
     assert_eq!(
         refusal.to_string(),
         "stream 0 has ended: nothing of it can be cancelled"
+    );
+}
+
+/// Marks cost nothing of the window. However many overtake a packet, there is a place for it.
+#[test]
+fn marks_that_came_early_do_not_keep_the_next_packet_out() {
+    let (mut driver, connection, _) = receiver(1000);
+    let mut early = 0;
+    for n in 1..3000 {
+        let mut mark = Header::new(Kind::Data, 0);
+        (mark.sequence, mark.stream, mark.cut) = (n, n as u32, true);
+        match driver.manager.offer(NOW, connection, &mark) {
+            Offer::Taken => early += 1,
+            other => {
+                assert_eq!(other, Offer::Later);
+                break;
+            }
+        }
+    }
+    assert!((1000..2000).contains(&early), "{early} marks are held");
+    take(&mut driver, connection, &packet(0));
+}
+
+/// A peer that grants nothing, a stream that is cancelled: what it left keeps no memory for ever.
+#[test]
+fn a_connection_that_is_closed_is_given_up_if_its_peer_takes_nothing() {
+    let mut driver = Driver::new(Config::iwarp());
+    let connection = driver.closed_connection(Protocol::Stream);
+    driver.manager.handle_connected(NOW, connection);
+    let spec = StreamSpec::new(
+        connection,
+        Direction::Transmit,
+        Format::fixed(8, 8, &LINK),
+        1,
+    );
+    let stream = driver.submit(&spec).expect("it fits");
+    driver.offer(stream, &LINK);
+    driver.run();
+    assert_eq!(driver.manager.used(Direction::Transmit).1, 8);
+    driver.manager.cancel(NOW, stream).expect("it lives");
+    driver.manager.close(NOW, connection).expect("it is open");
+    driver.poll();
+    let due = NOW.after_ns(Config::iwarp().stall_ns);
+    assert_eq!(driver.manager.poll_timeout(), Some(due));
+    let lost = |driver: &Driver| {
+        let of = |event: &&Event| matches!(event, Event::Lost { .. } | Event::Closed(_));
+        driver.events.iter().filter(of).cloned().collect::<Vec<_>>()
+    };
+    driver.manager.handle_timeout(Instant(due.0 - 1));
+    driver.poll();
+    assert_eq!(lost(&driver), []);
+    driver.manager.handle_timeout(due);
+    driver.poll();
+    let reason = "it was closed, and its peer did not take what was left to be sent".to_owned();
+    assert_eq!(lost(&driver), [Event::Lost { connection, reason }]);
+    assert_eq!(driver.manager.used(Direction::Transmit), (0, 0));
+    let disconnect = |order: &Order| matches!(order.work, Work::Disconnect { .. });
+    assert_eq!(
+        driver
+            .orders
+            .iter()
+            .filter(|order| disconnect(order))
+            .count(),
+        1
     );
 }
 

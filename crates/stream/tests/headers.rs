@@ -1,6 +1,6 @@
 //! The wire format: what is encoded is decoded, and nothing else is.
 
-use isthmus_stream::wire::{Header, Kind, Malformed};
+use isthmus_stream::wire::{Header, Kind, Malformed, Thrown};
 use proptest::prelude::*;
 
 prop_compose! {
@@ -13,6 +13,11 @@ prop_compose! {
         beyond in any::<u64>(),
     ) -> Header {
         let offset = numbers[0] >> 1;
+        let mut thrown = Thrown::default();
+        if small[3] % 2 == 0 {
+            thrown.add(small[3] / 2);
+            thrown.add(small[3] / 2 + small[3] % 40);
+        }
         let mark = if bytes == 0 { 1 + mark % 2 } else { mark % 2 };
         Header {
             kind: Kind::Data,
@@ -31,7 +36,7 @@ prop_compose! {
             beyond,
             granted: numbers[4],
             delivered: numbers[3] / 2,
-            discarded: u64::from(small[3]),
+            thrown,
         }
     }
 }
@@ -59,6 +64,7 @@ proptest! {
             if fix > 1 {
                 bytes[3] %= 3;
                 bytes[4..8].fill(0);
+                bytes[100] |= 1;
                 bytes[104..108].fill(0);
                 bytes[23] = 0;
                 bytes[39] = 0;

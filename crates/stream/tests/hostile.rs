@@ -23,7 +23,9 @@ fn header(call: Call, next: u64) -> Header {
     header.acknowledged = u64::from(b % 4);
     header.delivered = header.acknowledged.min(u64::from(c % 4));
     header.granted = u64::from(d) * 10;
-    header.discarded = u64::from(d % 3 / 2);
+    if d % 3 == 2 {
+        header.thrown.add(u32::from(d % 4));
+    }
     header.beyond = if b > 250 { u64::from(c) } else { 0 };
     header.floor = if a % 7 == 0 { u64::from(c % 30) } else { 0 };
     if kind == Kind::Data {

@@ -1,6 +1,6 @@
 //! Who may be active, against a naive model that goes through all streams at each step.
 
-use crate::driver::Driver;
+use crate::driver::{Driver, NOW};
 use isthmus_stream::{
     Config, Direction, Format, Limits, LinkId, State, StreamId, StreamSpec, Work,
 };
@@ -306,4 +306,71 @@ fn a_limit_of_an_application_is_its_own_matter() {
     let refusal = driver.submit(&spec).expect_err("22 bytes are more than 20");
     let words = "two buffers of 11 bytes: application 1 may have 20 bytes of staging memory";
     assert_eq!(refusal.to_string(), words);
+}
+
+/// Permanent streams hold all that they need to their ends: what is promised to those of one
+/// submission is counted together, or the last would wait for the first and keep everybody out.
+#[test]
+fn permanent_streams_of_one_submission_are_promised_what_there_is() {
+    let config = Config {
+        staging_bytes: 60,
+        ..Config::iwarp()
+    };
+    let mut driver = Driver::new(config);
+    let mut permanent = |half: u64| {
+        let format = Format::fixed(half, half, &[LinkId(0)]);
+        let connection = driver.connection();
+        let mut spec = StreamSpec::new(connection, Direction::Transmit, format, 2);
+        spec.permanent = true;
+        spec
+    };
+    let both = [permanent(20), permanent(11)];
+    let fitting = [permanent(20), permanent(10)];
+    let app = driver.app;
+    let refusal = driver.manager.submit_all(NOW, app, &both);
+    assert_eq!(
+        refusal.expect_err("62 bytes of 60").to_string(),
+        "permanent streams would hold 62 bytes of staging memory and 2 engines: there are 60 and 6"
+    );
+    let taken = driver.manager.submit_all(NOW, app, &fitting);
+    assert_eq!(taken.map(|ids| ids.len()), Ok(2));
+}
+
+/// Streams that are cancelled before their turn are told to the peer in their turn; they are counted
+/// until then, or an application could have any number of them.
+#[test]
+fn a_limit_counts_streams_that_ended_before_their_turn() {
+    let mut driver = Driver::new(Config {
+        ended_kept: 2,
+        ..Config::iwarp()
+    });
+    driver.app = driver.manager.add_application(Limits {
+        streams: 3,
+        ..Limits::NONE
+    });
+    let connection = driver.connection();
+    let link = [LinkId(0)];
+    let spec = StreamSpec::new(
+        connection,
+        Direction::Transmit,
+        Format::fixed(8, 8, &link),
+        1,
+    );
+    let first = driver.submit(&spec).expect("the first of three");
+    for _ in 0..2 {
+        let id = driver.submit(&spec).expect("one of three");
+        driver.manager.cancel(NOW, id).expect("it lives");
+        driver.poll();
+    }
+    let refusal = driver.submit(&spec).expect_err("the fourth");
+    assert_eq!(
+        refusal.to_string(),
+        "3 streams are in line on connection 0, application 1 may have 3 there: wait for the \
+         first, or cancel it"
+    );
+    driver.manager.cancel(NOW, first).expect("it lives");
+    driver.poll();
+    driver.submit(&spec).expect("nobody is in line");
+    // Those in line, and those of which the status is kept.
+    assert!(driver.manager.streams().count() <= 3 + 2);
 }

@@ -15,6 +15,7 @@ fn episodes_of_chance_keep_order_bytes_and_bounds() {
         (all.done, 1000),
         (all.failed, 100),
         (all.cancelled, 50),
+        (all.thrown, 50),
         (all.adus, 3000),
         (all.adus_void, 10),
         (all.lost, 500),

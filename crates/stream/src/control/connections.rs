@@ -45,7 +45,8 @@ impl Manager {
     }
 
     /// Closes a connection when its streams have ended and what it sent is acknowledged. It takes
-    /// no new ones.
+    /// no new ones. What is left of streams that were cut short may find a peer that takes nothing:
+    /// without progress for the time of a stall the connection is lost.
     ///
     /// # Errors
     /// A connection that is not known.
@@ -196,6 +197,18 @@ impl Manager {
         }
     }
 
+    /// Gives up connections that are closed, and whose peers take nothing of what is left.
+    pub(super) fn give_up_closing(&mut self) {
+        let all = self.connections.iter();
+        let due = all.filter(|(_, one)| one.given_up_at.is_some_and(|(at, _)| at <= self.now));
+        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
+            let reason = "it was closed, and its peer did not take what was left to be sent";
+            self.lose(id, reason, true);
+            let (connection, reason) = (id, reason.to_owned());
+            self.tell(Event::Lost { connection, reason });
+        }
+    }
+
     /// Ends a connection that is through.
     fn retire(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get(&id) else {
@@ -209,12 +222,21 @@ impl Manager {
             self.lose(id, "it was closed", true);
             self.tell(Event::Closed(id));
         }
+        let (now, stall_ns) = (self.now, self.config.stall_ns);
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
+        if connection.gone.is_none() && through {
+            let half = &connection.transmit;
+            let state = [half.sent, half.sending, half.acknowledged, half.granted];
+            if connection.given_up_at.is_none_or(|(_, seen)| seen != state) {
+                connection.given_up_at = Some((now.after_ns(stall_ns), state));
+            }
+        }
         if connection.gone.is_none() || connection.live > 0 {
             return;
         }
+        connection.given_up_at = None;
         let held: Vec<_> = if connection.closing {
             connection.receive.held.drain(..).collect()
         } else {

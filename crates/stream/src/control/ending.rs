@@ -53,6 +53,7 @@ impl Manager {
         stream.end = Some(end);
         stream.enter(state, now);
         let (connection, direction) = (stream.connection, stream.direction);
+        let ordinal = stream.ordinal;
         let mut receiving = false;
         for buffer in stream.buffers.iter_mut().flatten() {
             receiving |= direction == Direction::Receive && buffer.stage != Stage::Empty;
@@ -61,7 +62,7 @@ impl Manager {
             // What was taken and is not delivered will not be.
             let half = &mut connection.receive;
             if half.taken > half.delivered {
-                half.thrown.push_back(half.taken - 1);
+                half.thrown.add(ordinal);
             }
         }
         self.schedulers[direction.index()].forget(id);

@@ -244,11 +244,15 @@ impl Manager {
     pub fn poll_timeout(&self) -> Option<Instant> {
         let stall = self.stalls.first().map(|(at, _)| *at);
         let connections = self.connections.values();
-        let deadlines = connections.filter_map(|connection| connection.transmit.deadline);
+        let deadlines = connections.flat_map(|connection| {
+            let given_up = connection.given_up_at.map(|(at, _)| at);
+            connection.transmit.deadline.into_iter().chain(given_up)
+        });
         deadlines.chain(stall).min()
     }
 
-    /// Time has passed: time-outs of the transmit half, and streams that stall.
+    /// Time has passed: time-outs of the transmit half, and streams and closed connections that
+    /// stall.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.advance(now);
         let late: Vec<_> = {
@@ -260,6 +264,7 @@ impl Manager {
         for connection in late {
             self.transmit_timeout(connection);
         }
+        self.give_up_closing();
         self.settle();
         self.tell_stalls();
     }

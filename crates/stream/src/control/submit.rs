@@ -89,6 +89,15 @@ impl Manager {
                 return Err(Error::NotOpen(id, why.clone()));
             }
         }
+        // One that ends before its turn is in line until then: its number and its mark are due.
+        let in_line = connection.order[spec.direction.index()].len();
+        let most = self.apps.get(&app).map_or(0, |app| app.limits.streams);
+        if in_line as u64 >= u64::from(most) {
+            return Err(Error::Limit(format!(
+                "{in_line} streams are in line on connection {id}, application {app} may have \
+                 {most} there: wait for the first, or cancel it"
+            )));
+        }
         if spec.quantum == 0 || spec.adus == Some(0) {
             let what = "a stream with a quantum or a number of ADUs of 0: each is at least 1";
             return Err(Error::Conflict(what.into()));
@@ -96,7 +105,6 @@ impl Manager {
         let tu = spec.format.tu_bytes;
         let staging = tu.saturating_mul(2);
         let engines = spec.format.links().len() as u64;
-        let scheduler = &self.schedulers[spec.direction.index()];
         if staging > self.config.staging_bytes || engines > u64::from(self.config.engines) {
             return Err(Error::NeverFits(format!(
                 "two buffers of {tu} bytes and {engines} links: there are {} bytes of staging \
@@ -113,23 +121,6 @@ impl Manager {
                 "two buffers of {tu} bytes: application {app} may have {limit} bytes of staging \
                  memory"
             )));
-        }
-        if spec.permanent {
-            let alike = self.streams.values().filter(|other| {
-                other.permanent && other.end.is_none() && other.direction == spec.direction
-            });
-            let (mut bytes, mut links) = (staging, engines);
-            for other in alike {
-                bytes = bytes.saturating_add(other.need().staging_bytes);
-                links += u64::from(other.need().engines);
-            }
-            if bytes > scheduler.staging_total || links > u64::from(scheduler.engines_total) {
-                return Err(Error::NeverFits(format!(
-                    "permanent streams would hold {bytes} bytes of staging memory and {links} \
-                     engines: there are {} and {}",
-                    scheduler.staging_total, scheduler.engines_total
-                )));
-            }
         }
         let (share, name) = match spec.direction {
             Direction::Transmit => (connection.spec.share_bytes, "its share of network memory"),
@@ -233,6 +224,9 @@ impl Manager {
             }
         }
         self.view().check_cycles(&new, joined)?;
+        if specs.iter().any(|spec| spec.permanent) {
+            self.check_permanent()?;
+        }
         new.iter().try_for_each(|id| self.check_step(*id))
     }
 
@@ -271,6 +265,29 @@ impl Manager {
             }
         }
         self.groups.insert(group, members);
+    }
+
+    /// Permanent streams must fit beside each other: what one of them holds it holds to its end.
+    fn check_permanent(&self) -> Result<()> {
+        for direction in [Direction::Transmit, Direction::Receive] {
+            let alike = self.streams.values().filter(|stream| {
+                stream.permanent && stream.end.is_none() && stream.direction == direction
+            });
+            let (mut bytes, mut engines) = (0u64, 0u64);
+            for need in alike.map(Stream::need) {
+                bytes = bytes.saturating_add(need.staging_bytes);
+                engines += u64::from(need.engines);
+            }
+            let there = (self.config.staging_bytes, self.config.engines);
+            if bytes > there.0 || engines > u64::from(there.1) {
+                return Err(Error::NeverFits(format!(
+                    "permanent streams would hold {bytes} bytes of staging memory and {engines} \
+                     engines: there are {} and {}",
+                    there.0, there.1
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Members in lock step must fit beside those of them that hold their resources to the end.

@@ -16,7 +16,7 @@ pub(crate) use receive::Receive;
 pub(crate) use transmit::Transmit;
 
 use crate::config::{ConnectionSpec, Protocol};
-use crate::ids::{AppId, StreamId};
+use crate::ids::{AppId, Instant, StreamId};
 use crate::wire::{Header, Kind};
 use std::collections::VecDeque;
 
@@ -63,6 +63,9 @@ pub(crate) struct Connection {
     pub ordinals: [u32; 2],
     /// Streams that have not ended.
     pub live: u32,
+    /// Closing, with all streams ended: when it is given up, and what had been sent and heard when
+    /// that was set.
+    pub given_up_at: Option<(Instant, [u64; 4])>,
     /// Its window is free for other connections.
     pub window_returned: bool,
 }
@@ -81,6 +84,7 @@ impl Connection {
             order: [VecDeque::new(), VecDeque::new()],
             ordinals: [0; 2],
             live: 0,
+            given_up_at: None,
             window_returned: false,
         }
     }
@@ -96,7 +100,7 @@ impl Connection {
             header.beyond = self.receive.beyond();
             header.granted = self.receive.granted();
             header.delivered = self.receive.delivered;
-            header.discarded = self.receive.discarded;
+            header.thrown = self.receive.thrown;
         }
         let marks = header.kind == Kind::Probe && !self.protocol().confirms();
         if self.protocol().keeps() || marks {

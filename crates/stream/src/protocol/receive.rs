@@ -2,7 +2,7 @@
 //! peer.
 
 use crate::ids::PacketId;
-use crate::wire::Header;
+use crate::wire::{Header, Thrown};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Packets without data that are held beyond those that the window can pay for.
@@ -42,10 +42,9 @@ pub(crate) struct Receive {
     pub delivered: u64,
     /// Buffers that hold any of what was taken.
     pub buffered: u64,
-    /// Packets thrown away that are not told yet, and number of those that are: one is told
-    /// together with `delivered` passing it, so that the sender knows which they were.
-    pub thrown: VecDeque<u64>,
-    pub discarded: u64,
+    /// Streams of which packets were taken that will not be delivered. It is told no later than
+    /// `delivered` passes these, so that the sender does not take them for done.
+    pub thrown: Thrown,
     /// Where the last packet ended: stream, ADU, byte.
     pub last: Option<(u32, u64, u64)>,
 }
@@ -64,8 +63,7 @@ impl Receive {
             taken: 0,
             delivered: 0,
             buffered: 0,
-            thrown: VecDeque::new(),
-            discarded: 0,
+            thrown: Thrown::default(),
             last: None,
         }
     }
@@ -93,7 +91,9 @@ impl Receive {
             return Verdict::Impossible;
         }
         let packets = self.held.len() + self.early.len() + self.arriving.len();
-        let most = self.window / Header::BYTES as u64 + MARKS_MOST as u64;
+        // The last place is for the one that all others wait for.
+        let ahead = u64::from(sequence != self.expected);
+        let most = self.window / Header::BYTES as u64 + MARKS_MOST as u64 - ahead;
         if packets as u64 >= most || self.cost.saturating_add(header.cost()) > self.window {
             return Verdict::NoRoom;
         }
@@ -134,10 +134,6 @@ impl Receive {
             return false;
         }
         self.delivered = sequence;
-        while self.thrown.front().is_some_and(|thrown| *thrown < sequence) {
-            self.thrown.pop_front();
-            self.discarded += 1;
-        }
         true
     }
 

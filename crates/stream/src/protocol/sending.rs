@@ -26,6 +26,7 @@ impl Manager {
         connection.transmit.next += 1;
         let awaited = Awaited {
             stream: id,
+            ordinal: header.stream,
             adu: (header.bytes > 0).then_some(header.adu),
             confirmed: false,
         };
@@ -228,13 +229,12 @@ impl Manager {
             let later = half.awaited.split_off(&header.delivered);
             let delivered = std::mem::replace(&mut half.awaited, later);
             half.delivered = header.delivered;
-            let some_thrown = header.discarded > half.discarded;
-            half.discarded = half.discarded.max(header.discarded);
-            if some_thrown {
-                thrown.extend(delivered.into_values().map(|awaited| awaited.stream));
-            } else {
-                let anew = delivered.into_values().filter(|awaited| !awaited.confirmed);
-                confirmed.extend(anew);
+            for awaited in delivered.into_values() {
+                if header.thrown.holds(awaited.ordinal) {
+                    thrown.push(awaited.stream);
+                } else if !awaited.confirmed {
+                    confirmed.push(awaited);
+                }
             }
         }
         let after = (

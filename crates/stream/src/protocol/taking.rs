@@ -298,7 +298,7 @@ impl Manager {
             half.held.pop_front();
             half.taken = header.sequence + 1;
             if header.bytes > 0 {
-                half.thrown.push_back(header.sequence);
+                half.thrown.add(header.stream);
                 self.statistics.discarded += 1;
             }
         }

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Awaited {
     pub stream: StreamId,
+    /// The stream as headers name it.
+    pub ordinal: u32,
     /// The ADU; none for the mark of an end.
     pub adu: Option<u64>,
     /// It is confirmed, so that only its being thrown away is of interest.
@@ -35,7 +37,6 @@ pub(crate) struct Transmit {
     pub acknowledged: u64,
     pub granted: u64,
     pub delivered: u64,
-    pub discarded: u64,
     /// Cost of packets sent.
     pub spent: u64,
     /// Time-outs without a word from the peer, and since the last progress.

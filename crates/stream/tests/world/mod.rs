@@ -8,7 +8,7 @@ pub mod rng;
 use isthmus_stream::wire::Header;
 use isthmus_stream::{
     ConnectionId, Direction, End, Event, Instant, LinkId, Offer, OrderId, PacketId, Protocol,
-    StreamId, Work,
+    Reason, StreamId, Work,
 };
 use node::{Node, Track, sum};
 use rng::Rng;
@@ -45,6 +45,7 @@ pub struct Counts {
     pub streams: u64,
     pub done: u64,
     pub failed: u64,
+    pub thrown: u64,
     pub cancelled: u64,
     pub adus: u64,
     pub adus_void: u64,
@@ -75,6 +76,7 @@ impl Counts {
             (&mut self.streams, other.streams),
             (&mut self.done, other.done),
             (&mut self.failed, other.failed),
+            (&mut self.thrown, other.thrown),
             (&mut self.cancelled, other.cancelled),
             (&mut self.adus, other.adus),
             (&mut self.adus_void, other.adus_void),
@@ -498,6 +500,12 @@ impl World {
                 track.end = Some(end.clone());
                 let (key, adus) = (track.key, track.adus);
                 let (direction, connection) = (track.direction, track.connection);
+                let whole = |track: &&Track| track.key == key && track.direction != direction;
+                if let End::Failed(reason) = &end {
+                    let other = self.nodes[peer].streams.values().find(whole);
+                    self.justified(node, stream, reason, other);
+                    self.counts.thrown += u64::from(*reason == Reason::Discarded);
+                }
                 match end {
                     End::Done => self.counts.done += 1,
                     End::Failed(_) => self.counts.failed += 1,
@@ -510,8 +518,7 @@ impl World {
                 let by_held = self.nodes[node].sides[&connection].by_held;
                 let known = !by_held || direction == Direction::Receive;
                 if end == End::Done && repairs && known {
-                    let whole = |track: &Track| track.key == key && track.direction != direction;
-                    let other = self.nodes[peer].streams.values().find(|track| whole(track));
+                    let other = self.nodes[peer].streams.values().find(whole);
                     let other = other.expect("streams come in pairs");
                     let good = match direction {
                         Direction::Transmit => other.good,
@@ -540,6 +547,31 @@ impl World {
             Event::LinkCut { .. } => self.counts.cuts += 1,
             _ => (),
         }
+    }
+
+    /// Nothing fails without a cause: peers are honest here, and two ends of a stream are alike.
+    fn justified(&self, node: usize, stream: StreamId, reason: &Reason, other: Option<&Track>) {
+        let it = &self.nodes[node];
+        let not_done = |track: Option<&Track>| {
+            let end = track.and_then(|track| track.end.as_ref());
+            end != Some(&End::Done)
+        };
+        let caused = match reason {
+            Reason::ConnectionLost(connection, _) => it.sides[connection].gone,
+            Reason::RankLost(link) => it.streams[&stream].links.contains(link),
+            Reason::CutShort { .. } | Reason::Discarded => not_done(other),
+            Reason::After(cause) | Reason::Step(cause) => not_done(it.streams.get(cause)),
+            Reason::Mismatch(_) => false,
+            Reason::EndLost => {
+                let side = &it.sides[&it.streams[&stream].connection];
+                let protocol = side.protocol;
+                !matches!(
+                    protocol,
+                    Protocol::Stream | Protocol::Confirmed { repair: true }
+                )
+            }
+        };
+        assert!(caused, "stream {stream} fails without a cause: {reason}");
     }
 
     fn track(&mut self, node: usize, stream: StreamId) -> &mut Track {

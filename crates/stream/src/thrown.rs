@@ -1,0 +1,86 @@
+//! Which streams a receiver threw packets of away, as headers tell it.
+
+/// Streams told of by themselves.
+const STREAMS: u32 = u32::BITS;
+
+/// Streams of one connection of which the receiver threw packets away. It says how things are and
+/// not what is new, so that a header that is lost takes nothing with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Thrown {
+    newest: u32,
+    /// Bit `i` is the stream `i` before the newest.
+    bits: u32,
+}
+
+impl Thrown {
+    /// Packets of this stream were thrown away.
+    pub fn add(&mut self, stream: u32) {
+        if self.bits == 0 || stream > self.newest {
+            self.bits = self.bits.checked_shl(stream - self.newest).unwrap_or(0);
+            self.newest = stream;
+        }
+        let before = self.newest - stream;
+        self.bits |= 1u32.checked_shl(before).unwrap_or(0);
+    }
+
+    /// Whether packets of this stream may have been thrown away: of streams that are so far before
+    /// the newest that nothing is known of them, yes.
+    #[must_use]
+    pub fn holds(self, stream: u32) -> bool {
+        let before = self.newest.checked_sub(stream).filter(|_| self.bits != 0);
+        before.is_some_and(|before| before >= STREAMS || self.bits >> before & 1 == 1)
+    }
+
+    /// As 64 bits: the newest stream, then the bits above it.
+    pub(crate) fn word(self) -> u64 {
+        u64::from(self.newest) | u64::from(self.bits) << STREAMS
+    }
+
+    /// What these 64 bits say, if [`Thrown::word`] gives them.
+    pub(crate) fn of(word: u64) -> Option<Self> {
+        let (newest, bits) = (word as u32, (word >> STREAMS) as u32);
+        let first = bits & 1 == 1 || bits == 0 && newest == 0;
+        // There are no streams before the first.
+        let last = bits.checked_shr(newest.saturating_add(1)).unwrap_or(0) == 0;
+        (first && last).then_some(Self { newest, bits })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        /// The oracle: a set.
+        #[test]
+        fn it_holds_what_was_added(added in prop::collection::vec(0u32..90, 0..40)) {
+            let (mut thrown, mut all) = (Thrown::default(), BTreeSet::new());
+            for stream in added {
+                thrown.add(stream);
+                all.insert(stream);
+                let newest = *all.last().expect("one was added");
+                for other in 0..100 {
+                    let unknown = newest.checked_sub(other).is_some_and(|before| before >= 32);
+                    prop_assert_eq!(thrown.holds(other), unknown || all.contains(&other));
+                }
+                prop_assert_eq!(Thrown::of(thrown.word()), Some(thrown));
+            }
+        }
+
+        /// What is taken for a word is one.
+        #[test]
+        fn other_words_are_refused(newest in 0u32..40, bits: u32) {
+            let word = u64::from(newest) | u64::from(bits) << 32;
+            let built = (0..32).rev().filter(|before| bits >> before & 1 == 1);
+            let streams: Option<Vec<u32>> = built.map(|before| newest.checked_sub(before)).collect();
+            let mut thrown = Thrown::default();
+            for stream in streams.iter().flatten() {
+                thrown.add(*stream);
+            }
+            let known = streams.is_some() && thrown.word() == word;
+            prop_assert_eq!(Thrown::of(word).is_some(), known);
+        }
+    }
+}

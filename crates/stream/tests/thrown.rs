@@ -1,0 +1,120 @@
+//! What a receiver throws away fails the streams that it was of, and no others.
+
+use crate::driver::{Driver, NOW};
+use isthmus_stream::wire::Header;
+use isthmus_stream::{
+    Config, ConnectionId, ConnectionSpec, Direction, End, Format, LinkId, Offer, Protocol, Reason,
+    StreamId, StreamSpec, Work,
+};
+
+const CONNECTION: ConnectionId = ConnectionId(0);
+
+/// An interface with a connection to another, which is open.
+fn end() -> Driver {
+    let mut driver = Driver::new(Config::iwarp());
+    let spec = ConnectionSpec::new("there", Protocol::Stream, 10_000);
+    let opened = driver.manager.open(NOW, driver.app, spec);
+    assert_eq!(opened, Ok(CONNECTION));
+    driver.manager.handle_connected(NOW, CONNECTION);
+    driver.poll();
+    driver
+}
+
+/// A stream of an ADU of two packets, over a link of its own.
+fn stream(driver: &mut Driver, direction: Direction, link: u16) -> StreamId {
+    let mut format = Format::fixed(20, 20, &[LinkId(link)]);
+    format.packet_bytes = 10;
+    let spec = StreamSpec::new(CONNECTION, direction, format, 1);
+    let id = driver.submit(&spec).expect("it fits");
+    if direction == Direction::Transmit {
+        driver.offer(id, &[LinkId(link)]);
+    }
+    id
+}
+
+/// Hands what one has to send to the other, in order; gives the headers.
+fn carry(from: &mut Driver, to: &mut Driver) -> Vec<Header> {
+    let mut sent = Vec::new();
+    while let Some(place) = from.orders.iter().position(|order| {
+        matches!(
+            order.work,
+            Work::Send { .. } | Work::Control { .. } | Work::Fetch { .. } | Work::Store { .. }
+        )
+    }) {
+        let order = from.orders.remove(place).expect("it was found");
+        let reported = !matches!(order.work, Work::Control { .. });
+        if let Work::Send { header, .. } | Work::Control { header, .. } = order.work {
+            sent.push(header);
+        }
+        if reported {
+            from.completed(order.id);
+        }
+    }
+    for header in &sent {
+        hand(to, header);
+    }
+    sent
+}
+
+fn hand(to: &mut Driver, header: &Header) {
+    if let Offer::Take(packet) = to.manager.offer(NOW, CONNECTION, header) {
+        to.manager.handle_arrived(NOW, packet, Some(header.sum));
+    }
+    to.poll();
+}
+
+fn ends(driver: &Driver, streams: [StreamId; 3]) -> [Option<End>; 3] {
+    streams.map(|id| driver.manager.status(id).expect("it is known").end)
+}
+
+/// Two interfaces, three streams; the second is cancelled by its receiver while it is on its way to
+/// ranks that do not take it. Gives how the sender sees the ends; it hears the acknowledgements of
+/// `heard`, counted from 0.
+fn played(heard: impl Fn(usize) -> bool) -> [Option<End>; 3] {
+    let (mut sender, mut receiver) = (end(), end());
+    carry(&mut receiver, &mut sender);
+    let out = [0, 1, 2].map(|link| stream(&mut sender, Direction::Transmit, link));
+    let back = [0, 1, 2].map(|link| stream(&mut receiver, Direction::Receive, link));
+    carry(&mut sender, &mut receiver);
+    let load = |work: &Work| matches!(work, Work::Load { .. });
+    let deliver = |link: u16| move |work: &Work| matches!(work, Work::Deliver { su, .. } if su.link.0 == link);
+    while receiver.carry_out(load).is_some() {}
+    receiver.carry_out(deliver(0)).expect("the first is there");
+    while receiver.carry_out(load).is_some() {}
+    assert!(receiver.orders.iter().any(|order| deliver(1)(&order.work)));
+    receiver.manager.cancel(NOW, back[1]).expect("it lives");
+    receiver.poll();
+    while receiver.carry_out(load).is_some() {}
+    receiver.carry_out(deliver(2)).expect("the third is there");
+    receiver
+        .carry_out(deliver(1))
+        .expect("it was withdrawn in vain");
+    let states = ends(&receiver, back);
+    assert_eq!(
+        states,
+        [Some(End::Done), Some(End::Cancelled), Some(End::Done)]
+    );
+    let mut acknowledgements = Vec::new();
+    for order in std::mem::take(&mut receiver.orders) {
+        if let Work::Control { header, .. } = order.work {
+            acknowledgements.push(header);
+        }
+    }
+    for (at, header) in acknowledgements.iter().enumerate() {
+        if heard(at) || at + 1 == acknowledgements.len() {
+            hand(&mut sender, header);
+        }
+    }
+    ends(&sender, out)
+}
+
+#[test]
+fn a_stream_that_is_thrown_away_takes_none_with_it() {
+    let expected = [
+        Some(End::Done),
+        Some(End::Failed(Reason::Discarded)),
+        Some(End::Done),
+    ];
+    assert_eq!(played(|_| true), expected, "each acknowledgement is heard");
+    assert_eq!(played(|_| false), expected, "only the last is heard");
+}
