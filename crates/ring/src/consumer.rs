@@ -1,6 +1,7 @@
 //! The end that reads.
 
 use crate::CHUNK;
+use crate::claim::{Back, Claim};
 use crate::error::{Error, Wanted};
 use crate::handles::Handles;
 use crate::line::Line;
@@ -9,6 +10,7 @@ use crate::producer::{STEP, at_most_half, refused};
 use crate::reader::Reader;
 use crate::wait::spin;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Instant;
 use vm_memory::WriteVolatile;
 
@@ -24,7 +26,9 @@ pub struct Consumer {
 
 #[derive(Debug)]
 struct Parts {
-    reader: Reader<Mapping>,
+    reader: Reader<Arc<Mapping>>,
+    /// What was claimed and is wanted no more.
+    back: Arc<Back>,
     line: Line,
     memory: OwnedFd,
 }
@@ -42,13 +46,15 @@ impl Consumer {
         let memory = handles.memory;
         let parts = Some(Parts {
             reader,
+            back: Arc::default(),
             line,
             memory,
         });
         Ok(Self { parts })
     }
 
-    /// This end for another process, as it is: what was not released is there still.
+    /// This end for another process, as it is: what was not released is there still, and what is
+    /// claimed still as well.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.reader.awake();
@@ -70,7 +76,7 @@ impl Consumer {
     /// Bytes ever read.
     pub fn read_so_far(&self) -> u64 {
         let parts = self.parts.as_ref();
-        parts.map_or(0, |parts| parts.reader.head())
+        parts.map_or(0, |parts| parts.reader.cursor())
     }
 
     /// Bytes that can be read now; nothing once there will be no more, after the producer closed.
@@ -174,6 +180,48 @@ impl Consumer {
         Ok(())
     }
 
+    /// Claims the next `len` bytes, if all of them are there: they stay in the ring as long as the
+    /// claim, and what follows them can be read, claimed and dropped in any order meanwhile.
+    ///
+    /// # Returns
+    /// Nothing if fewer are there.
+    ///
+    /// # Errors
+    /// [`Error::TooMuch`] if more than half of the ring would be claimed; otherwise as
+    /// [`Consumer::available`].
+    pub fn claim(&mut self, len: usize) -> Result<Option<Claim>, Error> {
+        let parts = self.parts();
+        parts.settle();
+        let held = parts.reader.held();
+        at_most_half(held.saturating_add(len as u64), parts.reader.capacity())?;
+        if parts.look()? < len as u64 {
+            return Ok(None);
+        }
+        let position = parts.reader.cursor();
+        parts.reader.hold(len);
+        let memory = Arc::clone(parts.reader.memory());
+        Ok(Some(Claim::new(
+            memory,
+            Arc::clone(&parts.back),
+            position,
+            len,
+        )))
+    }
+
+    /// Bytes that cannot be written anew, as they are claimed, or lie behind such. Gives those that
+    /// are claimed no more back to the producer, as all calls that read do.
+    pub fn held(&mut self) -> u64 {
+        let parts = self.parts();
+        parts.settle();
+        parts.reader.held()
+    }
+
+    /// Whether the producer asked to be woken: it has too little room.
+    pub fn producer_sleeps(&self) -> bool {
+        let parts = self.parts.as_ref();
+        parts.is_some_and(|parts| parts.reader.writer_sleeps())
+    }
+
     /// Waits for `len` bytes, to be copied in any order and given back together.
     ///
     /// # Returns
@@ -226,6 +274,7 @@ impl Consumer {
     pub fn arm(&mut self, len: u64) -> Result<bool, Error> {
         let parts = self.parts();
         at_most_half(len, parts.reader.capacity())?;
+        parts.settle();
         Ok(!parts.line.gone() && parts.reader.sleep(len)?)
     }
 
@@ -248,13 +297,35 @@ impl Consumer {
 
 impl Parts {
     fn release(&mut self, len: usize) {
-        if len > 0 && self.reader.release(len) {
+        if len == 0 {
+            return;
+        }
+        if self.reader.held() == 0 {
+            if self.reader.release(len) {
+                self.line.wake();
+            }
+            return;
+        }
+        // The writer's head does not pass over what is claimed.
+        self.back.put(self.reader.cursor(), len as u64);
+        self.reader.hold(len);
+        self.settle();
+    }
+
+    /// Gives back what nobody holds any more.
+    fn settle(&mut self) {
+        if self.reader.held() == 0 {
+            return;
+        }
+        let len = self.back.take(self.reader.head());
+        if len > 0 && self.reader.give_back(len) {
             self.line.wake();
         }
     }
 
     /// What is there; an error if nothing is and nobody is there to write more.
     fn look(&mut self) -> Result<u64, Error> {
+        self.settle();
         // First, as the producer's last position is older than its end.
         let gone = self.line.gone();
         let there = self.reader.look()?;

@@ -36,6 +36,8 @@
 //!   written by copies only: no reference to bytes is ever made that another process may write.
 //!   What a lying producer can do is write other bytes than it says, which a checksum finds when it
 //!   is taken of the copy: [`Consumer::read_seen`].
+//! - **Bytes can stay where they are** while a driver sends them ([`Claim`]): they are given back in
+//!   any order, and the position moves on when all before it are.
 //! - **Half a ring at most** is waited for at a time. Of two that wait for half a ring, one always
 //!   has it: they never wait for each other.
 //!
@@ -48,6 +50,8 @@ pub mod reader;
 pub mod words;
 pub mod writer;
 
+#[cfg(not(loom))]
+mod claim;
 #[cfg(not(loom))]
 mod consumer;
 #[cfg(not(loom))]
@@ -70,6 +74,7 @@ mod models;
 
 #[cfg(not(loom))]
 pub use self::{
+    claim::Claim,
     consumer::{Consumer, Peeked},
     error::Error,
     fds::{Received, recv_fds, send_fds},

@@ -17,6 +17,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
 /// What the memory of a ring begins with: `ISTHRING`.
@@ -60,7 +61,7 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     let again = file
         .try_clone()
         .map_err(|error| Error::system("a second descriptor of the memory", error))?;
-    let mapping = Mapping::map(again, capacity)?;
+    let mapping = Arc::new(Mapping::map(again, capacity)?);
     mapping
         .word(Word::ReaderWants)
         .store(AWAKE, Ordering::Relaxed);
@@ -80,7 +81,7 @@ fn seals() -> SealFlags {
 
 impl Mapping {
     /// Maps what was received, if it is a ring of at most `most` bytes.
-    pub(crate) fn attach(file: &OwnedFd, most: u64) -> Result<Self, Error> {
+    pub(crate) fn attach(file: &OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         let no = |why: String| Err(Error::NoRing(why));
         // Only files in memory have seals.
         match fs::fcntl_get_seals(file) {
@@ -118,7 +119,7 @@ impl Mapping {
                 return no(format!("{what} is {found:#x}, not {wanted:#x}"));
             }
         }
-        Ok(mapping)
+        Ok(Arc::new(mapping))
     }
 
     fn map(file: OwnedFd, capacity: u64) -> Result<Self, Error> {
@@ -144,7 +145,7 @@ impl Mapping {
     }
 }
 
-impl Memory for Mapping {
+impl Memory for Arc<Mapping> {
     fn capacity(&self) -> u64 {
         self.capacity
     }

@@ -163,6 +163,49 @@ fn pieces_arrive_whatever_the_order() {
     all_arrive(2, 3, 1, 2);
 }
 
+/// A reader that holds one byte while it reads the next, looks at both again, and gives them back.
+#[test]
+fn what_is_held_is_not_written_over() {
+    model(|| {
+        let link = Link::new(2);
+        let other = link.other();
+        let writer = thread::spawn(move || other.write(3, 1));
+        let mut reader = Reader::new(link.memory.clone()).unwrap();
+        let mut read = 0;
+        loop {
+            let there = reader.look().unwrap();
+            if there == 0 && reader.ended() {
+                break;
+            }
+            if there == 0 {
+                if reader.sleep(1).unwrap() {
+                    link.for_reader.wait();
+                    reader.awake();
+                }
+                continue;
+            }
+            reader.hold(1);
+            let held = reader.held();
+            // As a claim does it: from a position that was read.
+            let mut byte = [0];
+            let at = (reader.cursor() - 1) % 2;
+            link.memory.copy_out(at as usize, &mut byte);
+            read += 1;
+            assert_eq!(
+                usize::from(byte[0]),
+                read,
+                "an old byte, or one written too early"
+            );
+            // The first alone stays held, the second brings both back.
+            if (held == 2 || reader.ended() || read == 3) && reader.give_back(held) {
+                link.for_writer.notify();
+            }
+        }
+        assert_eq!(read, 3);
+        writer.join().unwrap();
+    });
+}
+
 #[test]
 fn a_writer_is_told_when_its_reader_closes() {
     model(|| {

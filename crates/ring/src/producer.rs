@@ -1,6 +1,7 @@
 //! The end that writes.
 
 use crate::CHUNK;
+use crate::claim::Claim;
 use crate::error::{Error, Wanted};
 use crate::handles::Handles;
 use crate::line::Line;
@@ -8,6 +9,7 @@ use crate::mapping::Mapping;
 use crate::wait::spin;
 use crate::writer::Writer;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::time::Instant;
 use vm_memory::{ReadVolatile, VolatileMemoryError};
 
@@ -26,7 +28,7 @@ pub struct Producer {
 
 #[derive(Debug)]
 struct Parts {
-    writer: Writer<Mapping>,
+    writer: Writer<Arc<Mapping>>,
     line: Line,
     memory: OwnedFd,
 }
@@ -184,6 +186,30 @@ impl Producer {
         let read = read.map_err(|error| refused("reading to a ring", error))?;
         parts.publish(read);
         Ok(Some(read))
+    }
+
+    /// Copies from what is claimed of another ring, from byte `from` of it on, what fits now.
+    ///
+    /// # Returns
+    /// How many bytes that are: none if the ring is full.
+    ///
+    /// # Errors
+    /// As [`Producer::room`].
+    pub fn fill_from_claim(&mut self, claim: &Claim, from: usize) -> Result<usize, Error> {
+        let parts = self.parts();
+        parts.room()?;
+        let mut moved = 0;
+        loop {
+            let (other, other_at, there) = claim.place(from + moved, STEP);
+            let (memory, at, len) = parts.writer.place(there);
+            if len == 0 {
+                return Ok(moved);
+            }
+            let to = memory.bytes(at, len);
+            other.bytes(other_at, len).copy_to_volatile_slice(to);
+            parts.publish(len);
+            moved += len;
+        }
     }
 
     /// Before a driver polls the descriptor of this end: asks to be woken once there is room for

@@ -8,7 +8,10 @@ use crate::words::{
 #[derive(Debug)]
 pub struct Reader<M> {
     memory: M,
+    /// Bytes given back to the writer.
     head: u64,
+    /// Bytes read: those between the two are held.
+    cursor: u64,
     /// As last seen.
     tail: u64,
     /// Whether the tail is the last.
@@ -26,6 +29,7 @@ impl<M: Memory> Reader<M> {
         let mut reader = Self {
             memory,
             head,
+            cursor: head,
             tail: head,
             ended: false,
         };
@@ -39,9 +43,24 @@ impl<M: Memory> Reader<M> {
         self.memory.capacity()
     }
 
-    /// Bytes read so far.
+    /// Bytes given back so far.
     pub fn head(&self) -> u64 {
         self.head
+    }
+
+    /// Bytes read so far.
+    pub fn cursor(&self) -> u64 {
+        self.cursor
+    }
+
+    /// Bytes that were read and not given back.
+    pub fn held(&self) -> u64 {
+        self.cursor - self.head
+    }
+
+    /// The memory.
+    pub fn memory(&self) -> &M {
+        &self.memory
     }
 
     /// Bytes written so far, as last seen.
@@ -51,7 +70,7 @@ impl<M: Memory> Reader<M> {
 
     /// Bytes that can be read without looking again.
     pub fn seen(&self) -> u64 {
-        self.tail - self.head
+        self.tail - self.cursor
     }
 
     /// Whether the writer had closed when this side last looked: what was seen then is all that
@@ -76,14 +95,14 @@ impl<M: Memory> Reader<M> {
         Ok(self.seen())
     }
 
-    /// Copies what is `at` bytes behind what was released into `bytes`.
+    /// Copies what is `at` bytes behind what was read into `bytes`.
     ///
     /// # Returns
     /// The bytes copied: those that were seen.
     pub fn get(&self, at: usize, bytes: &mut [u8]) -> usize {
         let there = usize::try_from(self.seen()).unwrap_or(usize::MAX);
         let len = bytes.len().min(there.saturating_sub(at));
-        let position = self.head + at as u64;
+        let position = self.cursor + at as u64;
         let (start, first) = split(self.capacity(), position, len);
         self.memory.copy_out(start, &mut bytes[..first]);
         if first < len {
@@ -96,23 +115,41 @@ impl<M: Memory> Reader<M> {
     /// one piece, at most `most`.
     pub fn place(&self, most: usize) -> (&M, usize, usize) {
         let there = usize::try_from(self.seen()).unwrap_or(usize::MAX);
-        let (start, len) = split(self.capacity(), self.head, most.min(there));
+        let (start, len) = split(self.capacity(), self.cursor, most.min(there));
         (&self.memory, start, len)
     }
 
-    /// Gives the next `len` bytes back to the writer, at most those that were seen.
+    /// Reads the next `len` bytes, at most those that were seen, and gives them back to the writer
+    /// with all that is held.
     ///
     /// # Returns
     /// Whether the writer must be woken.
     #[must_use]
     pub fn release(&mut self, len: usize) -> bool {
-        self.head += (len as u64).min(self.seen());
+        self.hold(len);
+        self.give_back(self.held())
+    }
+
+    /// Reads the next `len` bytes, at most those that were seen. They stay what they are until they
+    /// are given back.
+    pub fn hold(&mut self, len: usize) {
+        self.cursor += (len as u64).min(self.seen());
+    }
+
+    /// Gives the first `len` bytes that are held back to the writer.
+    ///
+    /// # Returns
+    /// Whether the writer must be woken.
+    #[must_use]
+    pub fn give_back(&mut self, len: u64) -> bool {
+        self.head += len.min(self.held());
         let word = self.memory.word(Word::Head);
         word.store(self.head, Ordering::Release);
         must_wake(self.memory.word(Word::WriterWants), self.head)
     }
 
-    /// Says that this side sleeps until there are `len` bytes, at most the capacity.
+    /// Says that this side sleeps until there are `len` bytes to read, at most what fits beside
+    /// those that are held.
     ///
     /// # Returns
     /// Whether it may sleep. If not they are there, or the writer has closed.
@@ -120,14 +157,19 @@ impl<M: Memory> Reader<M> {
     /// # Errors
     /// As [`Reader::look`].
     pub fn sleep(&mut self, len: u64) -> Result<bool, Corrupt> {
-        let len = len.min(self.capacity());
+        let len = len.min(self.capacity() - self.held());
         let wants = self.memory.word(Word::ReaderWants);
-        sleeps(wants, self.head + len);
+        sleeps(wants, self.cursor + len);
         let may = self.look()? < len && !self.ended;
         if !may {
             self.awake();
         }
         Ok(may)
+    }
+
+    /// Whether the writer sleeps until there is more room.
+    pub fn writer_sleeps(&self) -> bool {
+        self.memory.word(Word::WriterWants).load(Ordering::Relaxed) != AWAKE
     }
 
     /// Says that this side does not sleep any more.

@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod claims;
 mod descriptors;
 mod ends;
 mod hostile;

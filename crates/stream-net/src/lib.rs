@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `driver`, `orders`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
 //! | `service` | the same on a thread of its own |
-//! | `memory`, [`sum`], `powers` | staging and network memory, checksums put together from pieces |
+//! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
 //! | [`sink`] | who takes packets outside, checks them and confirms; for tests and measurements |
@@ -24,7 +24,6 @@ mod link;
 mod memory;
 mod orders;
 mod outside;
-mod powers;
 pub mod rank;
 mod service;
 pub mod sink;

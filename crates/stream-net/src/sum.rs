@@ -1,9 +1,8 @@
 //! Checksums of data that come in pieces: of each link its SUs, of each SU the pieces that a read
 //! gave; put together to those of packets (paper, 4.1 and 4.2).
 
-use crate::powers::combine;
 use isthmus_stream::StreamId;
-use isthmus_stream::checksum::{Checksum, Partial, crc32c};
+use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c, crc32c};
 use std::collections::BTreeMap;
 
 /// The checksum of a piece, as a connection wants it.
@@ -43,7 +42,7 @@ impl Sum {
     pub fn then(self, next: Self, bytes: u64) -> Self {
         match (self, next) {
             (Self::Internet(first), Self::Internet(second)) => Self::Internet(first.then(second)),
-            (Self::Crc(first), Self::Crc(second)) => Self::Crc(combine(first, second, bytes)),
+            (Self::Crc(first), Self::Crc(second)) => Self::Crc(combine_crc32c(first, second, bytes)),
             _ => Self::None,
         }
     }

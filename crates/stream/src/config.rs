@@ -245,6 +245,11 @@ pub struct StreamSpec {
     pub in_step_with: Vec<Other>,
     /// When an ADU of it is finished for the others in step.
     pub finished: Finished,
+    /// Transmit: packets of a TU are stored as soon as all of their own bytes are there, while the
+    /// rest of the TU is fetched still. Without it a TU is stored when it is whole, as the paper's
+    /// execution module does (5.3.2). What is promised is the same: a stream that fails in the
+    /// middle of an ADU has sent what it had of it either way, and says where it was cut short.
+    pub cut_through: bool,
 }
 
 impl StreamSpec {
@@ -261,6 +266,7 @@ impl StreamSpec {
             after: Vec::new(),
             in_step_with: Vec::new(),
             finished: Finished::default(),
+            cut_through: false,
         }
     }
 }

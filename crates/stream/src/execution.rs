@@ -15,6 +15,7 @@ use crate::order::{End, Event, Reason, State, Work};
 use crate::resolver::View;
 use crate::scheduler::Next;
 use crate::wire::{Header, Kind};
+use std::collections::BTreeMap;
 
 impl Manager {
     /// Hands resolved streams to the resource scheduler, by number.
@@ -87,6 +88,9 @@ impl Manager {
             covered: 0,
             void: false,
             taken: 0,
+            beyond: BTreeMap::new(),
+            early: 0,
+            storing: 0,
         });
         let now = self.now;
         if let Some(stream) = self.streams.get_mut(&id) {
@@ -224,7 +228,7 @@ impl Manager {
             buffer.stage = Stage::Filling;
             buffer.tu = tu;
             buffer.adu_bytes = cursor.bytes;
-            (buffer.covered, buffer.void, buffer.taken, buffer.left) = (0, false, 0, 0);
+            buffer.clear();
         }
         if receives {
             self.buffered(id, 1);
@@ -375,7 +379,14 @@ impl Manager {
             return false;
         };
         let slot = stream.empty;
-        if buffers[slot].stage != Stage::Full || buffers[slot ^ 1].stage == Stage::Emptying {
+        if buffers[slot ^ 1].stage == Stage::Emptying {
+            return false;
+        }
+        if buffers[slot].stage == Stage::Filling && stream.cut_through {
+            self.store_early(id, slot);
+            return false;
+        }
+        if buffers[slot].stage != Stage::Full {
             return false;
         }
         if stream.direction == Direction::Transmit {
@@ -434,6 +445,63 @@ impl Manager {
         }
     }
 
+    /// Stores packets of a TU that is not full yet, as far as their bytes are there and nobody
+    /// waits for network memory.
+    fn store_early(&mut self, id: StreamId, slot: usize) {
+        let Some(stream) = self.streams.get(&id) else {
+            return;
+        };
+        let Some(buffers) = &stream.buffers else {
+            return;
+        };
+        let buffer = &buffers[slot];
+        let (tu, adu_bytes, covered) = (buffer.tu, buffer.adu_bytes, buffer.covered);
+        let packets = stream.format.packets(tu.bytes).skip(buffer.early);
+        // The last of them waits for all of the TU anyway, and tells of the end.
+        let there: Vec<_> = packets
+            .take_while(|(offset, bytes)| {
+                let end = offset + u64::from(*bytes);
+                end <= covered && end < tu.bytes
+            })
+            .collect();
+        let (buffer, connection) = (buffer.id, stream.connection);
+        let share = self.connections.get(&connection);
+        let share = share.map_or(0, |connection| connection.spec.share_bytes);
+        for (offset, bytes) in there {
+            let has = self.memory.of(Direction::Transmit, connection);
+            let more = u64::from(bytes);
+            let room = self.memory.room(Direction::Transmit);
+            if !self.storers.is_empty() || has.saturating_add(more) > share || more > room {
+                return;
+            }
+            let mut header = Header::new(Kind::Data, 0);
+            (header.adu, header.adu_bytes) = (tu.adu, adu_bytes);
+            (header.offset, header.bytes) = (tu.offset + offset, bytes);
+            let Some(packet) = self.sequence(id, header) else {
+                return;
+            };
+            if let Some(stream) = self.streams.get_mut(&id) {
+                if let Some(ledger) = stream.ledger.get_mut((tu.adu - stream.done) as usize) {
+                    ledger.packets += 1;
+                }
+                if let Some(buffers) = &mut stream.buffers {
+                    buffers[slot].early += 1;
+                    buffers[slot].storing += 1;
+                }
+            }
+            let work = Work::Store {
+                stream: id,
+                packet,
+                buffer,
+                offset,
+                bytes,
+            };
+            self.order_task(Task::Store(id, slot, packet), work);
+            self.statistics.stored_early += 1;
+            self.dirty_connections.insert(connection);
+        }
+    }
+
     fn store(&mut self, id: StreamId, slot: usize) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -445,11 +513,14 @@ impl Manager {
             id: buffer,
             tu,
             adu_bytes,
+            early,
+            storing,
             ..
         } = buffers[slot];
-        let packets: Vec<_> = stream.format.packets(tu.bytes).collect();
+        let packets: Vec<_> = stream.format.packets(tu.bytes).skip(early).collect();
         buffers[slot].stage = Stage::Emptying;
-        buffers[slot].left = packets.len() as u64;
+        buffers[slot].left = packets.len() as u64 + storing;
+        buffers[slot].storing = 0;
         stream.empty ^= 1;
         let repairs = self.connections.get(&stream.connection);
         let repairs = repairs.is_some_and(|connection| connection.protocol().repairs());

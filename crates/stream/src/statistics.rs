@@ -11,6 +11,8 @@ pub struct Statistics {
     pub bytes_delivered: u64,
     /// Packets with sequence numbers sent for the first time.
     pub packets_sent: u64,
+    /// Packets stored while the rest of their TU was fetched still (cut-through).
+    pub stored_early: u64,
     /// Packets held.
     pub packets_held: u64,
     /// Packets sent again.

@@ -44,6 +44,19 @@ fn known_sums() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
+    /// Sums are put together for any length of the second, as another library does it.
+    #[test]
+    fn two_sums_are_put_together(first: u32, second: u32, bytes: u64, shorter in 0..64u32) {
+        let bytes = bytes >> shorter;
+        let other = crc_fast::checksum_combine(
+            crc_fast::CrcAlgorithm::Crc32Iscsi,
+            first.into(),
+            second.into(),
+            bytes,
+        );
+        prop_assert_eq!(u64::from(combine_crc32c(first, second, bytes)), other);
+    }
+
     /// Any data, from any place, in any pieces: copied and summed in one pass, and combined.
     #[test]
     fn sums_are_those_of_naive_loops(

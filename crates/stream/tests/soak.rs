@@ -31,6 +31,7 @@ fn episodes_of_chance_keep_order_bytes_and_bounds() {
         (all.lock_steps, 300),
         (all.afters, 50),
         (all.finished_late, 100),
+        (all.stored_early, 300),
     ];
     for (place, (count, wanted)) in least.into_iter().enumerate() {
         assert!(

@@ -72,6 +72,64 @@ fn figure_8_is_four_packets_of_four_blocks() {
     assert_eq!(driver.manager.statistics().engines_most[0], 4);
 }
 
+/// A TU of four SUs and four packets, with and without cut-through: what is stored after so many
+/// SUs are there. The SU in the middle comes last of the first three, and the last packet waits for
+/// all of the TU.
+#[test]
+fn with_cut_through_a_packet_is_stored_when_its_bytes_are_there() {
+    for (cut_through, expected) in [
+        (true, ["0", "8", "", "16 24", "", "0", "8"]),
+        (false, ["", "", "", "0 8 16 24", "", "", "0 8"]),
+    ] {
+        let mut driver = Driver::new(Config::iwarp());
+        let connection = driver.connection();
+        let columns = links(0..4);
+        let mut format = Format::fixed(48 << 10, 32 << 10, &columns);
+        format.packet_bytes = 8 << 10;
+        let mut spec = StreamSpec::new(connection, Direction::Transmit, format, 1);
+        spec.cut_through = cut_through;
+        let stream = driver.submit(&spec).expect("it fits");
+        driver.offer(stream, &columns);
+        let mut table = Vec::new();
+        // TU 0, then the TU of 16 KB behind it: its SUs are of 4 KB, its packets of 8 KB.
+        for (tu, su) in [(0, 0), (0, 1), (0, 3), (0, 2), (1, 0), (1, 1), (1, 3)] {
+            let one = |work: &Work| {
+                matches!(work, Work::Fetch { tu: of, su: found, .. }
+                    if (of.index, found.index) == (tu, su))
+            };
+            driver.carry_out(one).expect("it is fetched");
+            if (tu, su) == (1, 3) {
+                let last = |work: &Work| matches!(work, Work::Fetch { .. });
+                driver.carry_out(last).expect("SU 2 is left");
+            }
+            let mut stored = Vec::new();
+            while let Some(Work::Store { offset, .. }) =
+                driver.carry_out(|work| matches!(work, Work::Store { .. }))
+            {
+                stored.push((offset >> 10).to_string());
+            }
+            table.push(stored.join(" "));
+        }
+        assert_eq!(table, expected, "cut-through: {cut_through}");
+        driver.run();
+        let moved = Event::AduMoved {
+            stream,
+            adu: 0,
+            good: true,
+        };
+        assert_eq!(
+            driver
+                .events
+                .iter()
+                .filter(|event| **event == moved)
+                .count(),
+            1
+        );
+        let early = driver.manager.statistics().stored_early;
+        assert_eq!(early, if cut_through { 3 } else { 0 });
+    }
+}
+
 /// Two streams that need all of the staging memory, of four ADUs each.
 fn two_streams(quantum: u32) -> String {
     let config = Config {

@@ -1,7 +1,7 @@
-//! CRC32C, folded into a copy and combined from parts.
+//! CRC32C, folded into a copy.
 
 use super::BLOCK_BYTES;
-use crc_fast::{CrcAlgorithm, Digest, checksum_combine};
+use crc_fast::{CrcAlgorithm, Digest};
 
 /// The CRC32C of `data`.
 #[must_use]
@@ -21,11 +21,4 @@ pub fn copy_crc32c(from: &[u8], to: &mut [u8]) -> (u32, usize) {
         digest.update(place);
     }
     (digest.finalize() as u32, bytes)
-}
-
-/// The CRC32C of two pieces, one after the other, from those of each and the bytes of the second.
-#[must_use]
-pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
-    let (first, second) = (u64::from(first), u64::from(second));
-    checksum_combine(CrcAlgorithm::Crc32Iscsi, first, second, second_bytes) as u32
 }

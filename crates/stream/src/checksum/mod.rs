@@ -6,9 +6,11 @@
 
 pub mod crc;
 pub mod internet;
+mod powers;
 
-pub use crc::{combine_crc32c, copy_crc32c, crc32c};
+pub use crc::{copy_crc32c, crc32c};
 pub use internet::{Partial, copy_internet};
+pub use powers::combine_crc32c;
 
 /// Bytes that are copied and then summed while they are in the nearest cache.
 pub(crate) const BLOCK_BYTES: usize = 8 << 10;

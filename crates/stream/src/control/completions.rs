@@ -2,7 +2,7 @@
 
 use super::{Manager, Task};
 use crate::control::stream::Stage;
-use crate::format::Adu;
+use crate::format::{Adu, Su};
 use crate::ids::{Direction, Instant, OrderId, PacketId, StreamId};
 use crate::order::{End, Event, Reason, State};
 use crate::protocol::transmit::Awaited;
@@ -41,7 +41,8 @@ impl Manager {
     /// Takes in that an order is over; `done` if what it was to move is moved.
     pub(super) fn completed(&mut self, task: &Task, sum: u32, done: bool) {
         match *task {
-            Task::Fetch(id, slot, _) => {
+            Task::Fetch(id, slot, su) => {
+                self.covered(id, slot, &su);
                 let live = self.one_less(id, slot);
                 if live && self.left(id, slot) == 0 {
                     self.enter_stage(id, slot, Stage::Full);
@@ -49,8 +50,9 @@ impl Manager {
             }
             Task::Store(id, slot, packet) => {
                 self.stored(packet, sum);
+                let early = self.stored_early(id, slot);
                 let live = self.one_less(id, slot);
-                if live && self.left(id, slot) == 0 {
+                if live && !early && self.left(id, slot) == 0 {
                     let last = self.enter_stage(id, slot, Stage::Empty);
                     if let Some(adu) = last {
                         self.adu_stored(id, adu);
@@ -87,6 +89,30 @@ impl Manager {
             return false;
         }
         self.dirty_streams.insert(id);
+        true
+    }
+
+    /// Cut-through: an SU is there.
+    fn covered(&mut self, id: StreamId, slot: usize, su: &Su) {
+        let stream = self.streams.get_mut(&id).filter(|it| it.cut_through);
+        if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
+            buffers[slot].cover(su.offset, su.bytes);
+        }
+    }
+
+    /// Cut-through: whether a packet was stored out of a buffer that is filled still. Its order is
+    /// not among those that fill the buffer, so one is added that is taken away like any.
+    fn stored_early(&mut self, id: StreamId, slot: usize) -> bool {
+        let stream = self.streams.get_mut(&id);
+        let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) else {
+            return false;
+        };
+        let buffer = &mut buffers[slot];
+        if buffer.storing == 0 {
+            return false;
+        }
+        buffer.storing -= 1;
+        buffer.left += 1;
         true
     }
 

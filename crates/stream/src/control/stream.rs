@@ -5,7 +5,7 @@ use crate::format::{Adu, Format, Tu};
 use crate::ids::{AppId, BufferId, ConnectionId, Direction, Instant, LinkId, StreamId};
 use crate::order::{End, State};
 use crate::scheduler::Need;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A group of streams in lock step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,11 +34,35 @@ pub(crate) struct Buffer {
     pub adu_bytes: u64,
     /// Orders under way that use it.
     pub left: u64,
-    /// Receive: bytes of the TU that came or are lost, and whether any is lost.
+    /// Bytes of the TU that are there, from its begin on (transmit, with cut-through); that came or
+    /// are lost (receive), and whether any is lost.
     pub covered: u64,
     pub void: bool,
     /// Receive: packets below this are in buffers up to this one.
     pub taken: u64,
+    /// Cut-through: SUs that are there beyond a gap, by first byte.
+    pub beyond: BTreeMap<u64, u64>,
+    /// Cut-through: packets of the TU that were ordered to be stored while it is filled, and how
+    /// many of those orders are under way.
+    pub early: usize,
+    pub storing: u64,
+}
+
+impl Buffer {
+    /// Nothing of a TU is there yet.
+    pub fn clear(&mut self) {
+        (self.covered, self.void, self.taken, self.left) = (0, false, 0, 0);
+        (self.early, self.storing) = (0, 0);
+        self.beyond.clear();
+    }
+
+    /// An SU is there.
+    pub fn cover(&mut self, offset: u64, bytes: u64) {
+        self.beyond.insert(offset, bytes);
+        while let Some(bytes) = self.beyond.remove(&self.covered) {
+            self.covered += bytes;
+        }
+    }
 }
 
 /// The ADU of which TUs are being filled.
@@ -77,6 +101,7 @@ pub(crate) struct Stream {
     pub after: Vec<StreamId>,
     pub group: Option<Group>,
     pub finished_when: Finished,
+    pub cut_through: bool,
     /// How many were registered before it on its connection and direction.
     pub ordinal: u32,
     pub state: State,
@@ -131,6 +156,7 @@ impl Stream {
             after: Vec::new(),
             group: None,
             finished_when: spec.finished,
+            cut_through: spec.cut_through && spec.direction == Direction::Transmit,
             ordinal,
             state: State::Inactive,
             end: None,
@@ -187,7 +213,7 @@ impl Stream {
     /// Orders that use its buffers.
     pub fn under_way(&self) -> u64 {
         let buffers = self.buffers.iter().flatten();
-        buffers.map(|buffer| buffer.left).sum()
+        buffers.map(|buffer| buffer.left + buffer.storing).sum()
     }
 
     pub fn idle(&self) -> bool {

@@ -92,6 +92,7 @@ impl Episode {
             counts.predicted += statistics.predicted;
             counts.refused += statistics.refused;
             counts.swaps += statistics.swaps;
+            counts.stored_early += statistics.stored_early;
             counts.bytes += statistics.bytes_delivered;
         }
         counts
@@ -339,6 +340,7 @@ impl Episode {
         if rng.chance(300) {
             spec.finished = Finished::Moved;
         }
+        spec.cut_through = rng.chance(500);
         spec
     }
 

@@ -44,7 +44,8 @@ const fn powers() -> [u32; 67] {
 }
 
 /// The CRC32C of two pieces, one after the other, from those of each and the bytes of the second.
-pub(crate) fn combine(first: u32, second: u32, second_bytes: u64) -> u32 {
+#[must_use]
+pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
     let mut power = ONE;
     let mut left = second_bytes;
     for of_bit in &POWERS[3..] {
@@ -57,29 +58,4 @@ pub(crate) fn combine(first: u32, second: u32, second_bytes: u64) -> u32 {
         left >>= 1;
     }
     times(power, first) ^ second
-}
-
-#[cfg(test)]
-mod tests {
-    use super::combine;
-    use isthmus_stream::checksum::{combine_crc32c, crc32c};
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Against another way to do it, for any length there is.
-        #[test]
-        fn two_sums_are_put_together(first: u32, second: u32, bytes: u64, shorter in 0..64u32) {
-            let bytes = bytes >> shorter;
-            prop_assert_eq!(combine(first, second, bytes), combine_crc32c(first, second, bytes));
-        }
-
-        /// And against the sum of the whole.
-        #[test]
-        fn the_whole_has_the_sum_of_its_pieces(data: Vec<u8>, at: prop::sample::Index) {
-            let at = at.index(data.len() + 1);
-            let (first, second) = data.split_at(at);
-            let sum = combine(crc32c(first), crc32c(second), second.len() as u64);
-            prop_assert_eq!(sum, crc32c(&data));
-        }
-    }
 }
