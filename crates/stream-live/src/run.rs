@@ -153,6 +153,7 @@ fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Er
     let listener = TcpListener::bind("127.0.0.1:0").map_err(refused)?;
     let at = listener.local_addr().map_err(refused)?;
     let to_sink = TcpStream::connect(at).map_err(refused)?;
+    to_sink.set_nodelay(true).map_err(refused)?;
     let from_manager = listener.accept().map_err(refused)?.0;
     driver.give("sink", to_sink);
     let app = driver.add_application(Limits::NONE);

@@ -42,7 +42,9 @@ impl Sum {
     pub fn then(self, next: Self, bytes: u64) -> Self {
         match (self, next) {
             (Self::Internet(first), Self::Internet(second)) => Self::Internet(first.then(second)),
-            (Self::Crc(first), Self::Crc(second)) => Self::Crc(combine_crc32c(first, second, bytes)),
+            (Self::Crc(first), Self::Crc(second)) => {
+                Self::Crc(combine_crc32c(first, second, bytes))
+            }
             _ => Self::None,
         }
     }

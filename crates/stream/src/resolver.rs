@@ -107,10 +107,11 @@ impl View<'_> {
         let Some(bytes) = stream.next_adu_bytes() else {
             return told(Wait::NotAnnounced);
         };
+        // The first SU of each link: ranks need not say what else they have before it is fetched.
         let first = bytes.min(stream.format.tu_bytes);
         for link in &stream.links {
-            let sus = stream.format.sus(first).filter(|su| su.link == link.id);
-            let wanted: u64 = sus.map(|su| su.bytes).sum();
+            let su = stream.format.sus(first).find(|su| su.link == link.id);
+            let wanted = su.map_or(0, |su| su.bytes);
             if link.offered.saturating_sub(link.ordered) < wanted {
                 told(Wait::NoData(link.id));
             }

@@ -103,7 +103,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rayon", &["experiment", "redistribute"]),
     // The system: descriptors, sockets, files in memory.
     ("rustix", &["ring", "stream-net"]),
-    ("serde_json", &["experiment", "nic-protocol", "py", "scenario"]),
+    (
+        "serde_json",
+        &["experiment", "nic-protocol", "py", "scenario"],
+    ),
     ("sha2", &["experiment", "scenario"]),
     ("syn", &["describe"]),
     ("toml", &["scenario"]),
