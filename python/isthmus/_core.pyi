@@ -34,6 +34,8 @@ __all__ = [
     "fields",
     "gather",
     "json_schema",
+    "live_points",
+    "live_run",
     "memory_bound",
     "model",
     "peak",
@@ -239,6 +241,38 @@ def topology(spec_json: str) -> str:
     network apart, both are as if nothing had failed and `faults` says that the machine cannot run.
     `unreachable` are the working PEs outside the largest connected part. A broadcast starts at the
     lowest node of that part. Graphs too large for `distances` are judged under up*/down* routing.
+    """
+
+def live_points(spec_json: str) -> str:
+    """List the points of a scenario of kind "interface", and which can be carried out here. Linux
+    only: elsewhere there is no such function.
+
+    `spec_json`: ``{"scenario": text, "file": text (for messages), "overrides": ["key=value"]}``.
+
+    Returns JSON::
+
+        {"name": text, "points": [{"at": {key of an axis: its value as text},
+          "missing": why it cannot be carried out here | null}]}
+
+    Raises:
+        ValueError: the scenario makes no sense, or is of another kind.
+
+    """
+
+def live_run(spec_json: str) -> str:
+    """Carry out one point of a scenario of kind "interface". Linux only.
+
+    `spec_json`: ``{"question": as for live_points, "point": its number, "pace": "free" |
+    "described", "least": amount of data with its unit}``. Whole ADUs are moved, and so many as the
+    scenario says at least.
+
+    Returns JSON::
+
+        {"ns": int, from the first byte to the last that is confirmed, "bytes": int}
+
+    Raises:
+        ValueError: as for live_points; the point cannot be carried out, or went wrong.
+
     """
 
 def rings(spec_json: str) -> str:

@@ -10,6 +10,7 @@ from isthmus.papers.figures import Figure, Panel, chart_of, draw
 from isthmus.papers.live import live
 from isthmus.results import Results
 
+UNIT = "us"
 AT = {"io_link": "1", "interarrival": "0.156 ms"}
 
 
@@ -22,9 +23,10 @@ def run():
 
 @pytest.fixture
 def write(tmp_path, run):
-    def written(points, measure="accepted", name=run.name):
+    def written(points, measure="accepted", name=run.name, unit=UNIT):
         path = tmp_path / "live.json"
-        told = {"scenarios": {name: {"measure": measure, "points": points}}}
+        of = {"measure": measure, "unit": unit, "points": points}
+        told = {"scenarios": {name: of}}
         path.write_text(json.dumps(told))
         return path
 

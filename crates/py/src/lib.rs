@@ -10,6 +10,8 @@ mod gather;
 mod graph;
 mod heard;
 mod io_distribution;
+#[cfg(target_os = "linux")]
+mod live;
 mod memory;
 mod model;
 mod peak;
@@ -116,6 +118,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(placed, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
+    #[cfg(target_os = "linux")]
+    {
+        module.add_function(wrap_pyfunction!(live::live_points, module)?)?;
+        module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
+    }
     module.add_function(wrap_pyfunction!(model::model, module)?)?;
     module.add_function(wrap_pyfunction!(peak::peak, module)?)?;
     module.add_function(wrap_pyfunction!(rings::rings, module)?)?;

@@ -66,6 +66,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "scenario",
             "experiment",
             "kinds",
+            "stream-sim",
+            "stream-live",
         ],
     ),
 ];
@@ -79,8 +81,6 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("packet", &["conformance"]),
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
-    // So that source distributions hold it.
-    ("py", &["stream-net"]),
 ];
 
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other

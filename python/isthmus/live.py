@@ -1,0 +1,201 @@
+"""Points of a scenario carried out on the machine at hand, and the file that keeps what it took.
+
+One file holds what was measured of several scenarios::
+
+    {
+      "isthmus": "0.1.0",
+      "scenarios": {
+        "figure-10": {
+          "machine": "2 processors, Linux-6.1-x86_64",
+          "measured": "2026-11-25",
+          "command": "isthmus nic measure figure-10.toml --pace described",
+          "measure": "accepted",
+          "unit": "MB/s",
+          "points": [{"at": {"striped": "1 link", "workload.tu": "1 KiB"}, "each": [38.5, 38.9]}]
+        }
+      }
+    }
+
+``each`` has the value of each turn, in that unit.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import platform
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from isthmus.core import ask_json, processors, read_text
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
+"""What is measured, in which unit, and bytes per second of it."""
+GROWTH = 16
+"""How many times more is moved after a first trial that was too short."""
+TRIALS = 8
+"""Trials at most until a turn takes as long as it should."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a scenario, carried out or not."""
+
+    at: dict[str, str]
+    """Its values of the axes."""
+    missing: str | None
+    """Why it cannot be carried out here."""
+    each: tuple[float, ...] = ()
+    """MB/s of each turn."""
+
+    @property
+    def median(self) -> float:
+        """MB/s of the turn in the middle."""
+        return statistics.median(self.each)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a scenario took."""
+
+    name: str
+    pace: str
+    points: tuple[Point, ...]
+
+    @property
+    def carried_out(self) -> list[Point]:
+        """The points that were."""
+        return [point for point in self.points if point.each]
+
+    @property
+    def left_out(self) -> dict[str, int]:
+        """Why points were not, and how many."""
+        found: dict[str, int] = {}
+        for point in self.points:
+            if point.missing:
+                found[point.missing] = found.get(point.missing, 0) + 1
+        return found
+
+    def as_json(self, command: str) -> dict[str, Any]:
+        """This part of the file."""
+        return {
+            "machine": f"{processors()} processors, {platform.platform()}",
+            "measured": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+            "command": command,
+            "measure": MEASURE,
+            "unit": UNIT,
+            "points": [{"at": point.at, "each": list(point.each)} for point in self.carried_out],
+        }
+
+
+def measure(
+    question: dict[str, Any],
+    *,
+    pace: str,
+    turns: int,
+    seconds: float,
+    tell: Callable[[int, int], None],
+) -> Measured:
+    """Carry out all points that can be, in turns that alternate, so that noise meets all alike.
+
+    Args:
+        question: text of the ``scenario``, the ``file`` that it is called, ``overrides``.
+        pace: ``free``, links as fast as memory, or ``described``, as fast as the scenario says.
+        turns: of each point.
+        seconds: that one turn takes at least.
+        tell: called with the turns that are done and their number.
+
+    Raises:
+        IsthmusError: the scenario makes no sense, is of another kind, or has no point that can be
+            carried out here; a point went wrong.
+
+    """
+    from isthmus import _core
+
+    if not hasattr(_core, "live_points"):
+        raise IsthmusError("streams are carried out on Linux alone; the simulation runs anywhere")
+    listed = ask_json(_core.live_points, question)
+    points = [Point(at=one["at"], missing=one["missing"]) for one in listed["points"]]
+    possible = [index for index, point in enumerate(points) if point.missing is None]
+    if not possible:
+        why = "; ".join(dict.fromkeys(point.missing for point in points if point.missing))
+        raise IsthmusError(f"{question['file']}: no point can be carried out here: {why}")
+    total = len(possible) * (turns + 1)
+    done = 0
+
+    def once(index: int, least: int) -> dict[str, Any]:
+        order = {"question": question, "point": index, "pace": pace, "least": f"{least} B"}
+        return ask_json(_core.live_run, order)
+
+    least = {}
+    for index in possible:
+        tell(done, total)
+        least[index] = _enough(lambda bytes_, at=index: once(at, bytes_), seconds)  # type: ignore[misc]
+        done += 1
+    each: dict[int, list[float]] = {index: [] for index in possible}
+    for _ in range(turns):
+        for index in possible:
+            tell(done, total)
+            took = once(index, least[index])
+            each[index].append(took["bytes"] / took["ns"] * 1e9 / BYTES)
+            done += 1
+    tell(done, total)
+    found = [
+        Point(point.at, point.missing, tuple(each.get(index, ())))
+        for index, point in enumerate(points)
+    ]
+    return Measured(listed["name"], pace, tuple(found))
+
+
+def _enough(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
+    """Bytes of which a turn takes so long."""
+    least = 1
+    for _ in range(TRIALS):
+        took = once(least)
+        least = max(least, took["bytes"])
+        short = seconds * 1e9 / took["ns"]
+        if short <= 1:
+            break
+        least = round(took["bytes"] * min(short * 1.1, GROWTH))
+    return least
+
+
+def kept(path: Path) -> dict[str, Any]:
+    """What a file holds, by the names of scenarios; nothing if it is not there.
+
+    Raises:
+        IsthmusError: it is not such a file.
+
+    """
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(read_text(path))["scenarios"]
+        if isinstance(found, dict):
+            return found
+        raise TypeError(type(found).__name__)
+    except (ValueError, TypeError, KeyError) as error:
+        raise IsthmusError(
+            f"{path}: not what `isthmus nic measure` writes ({error!r}); give another name"
+        ) from error
+
+
+def keep(path: Path, measured: Measured, command: str) -> None:
+    """Add what was measured to a file, in place of what it held of the same scenario.
+
+    Raises:
+        IsthmusError: the file cannot be written, or is something else.
+
+    """
+    from isthmus import __version__
+    from isthmus.files import write_text
+
+    scenarios = kept(path) | {measured.name: measured.as_json(command)}
+    told = {"isthmus": __version__, "scenarios": dict(sorted(scenarios.items()))}
+    write_text(path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
