@@ -31,16 +31,16 @@ pub enum Told {
 /// Why something is refused.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Refusal {
-    /// What kind of reason.
-    pub away: Away,
+    /// What kind of reason, for programs.
+    pub kind: RefusalKind,
     /// In one line: what, where, what would do.
     pub text: String,
 }
 
-/// Kinds of reasons, for programs.
+/// Kinds of reasons why something is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Away {
+pub enum RefusalKind {
     /// The request is no request.
     Garbled,
     /// Another version of the language.

@@ -22,7 +22,9 @@ mod answer;
 mod line;
 mod request;
 
-pub use answer::{Answer, Away, Connection, Counts, Event, Link, Overview, Refusal, Stream, Told};
+pub use answer::{
+    Answer, Connection, Counts, Event, Link, Overview, Refusal, RefusalKind, Stream, Told,
+};
 pub use line::{Garbled, LINE_BYTES, Lines, read, write};
 pub use request::{
     Asked, Carrier, Checksum, Direction, Format, Geometry, Other, Pixel, Protocol, Request, Spec,

@@ -22,47 +22,52 @@ impl fmt::Display for Garbled {
 
 impl std::error::Error for Garbled {}
 
-/// Bytes as they come, cut into lines. Holds no more than a line.
+/// Bytes as they come, cut into lines. Holds no more than was pushed and not taken.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// Bytes that were looked at and have no end of line.
+    /// Bytes in front that were taken.
+    taken: usize,
+    /// Bytes in front that were taken, or looked at and have no end of line.
     looked: usize,
 }
 
 impl Lines {
     /// Adds bytes.
     pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.taken);
+        self.looked -= self.taken;
+        self.taken = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next line, without its end. None: more is to come. [`Lines::rest`] has what is behind.
+    /// Takes the next line, without its end. None: more is to come. [`Lines::rest`] has what is
+    /// behind. All lines that are there are best taken before more is pushed.
     ///
     /// # Errors
     /// A line of more than [`LINE_BYTES`]. What comes after it cannot be read either.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>, Garbled> {
+    pub fn take(&mut self) -> Result<Option<Vec<u8>>, Garbled> {
         let end = self.bytes[self.looked..]
             .iter()
             .position(|byte| *byte == b'\n');
-        let length = end.map_or(self.bytes.len(), |end| self.looked + end);
-        if length > LINE_BYTES {
+        let end_at = end.map_or(self.bytes.len(), |end| self.looked + end);
+        if end_at - self.taken > LINE_BYTES {
             return Err(Garbled(format!("a line of more than {LINE_BYTES} bytes")));
         }
-        self.looked = length;
+        self.looked = end_at;
         if end.is_none() {
             return Ok(None);
         }
-        let behind = self.bytes.split_off(length + 1);
-        let mut line = std::mem::replace(&mut self.bytes, behind);
-        self.looked = 0;
-        line.pop();
+        let line = self.bytes[self.taken..end_at].to_vec();
+        self.taken = end_at + 1;
+        self.looked = self.taken;
         Ok(Some(line))
     }
 
     /// What came behind the last line: the first bytes of a link, if the socket is one now.
     #[must_use]
-    pub fn rest(self) -> Vec<u8> {
-        self.bytes
+    pub fn rest(mut self) -> Vec<u8> {
+        self.bytes.split_off(self.taken)
     }
 }
 
@@ -76,11 +81,16 @@ pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
 
 /// Writes a line, with its end.
 ///
-/// # Panics
-/// Never: all that this language can say can be written.
-#[must_use]
-pub fn write<T: Serialize>(said: &T) -> Vec<u8> {
-    let mut line = serde_json::to_vec(said).unwrap_or_default();
+/// # Errors
+/// A line of more than [`LINE_BYTES`], which nobody would read: say it in several.
+pub fn write<T: Serialize>(said: &T) -> Result<Vec<u8>, Garbled> {
+    let mut line = serde_json::to_vec(said).map_err(|error| Garbled(error.to_string()))?;
+    if line.len() > LINE_BYTES {
+        let bytes = line.len();
+        return Err(Garbled(format!(
+            "a line of {bytes} bytes: {LINE_BYTES} are the most"
+        )));
+    }
     line.push(b'\n');
-    line
+    Ok(line)
 }

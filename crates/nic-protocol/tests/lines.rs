@@ -109,13 +109,13 @@ proptest! {
     ) {
         let asked: Vec<Asked> =
             asked.into_iter().map(|(id, request)| Asked { id, request }).collect();
-        let mut bytes: Vec<u8> = asked.iter().flat_map(write).collect();
+        let mut bytes: Vec<u8> = asked.iter().flat_map(|asked| write(asked).unwrap()).collect();
         bytes.extend_from_slice(b"IL\x01");
         let mut lines = Lines::default();
         let mut found: Vec<Asked> = Vec::new();
         for piece in bytes.chunks(piece) {
             lines.push(piece);
-            while let Some(line) = lines.next().unwrap() {
+            while let Some(line) = lines.take().unwrap() {
                 found.push(read(&line).unwrap());
             }
         }
@@ -129,7 +129,7 @@ proptest! {
     ) {
         let mut lines = Lines::default();
         lines.push(&bytes);
-        while let Some(line) = lines.next().unwrap() {
+        while let Some(line) = lines.take().unwrap() {
             prop_assert!(read::<Asked>(&line).is_err());
         }
     }
@@ -139,9 +139,30 @@ proptest! {
 fn a_line_without_end_is_refused() {
     let mut lines = Lines::default();
     lines.push(&vec![b'x'; LINE_BYTES]);
-    assert_eq!(lines.next(), Ok(None));
+    assert_eq!(lines.take(), Ok(None));
     lines.push(b"x");
-    assert!(lines.next().is_err());
+    assert!(lines.take().is_err());
+}
+
+#[test]
+fn a_line_that_nobody_would_read_is_not_written() {
+    let name = "x".repeat(LINE_BYTES);
+    assert!(write(&name).unwrap_err().0.contains("1048578 bytes"));
+    let name = "x".repeat(LINE_BYTES - 2);
+    assert_eq!(write(&name).unwrap().len(), LINE_BYTES + 1);
+}
+
+#[test]
+fn many_short_lines_of_one_push_are_taken_each_once() {
+    let mut lines = Lines::default();
+    lines.push(&vec![b'\n'; LINE_BYTES]);
+    let mut count = 0;
+    while let Some(line) = lines.take().unwrap() {
+        assert!(line.is_empty());
+        count += 1;
+    }
+    assert_eq!(count, LINE_BYTES);
+    assert_eq!(lines.rest(), b"");
 }
 
 #[test]
