@@ -33,6 +33,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("nic-protocol", &[]),
     (
+        "fuzz-bodies",
+        &["stream", "ring", "stream-net", "nic-protocol"],
+    ),
+    (
         "machine",
         &[
             "units", "topology", "kernel", "wormhole", "sci", "packet", "device", "workload",
@@ -86,6 +90,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
 /// crate may use them outside of its tests.
 const ONLY_IN: &[(&str, &[&str])] = &[
+    ("arbitrary", &["fuzz-bodies"]),
     ("crc-fast", &["py", "stream"]),
     ("hdrhistogram", &["statistics"]),
     ("loom", &["ring"]),
@@ -261,7 +266,7 @@ const IN_NO_CORE: &[&str] = &[
 
 /// Crates that wait for other processes, until a deadline, or measure: these read the clock. Nothing
 /// that they read there reaches a result that is simulated.
-const WAIT_FOR_OTHERS: &[&str] = &["ring", "stream-live", "stream-net"];
+const WAIT_FOR_OTHERS: &[&str] = &["fuzz-bodies", "ring", "stream-live", "stream-net"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
