@@ -329,7 +329,11 @@ impl World {
         for id in streams {
             let status = self.manager.status(id);
             let over = status.as_ref().is_ok_and(|status| status.over);
-            assert!(over, "{id} is left: {status:?}, {:?}", self.manager.waits(id));
+            assert!(
+                over,
+                "{id} is left: {status:?}, {:?}",
+                self.manager.waits(id)
+            );
         }
         for direction in [Direction::Transmit, Direction::Receive] {
             assert_eq!(self.manager.used(direction), (0, 0), "{direction}");

@@ -2,8 +2,8 @@
 
 use crate::driver::{Driver, NOW};
 use isthmus_stream::{
-    Config, Direction, End, Event, Format, Instant, LinkId, Other, Protocol, Reason, State, StreamId,
-    StreamSpec, Work,
+    Config, Direction, End, Event, Format, Instant, LinkId, Other, Protocol, Reason, State,
+    StreamId, StreamSpec, Work,
 };
 
 const LINK: [LinkId; 1] = [LinkId(0)];
