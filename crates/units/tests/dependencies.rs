@@ -32,6 +32,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["redistribute", "stream", "ring", "stream-sim", "stream-net"],
     ),
     ("nic-protocol", &[]),
+    ("nic", &["stream", "ring", "stream-net", "nic-protocol"]),
     (
         "machine",
         &[
@@ -68,6 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "kinds",
             "stream-sim",
             "stream-live",
+            "nic",
         ],
     ),
 ];
@@ -102,7 +104,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment", "redistribute"]),
     // The system: descriptors, sockets, files in memory.
-    ("rustix", &["ring", "stream-net"]),
+    ("rustix", &["nic", "ring", "stream-net"]),
     (
         "serde_json",
         &["experiment", "nic-protocol", "py", "scenario"],
