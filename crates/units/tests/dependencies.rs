@@ -33,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("framebuffer", &["stream-net"]),
     ("nic-protocol", &[]),
+    ("nic", &["stream", "ring", "stream-net", "nic-protocol"]),
     (
         "nic-client",
         &["stream", "ring", "stream-net", "nic-protocol"],
@@ -77,6 +78,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "kinds",
             "stream-sim",
             "stream-live",
+            "nic",
         ],
     ),
 ];
@@ -115,7 +117,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment", "redistribute"]),
     // The system: descriptors, sockets, files in memory.
-    ("rustix", &["nic-client", "ring", "stream-net"]),
+    ("rustix", &["nic", "nic-client", "ring", "stream-net"]),
     (
         "serde_json",
         &["experiment", "nic-protocol", "py", "scenario"],
@@ -278,6 +280,7 @@ const IN_NO_CORE: &[&str] = &[
 const WAIT_FOR_OTHERS: &[&str] = &[
     "framebuffer",
     "fuzz-bodies",
+    "nic",
     "nic-client",
     "ring",
     "stream-live",
