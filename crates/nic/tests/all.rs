@@ -2,5 +2,6 @@
 
 #![cfg(target_os = "linux")]
 
+mod kills;
 mod rig;
 mod streams;
