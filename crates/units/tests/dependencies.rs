@@ -32,6 +32,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["redistribute", "stream", "ring", "stream-sim", "stream-net"],
     ),
     ("framebuffer", &["stream-net"]),
+    (
+        "stream-apps",
+        &[
+            "redistribute",
+            "stream",
+            "ring",
+            "stream-net",
+            "framebuffer",
+        ],
+    ),
     ("nic-protocol", &[]),
     (
         "nic-client",
@@ -73,6 +83,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "kinds",
             "stream-sim",
             "stream-live",
+            "framebuffer",
+            "stream-apps",
         ],
     ),
 ];
@@ -274,6 +286,7 @@ const WAIT_FOR_OTHERS: &[&str] = &[
     "framebuffer",
     "nic-client",
     "ring",
+    "stream-apps",
     "stream-live",
     "stream-net",
 ];
