@@ -368,6 +368,31 @@ impl Driver {
         Ok(())
     }
 
+    /// Whether a link has an end: [`attach`](Self::attach) would refuse another.
+    #[must_use]
+    pub fn is_attached(&self, id: LinkId) -> bool {
+        let link = self.links.get(&id);
+        link.is_some_and(|link| link.input.is_some() || link.output.is_some())
+    }
+
+    /// Forgets a link: its ends are closed, and streams that need it fail.
+    pub fn detach(&mut self, id: LinkId) {
+        if self.links.contains_key(&id) {
+            self.rank_lost(id);
+            self.links.remove(&id);
+        }
+    }
+
+    /// Whether no connection is there, nothing is sent or written any more, and nothing is to be
+    /// told.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.outsides.is_empty()
+            && self.lingering.is_empty()
+            && self.ending_files.is_empty()
+            && self.events.is_empty()
+    }
+
     /// Cuts a link: its ends are closed, its streams stop, and go on when it is attached again; if
     /// that is not within `grace`, its ranks are taken for gone. None: it may take any time.
     pub fn cut(&mut self, id: LinkId, grace: Option<time::Duration>) {
@@ -552,6 +577,11 @@ impl Driver {
 }
 
 impl Known {
+    /// Whether ranks have a say in it on this link: they send it there, or may give it up.
+    pub(crate) fn comes_over(&self, link: LinkId) -> bool {
+        self.links.contains(&link)
+    }
+
     /// Whether the stream still needs the ranks of this link, of which `taken` bytes came.
     fn needs(&self, link: LinkId, taken: u64) -> bool {
         if !self.links.contains(&link) {

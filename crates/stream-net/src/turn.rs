@@ -78,7 +78,12 @@ impl Driver {
                 continue;
             };
             let streams = &self.streams;
-            let live = |stream| streams.get(&stream).map(|known| known.checksum);
+            // A rank has no say in streams of other links.
+            let live = |stream| {
+                let known = streams.get(&stream);
+                let known = known.filter(|known| known.comes_over(id));
+                known.map(|known| known.checksum)
+            };
             let mut told = Vec::new();
             if let Some(input) = &mut link.input {
                 let (wants, taken) = (&mut link.wants, &mut link.taken);

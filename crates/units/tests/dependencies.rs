@@ -43,6 +43,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("nic-protocol", &[]),
+    ("nic", &["stream", "ring", "stream-net", "nic-protocol"]),
     (
         "nic-client",
         &["stream", "ring", "stream-net", "nic-protocol"],
@@ -85,6 +86,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stream-live",
             "framebuffer",
             "stream-apps",
+            "nic",
         ],
     ),
 ];
@@ -122,7 +124,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment", "redistribute"]),
     // The system: descriptors, sockets, files in memory.
-    ("rustix", &["nic-client", "ring", "stream-net"]),
+    ("rustix", &["nic", "nic-client", "ring", "stream-net"]),
     (
         "serde_json",
         &["experiment", "nic-protocol", "py", "scenario"],
@@ -284,6 +286,7 @@ const IN_NO_CORE: &[&str] = &[
 /// that they read there reaches a result that is simulated.
 const WAIT_FOR_OTHERS: &[&str] = &[
     "framebuffer",
+    "nic",
     "nic-client",
     "ring",
     "stream-apps",
