@@ -22,7 +22,7 @@ const FONT: [u16; 10] = [
 /// Where images come from.
 #[derive(Clone, Debug)]
 pub(crate) enum Picture {
-    /// A pattern: a slope of grey or colour, a bar that moves, the number of the frame.
+    /// A pattern: a slope of grey or colour, a bar and a ball that move, the number of the frame, from 1.
     Pattern,
     /// Frames one after the other, as bytes; how many.
     Film(Arc<File>, PathBuf, u64),
@@ -82,6 +82,18 @@ impl Picture {
     }
 }
 
+/// The pixels of a line that are of the ball. It goes round once in 120 frames; each camera sees it from
+/// somewhat further to the right.
+fn ball(geometry: &Geometry, (camera, frame): (u32, u64), y: u32) -> Option<(u32, u32)> {
+    let (width, height) = (f64::from(geometry.width), f64::from(geometry.height));
+    let turn = (frame % 120) as f64 / 120.0 * std::f64::consts::TAU;
+    let across = width * (0.55 + 0.25 * turn.cos()) - width * 0.03 * f64::from(camera);
+    let down = height * (0.55 + 0.25 * turn.sin()) - f64::from(y);
+    let square = (height * 0.12).powi(2) - down * down;
+    let half = (square > 0.0).then(|| square.sqrt())?;
+    Some(((across - half) as u32, (across + half) as u32))
+}
+
 /// A line of the pattern.
 fn pattern(geometry: &Geometry, (camera, frame): (u32, u64), y: u32, row: &mut [u8]) {
     let width = geometry.width;
@@ -110,6 +122,9 @@ fn pattern(geometry: &Geometry, (camera, frame): (u32, u64), y: u32, row: &mut [
     };
     let begin = (frame * BAR.1 % u64::from(width)) as u32;
     paint(begin, begin + BAR.0 as u32, 250);
+    if let Some((from, to)) = ball(geometry, (camera, frame), y) {
+        paint(from, to, 205);
+    }
     let (left, top) = CORNER;
     if !(top..top + 5 * DOT).contains(&y) {
         return;
@@ -117,7 +132,7 @@ fn pattern(geometry: &Geometry, (camera, frame): (u32, u64), y: u32, row: &mut [
     let line = (y - top) / DOT;
     paint(left - DOT / 2, left + DIGITS * 4 * DOT, 16);
     for place in 0..DIGITS {
-        let digit = frame / 10u64.pow(DIGITS - 1 - place) % 10;
+        let digit = (frame + 1) / 10u64.pow(DIGITS - 1 - place) % 10;
         let dots = FONT[digit as usize] >> (3 * (4 - line));
         for dot in (0..3).filter(|dot| dots >> (2 - dot) & 1 == 1) {
             let x = left + (4 * place + dot) * DOT;
@@ -165,7 +180,7 @@ mod tests {
         };
         let mut row = vec![0; 496];
         // The third line of dots of 7: the right one alone.
-        pattern(&geometry, (0, 7), 16 + 2 * DOT, &mut row);
+        pattern(&geometry, (0, 6), 16 + 2 * DOT, &mut row);
         let left = (16 + 4 * DOT * 5) as usize;
         assert_eq!(row[left..left + 16], [16; 16]);
         assert_eq!(row[left + 16..left + 24], [255; 8]);
