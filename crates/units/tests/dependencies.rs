@@ -72,6 +72,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "kinds",
             "stream-sim",
             "stream-live",
+            "nic-client",
         ],
     ),
 ];
