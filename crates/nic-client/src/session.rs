@@ -87,6 +87,7 @@ impl Session {
             version: VERSION,
             token: token.map(str::to_owned),
             name: name.to_owned(),
+            operator: false,
             watch,
         };
         Self::begin(address, request, patience)

@@ -8,12 +8,13 @@ use crate::frame::{Frame, Kind};
 use crate::link::{Ends, Input, Link, Output, Told};
 use crate::memory::Memory;
 use crate::outside::{DATAGRAM_MOST, Datagrams, Filing, Framed, Outside};
+use crate::screen::{Screen, Screens};
 use crate::socket::Socket;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Format, Instant, Limits, LinkId,
-    Manager, OrderId, StreamId, StreamSpec,
+    Manager, OrderId, Protocol, StreamId, StreamSpec,
 };
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
@@ -41,6 +42,8 @@ pub(crate) struct Spec {
     pub checksum: Checksum,
     /// Bytes of a packet at most.
     pub packet_most: u64,
+    /// Bytes of each ADU, if it takes no others.
+    pub adu_bytes: Option<u64>,
     /// Whether a stream of it did not end well.
     pub spoiled: bool,
 }
@@ -82,6 +85,9 @@ pub struct Driver {
     /// What was given before a connection wanted them.
     given: BTreeMap<String, Carrier>,
     pub(crate) given_datagrams: BTreeMap<String, UdpSocket>,
+    screens: Option<Box<dyn Screens>>,
+    /// Screens of connections that are not made yet.
+    pub(crate) drawn: BTreeMap<ConnectionId, Box<dyn Screen>>,
     /// Connections that are over, with something to send still, until when.
     pub(crate) lingering: Vec<(Box<Framed>, time::Instant)>,
     pub(crate) ending_files: Vec<(ConnectionId, Box<Filing>)>,
@@ -111,6 +117,8 @@ impl Driver {
             places: BTreeMap::new(),
             given: BTreeMap::new(),
             given_datagrams: BTreeMap::new(),
+            screens: None,
+            drawn: BTreeMap::new(),
             lingering: Vec::new(),
             ending_files: Vec::new(),
             events: VecDeque::new(),
@@ -199,19 +207,27 @@ impl Driver {
     /// Opens a connection to a [`Destination`].
     ///
     /// # Errors
-    /// Words that are none; otherwise as [`Manager::open`].
+    /// Words that are none; a screen that cannot be drawn on; otherwise as [`Manager::open`].
     pub fn open(&mut self, app: AppId, spec: ConnectionSpec) -> Result<ConnectionId> {
-        let most = match Destination::parse(&spec.destination)? {
+        let destination = Destination::parse(&spec.destination)?;
+        let most = match &destination {
             Destination::Udp(..) | Destination::UdpGiven(_) => DATAGRAM_MOST,
             _ => u64::MAX,
         };
+        let screen = match &destination {
+            Destination::Framebuffer(name) => Some(self.draw(name, &spec)?),
+            _ => None,
+        };
+        let adu_bytes = screen.as_ref().map(|screen| screen.adu_bytes());
         let checksum = spec.checksum;
         let id = self.manager.open(self.now(), app, spec)?;
+        self.drawn.extend(screen.map(|screen| (id, screen)));
         self.connections.insert(
             id,
             Spec {
                 checksum,
                 packet_most: most,
+                adu_bytes,
                 spoiled: false,
             },
         );
@@ -238,7 +254,7 @@ impl Driver {
     /// Registers streams, all or none: [`Manager::submit_all`].
     ///
     /// # Errors
-    /// SUs of 4 GiB or more, which links do not carry; otherwise those of the manager.
+    /// SUs of 4 GiB or more, which links do not carry; ADUs that are no frames of their screen; otherwise those of the manager.
     pub fn submit_all(&mut self, app: AppId, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
         for spec in specs {
             let su = spec.format.su_bytes(spec.format.tu_bytes);
@@ -251,6 +267,17 @@ impl Driver {
                 spec.direction == Direction::Transmit,
             );
             let connection = self.connections.get(&spec.connection);
+            if let Some(whole) = connection.and_then(|one| one.adu_bytes)
+                && spec.format.adu != Adu::Fixed(whole)
+            {
+                let found = match spec.format.adu {
+                    Adu::Fixed(bytes) => format!("ADUs of {bytes} bytes"),
+                    Adu::Variable => "ADUs of any size".into(),
+                };
+                let what =
+                    format!("{found}: each is a frame or field of its screen, {whole} bytes");
+                return Err(isthmus_stream::Error::Format(what).into());
+            }
             let most = connection.map_or(u64::MAX, |one| one.packet_most);
             if sends && packet > most {
                 let what = format!("packets of {packet} bytes: a datagram carries {most}");
@@ -341,6 +368,31 @@ impl Driver {
         Ok(())
     }
 
+    /// Whether a link has an end: [`attach`](Self::attach) would refuse another.
+    #[must_use]
+    pub fn is_attached(&self, id: LinkId) -> bool {
+        let link = self.links.get(&id);
+        link.is_some_and(|link| link.input.is_some() || link.output.is_some())
+    }
+
+    /// Forgets a link: its ends are closed, and streams that need it fail.
+    pub fn detach(&mut self, id: LinkId) {
+        if self.links.contains_key(&id) {
+            self.rank_lost(id);
+            self.links.remove(&id);
+        }
+    }
+
+    /// Whether no connection is there, nothing is sent or written any more, and nothing is to be
+    /// told.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.outsides.is_empty()
+            && self.lingering.is_empty()
+            && self.ending_files.is_empty()
+            && self.events.is_empty()
+    }
+
     /// Cuts a link: its ends are closed, its streams stop, and go on when it is attached again; if
     /// that is not within `grace`, its ranks are taken for gone. None: it may take any time.
     pub fn cut(&mut self, id: LinkId, grace: Option<time::Duration>) {
@@ -354,6 +406,22 @@ impl Driver {
         link.cut_until = grace.and_then(|grace| time::Instant::now().checked_add(grace));
         self.places.retain(|_, on| *on != id);
         self.manager.handle_link_cut(now, id);
+    }
+
+    /// Gives the driver screens, on which connections to `framebuffer:NAME` draw.
+    pub fn give_screens(&mut self, screens: Box<dyn Screens>) {
+        self.screens = Some(screens);
+    }
+
+    fn draw(&self, name: &str, spec: &ConnectionSpec) -> Result<Box<dyn Screen>> {
+        let refuse = |why: String| Error::Destination(spec.destination.clone(), why);
+        if !matches!(spec.protocol, Protocol::Unconfirmed { .. }) {
+            let why = "a screen confirms nothing: the protocol is unconfirmed";
+            return Err(refuse(why.into()));
+        }
+        let screens = self.screens.as_ref();
+        let screens = screens.ok_or_else(|| refuse("there are no screens here".into()))?;
+        screens.draw(name).map_err(refuse)
     }
 
     /// Gives a connected socket to the connection that wants one of this name, now or later.
@@ -509,6 +577,11 @@ impl Driver {
 }
 
 impl Known {
+    /// Whether ranks have a say in it on this link: they send it there, or may give it up.
+    pub(crate) fn comes_over(&self, link: LinkId) -> bool {
+        self.links.contains(&link)
+    }
+
     /// Whether the stream still needs the ranks of this link, of which `taken` bytes came.
     fn needs(&self, link: LinkId, taken: u64) -> bool {
         if !self.links.contains(&link) {

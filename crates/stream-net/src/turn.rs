@@ -78,7 +78,12 @@ impl Driver {
                 continue;
             };
             let streams = &self.streams;
-            let live = |stream| streams.get(&stream).map(|known| known.checksum);
+            // A rank has no say in streams of other links.
+            let live = |stream| {
+                let known = streams.get(&stream);
+                let known = known.filter(|known| known.comes_over(id));
+                known.map(|known| known.checksum)
+            };
             let mut told = Vec::new();
             if let Some(input) = &mut link.input {
                 let (wants, taken) = (&mut link.wants, &mut link.taken);
@@ -133,6 +138,7 @@ impl Driver {
                     })
                 }
                 Outside::File(_) => self.filing(id, &mut over),
+                Outside::Screen(drawing) => drawing.write(&self.memory, &mut over),
             };
             for order in over {
                 self.manager.handle_completed(now, order, 0);
@@ -388,9 +394,10 @@ impl Driver {
                 Outside::Datagrams(datagrams) => {
                     PollFlags::IN | when(datagrams.wants_write(), PollFlags::OUT)
                 }
-                Outside::Given(_) | Outside::GivenDatagrams(_) | Outside::File(_) => {
-                    PollFlags::empty()
-                }
+                Outside::Given(_)
+                | Outside::GivenDatagrams(_)
+                | Outside::File(_)
+                | Outside::Screen(_) => PollFlags::empty(),
             };
             if let Outside::Datagrams(datagrams) = outside {
                 add(datagrams.fd(), flags, Whose::Other);
