@@ -5,7 +5,7 @@ use crate::destination::Destination;
 use crate::error::{Error, Result};
 use crate::event::{Event, Figures};
 use crate::frame::{Frame, Kind};
-use crate::link::{Ends, Input, Link, Output, Told};
+use crate::link::{Ends, Input, Link, Live, Output, Told};
 use crate::memory::Memory;
 use crate::outside::{DATAGRAM_MOST, Datagrams, Filing, Framed, Outside};
 use crate::socket::Socket;
@@ -13,7 +13,7 @@ use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Format, Instant, Limits, LinkId,
-    Manager, OrderId, StreamId, StreamSpec,
+    Manager, OrderId, Protocol, StreamId, StreamSpec,
 };
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
@@ -21,6 +21,9 @@ use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time;
+
+/// Bytes of packets whose copy costs more than a call of the system of their own.
+const WORTH_STAYING: u64 = 32 << 10;
 
 /// What the driver knows of a stream that has not ended.
 #[derive(Debug)]
@@ -31,6 +34,8 @@ pub(crate) struct Known {
     format: Format,
     adus: Option<u64>,
     pub links: Vec<LinkId>,
+    /// If its data may stay in rings: of each link, bytes that may have to be there at once.
+    in_rings: Option<Vec<u64>>,
     /// ADUs that went to ranks.
     pub moved: u64,
 }
@@ -41,6 +46,8 @@ pub(crate) struct Spec {
     pub checksum: Checksum,
     /// Bytes of a packet at most.
     pub packet_most: u64,
+    /// Whether its data can be sent from where it lies, and is not needed again.
+    pub from_rings: bool,
     /// Whether a stream of it did not end well.
     pub spoiled: bool,
 }
@@ -154,6 +161,7 @@ impl Driver {
         let mut figures = self.figures.clone();
         figures.memory_bytes = self.memory.bytes();
         figures.blocks_made = self.memory.made;
+        figures.spilled_bytes = self.memory.spilled;
         let sockets = self
             .outsides
             .iter()
@@ -201,9 +209,14 @@ impl Driver {
     /// # Errors
     /// Words that are none; otherwise as [`Manager::open`].
     pub fn open(&mut self, app: AppId, spec: ConnectionSpec) -> Result<ConnectionId> {
-        let most = match Destination::parse(&spec.destination)? {
+        let destination = Destination::parse(&spec.destination)?;
+        let most = match destination {
             Destination::Udp(..) | Destination::UdpGiven(_) => DATAGRAM_MOST,
             _ => u64::MAX,
+        };
+        let from_rings = match destination {
+            Destination::Udp(..) | Destination::UdpGiven(_) | Destination::File(_) => false,
+            _ => !matches!(spec.protocol, Protocol::Confirmed { .. }),
         };
         let checksum = spec.checksum;
         let id = self.manager.open(self.now(), app, spec)?;
@@ -212,6 +225,7 @@ impl Driver {
             Spec {
                 checksum,
                 packet_most: most,
+                from_rings,
                 spoiled: false,
             },
         );
@@ -260,13 +274,18 @@ impl Driver {
         let ids = self.manager.submit_all(self.now(), app, specs)?;
         for (id, spec) in ids.iter().zip(specs) {
             let connection = self.connections.get(&spec.connection);
+            let links = spec.format.links();
+            let from_rings = connection.is_some_and(|one| one.from_rings);
+            let large = spec.format.packet_bytes >= WORTH_STAYING;
+            let in_rings = (from_rings && large).then(|| at_once(spec, &links));
             let known = Known {
                 connection: spec.connection,
                 direction: spec.direction,
                 checksum: connection.map_or(Checksum::None, |one| one.checksum),
                 format: spec.format.clone(),
                 adus: spec.adus,
-                links: spec.format.links(),
+                links,
+                in_rings,
                 moved: 0,
             };
             self.streams.insert(*id, known);
@@ -508,7 +527,31 @@ impl Driver {
     }
 }
 
+/// Bytes of each link that must be there before the first of them can be sent: those of a TU, or
+/// where packets are sent as soon as they are there, of a packet and an SU that reaches beyond it.
+fn at_once(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
+    let format = &spec.format;
+    let su = format.su_bytes(format.tu_bytes);
+    let most = match spec.cut_through {
+        true => format.packet_bytes.saturating_add(su),
+        false => u64::MAX,
+    };
+    let sus = |link: &LinkId| format.order.iter().filter(|of| *of == link).count() as u64;
+    let tu = |link| su.saturating_mul(sus(link)).min(format.tu_bytes);
+    links.iter().map(|link| tu(link).min(most)).collect()
+}
+
 impl Known {
+    /// What a link must know of it.
+    pub(crate) fn live(&self, link: LinkId) -> Live {
+        let place = self.links.binary_search(&link).ok();
+        let in_ring = self.in_rings.as_ref().zip(place);
+        Live {
+            checksum: self.checksum,
+            in_ring: in_ring.and_then(|(bytes, place)| bytes.get(place).copied()),
+        }
+    }
+
     /// Whether the stream still needs the ranks of this link, of which `taken` bytes came.
     fn needs(&self, link: LinkId, taken: u64) -> bool {
         if !self.links.contains(&link) {

@@ -6,6 +6,7 @@
 //! | `driver`, `orders`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
 //! | `service` | the same on a thread of its own |
 //! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
+//! | `claims` | data that stays in the rings of links until it is sent |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
 //! | [`sink`] | who takes packets outside, checks them and confirms; for tests and measurements |
@@ -15,6 +16,7 @@
 #![cfg(target_os = "linux")]
 
 mod carrier;
+mod claims;
 pub mod destination;
 mod driver;
 mod error;
