@@ -83,7 +83,7 @@ class Measured:
         return found
 
     def as_json(self, command: str) -> dict[str, Any]:
-        """This part of the file."""
+        """What the file has of it."""
         return {
             "machine": f"{processors()} processors, {platform.platform()}",
             "measured": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),

@@ -71,7 +71,7 @@ def test_what_is_no_measurement_is_told(run, write, points, measure, said):
 def test_a_file_that_is_missing_or_another_is_told(run, tmp_path, write):
     with pytest.raises(IsthmusError, match=r"not there; `isthmus nic measure --out"):
         live(run, tmp_path / "live.json")
-    with pytest.raises(IsthmusError, match=f"nothing was measured of {run.name}"):
+    with pytest.raises(IsthmusError, match=f"nothing was measured of '{run.name}'"):
         live(run, write([], name="another"))
     (tmp_path / "live.json").write_text("{")
     with pytest.raises(IsthmusError, match="not what `isthmus nic measure` writes"):

@@ -26,12 +26,12 @@ impl Question {
 }
 
 /// A machine and its work, if they are of the kind that can be carried out.
-fn described(point: &Point) -> Result<(&Machine, &Work), Refusal> {
+fn described<'a>(point: &'a Point, file: &str) -> Result<(&'a Machine, &'a Work), Refusal> {
     let (machine, work) = (point.machine.as_(), point.workload.as_());
     machine.zip(work).ok_or_else(|| {
         Refusal::at(
-            "machine.kind",
-            "nothing of this kind is carried out here; give \"interface\"",
+            format!("{file}: machine.kind"),
+            "no machine of this kind can be carried out; give a file with machine.kind = \"interface\"",
         )
     })
 }
@@ -58,7 +58,7 @@ pub(crate) fn live_points(py: Python<'_>, spec_json: &str) -> PyResult<String> {
         let keys: Vec<_> = scenario.axes.iter().map(|axis| axis.key.clone()).collect();
         let points = scenario.points();
         let points = points.iter().map(|point| {
-            let (machine, work) = described(point)?;
+            let (machine, work) = described(point, &question.file)?;
             let values = point.values.iter().map(|value| value.text.clone());
             Ok(Found {
                 at: keys.iter().cloned().zip(values).collect(),
@@ -98,12 +98,13 @@ struct Done {
 #[pyfunction]
 pub(crate) fn live_run(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |order: Order, _| {
-        let points = order.question.read()?.points();
+        let question = order.question;
+        let points = question.read()?.points();
         let Some(point) = points.get(order.point) else {
             let what = format!("{} of {} points", order.point, points.len());
             return Err(Refusal::at("point", what));
         };
-        let (machine, work) = described(point)?;
+        let (machine, work) = described(point, &question.file)?;
         let pace = match order.pace {
             Pacing::Free => Pace::Free,
             Pacing::Described => Pace::AsDescribed,

@@ -8,6 +8,7 @@ use crate::frame::{Frame, Kind};
 use crate::link::{Ends, Input, Link, Live, Output, Told};
 use crate::memory::Memory;
 use crate::outside::{DATAGRAM_MOST, Datagrams, Filing, Framed, Outside};
+use crate::screen::{Screen, Screens};
 use crate::socket::Socket;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
@@ -48,6 +49,8 @@ pub(crate) struct Spec {
     pub packet_most: u64,
     /// Whether its data can be sent from where it lies, and is not needed again.
     pub from_rings: bool,
+    /// Bytes of each ADU, if it takes no others.
+    pub adu_bytes: Option<u64>,
     /// Whether a stream of it did not end well.
     pub spoiled: bool,
 }
@@ -89,6 +92,9 @@ pub struct Driver {
     /// What was given before a connection wanted them.
     given: BTreeMap<String, Carrier>,
     pub(crate) given_datagrams: BTreeMap<String, UdpSocket>,
+    screens: Option<Box<dyn Screens>>,
+    /// Screens of connections that are not made yet.
+    pub(crate) drawn: BTreeMap<ConnectionId, Box<dyn Screen>>,
     /// Connections that are over, with something to send still, until when.
     pub(crate) lingering: Vec<(Box<Framed>, time::Instant)>,
     pub(crate) ending_files: Vec<(ConnectionId, Box<Filing>)>,
@@ -118,6 +124,8 @@ impl Driver {
             places: BTreeMap::new(),
             given: BTreeMap::new(),
             given_datagrams: BTreeMap::new(),
+            screens: None,
+            drawn: BTreeMap::new(),
             lingering: Vec::new(),
             ending_files: Vec::new(),
             events: VecDeque::new(),
@@ -207,25 +215,35 @@ impl Driver {
     /// Opens a connection to a [`Destination`].
     ///
     /// # Errors
-    /// Words that are none; otherwise as [`Manager::open`].
+    /// Words that are none; a screen that cannot be drawn on; otherwise as [`Manager::open`].
     pub fn open(&mut self, app: AppId, spec: ConnectionSpec) -> Result<ConnectionId> {
         let destination = Destination::parse(&spec.destination)?;
-        let most = match destination {
+        let most = match &destination {
             Destination::Udp(..) | Destination::UdpGiven(_) => DATAGRAM_MOST,
             _ => u64::MAX,
         };
-        let from_rings = match destination {
-            Destination::Udp(..) | Destination::UdpGiven(_) | Destination::File(_) => false,
-            _ => !matches!(spec.protocol, Protocol::Confirmed { .. }),
+        let from_rings = match &destination {
+            Destination::RawTcp(_) | Destination::RawUnix(_) | Destination::RawGiven(_) => {
+                !matches!(spec.protocol, Protocol::Confirmed { .. })
+            }
+            Destination::Tcp(_) => true,
+            _ => false,
         };
+        let screen = match &destination {
+            Destination::Framebuffer(name) => Some(self.draw(name, &spec)?),
+            _ => None,
+        };
+        let adu_bytes = screen.as_ref().map(|screen| screen.adu_bytes());
         let checksum = spec.checksum;
         let id = self.manager.open(self.now(), app, spec)?;
+        self.drawn.extend(screen.map(|screen| (id, screen)));
         self.connections.insert(
             id,
             Spec {
                 checksum,
                 packet_most: most,
                 from_rings,
+                adu_bytes,
                 spoiled: false,
             },
         );
@@ -252,7 +270,7 @@ impl Driver {
     /// Registers streams, all or none: [`Manager::submit_all`].
     ///
     /// # Errors
-    /// SUs of 4 GiB or more, which links do not carry; otherwise those of the manager.
+    /// SUs of 4 GiB or more, which links do not carry; ADUs that are no frames of their screen; otherwise those of the manager.
     pub fn submit_all(&mut self, app: AppId, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
         for spec in specs {
             let su = spec.format.su_bytes(spec.format.tu_bytes);
@@ -265,6 +283,17 @@ impl Driver {
                 spec.direction == Direction::Transmit,
             );
             let connection = self.connections.get(&spec.connection);
+            if let Some(whole) = connection.and_then(|one| one.adu_bytes)
+                && spec.format.adu != Adu::Fixed(whole)
+            {
+                let found = match spec.format.adu {
+                    Adu::Fixed(bytes) => format!("ADUs of {bytes} bytes"),
+                    Adu::Variable => "ADUs of any size".into(),
+                };
+                let what =
+                    format!("{found}: each is a frame or field of its screen, {whole} bytes");
+                return Err(isthmus_stream::Error::Format(what).into());
+            }
             let most = connection.map_or(u64::MAX, |one| one.packet_most);
             if sends && packet > most {
                 let what = format!("packets of {packet} bytes: a datagram carries {most}");
@@ -373,6 +402,22 @@ impl Driver {
         link.cut_until = grace.and_then(|grace| time::Instant::now().checked_add(grace));
         self.places.retain(|_, on| *on != id);
         self.manager.handle_link_cut(now, id);
+    }
+
+    /// Gives the driver screens, on which connections to `framebuffer:NAME` draw.
+    pub fn give_screens(&mut self, screens: Box<dyn Screens>) {
+        self.screens = Some(screens);
+    }
+
+    fn draw(&self, name: &str, spec: &ConnectionSpec) -> Result<Box<dyn Screen>> {
+        let refuse = |why: String| Error::Destination(spec.destination.clone(), why);
+        if !matches!(spec.protocol, Protocol::Unconfirmed { .. }) {
+            let why = "a screen confirms nothing: the protocol is unconfirmed";
+            return Err(refuse(why.into()));
+        }
+        let screens = self.screens.as_ref();
+        let screens = screens.ok_or_else(|| refuse("there are no screens here".into()))?;
+        screens.draw(name).map_err(refuse)
     }
 
     /// Gives a connected socket to the connection that wants one of this name, now or later.

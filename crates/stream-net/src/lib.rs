@@ -9,6 +9,7 @@
 //! | `claims` | data that stays in the rings of links until it is sent |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
+//! | `screen` | what a frame buffer is to a driver |
 //! | [`sink`] | who takes packets outside, checks them and confirms; for tests and measurements |
 //!
 //! Linux only, as the rings of `isthmus-ring` are: this crate is empty elsewhere.
@@ -27,6 +28,7 @@ mod memory;
 mod orders;
 mod outside;
 pub mod rank;
+mod screen;
 mod service;
 pub mod sink;
 mod socket;
@@ -38,5 +40,6 @@ pub use driver::{Driver, Waker};
 pub use error::{Error, Result};
 pub use event::{Event, Figures};
 pub use link::Ends;
+pub use screen::{Screen, Screens};
 pub use service::{Client, Service};
 pub use socket::Socket;

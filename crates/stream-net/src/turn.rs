@@ -150,6 +150,7 @@ impl Driver {
                     })
                 }
                 Outside::File(_) => self.filing(id, &mut over),
+                Outside::Screen(drawing) => drawing.write(&self.memory, &mut over),
             };
             for order in over {
                 self.manager.handle_completed(now, order, 0);
@@ -408,9 +409,10 @@ impl Driver {
                 Outside::Datagrams(datagrams) => {
                     PollFlags::IN | when(datagrams.wants_write(), PollFlags::OUT)
                 }
-                Outside::Given(_) | Outside::GivenDatagrams(_) | Outside::File(_) => {
-                    PollFlags::empty()
-                }
+                Outside::Given(_)
+                | Outside::GivenDatagrams(_)
+                | Outside::File(_)
+                | Outside::Screen(_) => PollFlags::empty(),
             };
             if let Outside::Datagrams(datagrams) = outside {
                 add(datagrams.fd(), flags, Whose::Other);

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import click
 
-from isthmus.cli.voice import Voiced
-from isthmus.errors import meant
+from isthmus.cli.group import Group
 
 COMMANDS = {
     "run": "Run a scenario: analysis, simulation, tables, report.",
@@ -62,28 +59,8 @@ read on (as in `isthmus ... | head`).
 """
 
 
-class _Commands(Voiced, click.Group):
-    """A group that knows its commands' names and summaries without importing them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        command = import_module(f"isthmus.cli.{cmd_name}").command
-        assert isinstance(command, click.Command)
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; say which one was meant where there is none."""
-        name = args[0]
-        if name in COMMANDS or name.startswith("-"):
-            return super().resolve_command(ctx, args)
-        told = meant(name.lower(), COMMANDS, f"there are {', '.join(COMMANDS)}", likeness=0.5)
-        raise click.UsageError(f"no command {name!r}; {told}", ctx)
+class _Commands(Group):
+    """All commands, with their summaries, none of them imported for it."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -100,8 +77,8 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
 
 @click.group(
     cls=_Commands,
+    later={name: name for name in COMMANDS},
     help=_HELP,
-    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.option(
@@ -113,8 +90,5 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
     callback=_print_version,
     help="Print the version and exit.",
 )
-@click.pass_context
-def cli(ctx: click.Context) -> None:
-    """Group of all commands; alone it prints its help."""
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+def cli() -> None:
+    """Group of all commands."""

@@ -48,10 +48,14 @@ are left out and named. Turns of all points alternate.
     help="Links as fast as memory, or as the scenario says.",
 )
 @click.option(
-    "--turns", type=click.IntRange(1, TURNS_MAX), default=5, show_default=True, help="Of each."
+    "--turns",
+    type=click.IntRange(1, TURNS_MAX),
+    default=5,
+    show_default=True,
+    help="Turns of each point.",
 )
 @click.option(
-    "--time", "least", default="200 ms", show_default=True, help="What a turn takes at least."
+    "--time", "least", default="200 ms", show_default=True, help="How long a turn takes at least."
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Keep it in this file, beside other scenarios."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from isthmus.cli.group import Group
 from isthmus.cli.plots_option import plots_option
 from isthmus.cli.running import jobs_option, memory_option, seed_option
 from isthmus.cli.voice import Voiced
@@ -15,10 +16,6 @@ from isthmus.cli.voice import Voiced
 if TYPE_CHECKING:
     from isthmus.papers import Outcome, Paper
     from isthmus.results.collection import Results
-
-
-class _Papers(Voiced, click.Group):
-    """The group, with the options that all commands have."""
 
 
 _STYLES = {
@@ -33,7 +30,7 @@ _STYLES = {
 
 @click.group(
     name="papers",
-    cls=_Papers,
+    cls=Group,
     invoke_without_command=True,
     help="""Run a paper's experiments and compare them with what it says.
 

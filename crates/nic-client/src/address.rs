@@ -1,0 +1,106 @@
+//! Where a daemon listens.
+
+use crate::error::{Error, Result};
+use crate::patience::Patience;
+use crate::wire::Wire;
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr as UnixAddr, UnixStream};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Where a daemon listens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Address {
+    /// `unix:PATH`; one that begins with `@` is an abstract name.
+    Unix(PathBuf),
+    /// `tcp:HOST:PORT`.
+    Tcp(String),
+}
+
+impl Address {
+    /// Reads the words of an address.
+    ///
+    /// # Errors
+    /// [`Error::Address`].
+    pub fn parse(words: &str) -> Result<Self> {
+        let refuse = |right: &str| Err(Error::Address(words.into(), right.into()));
+        match words.split_once(':') {
+            Some(("unix", "")) => refuse("a path is missing, as in unix:/run/isthmus/nic.sock"),
+            Some(("unix", path)) => Ok(Self::Unix(path.into())),
+            Some(("tcp", rest)) => match rest.rsplit_once(':') {
+                Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+                    Ok(Self::Tcp(rest.into()))
+                }
+                _ => refuse("a host and a port are missing, as in tcp:127.0.0.1:7000"),
+            },
+            _ => refuse("it begins with unix: or tcp:, as in unix:/run/isthmus/nic.sock"),
+        }
+    }
+
+    /// Whether rings in shared memory can go over it.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        matches!(self, Self::Unix(_))
+    }
+
+    pub(crate) fn connect(&self, patience: Patience<'_>) -> Result<Wire> {
+        let refused = |why: String| Error::Unreachable(self.to_string(), why);
+        match self {
+            Self::Unix(path) => {
+                let socket = connect_unix(path).map_err(|error| refused(error.to_string()))?;
+                Ok(Wire::Unix(socket))
+            }
+            Self::Tcp(to) => {
+                let found = to.to_socket_addrs();
+                let found: Vec<SocketAddr> =
+                    found.map_err(|error| refused(error.to_string()))?.collect();
+                let mut why = "the name has no address".to_owned();
+                for address in found {
+                    match connect_tcp(&address, patience) {
+                        Ok(socket) => return Ok(Wire::Tcp(socket)),
+                        Err(Error::Interrupted) => return Err(Error::Interrupted),
+                        Err(error) => why = error.to_string(),
+                    }
+                }
+                Err(refused(why))
+            }
+        }
+    }
+}
+
+fn connect_unix(path: &std::path::Path) -> io::Result<UnixStream> {
+    match path.to_str().and_then(|path| path.strip_prefix('@')) {
+        Some(name) => UnixStream::connect_addr(&UnixAddr::from_abstract_name(name)?),
+        None => UnixStream::connect(path),
+    }
+}
+
+/// Connects in one go: a handshake that is begun anew in slices would never be through with a
+/// host that is far away.
+fn connect_tcp(address: &SocketAddr, patience: Patience<'_>) -> Result<TcpStream> {
+    let left = patience.left().min(Duration::from_secs(30));
+    let begun = Instant::now();
+    let socket = TcpStream::connect_timeout(address, left.max(Duration::from_millis(1)));
+    let socket = socket.map_err(|error| match error.kind() {
+        io::ErrorKind::TimedOut => {
+            let took = begun.elapsed().as_secs_f64();
+            Error::TimedOut(format!("no answer in {took:.1} s"))
+        }
+        _ => Error::TimedOut(error.to_string()),
+    })?;
+    // What the system refuses here costs speed and nothing else.
+    let _ = socket.set_nodelay(true);
+    Ok(socket)
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+            Self::Tcp(to) => write!(f, "tcp:{to}"),
+        }
+    }
+}

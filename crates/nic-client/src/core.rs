@@ -1,0 +1,305 @@
+//! What a session's thread and its callers share.
+
+use crate::address::Address;
+use crate::error::{Error, Result};
+use crate::link::Link;
+use crate::patience::Patience;
+use crate::pending::{Pending, Slot};
+use crate::registry::Registry;
+use isthmus_nic_protocol::{Answer, Asked, Event, Refusal, Request, Told, write};
+use rustix::event::{EventfdFlags, eventfd};
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Instant;
+
+/// Events that are kept until somebody takes them; the oldest give way, and are counted.
+pub(crate) const EVENTS_MOST: usize = 4096;
+/// Bytes of requests that wait for the socket, at most; who asks more waits.
+const UNSENT_MOST: usize = 4 << 20;
+
+/// What a session's thread and its callers share.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub address: Address,
+    pub name: Arc<str>,
+    state: Mutex<State>,
+    /// Something was answered or sent, or the session is over.
+    changed: Condvar,
+    /// Wakes the session's thread.
+    pub wake: OwnedFd,
+    /// Readable while an event is kept, a noticed request is answered, or the session is over.
+    pub notice: OwnedFd,
+    pub links: Mutex<BTreeMap<u16, Arc<Link>>>,
+    pub registry: Mutex<Registry>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    asked: u64,
+    unsent: VecDeque<Vec<u8>>,
+    unsent_bytes: usize,
+    slots: BTreeMap<u64, Slot>,
+    events: VecDeque<Event>,
+    missed: u64,
+    /// Requests whose answer somebody wants to be told of, and that have one.
+    noticed: VecDeque<u64>,
+    over: Option<Arc<str>>,
+}
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a thread that panicked left is whole: nothing here is changed in two steps.
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn bell() -> Result<OwnedFd> {
+    let made = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+    made.map_err(|error| Error::Garbled(format!("a descriptor to wake a thread with: {error}")))
+}
+
+pub(crate) fn ring_bell(bell: &OwnedFd) {
+    // It fails only where it rings already.
+    let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+}
+
+pub(crate) fn hush_bell(bell: &OwnedFd) {
+    // It fails only where it does not ring.
+    let _ = rustix::io::read(bell, &mut [0; 8]);
+}
+
+impl Core {
+    pub fn new(address: Address) -> Result<Self> {
+        Ok(Self {
+            name: address.to_string().into(),
+            address,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            wake: bell()?,
+            notice: bell()?,
+            links: Mutex::default(),
+            registry: Mutex::default(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        locked(&self.state)
+    }
+
+    /// Sends a request. `noticed`: its answer is told by the bell, too.
+    pub fn ask(
+        self: &Arc<Self>,
+        request: Request,
+        noticed: bool,
+        patience: Patience<'_>,
+    ) -> Result<Pending> {
+        let mut state = self.state();
+        while state.unsent_bytes > UNSENT_MOST && state.over.is_none() {
+            let what = || format!("{} takes no more requests", self.name);
+            state = self.pause(state, patience).map_err(|e| named(e, what))?;
+        }
+        if let Some(why) = &state.over {
+            return Err(Error::Gone(Arc::clone(&self.name), Arc::clone(why)));
+        }
+        state.asked += 1;
+        let id = state.asked;
+        let line = write(&Asked { id, request }).map_err(|error| Error::Misfit(error.0))?;
+        state.unsent_bytes += line.len();
+        state.unsent.push_back(line);
+        state.slots.insert(id, Slot::waiting(noticed));
+        ring_bell(&self.wake);
+        Ok(Pending::new(Arc::clone(self), id))
+    }
+
+    /// Waits a little for something to change.
+    fn pause<'s>(
+        &self,
+        state: MutexGuard<'s, State>,
+        patience: Patience<'_>,
+    ) -> Result<MutexGuard<'s, State>> {
+        let left = patience.slice_left()?;
+        let waited = self.changed.wait_timeout(state, left);
+        Ok(waited.unwrap_or_else(std::sync::PoisonError::into_inner).0)
+    }
+
+    /// Waits for the answer of a request.
+    pub fn answer(&self, id: u64, patience: Patience<'_>) -> Result<Answer> {
+        let mut state = self.state();
+        loop {
+            if let Some(answer) = state.look(id, &self.name) {
+                return answer;
+            }
+            let what = || format!("{} has not answered for {}", self.name, patience.given());
+            state = self.pause(state, patience).map_err(|e| named(e, what))?;
+        }
+    }
+
+    /// The answer of a request, if it is there.
+    pub fn answered(&self, id: u64) -> Option<Result<Answer>> {
+        self.state().look(id, &self.name)
+    }
+
+    /// Forgets a request: its answer is not wanted any more.
+    pub fn forget(&self, id: u64) {
+        self.state().slots.remove(&id);
+    }
+
+    /// Waits until an event is there and takes it; none at the end of `patience`.
+    pub fn event(&self, patience: Patience<'_>) -> Result<Option<Event>> {
+        let mut state = self.state();
+        loop {
+            if let Some(event) = state.event() {
+                return Ok(Some(event));
+            }
+            if let Some(why) = &state.over {
+                return Err(Error::Gone(Arc::clone(&self.name), Arc::clone(why)));
+            }
+            state = match self.pause(state, patience) {
+                Err(Error::TimedOut(_)) => return Ok(None),
+                other => other?,
+            };
+        }
+    }
+
+    /// What the bell rings for: requests that are answered, and events. It is silent then.
+    pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
+        hush_bell(&self.notice);
+        let mut state = self.state();
+        let answered = std::mem::take(&mut state.noticed).into();
+        let mut events = Vec::new();
+        while let Some(event) = state.event() {
+            events.push(event);
+        }
+        (answered, events)
+    }
+
+    /// The error of a session that is over; none while it is not.
+    pub fn gone(&self) -> Option<Error> {
+        let state = self.state();
+        let why = state.over.as_ref()?;
+        Some(Error::Gone(Arc::clone(&self.name), Arc::clone(why)))
+    }
+
+    /// The same, waiting a little: of two sockets that the daemon's end closes, either may be seen
+    /// first.
+    pub fn gone_by(&self, until: Instant) -> Option<Error> {
+        let mut state = self.state();
+        loop {
+            if let Some(why) = &state.over {
+                return Some(Error::Gone(Arc::clone(&self.name), Arc::clone(why)));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+    }
+
+    /// Ends the session: all who wait are told.
+    pub fn end(&self, why: &str) {
+        let mut state = self.state();
+        if state.over.is_none() {
+            state.over = Some(why.into());
+        }
+        state.unsent.clear();
+        state.unsent_bytes = 0;
+        let State { slots, noticed, .. } = &mut *state;
+        let unanswered = |slot: &Slot| slot.noticed && slot.answer.is_none();
+        let untold = slots.iter().filter(|(_, slot)| unanswered(slot));
+        noticed.extend(untold.map(|(id, _)| *id));
+        drop(state);
+        self.changed.notify_all();
+        ring_bell(&self.wake);
+        ring_bell(&self.notice);
+        for link in locked(&self.links).values() {
+            link.notify();
+        }
+    }
+
+    /// The next request for the socket.
+    pub fn next_unsent(&self) -> Option<Vec<u8>> {
+        let mut state = self.state();
+        let line = state.unsent.pop_front()?;
+        state.unsent_bytes -= line.len();
+        drop(state);
+        self.changed.notify_all();
+        Some(line)
+    }
+
+    /// Takes in what the daemon told.
+    pub fn hear(&self, told: Told) -> std::result::Result<(), String> {
+        let mut state = self.state();
+        let rings = match told {
+            Told::Answer { id, answer } => state.put(id, Ok(answer)),
+            Told::Refused {
+                id: Some(id),
+                refusal,
+            } => state.put(id, Err(refusal)),
+            Told::Refused { id: None, refusal } => return Err(refusal.text),
+            Told::Event {
+                event: Event::Missed { events },
+            } => {
+                state.missed += events;
+                true
+            }
+            Told::Event { event } => {
+                if state.events.len() == EVENTS_MOST {
+                    state.events.pop_front();
+                    state.missed += 1;
+                }
+                state.events.push_back(event);
+                true
+            }
+        };
+        drop(state);
+        self.changed.notify_all();
+        if rings {
+            ring_bell(&self.notice);
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Gives an answer to who asked; whether somebody wants to be told by the bell.
+    fn put(&mut self, id: u64, answer: std::result::Result<Answer, Refusal>) -> bool {
+        // Who asked may have lost patience.
+        let Some(slot) = self.slots.get_mut(&id) else {
+            return false;
+        };
+        slot.answer = Some(answer);
+        if slot.noticed {
+            self.noticed.push_back(id);
+        }
+        slot.noticed
+    }
+
+    fn look(&self, id: u64, name: &Arc<str>) -> Option<Result<Answer>> {
+        match self.slots.get(&id).and_then(|slot| slot.answer.clone()) {
+            Some(answer) => Some(answer.map_err(Error::Refused)),
+            None => {
+                let why = self.over.as_ref()?;
+                Some(Err(Error::Gone(Arc::clone(name), Arc::clone(why))))
+            }
+        }
+    }
+
+    /// The oldest event; that some are missing comes first.
+    fn event(&mut self) -> Option<Event> {
+        match std::mem::take(&mut self.missed) {
+            0 => self.events.pop_front(),
+            events => Some(Event::Missed { events }),
+        }
+    }
+}
+
+/// What took too long, in words, unless that is said already.
+pub(crate) fn named(error: Error, what: impl FnOnce() -> String) -> Error {
+    match error {
+        Error::TimedOut(said) if said.is_empty() => Error::TimedOut(what()),
+        other => other,
+    }
+}

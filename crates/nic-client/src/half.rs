@@ -1,0 +1,79 @@
+//! One direction of a link, which one call has at a time.
+
+use crate::core::locked;
+use crate::error::Result;
+use crate::patience::Patience;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Condvar, Mutex};
+
+/// Something that one call has at a time.
+#[derive(Debug)]
+pub(crate) struct Half<T> {
+    place: Mutex<Option<T>>,
+    back: Condvar,
+}
+
+/// It, until this is dropped.
+pub(crate) struct Taken<'h, T> {
+    half: &'h Half<T>,
+    it: Option<T>,
+}
+
+impl<T> Half<T> {
+    pub fn new(it: T) -> Self {
+        Self {
+            place: Mutex::new(Some(it)),
+            back: Condvar::new(),
+        }
+    }
+
+    /// Takes it, waiting for who has it.
+    ///
+    /// # Errors
+    /// Those of the patience.
+    pub fn take(&self, patience: Patience<'_>) -> Result<Taken<'_, T>> {
+        let mut place = locked(&self.place);
+        loop {
+            if let Some(it) = place.take() {
+                return Ok(Taken {
+                    half: self,
+                    it: Some(it),
+                });
+            }
+            let waited = self.back.wait_timeout(place, patience.slice_left()?);
+            place = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits until somebody had it and gave it back, a little at most.
+    pub fn pause(&self, patience: Patience<'_>) -> Result<()> {
+        let left = patience.slice_left()?;
+        let place = locked(&self.place);
+        drop(self.back.wait_timeout(place, left));
+        Ok(())
+    }
+
+    pub fn notify(&self) {
+        self.back.notify_all();
+    }
+}
+
+impl<T> Deref for Taken<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.it.as_ref().expect("it is given back when dropped")
+    }
+}
+
+impl<T> DerefMut for Taken<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.it.as_mut().expect("it is given back when dropped")
+    }
+}
+
+impl<T> Drop for Taken<'_, T> {
+    fn drop(&mut self) {
+        *locked(&self.half.place) = self.it.take();
+        self.half.back.notify_all();
+    }
+}

@@ -1,0 +1,116 @@
+//! The thread of a session: writes requests, takes in what the daemon tells.
+
+use crate::core::{Core, hush_bell};
+use crate::wire::Wire;
+use isthmus_nic_protocol::{Lines, Told, read};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::os::fd::AsFd;
+
+/// Bytes that are read at a time.
+const PIECE: usize = 64 << 10;
+/// Pieces that are read before requests are looked at.
+const TURN: usize = 16;
+
+/// Runs until the socket or the session ends.
+pub(crate) fn run(core: &Core, wire: Wire, lines: Lines) {
+    let mut post = Post {
+        core,
+        wire,
+        lines,
+        line: Vec::new(),
+        written: 0,
+        piece: vec![0; PIECE],
+    };
+    let why = loop {
+        match post.turn() {
+            Ok(true) => {}
+            // Closed here: who did it has told all.
+            Ok(false) => break None,
+            Err(why) => break Some(why),
+        }
+    };
+    if let Some(why) = why {
+        core.end(&why);
+    }
+    post.wire.shutdown();
+}
+
+struct Post<'c> {
+    core: &'c Core,
+    wire: Wire,
+    lines: Lines,
+    /// The request that is being written, and what of it is.
+    line: Vec<u8>,
+    written: usize,
+    piece: Vec<u8>,
+}
+
+impl Post<'_> {
+    /// Does what is to be done, then sleeps until there is more; false once the session is over.
+    fn turn(&mut self) -> Result<bool, String> {
+        // First, so that what is asked for from here on rings again.
+        hush_bell(&self.core.wake);
+        if self.core.gone().is_some() {
+            return Ok(false);
+        }
+        self.write()?;
+        self.read()?;
+        if self.core.gone().is_some() {
+            return Ok(false);
+        }
+        let wanted = match self.written < self.line.len() {
+            true => PollFlags::IN | PollFlags::OUT,
+            false => PollFlags::IN,
+        };
+        let (wire, wake) = (self.wire.as_fd(), self.core.wake.as_fd());
+        let mut fds = [
+            PollFd::new(&wire, wanted),
+            PollFd::new(&wake, PollFlags::IN),
+        ];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(true),
+            Err(error) => Err(format!("waiting for the daemon: {error}")),
+        }
+    }
+
+    fn write(&mut self) -> Result<(), String> {
+        loop {
+            if self.written == self.line.len() {
+                let Some(line) = self.core.next_unsent() else {
+                    return Ok(());
+                };
+                (self.line, self.written) = (line, 0);
+            }
+            let left = &self.line[self.written..];
+            let written = self.wire.write(left);
+            match written.map_err(|error| format!("writing to the daemon: {error}"))? {
+                0 => return Ok(()),
+                written => self.written += written,
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<(), String> {
+        self.hear()?;
+        // Not for ever, so that requests have their turn.
+        for _ in 0..TURN {
+            let read = self.wire.read(&mut self.piece);
+            match read.map_err(|error| format!("reading from the daemon: {error}"))? {
+                None => return Ok(()),
+                Some(0) => return Err("the daemon closed it or has ended".into()),
+                Some(read) => self.lines.push(&self.piece[..read]),
+            }
+            self.hear()?;
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self) -> Result<(), String> {
+        let garbled = |error| format!("the daemon sent what is no line of its language: {error}");
+        while let Some(line) = self.lines.take().map_err(garbled)? {
+            let told: Told = read(&line).map_err(garbled)?;
+            self.core.hear(told)?;
+        }
+        Ok(())
+    }
+}

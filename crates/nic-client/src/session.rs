@@ -1,0 +1,343 @@
+//! A session: hello or join, links, requests.
+
+use crate::address::Address;
+use crate::core::{Core, locked, named};
+use crate::error::{Error, Result};
+use crate::link::Link;
+use crate::patience::Patience;
+use crate::pending::Pending;
+use crate::post;
+use crate::stream::strange;
+use crate::wire::Wire;
+use isthmus_nic_protocol::{
+    Answer, Asked, Carrier, Event, Lines, Request, Told, VERSION, read, write,
+};
+use isthmus_ring::{Consumer, Handles, Producer};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// A ring that the daemon makes may be so much larger than what was asked for.
+const RING_MOST: u64 = 1 << 30;
+/// How long descriptors of rings may take after the answer that announces them.
+const DESCRIPTORS: Duration = Duration::from_secs(10);
+
+/// What the daemon says of an application when it lets it in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Welcome {
+    /// Its number.
+    pub application: u32,
+    /// What lets further processes of it in.
+    pub ticket: String,
+    /// Version of isthmus that the daemon is of.
+    pub isthmus: String,
+    /// Bytes of staging memory that its active streams may have, in each direction.
+    pub staging_bytes: u64,
+    /// Bytes of network memory, in each direction.
+    pub network_bytes: u64,
+}
+
+/// A session with a daemon. Dropped, it is over; the application of one that said hello ends with
+/// it, and all of its streams.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) core: Arc<Core>,
+    welcome: Welcome,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Session {
+    /// Makes an application. `token` is the secret that lets in, where the daemon asks for one;
+    /// `name` is for its logs and tables.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`], [`Error::Refused`], those of the patience.
+    pub fn connect(
+        address: &Address,
+        token: Option<&str>,
+        name: &str,
+        patience: Patience<'_>,
+    ) -> Result<Self> {
+        Self::hello(address, token, name, false, patience)
+    }
+
+    /// The same, and asks for events: [`Session::event`].
+    ///
+    /// # Errors
+    /// As [`Session::connect`].
+    pub fn watching(
+        address: &Address,
+        token: Option<&str>,
+        name: &str,
+        patience: Patience<'_>,
+    ) -> Result<Self> {
+        Self::hello(address, token, name, true, patience)
+    }
+
+    fn hello(
+        address: &Address,
+        token: Option<&str>,
+        name: &str,
+        watch: bool,
+        patience: Patience<'_>,
+    ) -> Result<Self> {
+        let request = Request::Hello {
+            version: VERSION,
+            token: token.map(str::to_owned),
+            name: name.to_owned(),
+            watch,
+        };
+        Self::begin(address, request, patience)
+    }
+
+    /// Joins an application as a further process of it, by its ticket.
+    ///
+    /// # Errors
+    /// As [`Session::connect`].
+    pub fn join(
+        address: &Address,
+        ticket: &str,
+        watch: bool,
+        patience: Patience<'_>,
+    ) -> Result<Self> {
+        let request = Request::Join {
+            version: VERSION,
+            ticket: ticket.to_owned(),
+            watch,
+        };
+        Self::begin(address, request, patience)
+    }
+
+    fn begin(address: &Address, request: Request, patience: Patience<'_>) -> Result<Self> {
+        let core = Arc::new(Core::new(address.clone())?);
+        let mut wire = address.connect(patience)?;
+        let mut lines = Lines::default();
+        let mut piece = vec![0; 16 << 10];
+        let told = first(
+            &core.name,
+            &mut wire,
+            request,
+            patience,
+            |wire, patience| {
+                let read = wire.read_some(&mut piece, patience)?;
+                lines.push(&piece[..read]);
+                let line = lines.take();
+                line.map_err(|error| Error::Garbled(error.to_string()))
+            },
+        )?;
+        let welcome = match told {
+            Answer::Welcome {
+                application,
+                ticket,
+                isthmus,
+                staging_bytes,
+                network_bytes,
+            } => Welcome {
+                application,
+                ticket,
+                isthmus,
+                staging_bytes,
+                network_bytes,
+            },
+            other => return Err(strange("to be let in", &other)),
+        };
+        let (of_thread, thread) = (Arc::clone(&core), std::thread::Builder::new());
+        let thread = thread.name("nic-session".into());
+        let thread = thread.spawn(move || post::run(&of_thread, wire, lines));
+        let thread =
+            thread.map_err(|error| Error::Garbled(format!("a thread of a session: {error}")))?;
+        Ok(Self {
+            core,
+            welcome,
+            thread: Some(thread),
+        })
+    }
+
+    /// What the daemon said when it let this session in.
+    #[must_use]
+    pub fn welcome(&self) -> &Welcome {
+        &self.welcome
+    }
+
+    /// Where the daemon is.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.core.address
+    }
+
+    /// Makes a link of the application's to this process. Of two links with one number, the later
+    /// takes the place of the earlier, if the daemon lets it.
+    ///
+    /// # Errors
+    /// Rings over anything but a Unix socket; what the daemon refuses; those of the patience.
+    pub fn link(&self, number: u16, carrier: Carrier, patience: Patience<'_>) -> Result<()> {
+        let request = Request::Link {
+            version: VERSION,
+            ticket: self.welcome.ticket.clone(),
+            link: number,
+            carrier,
+            grace_ns: 0,
+        };
+        if matches!(carrier, Carrier::Rings { .. }) && !self.core.address.is_local() {
+            let why = "rings go over a Unix socket only: ask for a socket as its carrier";
+            return Err(Error::Link(number, why.to_owned()));
+        }
+        let mut wire = self.core.address.connect(patience)?;
+        let mut line = Vec::new();
+        // Byte by byte: what is behind the line is the link's.
+        let told = first(
+            &self.core.name,
+            &mut wire,
+            request,
+            patience,
+            |wire, patience| {
+                let mut byte = [0];
+                wire.read_some(&mut byte, patience)?;
+                Ok(match byte {
+                    [b'\n'] => Some(std::mem::take(&mut line)),
+                    [byte] => {
+                        line.push(byte);
+                        None
+                    }
+                })
+            },
+        )?;
+        if told != Answer::Linked {
+            return Err(strange("a link", &told));
+        }
+        let link = match carrier {
+            Carrier::Socket => Link::socket(number, wire),
+            Carrier::Rings {
+                from_rank_bytes,
+                to_rank_bytes,
+            } => rings(number, from_rank_bytes, to_rank_bytes, wire)?,
+        };
+        let mut links = locked(&self.core.links);
+        locked(&self.core.registry).link_gone(number);
+        links.insert(number, Arc::new(link));
+        Ok(())
+    }
+
+    /// Numbers of the links of this process, ascending.
+    #[must_use]
+    pub fn links(&self) -> Vec<u16> {
+        locked(&self.core.links).keys().copied().collect()
+    }
+
+    /// Asks, and does not wait for the answer. `noticed`: [`Session::notices`] tells when it is
+    /// there.
+    ///
+    /// # Errors
+    /// A session that is over; a request that no line can hold; those of the patience, while too
+    /// many requests wait for the socket.
+    pub fn ask(&self, request: Request, noticed: bool, patience: Patience<'_>) -> Result<Pending> {
+        self.core.ask(request, noticed, patience)
+    }
+
+    /// Asks and waits for the answer.
+    ///
+    /// # Errors
+    /// As [`Session::ask`]; [`Error::Refused`].
+    pub fn request(&self, request: Request, patience: Patience<'_>) -> Result<Answer> {
+        self.core.ask(request, false, patience)?.wait(patience)
+    }
+
+    /// Waits for the next event of a session that is watching; none if there is none in time.
+    /// Those that nobody takes are dropped, the oldest first, and counted in an [`Event::Missed`].
+    ///
+    /// # Errors
+    /// [`Error::Gone`], [`Error::Interrupted`].
+    pub fn event(&self, patience: Patience<'_>) -> Result<Option<Event>> {
+        self.core.event(patience)
+    }
+
+    /// Numbers of requests that were to be noticed and are answered, and events. For loops that
+    /// wait for many things: the session's descriptor is readable while there are any, or the
+    /// session is over.
+    #[must_use]
+    pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
+        self.core.notices()
+    }
+
+    /// Why the session is over; none while it is not.
+    #[must_use]
+    pub fn gone(&self) -> Option<Error> {
+        self.core.gone()
+    }
+
+    /// Ends the session: who waits for it is told.
+    pub fn end(&self) {
+        self.core.end("it was closed here");
+        locked(&self.core.links).clear();
+    }
+}
+
+impl AsFd for Session {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.core.notice.as_fd()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.end();
+        if let Some(thread) = self.thread.take() {
+            // It panics only where this crate is wrong, and has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Asks the first thing on a socket. `line` gives the first line of the answer, once it is there.
+fn first(
+    name: &str,
+    wire: &mut Wire,
+    request: Request,
+    patience: Patience<'_>,
+    mut line: impl FnMut(&mut Wire, Patience<'_>) -> Result<Option<Vec<u8>>>,
+) -> Result<Answer> {
+    let failed = |error| match error {
+        Error::Garbled(why) => Error::Unreachable(name.to_owned(), why),
+        other => named(other, || {
+            format!("{name} has not answered for {}", patience.given())
+        }),
+    };
+    let asked = write(&Asked { id: 0, request }).map_err(|error| Error::Misfit(error.0))?;
+    let nonblocking = wire.set_nonblocking();
+    nonblocking.map_err(|error| Error::Unreachable(name.to_owned(), error.to_string()))?;
+    wire.write_all(&asked, patience).map_err(failed)?;
+    let line = loop {
+        if let Some(line) = line(wire, patience).map_err(failed)? {
+            break line;
+        }
+    };
+    match read(&line).map_err(|error| failed(Error::Garbled(error.to_string())))? {
+        Told::Answer { answer, .. } => Ok(answer),
+        Told::Refused { refusal, .. } => Err(Error::Refused(refusal)),
+        Told::Event { .. } => Err(failed(Error::Garbled(
+            "it tells events before it lets anybody in".into(),
+        ))),
+    }
+}
+
+/// Receives the rings of a link: the one that is written here first.
+fn rings(number: u16, from_rank: u64, to_rank: u64, wire: Wire) -> Result<Link> {
+    let until = Instant::now() + DESCRIPTORS;
+    let refused = |error: isthmus_ring::Error| Error::Link(number, error.to_string());
+    let out = match from_rank {
+        0 => None,
+        _ => {
+            let handles = Handles::receive(&wire, until).map_err(refused)?;
+            Some(Producer::attach(handles, RING_MOST).map_err(refused)?)
+        }
+    };
+    let into = match to_rank {
+        0 => None,
+        _ => {
+            let handles = Handles::receive(&wire, until).map_err(refused)?;
+            Some(Consumer::attach(handles, RING_MOST).map_err(refused)?)
+        }
+    };
+    Ok(Link::rings(number, out, into, wire))
+}

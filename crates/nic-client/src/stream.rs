@@ -1,0 +1,357 @@
+//! A stream: ADUs sent or received over the links of this process.
+
+use crate::core::{Core, locked, named};
+use crate::error::{Error, Result};
+use crate::half::{Half, Taken};
+use crate::link::Link;
+use crate::patience::Patience;
+use crate::pending::Pending;
+use isthmus_nic_protocol::{Answer, Direction, Request, Spec, Stream as Status};
+use isthmus_stream::{Adu, Format, LinkId};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long the daemon is asked why something takes so long.
+const EXPLAINING: Duration = Duration::from_secs(1);
+/// How long two signs of the daemon's end may lie apart.
+const SIGNS_APART: Duration = Duration::from_secs(1);
+
+/// A stream of this application. One call sends or receives of it at a time; others wait for it.
+///
+/// Of a stream whose links belong to several processes each sends and receives the SUs of its own
+/// links. Dropped, a stream that is received is cancelled unless it has ended; one that is sent
+/// goes on with what was sent.
+#[derive(Debug)]
+pub struct Stream {
+    pub(crate) core: Arc<Core>,
+    pub(crate) number: u32,
+    pub(crate) direction: Direction,
+    pub(crate) format: Format,
+    pub(crate) place: Half<Place>,
+    /// How many ADUs there are, if that is known here.
+    adus: Mutex<Option<u64>>,
+    /// The question when and how it ends, once it was asked.
+    end: Mutex<Option<Arc<Pending>>>,
+}
+
+/// Where a stream is, here.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    /// The next ADU.
+    pub adu: u64,
+    /// Why it cannot be used any more.
+    pub broken: Option<String>,
+}
+
+/// The format that a submission says.
+pub(crate) fn format_of(spec: &Spec) -> Format {
+    Format {
+        adu: spec.format.adu_bytes.map_or(Adu::Variable, Adu::Fixed),
+        tu_bytes: spec.format.tu_bytes,
+        order: spec
+            .format
+            .su_order
+            .iter()
+            .map(|link| LinkId(*link))
+            .collect(),
+        granule_bytes: spec.format.granule_bytes,
+        packet_bytes: spec.format.packet_bytes,
+    }
+}
+
+impl Stream {
+    pub(crate) fn new(core: Arc<Core>, number: u32, spec: &Spec) -> Self {
+        let format = format_of(spec);
+        if spec.direction == Direction::Receive {
+            let links = format.links().into_iter().map(|link| link.0);
+            let own = locked(&core.links);
+            let own: Vec<u16> = links.filter(|link| own.contains_key(link)).collect();
+            locked(&core.registry).receive(number, own);
+        }
+        Self {
+            core,
+            number,
+            direction: spec.direction,
+            format,
+            place: Half::new(Place::default()),
+            adus: Mutex::new(spec.adus),
+            end: Mutex::new(None),
+        }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Which way it goes.
+    #[must_use]
+    pub fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    /// How its data is cut.
+    #[must_use]
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// How many ADUs it has, if that is known here.
+    #[must_use]
+    pub fn adus(&self) -> Option<u64> {
+        *locked(&self.adus)
+    }
+
+    /// How many bytes of an ADU go over the links of this process.
+    #[must_use]
+    pub fn own_bytes(&self, adu_bytes: u64) -> u64 {
+        let own = locked(&self.core.links);
+        let whole = adu_bytes / self.format.tu_bytes;
+        let of = |tu: u64| -> u64 {
+            let sus = self.format.sus(tu);
+            let sus = sus.filter(|su| own.contains_key(&su.link.0));
+            sus.map(|su| su.bytes).sum()
+        };
+        whole * of(self.format.tu_bytes) + of(adu_bytes % self.format.tu_bytes)
+    }
+
+    /// Its links that this process has, ascending.
+    pub(crate) fn links(&self) -> Result<Vec<Arc<Link>>> {
+        let own = locked(&self.core.links);
+        let wanted = self.format.links();
+        let found = wanted.iter().filter_map(|link| own.get(&link.0).cloned());
+        let found: Vec<_> = found.collect();
+        match found.is_empty() {
+            true => Err(Error::Misfit(format!(
+                "stream {} goes over links {}: this process has none of them",
+                self.number,
+                listed(&wanted)
+            ))),
+            false => Ok(found),
+        }
+    }
+
+    fn request(&self, request: Request, patience: Patience<'_>) -> Result<Answer> {
+        self.core.ask(request, false, patience)?.wait(patience)
+    }
+
+    /// Where it is, and what it waits for.
+    ///
+    /// # Errors
+    /// Those of the daemon and of the patience.
+    pub fn status(&self, patience: Patience<'_>) -> Result<Status> {
+        let stream = self.number;
+        match self.request(Request::Stream { stream }, patience)? {
+            Answer::Stream { stream } => Ok(stream),
+            other => Err(strange("a stream's status", &other)),
+        }
+    }
+
+    /// Says how many ADUs it has, if that was left open: as many as were sent, or more.
+    ///
+    /// # Errors
+    /// A number that is too small; those of the daemon and of the patience.
+    pub fn finish(&self, adus: u64, patience: Patience<'_>) -> Result<()> {
+        let stream = self.number;
+        self.request(Request::Finish { stream, adus }, patience)?;
+        *locked(&self.adus) = Some(adus);
+        Ok(())
+    }
+
+    /// Cancels it: what has not been moved does not come.
+    ///
+    /// # Errors
+    /// Those of the daemon and of the patience.
+    pub fn cancel(&self, patience: Patience<'_>) -> Result<()> {
+        let stream = self.number;
+        self.request(Request::Cancel { stream }, patience)?;
+        Ok(())
+    }
+
+    /// Waits until `adus` of its ADUs are moved: they are in the manager's memory, or with the
+    /// ranks.
+    ///
+    /// # Errors
+    /// A stream that ended before; those of the daemon and of the patience.
+    pub fn wait_moved(&self, adus: u64, patience: Patience<'_>) -> Result<Status> {
+        self.wait_for(adus, true, patience)
+    }
+
+    /// Waits until `adus` of its ADUs are done, as the destination promises it.
+    ///
+    /// # Errors
+    /// A stream that ended before; those of the daemon and of the patience.
+    pub fn wait_done(&self, adus: u64, patience: Patience<'_>) -> Result<Status> {
+        self.wait_for(adus, false, patience)
+    }
+
+    fn wait_for(&self, adus: u64, moved: bool, patience: Patience<'_>) -> Result<Status> {
+        let request = Request::Wait {
+            stream: self.number,
+            adus: Some(adus),
+            moved,
+        };
+        let pending = self.core.ask(request, false, patience)?;
+        let what = if moved { "moved" } else { "done" };
+        let status = self.answered(&pending, &format!("{adus} ADUs {what}"), patience)?;
+        let there = if moved { status.moved } else { status.done };
+        match there >= adus {
+            true => Ok(status),
+            false => self.ended(status),
+        }
+    }
+
+    /// Waits until it has ended.
+    ///
+    /// # Errors
+    /// One that failed or was cancelled; those of the daemon and of the patience.
+    pub fn wait(&self, patience: Patience<'_>) -> Result<Status> {
+        let pending = self.end(patience)?;
+        self.ended(self.answered(&pending, "its end", patience)?)
+    }
+
+    /// The question when and how it ends, which is asked once.
+    pub(crate) fn end(&self, patience: Patience<'_>) -> Result<Arc<Pending>> {
+        let mut end = locked(&self.end);
+        if let Some(pending) = &*end {
+            return Ok(Arc::clone(pending));
+        }
+        let request = Request::Wait {
+            stream: self.number,
+            adus: None,
+            moved: false,
+        };
+        let pending = Arc::new(self.core.ask(request, false, patience)?);
+        *end = Some(Arc::clone(&pending));
+        Ok(pending)
+    }
+
+    /// Whether it goes on, as far as is known here.
+    ///
+    /// # Errors
+    /// It ended, and not well; the session is over.
+    pub(crate) fn goes_on(&self, patience: Patience<'_>) -> Result<()> {
+        match self.end(patience)?.poll() {
+            None => Ok(()),
+            Some(Ok(Answer::Stream { stream })) => self.ended(stream).map(|_| ()),
+            Some(other) => other.map(|_| ()),
+        }
+    }
+
+    /// The answer to a wait, which is a status.
+    fn answered(&self, pending: &Pending, what: &str, patience: Patience<'_>) -> Result<Status> {
+        match pending.wait(patience) {
+            Ok(Answer::Stream { stream }) => Ok(stream),
+            Ok(Answer::Done) => self.status(Patience::of(EXPLAINING)),
+            Ok(other) => Err(strange("a stream's status", &other)),
+            Err(error) => Err(named(error, || {
+                let (number, given) = (self.number, patience.given());
+                format!(
+                    "stream {number}: waited {given} for {what}{}",
+                    self.explained()
+                )
+            })),
+        }
+    }
+
+    /// The status of a stream that is over, if it ended well.
+    fn ended(&self, status: Status) -> Result<Status> {
+        if status.state == "done" {
+            return Ok(status);
+        }
+        let adus = status
+            .adus
+            .map_or(String::new(), |adus| format!(" of {adus}"));
+        let reason = status
+            .reason
+            .map_or(String::new(), |reason| format!(": {reason}"));
+        let (state, done) = (status.state, status.done);
+        Err(Error::Stream(
+            self.number,
+            format!("it has {state}{reason}; {done}{adus} ADUs are done"),
+        ))
+    }
+
+    /// What the daemon says of why it takes so long, as the end of a sentence.
+    pub(crate) fn explained(&self) -> String {
+        match self.status(Patience::of(EXPLAINING)) {
+            Ok(status) if status.waits.is_empty() => format!("; it is {}", status.state),
+            Ok(status) => format!("; it is {}: {}", status.state, status.waits.join("; ")),
+            Err(error) => format!("; why is not known ({error})"),
+        }
+    }
+
+    /// The error of a link: that the daemon is gone, if it is.
+    pub(crate) fn link_error(&self, link: u16, why: &str) -> Error {
+        let gone = self.core.gone_by(Instant::now() + SIGNS_APART);
+        gone.unwrap_or_else(|| Error::Link(link, why.to_owned()))
+    }
+
+    /// It was left in the middle of an ADU, so that nothing that follows can be right.
+    pub(crate) fn leave(&self, place: &mut Place, why: &Error) {
+        let adu = place.adu;
+        place.broken = Some(format!(
+            "left in the middle of ADU {adu} ({why}), and cancelled: submit another stream"
+        ));
+        self.cancel_unheard();
+    }
+
+    fn cancel_unheard(&self) {
+        let stream = self.number;
+        // Nobody waits for the answer. A session that is over needs none.
+        let _ = self.core.ask(
+            Request::Cancel { stream },
+            false,
+            Patience::of(Duration::ZERO),
+        );
+    }
+
+    /// Waits for its turn and looks whether there can be another ADU.
+    pub(crate) fn turn(
+        &self,
+        direction: Direction,
+        patience: Patience<'_>,
+    ) -> Result<Taken<'_, Place>> {
+        let number = self.number;
+        if direction != self.direction {
+            let (does, other) = match self.direction {
+                Direction::Transmit => ("transmits", "sent"),
+                Direction::Receive => ("receives", "received"),
+            };
+            let what = format!("stream {number} {does}: its ADUs are {other}");
+            return Err(Error::Misfit(what));
+        }
+        let place = self.place.take(patience).map_err(|error| {
+            named(error, || {
+                format!("stream {number}: another call is under way")
+            })
+        })?;
+        match &place.broken {
+            Some(why) => Err(Error::Stream(number, why.clone())),
+            None => Ok(place),
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.direction == Direction::Receive && locked(&self.core.registry).give_up(self.number)
+        {
+            self.cancel_unheard();
+        }
+    }
+}
+
+/// Numbers of links, for messages.
+pub(crate) fn listed(links: &[LinkId]) -> String {
+    let words: Vec<String> = links.iter().map(ToString::to_string).collect();
+    words.join(", ")
+}
+
+/// The daemon answered something else.
+pub(crate) fn strange(wanted: &str, answer: &Answer) -> Error {
+    Error::Garbled(format!(
+        "the daemon answered {answer:?} where {wanted} was asked for"
+    ))
+}

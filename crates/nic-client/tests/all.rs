@@ -1,0 +1,4 @@
+//! Tests of the client, in one program.
+
+mod fake;
+mod sessions;
