@@ -86,6 +86,7 @@ impl Session {
             version: VERSION,
             token: token.map(str::to_owned),
             name: name.to_owned(),
+            operator: false,
             watch,
         };
         Self::begin(address, request, patience)

@@ -5,7 +5,8 @@ use crate::destination::Destination;
 use crate::error::{Error, Result};
 use crate::event::{Event, Figures};
 use crate::frame::{Frame, Kind};
-use crate::link::{Ends, Input, Link, Live, Output, Told};
+use crate::known::Known;
+use crate::link::{Ends, Input, Link, Output, Told};
 use crate::memory::Memory;
 use crate::outside::{DATAGRAM_MOST, Datagrams, Filing, Framed, Outside};
 use crate::screen::{Screen, Screens};
@@ -13,8 +14,8 @@ use crate::socket::Socket;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
-    Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Format, Instant, Limits, LinkId,
-    Manager, OrderId, Protocol, StreamId, StreamSpec,
+    Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,
+    OrderId, Protocol, StreamId, StreamSpec,
 };
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,24 +23,6 @@ use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time;
-
-/// Bytes of packets whose copy costs more than a call of the system of their own.
-const WORTH_STAYING: u64 = 32 << 10;
-
-/// What the driver knows of a stream that has not ended.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub connection: ConnectionId,
-    pub direction: Direction,
-    pub checksum: Checksum,
-    format: Format,
-    adus: Option<u64>,
-    pub links: Vec<LinkId>,
-    /// If its data may stay in rings: of each link, bytes that may have to be there at once.
-    in_rings: Option<Vec<u64>>,
-    /// ADUs that went to ranks.
-    pub moved: u64,
-}
 
 /// What the driver knows of a connection.
 #[derive(Debug)]
@@ -303,20 +286,9 @@ impl Driver {
         let ids = self.manager.submit_all(self.now(), app, specs)?;
         for (id, spec) in ids.iter().zip(specs) {
             let connection = self.connections.get(&spec.connection);
-            let links = spec.format.links();
             let from_rings = connection.is_some_and(|one| one.from_rings);
-            let large = spec.format.packet_bytes >= WORTH_STAYING;
-            let in_rings = (from_rings && large).then(|| at_once(spec, &links));
-            let known = Known {
-                connection: spec.connection,
-                direction: spec.direction,
-                checksum: connection.map_or(Checksum::None, |one| one.checksum),
-                format: spec.format.clone(),
-                adus: spec.adus,
-                links,
-                in_rings,
-                moved: 0,
-            };
+            let checksum = connection.map_or(Checksum::None, |one| one.checksum);
+            let known = Known::new(spec, checksum, from_rings);
             self.streams.insert(*id, known);
         }
         Ok(ids)
@@ -387,6 +359,31 @@ impl Driver {
             self.manager.handle_link_restored(now, id);
         }
         Ok(())
+    }
+
+    /// Whether a link has an end: [`attach`](Self::attach) would refuse another.
+    #[must_use]
+    pub fn is_attached(&self, id: LinkId) -> bool {
+        let link = self.links.get(&id);
+        link.is_some_and(|link| link.input.is_some() || link.output.is_some())
+    }
+
+    /// Forgets a link: its ends are closed, and streams that need it fail.
+    pub fn detach(&mut self, id: LinkId) {
+        if self.links.contains_key(&id) {
+            self.rank_lost(id);
+            self.links.remove(&id);
+        }
+    }
+
+    /// Whether no connection is there, nothing is sent or written any more, and nothing is to be
+    /// told.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.outsides.is_empty()
+            && self.lingering.is_empty()
+            && self.ending_files.is_empty()
+            && self.events.is_empty()
     }
 
     /// Cuts a link: its ends are closed, its streams stop, and go on when it is attached again; if
@@ -569,51 +566,5 @@ impl Driver {
         self.outsides.remove(&id);
         let now = self.now();
         self.manager.handle_disconnected(now, id, why);
-    }
-}
-
-/// Bytes of each link that must be there before the first of them can be sent: those of a TU, or
-/// where packets are sent as soon as they are there, of a packet and an SU that reaches beyond it.
-fn at_once(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
-    let format = &spec.format;
-    let su = format.su_bytes(format.tu_bytes);
-    let most = match spec.cut_through {
-        true => format.packet_bytes.saturating_add(su),
-        false => u64::MAX,
-    };
-    let sus = |link: &LinkId| format.order.iter().filter(|of| *of == link).count() as u64;
-    let tu = |link| su.saturating_mul(sus(link)).min(format.tu_bytes);
-    links.iter().map(|link| tu(link).min(most)).collect()
-}
-
-impl Known {
-    /// What a link must know of it.
-    pub(crate) fn live(&self, link: LinkId) -> Live {
-        let place = self.links.binary_search(&link).ok();
-        let in_ring = self.in_rings.as_ref().zip(place);
-        Live {
-            checksum: self.checksum,
-            in_ring: in_ring.and_then(|(bytes, place)| bytes.get(place).copied()),
-        }
-    }
-
-    /// Whether the stream still needs the ranks of this link, of which `taken` bytes came.
-    fn needs(&self, link: LinkId, taken: u64) -> bool {
-        if !self.links.contains(&link) {
-            return false;
-        }
-        if self.direction == Direction::Receive {
-            return true;
-        }
-        let (Some(adus), Adu::Fixed(bytes)) = (self.adus, self.format.adu) else {
-            return true;
-        };
-        let of = |tu: u64| -> u64 {
-            let sus = self.format.sus(tu).filter(|su| su.link == link);
-            sus.map(|su| su.bytes).sum()
-        };
-        let whole = (bytes / self.format.tu_bytes).saturating_mul(of(self.format.tu_bytes));
-        let adu = whole.saturating_add(of(bytes % self.format.tu_bytes));
-        taken < adu.saturating_mul(adus)
     }
 }

@@ -90,7 +90,7 @@ impl Driver {
                 continue;
             };
             let streams = &self.streams;
-            let live = |stream| streams.get(&stream).map(|known| known.live(id));
+            let live = |stream| streams.get(&stream).and_then(|known| known.live(id));
             let mut told = Vec::new();
             if let Some(input) = &mut link.input {
                 if input.give_back(now) {

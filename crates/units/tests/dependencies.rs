@@ -33,6 +33,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("framebuffer", &["stream-net"]),
     ("nic-protocol", &[]),
+    ("nic", &["stream", "ring", "stream-net", "nic-protocol"]),
     (
         "nic-client",
         &["stream", "ring", "stream-net", "nic-protocol"],
@@ -73,6 +74,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "kinds",
             "stream-sim",
             "stream-live",
+            "nic",
         ],
     ),
 ];
@@ -110,7 +112,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment", "redistribute"]),
     // The system: descriptors, sockets, files in memory.
-    ("rustix", &["nic-client", "ring", "stream-net"]),
+    ("rustix", &["nic", "nic-client", "ring", "stream-net"]),
     (
         "serde_json",
         &["experiment", "nic-protocol", "py", "scenario"],
@@ -272,6 +274,7 @@ const IN_NO_CORE: &[&str] = &[
 /// that they read there reaches a result that is simulated.
 const WAIT_FOR_OTHERS: &[&str] = &[
     "framebuffer",
+    "nic",
     "nic-client",
     "ring",
     "stream-live",
