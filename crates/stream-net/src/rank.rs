@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a frame that go to a ring together at first.
 const TOGETHER: usize = 32 << 10;
+/// Bytes of an SU for which there is memory before any of them has come: a frame may say anything.
+const GROWTH: usize = 1 << 20;
 
 /// What a rank writes to or reads from: a ring, or a socket that blocks.
 #[derive(Debug)]
@@ -310,8 +312,8 @@ impl Receiver {
         Self { pipe }
     }
 
-    /// The next frame; its data is put to `data`, which has their length then. None once the link
-    /// is closed.
+    /// The next frame; its data is put to `data`, which has their length then, and grows as they
+    /// come. None once the link is closed.
     ///
     /// # Errors
     /// [`Error::Garbled`]; a link that gives no more until `deadline`.
@@ -321,9 +323,15 @@ impl Receiver {
             return Ok(None);
         }
         let frame = Frame::decode(&head)?;
-        data.resize(frame.bytes as usize, 0);
-        if !data.is_empty() && !self.pipe.read_exact(data, deadline)? {
-            return Err(Error::Garbled("a link that was closed in mid-frame".into()));
+        let (whole, mut done) = (frame.bytes as usize, 0);
+        data.truncate(whole);
+        while done < whole {
+            let end = whole.min(done + GROWTH);
+            data.resize(data.len().max(end), 0);
+            if !self.pipe.read_exact(&mut data[done..end], deadline)? {
+                return Err(Error::Garbled("a link that was closed in mid-frame".into()));
+            }
+            done = end;
         }
         Ok(Some(frame))
     }

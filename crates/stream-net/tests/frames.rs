@@ -1,8 +1,10 @@
 //! Frames and packets' destinations: what is written is read, and garbage is refused in one line.
 
+use crate::rig::ranks::soon;
 use isthmus_stream::StreamId;
 use isthmus_stream_net::Destination;
 use isthmus_stream_net::frame::{Frame, Kind};
+use isthmus_stream_net::rank::{Pipe, Receiver};
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -64,6 +66,27 @@ fn garbage_is_refused() {
     });
     outcome.unwrap();
     assert!(refused.get() > 100, "{} were refused", refused.get());
+}
+
+/// A frame that says 4 GiB costs no more memory than what comes of it.
+#[test]
+fn a_rank_has_memory_for_what_came() {
+    let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let frame = Frame {
+        kind: Kind::Data,
+        stream: StreamId(0),
+        adu: 0,
+        offset: 0,
+        bytes: u32::MAX,
+    };
+    std::io::Write::write_all(&mut theirs, &frame.encode()).unwrap();
+    std::io::Write::write_all(&mut theirs, &[7; 1000]).unwrap();
+    drop(theirs);
+    let mut receiver = Receiver::new(Pipe::Unix(ours));
+    let mut data = Vec::new();
+    let error = receiver.next(&mut data, soon()).unwrap_err().to_string();
+    assert!(error.starts_with("reading from a link: "), "{error}");
+    assert!(data.capacity() <= 2 << 20, "{} bytes", data.capacity());
 }
 
 #[test]
