@@ -94,6 +94,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
     ("framebuffer", &["stream", "ring"]),
+    ("nic-client", &["nic"]),
 ];
 
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
