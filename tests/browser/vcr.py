@@ -4,7 +4,7 @@
 
     python tests/browser/vcr.py --seconds 30 --screenshot docs/images/vcr.png
 
-It ends with status 1 if the page drew all four images together fewer than ``--least`` times a second.
+Status is 1 if the page drew all four images together less than ``--least`` times a second.
 """
 
 from __future__ import annotations

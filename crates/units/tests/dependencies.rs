@@ -49,6 +49,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["stream", "ring", "stream-net", "nic-protocol"],
     ),
     (
+        "fuzz-bodies",
+        &["stream", "ring", "stream-net", "nic-protocol"],
+    ),
+    (
         "machine",
         &[
             "units", "topology", "kernel", "wormhole", "sci", "packet", "device", "workload",
@@ -87,6 +91,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "framebuffer",
             "stream-apps",
             "nic",
+            "nic-client",
         ],
     ),
 ];
@@ -101,11 +106,13 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
     ("framebuffer", &["stream", "ring"]),
+    ("nic-client", &["nic"]),
 ];
 
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
 /// crate may use them outside of its tests.
 const ONLY_IN: &[(&str, &[&str])] = &[
+    ("arbitrary", &["fuzz-bodies"]),
     ("crc-fast", &["py", "stream"]),
     // The page of screens, see docs/decisions/0051-screens.md.
     ("httparse", &["framebuffer"]),
@@ -286,6 +293,7 @@ const IN_NO_CORE: &[&str] = &[
 /// that they read there reaches a result that is simulated.
 const WAIT_FOR_OTHERS: &[&str] = &[
     "framebuffer",
+    "fuzz-bodies",
     "nic",
     "nic-client",
     "ring",
