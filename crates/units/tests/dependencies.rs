@@ -39,6 +39,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["stream", "ring", "stream-net", "nic-protocol"],
     ),
     (
+        "fuzz-bodies",
+        &["stream", "ring", "stream-net", "nic-protocol"],
+    ),
+    (
         "machine",
         &[
             "units", "topology", "kernel", "wormhole", "sci", "packet", "device", "workload",
@@ -75,6 +79,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stream-sim",
             "stream-live",
             "nic",
+            "nic-client",
         ],
     ),
 ];
@@ -89,11 +94,13 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
     ("framebuffer", &["stream", "ring"]),
+    ("nic-client", &["nic"]),
 ];
 
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
 /// crate may use them outside of its tests.
 const ONLY_IN: &[(&str, &[&str])] = &[
+    ("arbitrary", &["fuzz-bodies"]),
     ("crc-fast", &["py", "stream"]),
     // The page of screens, see docs/decisions/0051-screens.md.
     ("httparse", &["framebuffer"]),
@@ -274,6 +281,7 @@ const IN_NO_CORE: &[&str] = &[
 /// that they read there reaches a result that is simulated.
 const WAIT_FOR_OTHERS: &[&str] = &[
     "framebuffer",
+    "fuzz-bodies",
     "nic",
     "nic-client",
     "ring",
