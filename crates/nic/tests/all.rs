@@ -2,5 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod between;
+mod operators;
 mod rig;
 mod streams;
