@@ -5,6 +5,7 @@ use crate::destination::Destination;
 use crate::error::{Error, Result};
 use crate::event::{Event, Figures};
 use crate::frame::{Frame, Kind};
+use crate::known::Known;
 use crate::link::{Ends, Input, Link, Output, Told};
 use crate::memory::Memory;
 use crate::outside::{DATAGRAM_MOST, Datagrams, Filing, Framed, Outside};
@@ -13,8 +14,8 @@ use crate::socket::Socket;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
-    Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Format, Instant, Limits, LinkId,
-    Manager, OrderId, Protocol, StreamId, StreamSpec,
+    Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,
+    OrderId, Protocol, StreamId, StreamSpec,
 };
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
@@ -23,25 +24,14 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time;
 
-/// What the driver knows of a stream that has not ended.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub connection: ConnectionId,
-    pub direction: Direction,
-    pub checksum: Checksum,
-    format: Format,
-    adus: Option<u64>,
-    pub links: Vec<LinkId>,
-    /// ADUs that went to ranks.
-    pub moved: u64,
-}
-
 /// What the driver knows of a connection.
 #[derive(Debug)]
 pub(crate) struct Spec {
     pub checksum: Checksum,
     /// Bytes of a packet at most.
     pub packet_most: u64,
+    /// Whether its data can be sent from where it lies, and is not needed again.
+    pub from_rings: bool,
     /// Bytes of each ADU, if it takes no others.
     pub adu_bytes: Option<u64>,
     /// Whether a stream of it did not end well.
@@ -162,6 +152,7 @@ impl Driver {
         let mut figures = self.figures.clone();
         figures.memory_bytes = self.memory.bytes();
         figures.blocks_made = self.memory.made;
+        figures.spilled_bytes = self.memory.spilled;
         let sockets = self
             .outsides
             .iter()
@@ -214,6 +205,13 @@ impl Driver {
             Destination::Udp(..) | Destination::UdpGiven(_) => DATAGRAM_MOST,
             _ => u64::MAX,
         };
+        let from_rings = match &destination {
+            Destination::RawTcp(_) | Destination::RawUnix(_) | Destination::RawGiven(_) => {
+                !matches!(spec.protocol, Protocol::Confirmed { .. })
+            }
+            Destination::Tcp(_) => true,
+            _ => false,
+        };
         let screen = match &destination {
             Destination::Framebuffer(name) => Some(self.draw(name, &spec)?),
             _ => None,
@@ -227,6 +225,7 @@ impl Driver {
             Spec {
                 checksum,
                 packet_most: most,
+                from_rings,
                 adu_bytes,
                 spoiled: false,
             },
@@ -287,15 +286,9 @@ impl Driver {
         let ids = self.manager.submit_all(self.now(), app, specs)?;
         for (id, spec) in ids.iter().zip(specs) {
             let connection = self.connections.get(&spec.connection);
-            let known = Known {
-                connection: spec.connection,
-                direction: spec.direction,
-                checksum: connection.map_or(Checksum::None, |one| one.checksum),
-                format: spec.format.clone(),
-                adus: spec.adus,
-                links: spec.format.links(),
-                moved: 0,
-            };
+            let from_rings = connection.is_some_and(|one| one.from_rings);
+            let checksum = connection.map_or(Checksum::None, |one| one.checksum);
+            let known = Known::new(spec, checksum, from_rings);
             self.streams.insert(*id, known);
         }
         Ok(ids)
@@ -385,8 +378,8 @@ impl Driver {
 
     /// Whether no connection is there, nothing is sent or written any more, and nothing is to be
     /// told.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&mut self) -> bool {
+        self.carry_out();
         self.outsides.is_empty()
             && self.lingering.is_empty()
             && self.ending_files.is_empty()
@@ -573,32 +566,5 @@ impl Driver {
         self.outsides.remove(&id);
         let now = self.now();
         self.manager.handle_disconnected(now, id, why);
-    }
-}
-
-impl Known {
-    /// Whether ranks have a say in it on this link: they send it there, or may give it up.
-    pub(crate) fn comes_over(&self, link: LinkId) -> bool {
-        self.links.contains(&link)
-    }
-
-    /// Whether the stream still needs the ranks of this link, of which `taken` bytes came.
-    fn needs(&self, link: LinkId, taken: u64) -> bool {
-        if !self.links.contains(&link) {
-            return false;
-        }
-        if self.direction == Direction::Receive {
-            return true;
-        }
-        let (Some(adus), Adu::Fixed(bytes)) = (self.adus, self.format.adu) else {
-            return true;
-        };
-        let of = |tu: u64| -> u64 {
-            let sus = self.format.sus(tu).filter(|su| su.link == link);
-            sus.map(|su| su.bytes).sum()
-        };
-        let whole = (bytes / self.format.tu_bytes).saturating_mul(of(self.format.tu_bytes));
-        let adu = whole.saturating_add(of(bytes % self.format.tu_bytes));
-        taken < adu.saturating_mul(adus)
     }
 }

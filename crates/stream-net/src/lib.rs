@@ -3,9 +3,10 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `driver`, `orders`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
+//! | `driver`, `known`, `orders`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
 //! | `service` | the same on a thread of its own |
 //! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
+//! | `claims` | data that stays in the rings of links until it is sent |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
 //! | `screen` | what a frame buffer is to a driver |
@@ -16,11 +17,13 @@
 #![cfg(target_os = "linux")]
 
 mod carrier;
+mod claims;
 pub mod destination;
 mod driver;
 mod error;
 mod event;
 pub mod frame;
+mod known;
 mod link;
 mod memory;
 mod orders;

@@ -61,6 +61,7 @@ impl Driver {
         {
             spec.spoiled = true;
         }
+        self.memory.forget(stream);
         for id in &known.links {
             let Some(link) = self.links.get_mut(id) else {
                 continue;
@@ -191,9 +192,16 @@ impl Driver {
     ) -> u32 {
         let checksum = self.streams.get(&stream).map(|known| known.checksum);
         let checksum = checksum.unwrap_or(isthmus_stream::checksum::Checksum::None);
-        let of = self.memory.buffer(buffer, at + bytes);
+        let of = self.memory.buffer(buffer, 0);
         let whole = at == 0 && of.tu_bytes == bytes;
         let sum = of.pieces.of(checksum, at as u64, bytes as u64);
+        if let Some(claims) = self.memory.leave_in_rings(buffer, at, packet, bytes) {
+            self.figures.left_in_rings += 1;
+            self.figures.summed_again += u64::from(sum.is_none());
+            return sum.unwrap_or_else(|| claims.sum(checksum)).word();
+        }
+        self.memory.gather(buffer, None);
+        self.memory.buffer(buffer, at + bytes);
         if whole && let Some(sum) = sum {
             self.figures.handed_over += 1;
             self.memory.hand_over(buffer, packet, bytes);

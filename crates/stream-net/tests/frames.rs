@@ -14,7 +14,9 @@ fn frame() -> impl Strategy<Value = Frame> {
         Just(Kind::Void),
         Just(Kind::Cut),
         Just(Kind::End),
-        Just(Kind::Resume)
+        Just(Kind::Resume),
+        Just(Kind::Crc32c),
+        Just(Kind::Internet)
     ];
     (kinds, any::<u32>(), any::<u64>(), any::<u32>(), 1..u32::MAX).prop_map(
         |(kind, stream, adu, offset, bytes)| Frame {
@@ -22,10 +24,9 @@ fn frame() -> impl Strategy<Value = Frame> {
             stream: StreamId(stream),
             adu,
             offset: u64::from(offset),
-            bytes: if matches!(kind, Kind::Data | Kind::Void) {
-                bytes
-            } else {
-                0
+            bytes: match kind {
+                Kind::Cut | Kind::End | Kind::Resume => 0,
+                _ => bytes,
             },
         },
     )
@@ -51,7 +52,7 @@ proptest! {
 fn garbage_is_refused() {
     let refused = Cell::new(0);
     let mut runner = proptest::test_runner::TestRunner::default();
-    let garbage = (any::<[u8; Frame::BYTES]>(), 0..8u8, 0..3u8);
+    let garbage = (any::<[u8; Frame::BYTES]>(), 0..10u8, 0..3u8);
     let outcome = runner.run(&garbage, |(mut bytes, kind, version)| {
         bytes[..4].copy_from_slice(&[b'I', b'L', version, kind]);
         let sum = isthmus_stream::checksum::crc32c(&bytes[..28]);
