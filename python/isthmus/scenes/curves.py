@@ -50,6 +50,8 @@ class Curves:
     """Whether to draw the line on which all that is offered is accepted."""
     bound: bool = False
     """Whether to draw what the analysis lets each series accept."""
+    interval: str | None = None
+    """What the ends of intervals are, in words; those of the run's confidence if None."""
 
 
 def latency(view: View, measures: Sequence[str] | None = None) -> list[Curves]:
