@@ -192,7 +192,8 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 
 
 def estimate(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """A mean with its half-width: ``11.7 ± 0.2``; just the mean without an interval.
+    """A mean with its half-width: ``11.7 ± 0.2``; just the mean without an interval, or if the
+    interval is nothing but it, as that of an exact run is.
 
     ``12.1 (≥ 9.8)`` where nothing is known above, ``0 (≤ 0.4)`` where nothing was counted, ``34.3
     (30.3 to 115.9)`` where one half is more than twice the other.
@@ -201,7 +202,7 @@ def estimate(mean: float | None, low: float | None, high: float | None, digits: 
         return "–"
     if low is not None and high is None:
         return f"{number(mean, digits)} (≥ {number(low, digits)})"
-    if low is None or high is None:
+    if low is None or high is None or low == mean == high:
         return number(mean, digits)
     if mean == 0 and low == 0 < high:
         return f"0 (≤ {number(high, 2)})"
