@@ -14,13 +14,14 @@ SOAK_S ?= 300
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.toml')
 
-.PHONY: demo test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick coverage soak clean help
+.PHONY: demo test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick coverage soak fuzz-formats clean help
 
 help:
 	@echo 'make demo         build, install into $(VENV), run the main job'
 	@echo 'make test         everything: Rust, Python, end to end, README, lints, docs'
 	@echo 'make lint         formatters and linters only'
 	@echo 'make fuzz         mutated files and arguments against the command, always the same'
+	@echo 'make fuzz-formats  the fuzzers of fuzz/, $(FUZZ_S) s each; nightly Rust and cargo-fuzz'
 	@echo 'make test-wheel   the source distribution and the wheel, installed elsewhere'
 	@echo 'make papers       reproduce the papers at their own settings, and keep what comes out'
 	@echo 'make papers-quick the same, shortened'
@@ -65,6 +66,13 @@ test-wheel: $(VENV)/.test-tools
 fuzz: $(VENV)/.test-tools
 	$(BIN)/python tests/fuzz/run.py --seed 20001 --seconds 20 --save out/fuzz
 
+# The fuzzers of fuzz/, each for $(FUZZ_S) s, from what they kept: with a nightly compiler and cargo-fuzz.
+FUZZ_S ?= 60
+fuzz-formats:
+	for target in $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs))); do \
+	  mkdir -p fuzz/grown/$$target && cargo +nightly fuzz run -s none $$target \
+	    fuzz/grown/$$target fuzz/corpus/$$target -- -max_total_time=$(FUZZ_S) || exit 1; done
+
 # What is given to others, made from what the source distribution holds: one wheel for all Pythons
 # from 3.10 on.
 wheel: $(VENV)/.test-tools
@@ -74,6 +82,7 @@ lint: $(VENV)/.test-tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	cargo fmt --manifest-path bench/Cargo.toml --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --manifest-path bench/Cargo.toml --target-dir target --locked --quiet -- -D warnings
 	$(BIN)/ruff format --check python tests bench tools docs/.hooks
 	$(BIN)/ruff check python tests bench tools docs/.hooks

@@ -38,7 +38,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   redistribute  megabytes=512 block=16 ranks=4 threads=2 element=8 runs=7
   plan          extent=1000000 ranks=10000 block=2 runs=20
   ring          message=1048576 capacity=1048576 messages=2000 seen=0
-  stream        way=tcp message=1048576 capacity=1048576 messages=2000
+  stream        way=tcp message=1048576 packet=1048576 rank_sums=0 capacity=1048576 messages=2000
   parts
   fingerprint";
 
@@ -168,9 +168,12 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
             Ok(json(&report.map_err(|error| error.to_string())?))
         }
         "stream" | "stream_rank" | "stream_sink" => {
+            let message = values.take("message", 1 << 20)?;
             let load = stream::Load {
                 way: values.take("way", "tcp".to_owned())?,
-                message: values.take("message", 1 << 20)?,
+                message,
+                packet: values.take("packet", message)?,
+                rank_sums: values.take("rank_sums", 0)? != 0,
                 capacity: values.take("capacity", 1 << 20)?,
                 messages: values.take("messages", 2_000)?,
             };

@@ -7,6 +7,8 @@
 
 use crate::clock::timed;
 use isthmus_ring::{Consumer, Handles, Producer, ring};
+use isthmus_stream::checksum::Checksum;
+use isthmus_stream::wire::Header;
 use isthmus_stream::{
     Config, ConnectionSpec, Direction, End, Event, Format, Limits, LinkId, Protocol, StreamId,
     StreamSpec,
@@ -34,6 +36,24 @@ pub struct Load {
     pub capacity: u64,
     /// How many TUs.
     pub messages: u64,
+    /// Bytes of a packet and of an SU: a TU, or less, and then packets are sent as soon as their
+    /// SUs are there.
+    pub packet: usize,
+    /// Whether the rank makes the sums.
+    pub rank_sums: bool,
+}
+
+impl Load {
+    fn format(&self) -> Format {
+        let (tu, packet) = (self.message as u64, self.packet as u64);
+        let order = vec![LINK; self.message.div_ceil(self.packet)];
+        Format {
+            order,
+            granule_bytes: packet,
+            packet_bytes: packet,
+            ..Format::fixed(tu, tu, &[LINK])
+        }
+    }
 }
 
 /// What it took.
@@ -68,6 +88,8 @@ fn other(role: &str, load: &Load) -> Outcome<(Child, UnixStream)> {
             format!("message={}", load.message),
             format!("capacity={}", load.capacity),
             format!("messages={}", load.messages),
+            format!("packet={}", load.packet),
+            format!("rank_sums={}", u8::from(load.rank_sums)),
         ])
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::piped())
@@ -153,10 +175,10 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
         "raw:given:sink".to_owned()
     };
     let connection = driver.open(app, ConnectionSpec::new(&destination, Protocol::Stream, 0))?;
-    let tu = load.message as u64;
-    let format = Format::fixed(tu, tu, &[LINK]);
+    let format = load.format();
     let mut spec = StreamSpec::new(connection, Direction::Transmit, format, load.messages);
     spec.quantum = u32::MAX;
+    spec.cut_through = load.packet < load.message;
     let stream = driver.submit(app, &spec)?;
     let (rank, mut to_rank) = other("stream_rank", load)?;
     let (producer, consumer) = ring(load.capacity)?;
@@ -216,8 +238,10 @@ pub fn rank(load: &Load) -> Outcome<Report> {
     let mut socket = stdin()?;
     let producer = Producer::attach(Handles::receive(&socket, deadline())?, load.capacity)?;
     let mut sender = Sender::new(LINK, Pipe::Producer(producer));
-    let tu = load.message as u64;
-    let format = Format::fixed(tu, tu, &[LINK]);
+    if load.rank_sums {
+        sender = sender.summing(Checksum::Crc32c);
+    }
+    let format = load.format();
     let mut message = vec![1; load.message];
     socket.write_all(&[1])?;
     socket.read_exact(&mut [0])?;
@@ -244,9 +268,11 @@ pub fn sink(load: &Load) -> Outcome<Report> {
     let mut control = stdin()?;
     let sink = Sink::new(4 * load.message.max(1 << 20) as u64);
     let mut number = 0u64;
-    let taken = |data: &[u8]| {
-        assert_eq!(data[..8], number.to_ne_bytes(), "another message");
-        number += 1;
+    let taken = |header: &Header, data: &[u8]| {
+        if header.offset == 0 {
+            assert_eq!(data[..8], number.to_ne_bytes(), "another message");
+            number += 1;
+        }
     };
     let begin = Instant::now();
     let (packets, cpu_s) = if load.way == "shm" {
@@ -291,9 +317,9 @@ pub fn sink(load: &Load) -> Outcome<Report> {
 fn serve<S: Read + Write>(
     sink: &Sink,
     socket: &mut S,
-    mut taken: impl FnMut(&[u8]),
+    taken: impl FnMut(&Header, &[u8]),
 ) -> Outcome<(u64, f64)> {
-    let (counts, cpu_s) = timed(|| sink.serve(socket, |_| Action::Take, |_, data| taken(data)));
+    let (counts, cpu_s) = timed(|| sink.serve(socket, |_| Action::Take, taken));
     let counts = counts?;
     if counts.ended != 1 {
         return Err("the stream did not end at the sink".into());

@@ -231,6 +231,10 @@ impl Reading {
             }
             // Nothing is written again: a link that was cut has another one in its place.
             Kind::Resume => {}
+            Kind::Crc32c | Kind::Internet => {
+                let what = format!("a frame {:?} came: those are for ranks to send", frame.kind);
+                return self.broken(what);
+            }
         }
         Ok(true)
     }

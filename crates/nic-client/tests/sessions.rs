@@ -28,6 +28,7 @@ fn what_is_said_at_first_is_said_whole() {
                 version: VERSION,
                 token: Some("secret".into()),
                 name: "who".into(),
+                operator: false,
                 watch: false
             }
         );

@@ -53,7 +53,7 @@ pub enum RefusalKind {
     Limit,
     /// It does not go with what is there.
     Conflict,
-    /// The daemon ends.
+    /// The daemon ends, or the application.
     Ending,
 }
 
@@ -193,6 +193,13 @@ pub struct Overview {
     pub links: Vec<Link>,
     /// Counts of the daemon.
     pub counts: Counts,
+    /// Things that found no room in the line: of streams those that are over, the oldest first.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Counts of the daemon's life, and what it holds now.
@@ -269,6 +276,26 @@ pub enum Event {
         /// Who waits for what, in words.
         waits: Vec<String>,
     },
+    /// Bytes are missing that nobody will send again.
+    Missing {
+        /// The stream.
+        stream: u32,
+        /// The ADU.
+        adu: u64,
+        /// The first of them, counted in the ADU.
+        from: u64,
+        /// How many.
+        bytes: u64,
+    },
+    /// A rank sent what is not next. Its stream fails.
+    OutOfStep {
+        /// The link.
+        link: u16,
+        /// The stream.
+        stream: u32,
+        /// What came, and what was next.
+        reason: String,
+    },
     /// Data came that was not what was sent. It was thrown away.
     Corrupted {
         /// Where, in words.
@@ -300,6 +327,11 @@ pub enum Event {
         path: String,
         /// Why.
         reason: String,
+    },
+    /// The daemon ends: it takes nothing new, and what is under way may go on for so long.
+    Ending {
+        /// For how long.
+        grace_ns: u64,
     },
     /// Events were left out, as this session read them too slowly.
     Missed {

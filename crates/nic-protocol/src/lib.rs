@@ -13,7 +13,8 @@
 //!
 //! Each request has a number of the client's choice, and is answered once by it, in any order. What
 //! happens to streams and connections of an application comes beside answers as [`Told::Event`], to
-//! sessions that asked for it by `watch`.
+//! sessions that asked for it by `watch`; nothing is told of a stream or a connection before the
+//! answer that gives its number.
 //!
 //! Numbers of streams and connections are the daemon's; links are the application's own, from 0. All
 //! sizes are in bytes, all times in nanoseconds, as the names of the fields say.
@@ -25,7 +26,7 @@ mod request;
 pub use answer::{
     Answer, Connection, Counts, Event, Link, Overview, Refusal, RefusalKind, Stream, Told,
 };
-pub use line::{Garbled, LINE_BYTES, Lines, read, write};
+pub use line::{Garbled, LINE_BYTES, Lines, number, read, write};
 pub use request::{
     Asked, Carrier, Checksum, Direction, Format, Geometry, Other, Pixel, Protocol, Request, Spec,
 };

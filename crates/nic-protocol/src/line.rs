@@ -79,6 +79,17 @@ pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
     serde_json::from_slice(line).map_err(|error| Garbled(error.to_string()))
 }
 
+/// The number of a request that cannot be read otherwise, if it has one: by it, it is refused.
+#[must_use]
+pub fn number(line: &[u8]) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Numbered {
+        id: u64,
+    }
+    let numbered: Option<Numbered> = serde_json::from_slice(line).ok();
+    numbered.map(|numbered| numbered.id)
+}
+
 /// Writes a line, with its end.
 ///
 /// # Errors

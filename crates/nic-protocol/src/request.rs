@@ -25,6 +25,11 @@ pub enum Request {
         token: Option<String>,
         /// What the application calls itself, for logs and tables.
         name: String,
+        /// Whether an operator's rights are asked for: to see all applications and to cancel
+        /// streams of all. The token is the operator's then; where there is none, they are the
+        /// daemon's own user's, over a Unix socket.
+        #[serde(default)]
+        operator: bool,
         /// Whether events are told.
         #[serde(default)]
         watch: bool,

@@ -56,6 +56,7 @@ fn request() -> impl Strategy<Value = Request> {
                 version,
                 token,
                 name,
+                operator: !watch,
                 watch
             }),
         (any::<u16>(), any::<u64>(), any::<bool>()).prop_map(|(link, bytes, socket)| {

@@ -20,6 +20,8 @@ mod question;
 mod rings;
 mod settings;
 mod share;
+#[cfg(target_os = "linux")]
+mod streams;
 mod study;
 mod topology;
 
@@ -122,6 +124,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         module.add_function(wrap_pyfunction!(live::live_points, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
+        streams::add(module)?;
     }
     module.add_function(wrap_pyfunction!(model::model, module)?)?;
     module.add_function(wrap_pyfunction!(peak::peak, module)?)?;

@@ -82,6 +82,20 @@ impl Claim {
         rest
     }
 
+    /// Adds what follows right behind it in the same ring.
+    ///
+    /// # Errors
+    /// Gives back what does not.
+    pub fn join(&mut self, mut next: Self) -> Result<(), Self> {
+        let behind = self.position + self.len as u64;
+        if !Arc::ptr_eq(&self.back, &next.back) || next.position != behind {
+            return Err(next);
+        }
+        // What is dropped now is nothing.
+        self.len += std::mem::take(&mut next.len);
+        Ok(())
+    }
+
     /// Copies from byte `at` on into `bytes`.
     ///
     /// # Returns

@@ -18,6 +18,8 @@ enum Call {
     Claim(usize),
     /// Which claim, and where it is cut.
     Split(prop::sample::Index, prop::sample::Index),
+    /// Which claim, and which other.
+    Join(prop::sample::Index, prop::sample::Index),
     Drop(prop::sample::Index),
     /// Which claim, from which byte on.
     ToSocket(prop::sample::Index, prop::sample::Index),
@@ -33,6 +35,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         4 => (0..900_usize).prop_map(Call::Read),
         10 => (0..1200_usize).prop_map(Call::Claim),
         4 => (index(), index()).prop_map(|(a, b)| Call::Split(a, b)),
+        6 => (index(), index()).prop_map(|(a, b)| Call::Join(a, b)),
         9 => index().prop_map(Call::Drop),
         3 => (index(), index()).prop_map(|(a, b)| Call::ToSocket(a, b)),
         3 => (index(), index()).prop_map(|(a, b)| Call::ToRing(a, b)),
@@ -56,6 +59,8 @@ struct Seen {
     behind: usize,
     outlived: usize,
     orphaned: usize,
+    joined: usize,
+    apart: usize,
 }
 
 /// Byte `n` of all that is ever written.
@@ -141,6 +146,23 @@ fn drive(calls: &[Call], seen: &mut Seen) {
                 let (begin, end) = (range.start, range.end);
                 *range = begin..begin + at;
                 claims.push((begin + at..end, rest));
+            }
+            Call::Join(which, other) if claims.len() > 1 => {
+                let (next_range, next) = claims.swap_remove(other.index(claims.len()));
+                let which = which.index(claims.len());
+                let (range, claim) = &mut claims[which];
+                match claim.join(next) {
+                    Ok(()) => {
+                        assert_eq!(range.end, next_range.start, "only what follows is joined");
+                        range.end = next_range.end;
+                        seen.joined += usize::from(!next_range.is_empty());
+                    }
+                    Err(next) => {
+                        assert_ne!(range.end, next_range.start, "what follows is joined");
+                        claims.push((next_range, next));
+                        seen.apart += 1;
+                    }
+                }
             }
             Call::Drop(which) if !claims.is_empty() => {
                 let (range, claim) = claims.swap_remove(which.index(claims.len()));
@@ -243,6 +265,8 @@ fn claims_keep_their_bytes_and_give_them_back() {
         ("claims while others were given back", seen.early, 100),
         ("claims that outlive their consumer", seen.outlived, 20),
         ("claims that outlive the producer", seen.orphaned, 20),
+        ("claims that were joined", seen.joined, 50),
+        ("claims that lie apart", seen.apart, 50),
     ] {
         assert!(count >= least, "{what}: only {count}");
     }

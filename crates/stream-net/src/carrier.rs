@@ -1,7 +1,8 @@
 //! What carries packets: a stream socket, or two rings in shared memory.
 
+use crate::claims::Claims;
 use crate::socket::{Moved, Socket};
-use isthmus_ring::{Consumer, Error as Ring, Producer};
+use isthmus_ring::{Claim, Consumer, Error as Ring, Producer};
 use rustix::event::PollFlags;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -98,6 +99,52 @@ impl Carrier {
                     Moved::Some(written)
                 })
             }
+        }
+    }
+
+    /// Writes what fits of a header and of the data behind it, of which `from` bytes of both are
+    /// written: from the rings in which the data lie.
+    pub fn write_claims(
+        &mut self,
+        head: &[u8],
+        claims: &Claims,
+        from: usize,
+    ) -> Result<Moved, String> {
+        let mut written = 0;
+        loop {
+            let from = from + written;
+            let moved = match claims.at(from.saturating_sub(head.len())) {
+                _ if from < head.len() => self.write_head(&head[from..])?,
+                Some((claim, at)) => self.write_claim(claim, at)?,
+                None => Moved::None,
+            };
+            match moved {
+                Moved::Some(bytes) => written += bytes,
+                Moved::None if written > 0 => return Ok(Moved::Some(written)),
+                other => return Ok(other),
+            }
+        }
+    }
+
+    fn write_head(&mut self, head: &[u8]) -> Result<Moved, String> {
+        match self {
+            Self::Socket(socket) => socket.write_more(head).map_err(|error| error.to_string()),
+            Self::Rings(_) => self.write(&[IoSlice::new(head)]),
+        }
+    }
+
+    fn write_claim(&mut self, claim: &Claim, from: usize) -> Result<Moved, String> {
+        match self {
+            Self::Socket(socket) => {
+                let moved = socket.write_claim(claim, from);
+                moved.map_err(|error| error.to_string())
+            }
+            Self::Rings(rings) => match rings.0.fill_from_claim(claim, from) {
+                Ok(0) => Ok(Moved::None),
+                Ok(moved) => Ok(Moved::Some(moved)),
+                Err(Ring::Closed { .. }) => Ok(Moved::End),
+                Err(error) => Err(gone(&error)),
+            },
         }
     }
 

@@ -6,6 +6,7 @@
 //! | `raw:given:NAME` | the same, over a socket that the driver is given under this name |
 //! | `tcp:ADDRESS` | anything that takes plain bytes |
 //! | `file:PATH` | a file, which is there whole when the connection is closed, or not at all |
+//! | `framebuffer:NAME` | a screen of the [`Screens`](crate::Screens) that the driver is given |
 //! | `udp:ADDRESS`, `udp:ADDRESS?mb_per_s=RATE` | a stream manager, a packet a datagram, paced |
 //! | `udp:given:NAME` | the same, over a connected UDP socket that the driver is given |
 //!
@@ -29,6 +30,8 @@ pub enum Destination {
     Tcp(SocketAddr),
     /// A file.
     File(PathBuf),
+    /// A screen.
+    Framebuffer(String),
     /// Packets in datagrams, at so many bytes per second at most.
     Udp(SocketAddr, Option<u64>),
     /// The same over a socket that is given.
@@ -58,6 +61,7 @@ impl Destination {
             ("udp", Some(("given", rest))) => Ok(Self::UdpGiven(named(rest)?)),
             ("tcp", _) => Ok(Self::Tcp(address(rest)?)),
             ("file", _) => Ok(Self::File(named(rest)?.into())),
+            ("framebuffer", _) => Ok(Self::Framebuffer(named(rest)?)),
             ("udp", _) => {
                 let Some((to, rate)) = rest.split_once("?mb_per_s=") else {
                     return Ok(Self::Udp(address(rest)?, None));
@@ -67,7 +71,7 @@ impl Destination {
                 Ok(Self::Udp(address(to)?, Some(u64::from(rate) * 1_000_000)))
             }
             _ => Err(refuse(
-                "it begins with raw:tcp:, raw:unix:, raw:given:, tcp:, file: or udp:",
+                "it begins with raw:tcp:, raw:unix:, raw:given:, tcp:, file:, framebuffer: or udp:",
             )),
         }
     }

@@ -5,15 +5,17 @@ use crate::destination::Destination;
 use crate::error::{Error, Result};
 use crate::event::{Event, Figures};
 use crate::frame::{Frame, Kind};
+use crate::known::Known;
 use crate::link::{Ends, Input, Link, Output, Told};
 use crate::memory::Memory;
 use crate::outside::{DATAGRAM_MOST, Datagrams, Filing, Framed, Outside};
+use crate::screen::{Screen, Screens};
 use crate::socket::Socket;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
-    Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Format, Instant, Limits, LinkId,
-    Manager, OrderId, StreamId, StreamSpec,
+    Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,
+    OrderId, Protocol, StreamId, StreamSpec,
 };
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,25 +24,16 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time;
 
-/// What the driver knows of a stream that has not ended.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub connection: ConnectionId,
-    pub direction: Direction,
-    pub checksum: Checksum,
-    format: Format,
-    adus: Option<u64>,
-    pub links: Vec<LinkId>,
-    /// ADUs that went to ranks.
-    pub moved: u64,
-}
-
 /// What the driver knows of a connection.
 #[derive(Debug)]
 pub(crate) struct Spec {
     pub checksum: Checksum,
     /// Bytes of a packet at most.
     pub packet_most: u64,
+    /// Whether its data can be sent from where it lies, and is not needed again.
+    pub from_rings: bool,
+    /// Bytes of each ADU, if it takes no others.
+    pub adu_bytes: Option<u64>,
     /// Whether a stream of it did not end well.
     pub spoiled: bool,
 }
@@ -82,6 +75,9 @@ pub struct Driver {
     /// What was given before a connection wanted them.
     given: BTreeMap<String, Carrier>,
     pub(crate) given_datagrams: BTreeMap<String, UdpSocket>,
+    screens: Option<Box<dyn Screens>>,
+    /// Screens of connections that are not made yet.
+    pub(crate) drawn: BTreeMap<ConnectionId, Box<dyn Screen>>,
     /// Connections that are over, with something to send still, until when.
     pub(crate) lingering: Vec<(Box<Framed>, time::Instant)>,
     pub(crate) ending_files: Vec<(ConnectionId, Box<Filing>)>,
@@ -111,6 +107,8 @@ impl Driver {
             places: BTreeMap::new(),
             given: BTreeMap::new(),
             given_datagrams: BTreeMap::new(),
+            screens: None,
+            drawn: BTreeMap::new(),
             lingering: Vec::new(),
             ending_files: Vec::new(),
             events: VecDeque::new(),
@@ -154,6 +152,7 @@ impl Driver {
         let mut figures = self.figures.clone();
         figures.memory_bytes = self.memory.bytes();
         figures.blocks_made = self.memory.made;
+        figures.spilled_bytes = self.memory.spilled;
         let sockets = self
             .outsides
             .iter()
@@ -199,19 +198,35 @@ impl Driver {
     /// Opens a connection to a [`Destination`].
     ///
     /// # Errors
-    /// Words that are none; otherwise as [`Manager::open`].
+    /// Words that are none; a screen that cannot be drawn on; otherwise as [`Manager::open`].
     pub fn open(&mut self, app: AppId, spec: ConnectionSpec) -> Result<ConnectionId> {
-        let most = match Destination::parse(&spec.destination)? {
+        let destination = Destination::parse(&spec.destination)?;
+        let most = match &destination {
             Destination::Udp(..) | Destination::UdpGiven(_) => DATAGRAM_MOST,
             _ => u64::MAX,
         };
+        let from_rings = match &destination {
+            Destination::RawTcp(_) | Destination::RawUnix(_) | Destination::RawGiven(_) => {
+                !matches!(spec.protocol, Protocol::Confirmed { .. })
+            }
+            Destination::Tcp(_) => true,
+            _ => false,
+        };
+        let screen = match &destination {
+            Destination::Framebuffer(name) => Some(self.draw(name, &spec)?),
+            _ => None,
+        };
+        let adu_bytes = screen.as_ref().map(|screen| screen.adu_bytes());
         let checksum = spec.checksum;
         let id = self.manager.open(self.now(), app, spec)?;
+        self.drawn.extend(screen.map(|screen| (id, screen)));
         self.connections.insert(
             id,
             Spec {
                 checksum,
                 packet_most: most,
+                from_rings,
+                adu_bytes,
                 spoiled: false,
             },
         );
@@ -238,7 +253,7 @@ impl Driver {
     /// Registers streams, all or none: [`Manager::submit_all`].
     ///
     /// # Errors
-    /// SUs of 4 GiB or more, which links do not carry; otherwise those of the manager.
+    /// SUs of 4 GiB or more, which links do not carry; ADUs that are no frames of their screen; otherwise those of the manager.
     pub fn submit_all(&mut self, app: AppId, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
         for spec in specs {
             let su = spec.format.su_bytes(spec.format.tu_bytes);
@@ -251,6 +266,17 @@ impl Driver {
                 spec.direction == Direction::Transmit,
             );
             let connection = self.connections.get(&spec.connection);
+            if let Some(whole) = connection.and_then(|one| one.adu_bytes)
+                && spec.format.adu != Adu::Fixed(whole)
+            {
+                let found = match spec.format.adu {
+                    Adu::Fixed(bytes) => format!("ADUs of {bytes} bytes"),
+                    Adu::Variable => "ADUs of any size".into(),
+                };
+                let what =
+                    format!("{found}: each is a frame or field of its screen, {whole} bytes");
+                return Err(isthmus_stream::Error::Format(what).into());
+            }
             let most = connection.map_or(u64::MAX, |one| one.packet_most);
             if sends && packet > most {
                 let what = format!("packets of {packet} bytes: a datagram carries {most}");
@@ -260,15 +286,9 @@ impl Driver {
         let ids = self.manager.submit_all(self.now(), app, specs)?;
         for (id, spec) in ids.iter().zip(specs) {
             let connection = self.connections.get(&spec.connection);
-            let known = Known {
-                connection: spec.connection,
-                direction: spec.direction,
-                checksum: connection.map_or(Checksum::None, |one| one.checksum),
-                format: spec.format.clone(),
-                adus: spec.adus,
-                links: spec.format.links(),
-                moved: 0,
-            };
+            let from_rings = connection.is_some_and(|one| one.from_rings);
+            let checksum = connection.map_or(Checksum::None, |one| one.checksum);
+            let known = Known::new(spec, checksum, from_rings);
             self.streams.insert(*id, known);
         }
         Ok(ids)
@@ -341,6 +361,31 @@ impl Driver {
         Ok(())
     }
 
+    /// Whether a link has an end: [`attach`](Self::attach) would refuse another.
+    #[must_use]
+    pub fn is_attached(&self, id: LinkId) -> bool {
+        let link = self.links.get(&id);
+        link.is_some_and(|link| link.input.is_some() || link.output.is_some())
+    }
+
+    /// Forgets a link: its ends are closed, and streams that need it fail.
+    pub fn detach(&mut self, id: LinkId) {
+        if self.links.contains_key(&id) {
+            self.rank_lost(id);
+            self.links.remove(&id);
+        }
+    }
+
+    /// Whether no connection is there, nothing is sent or written any more, and nothing is to be
+    /// told.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.outsides.is_empty()
+            && self.lingering.is_empty()
+            && self.ending_files.is_empty()
+            && self.events.is_empty()
+    }
+
     /// Cuts a link: its ends are closed, its streams stop, and go on when it is attached again; if
     /// that is not within `grace`, its ranks are taken for gone. None: it may take any time.
     pub fn cut(&mut self, id: LinkId, grace: Option<time::Duration>) {
@@ -354,6 +399,22 @@ impl Driver {
         link.cut_until = grace.and_then(|grace| time::Instant::now().checked_add(grace));
         self.places.retain(|_, on| *on != id);
         self.manager.handle_link_cut(now, id);
+    }
+
+    /// Gives the driver screens, on which connections to `framebuffer:NAME` draw.
+    pub fn give_screens(&mut self, screens: Box<dyn Screens>) {
+        self.screens = Some(screens);
+    }
+
+    fn draw(&self, name: &str, spec: &ConnectionSpec) -> Result<Box<dyn Screen>> {
+        let refuse = |why: String| Error::Destination(spec.destination.clone(), why);
+        if !matches!(spec.protocol, Protocol::Unconfirmed { .. }) {
+            let why = "a screen confirms nothing: the protocol is unconfirmed";
+            return Err(refuse(why.into()));
+        }
+        let screens = self.screens.as_ref();
+        let screens = screens.ok_or_else(|| refuse("there are no screens here".into()))?;
+        screens.draw(name).map_err(refuse)
     }
 
     /// Gives a connected socket to the connection that wants one of this name, now or later.
@@ -505,27 +566,5 @@ impl Driver {
         self.outsides.remove(&id);
         let now = self.now();
         self.manager.handle_disconnected(now, id, why);
-    }
-}
-
-impl Known {
-    /// Whether the stream still needs the ranks of this link, of which `taken` bytes came.
-    fn needs(&self, link: LinkId, taken: u64) -> bool {
-        if !self.links.contains(&link) {
-            return false;
-        }
-        if self.direction == Direction::Receive {
-            return true;
-        }
-        let (Some(adus), Adu::Fixed(bytes)) = (self.adus, self.format.adu) else {
-            return true;
-        };
-        let of = |tu: u64| -> u64 {
-            let sus = self.format.sus(tu).filter(|su| su.link == link);
-            sus.map(|su| su.bytes).sum()
-        };
-        let whole = (bytes / self.format.tu_bytes).saturating_mul(of(self.format.tu_bytes));
-        let adu = whole.saturating_add(of(bytes % self.format.tu_bytes));
-        taken < adu.saturating_mul(adus)
     }
 }

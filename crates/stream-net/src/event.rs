@@ -57,6 +57,10 @@ pub struct Figures {
     pub copied: u64,
     /// Stores whose sum was not put together from those of SUs.
     pub summed_again: u64,
+    /// Stores that left the bytes in rings of links.
+    pub left_in_rings: u64,
+    /// Bytes that were to stay in rings and were copied after all, as ranks wanted to write on.
+    pub spilled_bytes: u64,
     /// Loads that changed a number and moved no byte.
     pub handed_back: u64,
     /// Loads that copied.

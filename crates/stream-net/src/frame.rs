@@ -1,6 +1,8 @@
 //! What goes over a link between a rank and the interface: frames, on all kinds of link the same.
 //!
-//! A frame is a header of [`Frame::BYTES`], little-endian, and for `Data` and `Void` its data:
+//! A frame is a header of [`Frame::BYTES`], little-endian, and for `Data` and `Void` its data; for
+//! `Crc32c` and `Internet` its data and [`Frame::sums_bytes`] of sums, a word for each
+//! [`BLOCK_BYTES`] of the data and one for what is left:
 //!
 //! | at | bytes | field |
 //! |---|---|---|
@@ -14,10 +16,12 @@
 //! | 28 | 4 | CRC32C of bytes 0 to 27 |
 //!
 //! An SU that says where it belongs costs 32 bytes, and a rank that is out of step is found by the
-//! first frame of it. Data have no checksum here: a link is memory, or a socket of one machine.
+//! first frame of it. A link is memory, or a socket of one machine, and needs no checksum of its
+//! own: sums are those of the connection, which ranks may make instead of the interface (paper,
+//! 4.1). The interface combines those of a packet, and need not look at its bytes.
 
 use crate::error::{Error, Result};
-use isthmus_stream::checksum::crc32c;
+use isthmus_stream::checksum::{Checksum, crc32c};
 use isthmus_stream::{StreamId, Su, Tu};
 
 /// What a frame is for.
@@ -35,7 +39,15 @@ pub enum Kind {
     /// To ranks that come back after a cut link: of this stream, `offset` bytes on this link are
     /// taken. What follows them is written again.
     Resume,
+    /// From ranks: an SU with its data and the CRC32C of each block of them.
+    Crc32c,
+    /// From ranks: an SU with its data and the Internet checksum of each block, not inverted.
+    Internet,
 }
+
+/// Bytes that ranks sum by themselves, the larger of the paper's sizes (4.1): a block stays in the
+/// first cache from its sum to its copy.
+pub const BLOCK_BYTES: usize = 16 << 10;
 
 /// The header of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,6 +94,31 @@ impl Frame {
             offset,
             bytes: 0,
         }
+    }
+
+    /// The checksum of the sums that follow the data; none if there are none.
+    #[must_use]
+    pub fn sums(&self) -> Checksum {
+        match self.kind {
+            Kind::Crc32c => Checksum::Crc32c,
+            Kind::Internet => Checksum::Internet,
+            _ => Checksum::None,
+        }
+    }
+
+    /// Bytes of the sums that follow the data.
+    #[must_use]
+    pub fn sums_bytes(&self) -> usize {
+        match self.sums() {
+            Checksum::None => 0,
+            _ => 4 * (self.bytes as usize).div_ceil(BLOCK_BYTES),
+        }
+    }
+
+    /// Bytes that follow the header.
+    #[must_use]
+    pub fn follow(&self) -> u64 {
+        u64::from(self.bytes) + self.sums_bytes() as u64
     }
 
     /// The bytes of the header.
@@ -131,7 +168,9 @@ impl Frame {
             2 => Kind::Cut,
             3 => Kind::End,
             4 => Kind::Resume,
-            other => return refuse(&format!("kind {other}: 0 to 4 are known")),
+            5 => Kind::Crc32c,
+            6 => Kind::Internet,
+            other => return refuse(&format!("kind {other}: 0 to 6 are known")),
         };
         let frame = Self {
             kind,
@@ -140,7 +179,7 @@ impl Frame {
             offset: long(16),
             bytes: short(24),
         };
-        let carries = matches!(kind, Kind::Data | Kind::Void);
+        let carries = !matches!(kind, Kind::Cut | Kind::End | Kind::Resume);
         if carries != (frame.bytes > 0) {
             return refuse(&format!("{kind:?} with {} bytes of data", frame.bytes));
         }

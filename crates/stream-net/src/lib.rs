@@ -3,11 +3,13 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `driver`, `orders`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
+//! | `driver`, `known`, `orders`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
 //! | `service` | the same on a thread of its own |
 //! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
+//! | `claims` | data that stays in the rings of links until it is sent |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
+//! | `screen` | what a frame buffer is to a driver |
 //! | [`sink`] | who takes packets outside, checks them and confirms; for tests and measurements |
 //!
 //! Linux only, as the rings of `isthmus-ring` are: this crate is empty elsewhere.
@@ -15,16 +17,19 @@
 #![cfg(target_os = "linux")]
 
 mod carrier;
+mod claims;
 pub mod destination;
 mod driver;
 mod error;
 mod event;
 pub mod frame;
+mod known;
 mod link;
 mod memory;
 mod orders;
 mod outside;
 pub mod rank;
+mod screen;
 mod service;
 pub mod sink;
 mod socket;
@@ -36,5 +41,6 @@ pub use driver::{Driver, Waker};
 pub use error::{Error, Result};
 pub use event::{Event, Figures};
 pub use link::Ends;
+pub use screen::{Screen, Screens};
 pub use service::{Client, Service};
 pub use socket::Socket;

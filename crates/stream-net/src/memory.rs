@@ -3,8 +3,9 @@
 //! The two memories are one here. A TU that is one packet changes its number and not its place, so
 //! that its bytes are copied from the link once and then to the socket (paper, 4.2).
 
+use crate::claims::{Claimed, Claims};
 use crate::sum::Pieces;
-use isthmus_stream::{BufferId, PacketId};
+use isthmus_stream::{BufferId, LinkId, PacketId, StreamId};
 use std::collections::BTreeMap;
 
 /// Bytes that are copied before they are looked at, while they are in the first cache.
@@ -31,6 +32,24 @@ pub(crate) struct Buffer {
     pub pieces: Pieces,
     /// Bytes of the TU that is fetched into it.
     pub tu_bytes: usize,
+    /// What of the TU lies in rings still.
+    pub claimed: Claimed,
+}
+
+/// Where the data of a packet is.
+#[derive(Debug)]
+enum Place {
+    Here(Block),
+    InRings(Claims),
+}
+
+/// The data of a packet, to be sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Data<'m> {
+    /// In the manager's memory.
+    Here(&'m [u8]),
+    /// In rings of links.
+    InRings(&'m Claims),
 }
 
 /// All blocks. What the manager has given out is bounded by its configuration; blocks that are free
@@ -38,12 +57,14 @@ pub(crate) struct Buffer {
 #[derive(Debug)]
 pub(crate) struct Memory {
     buffers: BTreeMap<BufferId, Buffer>,
-    places: BTreeMap<PacketId, Block>,
+    places: BTreeMap<PacketId, Place>,
     free: Vec<Block>,
     free_bytes: usize,
     free_most: usize,
     /// Blocks ever made.
     pub made: u64,
+    /// Bytes that were copied out of rings because they stood in the way there.
+    pub spilled: u64,
 }
 
 impl Memory {
@@ -55,6 +76,7 @@ impl Memory {
             free_bytes: 0,
             free_most: usize::try_from(most).unwrap_or(usize::MAX),
             made: 0,
+            spilled: 0,
         }
     }
 
@@ -112,21 +134,108 @@ impl Memory {
         self.buffers.get(&id).map_or(&[], |it| &it.block.bytes)
     }
 
-    /// A place for a packet of `bytes`, whatever was in it.
-    pub fn place(&mut self, id: PacketId, bytes: usize) -> &mut Block {
-        if let Some(old) = self.places.remove(&id) {
+    /// Puts the data of a packet to its place, whatever was there.
+    fn settle(&mut self, id: PacketId, place: Place) {
+        if let Some(Place::Here(old)) = self.places.insert(id, place) {
             self.give_back(old);
         }
-        let block = self.take(bytes);
-        self.places.entry(id).or_insert(block)
     }
 
+    /// A place for a packet of `bytes`.
+    pub fn place(&mut self, id: PacketId, bytes: usize) {
+        let block = self.take(bytes);
+        self.settle(id, Place::Here(block));
+    }
+
+    /// The data of a packet that is in the manager's memory.
     pub fn packet(&self, id: PacketId) -> &[u8] {
-        self.places.get(&id).map_or(&[], Block::data)
+        match self.places.get(&id) {
+            Some(Place::Here(block)) => block.data(),
+            _ => &[],
+        }
+    }
+
+    /// The data of a packet.
+    pub fn data(&self, id: PacketId) -> Data<'_> {
+        match self.places.get(&id) {
+            Some(Place::Here(block)) => Data::Here(block.data()),
+            Some(Place::InRings(claims)) => Data::InRings(claims),
+            None => Data::Here(&[]),
+        }
     }
 
     pub fn packet_mut(&mut self, id: PacketId) -> Option<&mut Block> {
-        self.places.get_mut(&id)
+        match self.places.get_mut(&id) {
+            Some(Place::Here(block)) => Some(block),
+            _ => None,
+        }
+    }
+
+    /// Lets the data of a packet lie in rings, if all of it does.
+    pub fn leave_in_rings(
+        &mut self,
+        buffer: BufferId,
+        at: usize,
+        packet: PacketId,
+        bytes: usize,
+    ) -> Option<&Claims> {
+        let claims = self.buffers.get_mut(&buffer)?.claimed.take(at, bytes)?;
+        self.settle(packet, Place::InRings(claims));
+        match self.places.get(&packet) {
+            Some(Place::InRings(claims)) => Some(claims),
+            _ => None,
+        }
+    }
+
+    /// Copies what lies in rings of a buffer's TU to the buffer.
+    pub fn gather(&mut self, buffer: BufferId, link: Option<LinkId>) {
+        let there = |it: &Buffer| match link {
+            Some(link) => it.claimed.lies_on(link),
+            None => !it.claimed.is_empty(),
+        };
+        let Some(room) = self.buffers.get(&buffer).filter(|it| there(it)) else {
+            return;
+        };
+        let room = room.tu_bytes;
+        let it = self.buffer(buffer, room);
+        let copied = it.claimed.spill(link, &mut it.block.bytes);
+        self.spilled += copied;
+    }
+
+    /// Copies all that lies in the ring of a link, so that its rank can write on.
+    pub fn spill(&mut self, link: LinkId) {
+        let buffers: Vec<_> = self.buffers.keys().copied().collect();
+        for buffer in buffers {
+            self.gather(buffer, Some(link));
+        }
+        let lies = |place: &Place| matches!(place, Place::InRings(it) if it.lies_on(link));
+        let places = self.places.iter().filter(|(_, place)| lies(place));
+        let places: Vec<_> = places.map(|(id, _)| *id).collect();
+        for id in places {
+            self.spill_packet(id);
+        }
+    }
+
+    fn spill_packet(&mut self, id: PacketId) {
+        let Some(Place::InRings(claims)) = self.places.get(&id) else {
+            return;
+        };
+        let bytes = claims.len();
+        let mut block = self.take(bytes);
+        if let Some(Place::InRings(claims)) = self.places.get(&id) {
+            claims.copy_to(&mut block.bytes[..bytes]);
+        }
+        self.spilled += bytes as u64;
+        self.settle(id, Place::Here(block));
+    }
+
+    /// Gives back what a stream that has ended left in rings.
+    pub fn forget(&mut self, stream: StreamId) {
+        for buffer in self.buffers.values_mut() {
+            if buffer.pieces.are_of(stream) {
+                buffer.claimed.clear();
+            }
+        }
     }
 
     /// The whole buffer becomes the packet; the buffer has no memory then.
@@ -137,9 +246,7 @@ impl Memory {
         it.pieces.clear();
         let mut block = std::mem::take(&mut it.block);
         block.len = bytes.min(block.bytes.len());
-        if let Some(old) = self.places.insert(packet, block) {
-            self.give_back(old);
-        }
+        self.settle(packet, Place::Here(block));
     }
 
     /// Copies bytes of a buffer to a packet, and shows them to `seen`, piece by piece, just copied.
@@ -156,7 +263,7 @@ impl Memory {
             .buffers
             .get(&buffer)
             .and_then(|it| it.block.bytes.get(at..at + bytes));
-        let (Some(from), Some(to)) = (from, self.places.get_mut(&packet)) else {
+        let (Some(from), Some(Place::Here(to))) = (from, self.places.get_mut(&packet)) else {
             return;
         };
         for (piece, room) in from.chunks(CHUNK).zip(to.bytes[..bytes].chunks_mut(CHUNK)) {
@@ -181,8 +288,8 @@ impl Memory {
             self.buffer(buffer, bytes).block.len = 0;
         }
         self.buffer(buffer, to + bytes);
-        let (Some(of), Some(into)) = (self.places.get(&packet), self.buffers.get_mut(&buffer))
-        else {
+        let (of, into) = (self.places.get(&packet), self.buffers.get_mut(&buffer));
+        let (Some(Place::Here(of)), Some(into)) = (of, into) else {
             return;
         };
         into.block.bytes[to..to + bytes].copy_from_slice(&of.bytes[from..from + bytes]);
@@ -191,7 +298,7 @@ impl Memory {
 
     /// The whole packet becomes what the buffer holds; the place is empty then.
     pub fn hand_back(&mut self, packet: PacketId, buffer: BufferId) {
-        let Some(block) = self.places.remove(&packet) else {
+        let Some(Place::Here(block)) = self.places.remove(&packet) else {
             return;
         };
         let it = self.buffers.entry(buffer).or_default();
@@ -200,24 +307,31 @@ impl Memory {
     }
 
     pub fn free(&mut self, packet: PacketId) {
-        if let Some(block) = self.places.remove(&packet) {
+        if let Some(Place::Here(block)) = self.places.remove(&packet) {
             self.give_back(block);
         }
     }
 
     /// Takes the packet's memory away, for who writes it elsewhere.
     pub fn lend(&mut self, packet: PacketId) -> Block {
-        self.places.remove(&packet).unwrap_or_default()
+        self.spill_packet(packet);
+        match self.places.remove(&packet) {
+            Some(Place::Here(block)) => block,
+            _ => Block::default(),
+        }
     }
 
     pub fn lent_back(&mut self, packet: PacketId, block: Block) {
-        self.places.insert(packet, block);
+        self.places.insert(packet, Place::Here(block));
     }
 
-    /// Bytes of all blocks.
+    /// Bytes of all blocks. What lies in rings is memory of links.
     pub fn bytes(&self) -> u64 {
         let buffers = self.buffers.values().map(|it| it.block.bytes.len());
-        let places = self.places.values().map(|it| it.bytes.len());
+        let places = self.places.values().map(|place| match place {
+            Place::Here(block) => block.bytes.len(),
+            Place::InRings(_) => 0,
+        });
         (buffers.chain(places).sum::<usize>() + self.free_bytes) as u64
     }
 }

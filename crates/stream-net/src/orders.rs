@@ -6,7 +6,7 @@ use crate::driver::Driver;
 use crate::event::Event;
 use crate::frame::{Frame, Kind};
 use crate::link::Want;
-use crate::outside::{Becomes, Datagrams, Filing, Outside};
+use crate::outside::{Becomes, Datagrams, Drawing, Filing, Outside};
 use crate::socket::Socket;
 use crate::sum::Sum;
 use isthmus_stream::{BufferId, ConnectionId, Direction, End, Order, PacketId, StreamId, Work};
@@ -61,6 +61,7 @@ impl Driver {
         {
             spec.spoiled = true;
         }
+        self.memory.forget(stream);
         for id in &known.links {
             let Some(link) = self.links.get_mut(id) else {
                 continue;
@@ -130,6 +131,7 @@ impl Driver {
                 match self.outsides.get_mut(&connection) {
                     Some(Outside::Framed(framed)) => framed.send(id, packet, &header),
                     Some(Outside::Plain(plain)) => plain.send(id, packet, header.bytes),
+                    Some(Outside::Screen(drawing)) => drawing.send(id, packet, &header),
                     Some(Outside::File(file)) => file.send(id, packet, self.memory.lend(packet)),
                     Some(Outside::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
                     // Nothing is sent over what is not connected.
@@ -190,9 +192,16 @@ impl Driver {
     ) -> u32 {
         let checksum = self.streams.get(&stream).map(|known| known.checksum);
         let checksum = checksum.unwrap_or(isthmus_stream::checksum::Checksum::None);
-        let of = self.memory.buffer(buffer, at + bytes);
+        let of = self.memory.buffer(buffer, 0);
         let whole = at == 0 && of.tu_bytes == bytes;
         let sum = of.pieces.of(checksum, at as u64, bytes as u64);
+        if let Some(claims) = self.memory.leave_in_rings(buffer, at, packet, bytes) {
+            self.figures.left_in_rings += 1;
+            self.figures.summed_again += u64::from(sum.is_none());
+            return sum.unwrap_or_else(|| claims.sum(checksum)).word();
+        }
+        self.memory.gather(buffer, None);
+        self.memory.buffer(buffer, at + bytes);
         if whole && let Some(sum) = sum {
             self.figures.handed_over += 1;
             self.memory.hand_over(buffer, packet, bytes);
@@ -282,6 +291,14 @@ impl Driver {
                 let now = self.now();
                 self.manager.handle_connected(now, id);
             }
+            Destination::Framebuffer(name) => {
+                let screen = self.drawn.remove(&id);
+                let screen = screen.ok_or_else(|| format!("screen {name} was let go of"))?;
+                self.outsides
+                    .insert(id, Outside::Screen(Drawing::new(screen)));
+                let now = self.now();
+                self.manager.handle_connected(now, id);
+            }
             Destination::Udp(to, rate) => {
                 let checksum = self.checksum_of(id);
                 let datagrams = Datagrams::connect(to, rate, checksum).map_err(said)?;
@@ -297,6 +314,7 @@ impl Driver {
 
     fn disconnect(&mut self, id: ConnectionId) {
         let spec = self.connections.remove(&id);
+        self.drawn.remove(&id);
         match self.outsides.remove(&id) {
             Some(Outside::Framed(mut framed)) => {
                 let until = framed.leave().then(|| Instant::now() + LINGER);

@@ -5,8 +5,10 @@
 //! [`Kind::Resume`] says.
 
 use crate::error::{Error, Result};
-use crate::frame::{Frame, Kind};
+use crate::frame::{BLOCK_BYTES, Frame, Kind};
+use crate::sum::Sum;
 use isthmus_ring::{Consumer, Producer};
+use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Format, LinkId, StreamId, Su, Tu};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -15,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a frame that go to a ring together at first.
 const TOGETHER: usize = 32 << 10;
+/// Bytes of an SU for which there is memory before any of them has come: a frame may say anything.
+const GROWTH: usize = 1 << 20;
 
 /// What a rank writes to or reads from: a ring, or a socket that blocks.
 #[derive(Debug)]
@@ -66,22 +70,36 @@ impl Pipe {
         Ok(())
     }
 
-    /// Writes a header and its data. To a ring the first of both go together, so that who reads is
-    /// not woken for a header alone.
-    fn write_frame(&mut self, head: &[u8], data: &[u8], deadline: Instant) -> Result<()> {
-        let mut rest = data;
+    /// Writes a header, its data, and what `sums` makes of them. To a ring the first of header and
+    /// data go together, so that who reads is not woken for a header alone; each block is summed
+    /// right before it is copied.
+    fn write_frame(
+        &mut self,
+        head: &[u8],
+        data: &[u8],
+        sums: &mut Sums,
+        deadline: Instant,
+    ) -> Result<()> {
         if let Self::Producer(ring) = self {
             let most = (ring.capacity() / 2).min(TOGETHER as u64) as usize;
             let first = data.len().min(most - head.len());
-            let mut room = ring.reserve(head.len() + first, deadline)?;
+            let (first, rest) = data.split_at(sums.whole_blocks(first));
+            sums.add(first);
+            let mut room = ring.reserve(head.len() + first.len(), deadline)?;
             room.put(0, head);
-            room.put(head.len(), &data[..first]);
-            room.commit(head.len() + first);
-            rest = &data[first..];
+            room.put(head.len(), first);
+            room.commit(head.len() + first.len());
+            if sums.checksum == Checksum::None {
+                ring.write_all(rest, deadline)?;
+            } else {
+                ring.write_seen(rest, deadline, BLOCK_BYTES, |piece| sums.add(piece))?;
+            }
         } else {
+            sums.add(data);
             self.write_all(head, deadline)?;
+            self.write_all(data, deadline)?;
         }
-        self.write_all(rest, deadline)
+        self.write_all(sums.words(), deadline)
     }
 
     /// Fills `bytes`; false if the link was closed before the first of them.
@@ -113,18 +131,92 @@ impl Pipe {
     }
 }
 
+/// The sums of an SU, block by block.
+#[derive(Debug)]
+struct Sums {
+    checksum: Checksum,
+    /// Of the block that is not whole yet, and its bytes.
+    sum: Sum,
+    bytes: usize,
+    words: Vec<u8>,
+}
+
+impl Sums {
+    fn new(checksum: Checksum) -> Self {
+        Self {
+            checksum,
+            sum: Sum::new(checksum),
+            bytes: 0,
+            words: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.words.clear();
+        (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
+    }
+
+    /// The bytes of whole blocks among `bytes`, or all if there is no whole one or nothing is
+    /// summed.
+    fn whole_blocks(&self, bytes: usize) -> usize {
+        match bytes - bytes % BLOCK_BYTES {
+            0 => bytes,
+            _ if self.checksum == Checksum::None => bytes,
+            whole => whole,
+        }
+    }
+
+    fn add(&mut self, mut data: &[u8]) {
+        if self.checksum == Checksum::None {
+            return;
+        }
+        while !data.is_empty() {
+            let (piece, rest) = data.split_at(data.len().min(BLOCK_BYTES - self.bytes));
+            self.sum.add(piece);
+            self.bytes += piece.len();
+            data = rest;
+            if self.bytes == BLOCK_BYTES {
+                self.end_block();
+            }
+        }
+    }
+
+    fn end_block(&mut self) {
+        self.words.extend(self.sum.partial().to_le_bytes());
+        (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
+    }
+
+    /// The words of all blocks, the last of which may be shorter.
+    fn words(&mut self) -> &[u8] {
+        if self.bytes > 0 {
+            self.end_block();
+        }
+        &self.words
+    }
+}
+
 /// Writes SUs to one link.
 #[derive(Debug)]
 pub struct Sender {
     pipe: Pipe,
     link: LinkId,
+    sums: Sums,
 }
 
 impl Sender {
     /// The ranks' end of this link.
     #[must_use]
     pub fn new(link: LinkId, pipe: Pipe) -> Self {
-        Self { pipe, link }
+        let sums = Sums::new(Checksum::None);
+        Self { pipe, link, sums }
+    }
+
+    /// Sums the data here, block by block, so that the interface need not look at them (paper,
+    /// 4.1). It makes sums of its own on connections that have another checksum.
+    #[must_use]
+    pub fn summing(mut self, checksum: Checksum) -> Self {
+        self.sums = Sums::new(checksum);
+        self
     }
 
     /// Writes one SU, whose bytes `data` are.
@@ -147,8 +239,15 @@ impl Sender {
             );
             return Err(Error::Garbled(what));
         }
-        let head = Frame::su(Kind::Data, stream, tu, su).encode();
-        self.pipe.write_frame(&head, data, deadline)
+        let kind = match self.sums.checksum {
+            Checksum::None => Kind::Data,
+            Checksum::Crc32c => Kind::Crc32c,
+            Checksum::Internet => Kind::Internet,
+        };
+        let head = Frame::su(kind, stream, tu, su).encode();
+        self.sums.begin();
+        let sums = &mut self.sums;
+        self.pipe.write_frame(&head, data, sums, deadline)
     }
 
     /// Writes the SUs of an ADU that go over this link, from byte `from` of those of the stream on
@@ -213,8 +312,8 @@ impl Receiver {
         Self { pipe }
     }
 
-    /// The next frame; its data is put to `data`, which has their length then. None once the link
-    /// is closed.
+    /// The next frame; its data is put to `data`, which has their length then, and grows as they
+    /// come. None once the link is closed.
     ///
     /// # Errors
     /// [`Error::Garbled`]; a link that gives no more until `deadline`.
@@ -224,9 +323,15 @@ impl Receiver {
             return Ok(None);
         }
         let frame = Frame::decode(&head)?;
-        data.resize(frame.bytes as usize, 0);
-        if !data.is_empty() && !self.pipe.read_exact(data, deadline)? {
-            return Err(Error::Garbled("a link that was closed in mid-frame".into()));
+        let (whole, mut done) = (frame.bytes as usize, 0);
+        data.truncate(whole);
+        while done < whole {
+            let end = whole.min(done + GROWTH);
+            data.resize(data.len().max(end), 0);
+            if !self.pipe.read_exact(&mut data[done..end], deadline)? {
+                return Err(Error::Garbled("a link that was closed in mid-frame".into()));
+            }
+            done = end;
         }
         Ok(Some(frame))
     }

@@ -27,7 +27,18 @@ impl Service {
     ///
     /// # Errors
     /// A system without threads.
-    pub fn start(driver: Driver, tell: impl FnMut(Event) + Send + 'static) -> Result<Self> {
+    pub fn start(driver: Driver, mut tell: impl FnMut(Event) + Send + 'static) -> Result<Self> {
+        Self::start_with(driver, move |_, event| tell(event))
+    }
+
+    /// The same, for who looks at the driver when something happens.
+    ///
+    /// # Errors
+    /// A system without threads.
+    pub fn start_with(
+        driver: Driver,
+        tell: impl FnMut(&mut Driver, Event) + Send + 'static,
+    ) -> Result<Self> {
         let (calls, called) = channel();
         let waker = driver.waker();
         let thread = std::thread::Builder::new().name("stream-manager".into());
@@ -100,7 +111,7 @@ impl std::fmt::Debug for Client {
 fn run(
     mut driver: Driver,
     called: &Receiver<Option<Call>>,
-    mut tell: impl FnMut(Event),
+    mut tell: impl FnMut(&mut Driver, Event),
 ) -> Result<()> {
     loop {
         while let Ok(call) = called.try_recv() {
@@ -111,7 +122,7 @@ fn run(
         }
         driver.turn(None)?;
         while let Some(event) = driver.poll_event() {
-            tell(event);
+            tell(&mut driver, event);
         }
     }
 }

@@ -70,6 +70,8 @@ struct State {
     /// The next byte: stream, ADU, offset.
     next: (u32, u64, u64),
     early: BTreeMap<u64, (Header, Vec<u8>)>,
+    /// Of `freed`, what the sender has been told.
+    told: u64,
 }
 
 impl Sink {
@@ -158,7 +160,13 @@ impl Sink {
                     state.take(&header, &data, &mut taken)?;
                 }
             }
-            self.confirm(socket, &state)?;
+            // Within an ADU nobody waits for more than room.
+            let between = state.next.2 == 0;
+            let room = state.freed - state.told >= self.window / 4;
+            if between || room || !state.early.is_empty() || header.sequence + 1 != state.expected {
+                self.confirm(socket, &state)?;
+                state.told = state.freed;
+            }
         }
         Ok(state.counts)
     }

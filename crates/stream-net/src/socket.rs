@@ -1,15 +1,17 @@
 //! Sockets that never block: streams of bytes to ranks and to the outside.
 
 use crate::error::{Error, Result};
+use isthmus_ring::Claim;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, SocketFlags,
     SocketType, sockopt,
 };
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What an attempt to move bytes gave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +30,9 @@ pub struct Socket {
     fd: OwnedFd,
     /// The congestion control that is set, where that is a matter of the socket.
     congestion: Option<String>,
+    /// Whether its description is set never to block. That is done when bytes of a ring are first
+    /// written: whoever gave it may use it otherwise until then.
+    never_blocks: AtomicBool,
 }
 
 impl Socket {
@@ -42,7 +47,12 @@ impl Socket {
             let _ = sockopt::set_tcp_congestion(&fd, "cubic");
         }
         let congestion = tcp.then(|| sockopt::tcp_congestion(&fd).ok()).flatten();
-        Self { fd, congestion }
+        let never_blocks = AtomicBool::new(false);
+        Self {
+            fd,
+            congestion,
+            never_blocks,
+        }
     }
 
     /// The congestion control that it has; none for Unix sockets.
@@ -119,7 +129,15 @@ impl Socket {
 
     /// Writes what fits of the parts, one after the other.
     pub(crate) fn write(&self, parts: &[IoSlice<'_>]) -> std::result::Result<Moved, Errno> {
-        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        self.write_parts(parts, SendFlags::empty())
+    }
+
+    fn write_parts(
+        &self,
+        parts: &[IoSlice<'_>],
+        more: SendFlags,
+    ) -> std::result::Result<Moved, Errno> {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL | more;
         loop {
             let mut none = SendAncillaryBuffer::default();
             return match rustix::net::sendmsg(&self.fd, parts, &mut none, flags) {
@@ -129,6 +147,29 @@ impl Socket {
                 Err(Errno::PIPE | Errno::CONNRESET) => Ok(Moved::End),
                 Err(error) => Err(error),
             };
+        }
+    }
+
+    /// Writes what fits of `bytes`, and says that more follows: the system waits for that before it
+    /// sends less than a segment.
+    pub(crate) fn write_more(&self, bytes: &[u8]) -> std::result::Result<Moved, Errno> {
+        self.write_parts(&[IoSlice::new(bytes)], SendFlags::MORE)
+    }
+
+    /// Writes what fits of claimed bytes of a ring from byte `from` on, from where they lie.
+    pub(crate) fn write_claim(&self, claim: &Claim, from: usize) -> io::Result<Moved> {
+        if !self.never_blocks.swap(true, Ordering::Relaxed) {
+            rustix::io::ioctl_fionbio(&self.fd, true)?;
+        }
+        match claim.write_to(&self.fd, from) {
+            Ok(0) => Ok(Moved::None),
+            Ok(written) => Ok(Moved::Some(written)),
+            Err(isthmus_ring::Error::System { error, .. }) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(Moved::None),
+                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(Moved::End),
+                _ => Err(error),
+            },
+            Err(other) => Err(io::Error::other(other)),
         }
     }
 

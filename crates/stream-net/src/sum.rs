@@ -27,6 +27,17 @@ impl Sum {
         }
     }
 
+    /// That which another made of a piece of `bytes`, in the form of [`Sum::partial`].
+    #[must_use]
+    pub fn given(checksum: Checksum, word: u32, bytes: u64) -> Self {
+        match checksum {
+            Checksum::None => Self::None,
+            // Higher bits are never set.
+            Checksum::Internet => Self::Internet(Partial::from_word(word as u16, bytes)),
+            Checksum::Crc32c => Self::Crc(word),
+        }
+    }
+
     /// That of this piece and `data` behind it.
     pub fn add(&mut self, data: &[u8]) {
         let more = match self {
@@ -46,6 +57,15 @@ impl Sum {
                 Self::Crc(combine_crc32c(first, second, bytes))
             }
             _ => Self::None,
+        }
+    }
+
+    /// As ranks give it: of the Internet checksum the sum that is not inverted.
+    #[must_use]
+    pub fn partial(self) -> u32 {
+        match self {
+            Self::Internet(partial) => u32::from(partial.word()),
+            other => other.word(),
         }
     }
 
@@ -70,12 +90,19 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// Forgets those of another TU.
-    pub fn begin(&mut self, of: (StreamId, u64, u64)) {
-        if self.of != Some(of) {
+    /// Forgets those of another TU; whether there was another.
+    pub fn begin(&mut self, of: (StreamId, u64, u64)) -> bool {
+        let other = self.of != Some(of);
+        if other {
             self.of = Some(of);
             self.sums.clear();
         }
+        other
+    }
+
+    /// Whether they are of a TU of this stream.
+    pub fn are_of(&self, stream: StreamId) -> bool {
+        self.of.is_some_and(|(of, ..)| of == stream)
     }
 
     pub fn clear(&mut self) {

@@ -3,6 +3,7 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::Event;
+use crate::link::Input;
 use crate::outside::{Kept, Outside, Wrote};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -44,8 +45,10 @@ impl Driver {
         if any || !self.events.is_empty() {
             return Ok(true);
         }
-        // Who is about to write more often gets to it when it gets the processor.
-        for _ in 0..YIELDS {
+        // Who is about to write more often gets to it when it gets the processor. A socket that
+        // takes no more is told of by the system when it is worth it.
+        let yields = if self.a_socket_is_full() { 0 } else { YIELDS };
+        for _ in 0..yields {
             std::thread::yield_now();
             if self.round() {
                 return Ok(true);
@@ -53,6 +56,14 @@ impl Driver {
         }
         self.sleep(until)?;
         Ok(self.round())
+    }
+
+    fn a_socket_is_full(&self) -> bool {
+        self.outsides.values().any(|outside| match outside {
+            Outside::Framed(framed) => framed.carrier.socket().is_some() && framed.wants_write(),
+            Outside::Plain(plain) => plain.wants_write(),
+            _ => false,
+        })
     }
 
     /// One look at everything; whether anything was done.
@@ -72,17 +83,23 @@ impl Driver {
 
     fn move_links(&mut self) -> bool {
         let mut any = false;
+        let now = Instant::now();
         let ids: Vec<_> = self.links.keys().copied().collect();
         for id in ids {
             let Some(link) = self.links.get_mut(&id) else {
                 continue;
             };
             let streams = &self.streams;
-            let live = |stream| streams.get(&stream).map(|known| known.checksum);
+            let live = |stream| streams.get(&stream).and_then(|known| known.live(id));
             let mut told = Vec::new();
             if let Some(input) = &mut link.input {
+                if input.give_back(now) {
+                    self.memory.spill(id);
+                    input.give_back(now);
+                    any = true;
+                }
                 let (wants, taken) = (&mut link.wants, &mut link.taken);
-                any |= input.advance(&mut self.memory, wants, taken, &live, &mut told);
+                any |= input.advance(id, &mut self.memory, wants, taken, &live, &mut told);
             }
             self.hear(id, told, true);
             let Some(link) = self.links.get_mut(&id) else {
@@ -92,7 +109,7 @@ impl Driver {
             if let Some(output) = &mut link.output {
                 any |= output.advance(&self.memory, &mut told);
             }
-            let late = link.cut_until.take_if(|at| *at <= Instant::now());
+            let late = link.cut_until.take_if(|at| *at <= now);
             self.hear(id, told, false);
             if late.is_some() {
                 any = true;
@@ -133,6 +150,7 @@ impl Driver {
                     })
                 }
                 Outside::File(_) => self.filing(id, &mut over),
+                Outside::Screen(drawing) => drawing.write(&self.memory, &mut over),
             };
             for order in over {
                 self.manager.handle_completed(now, order, 0);
@@ -263,6 +281,8 @@ impl Driver {
     fn deadline(&self, until: Option<Instant>) -> Option<Instant> {
         let manager = self.manager.poll_timeout().map(|at| self.moment(at));
         let links = self.links.values().filter_map(|link| link.cut_until);
+        let inputs = self.links.values().filter_map(|link| link.input.as_ref());
+        let claims = inputs.filter_map(Input::deadline);
         let looks = self.outsides.values().filter_map(|outside| match outside {
             Outside::Plain(plain) => plain.deadline(),
             Outside::Datagrams(datagrams) => datagrams.deadline(),
@@ -270,6 +290,7 @@ impl Driver {
         });
         let lingering = self.lingering.iter().map(|(_, until)| *until);
         links
+            .chain(claims)
             .chain(looks)
             .chain(lingering)
             .chain(manager)
@@ -338,7 +359,7 @@ impl Driver {
                 }
                 Whose::Outside(id) => {
                     if let Some(Outside::Framed(framed)) = self.outsides.get_mut(&id) {
-                        framed.carrier.heed();
+                        framed.heed();
                     }
                 }
                 Whose::Other => {}
@@ -388,9 +409,10 @@ impl Driver {
                 Outside::Datagrams(datagrams) => {
                     PollFlags::IN | when(datagrams.wants_write(), PollFlags::OUT)
                 }
-                Outside::Given(_) | Outside::GivenDatagrams(_) | Outside::File(_) => {
-                    PollFlags::empty()
-                }
+                Outside::Given(_)
+                | Outside::GivenDatagrams(_)
+                | Outside::File(_)
+                | Outside::Screen(_) => PollFlags::empty(),
             };
             if let Outside::Datagrams(datagrams) = outside {
                 add(datagrams.fd(), flags, Whose::Other);

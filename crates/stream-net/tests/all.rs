@@ -4,5 +4,6 @@ mod conformance;
 mod datagrams;
 mod frames;
 mod garbage;
+mod in_rings;
 mod outsides;
 mod rig;

@@ -160,7 +160,7 @@ fn on_all(script: impl Fn(&mut dyn Rig)) {
     script(&mut memory);
     let right = [Side::Sends, Side::Receives].map(|side| fates(&memory, side));
     assert!(right[0].values().all(|fate| fate.end.is_some()));
-    for links in [Links::Ring, Links::Unix, Links::Tcp] {
+    for links in [Links::Ring, Links::Roomy, Links::Unix, Links::Tcp] {
         for tcp in [false, true] {
             let mut rig = Real::new(links, tcp, &config());
             script(&mut rig);

@@ -1,8 +1,10 @@
 //! Frames and packets' destinations: what is written is read, and garbage is refused in one line.
 
+use crate::rig::ranks::soon;
 use isthmus_stream::StreamId;
 use isthmus_stream_net::Destination;
 use isthmus_stream_net::frame::{Frame, Kind};
+use isthmus_stream_net::rank::{Pipe, Receiver};
 use proptest::prelude::*;
 use std::cell::Cell;
 
@@ -12,7 +14,9 @@ fn frame() -> impl Strategy<Value = Frame> {
         Just(Kind::Void),
         Just(Kind::Cut),
         Just(Kind::End),
-        Just(Kind::Resume)
+        Just(Kind::Resume),
+        Just(Kind::Crc32c),
+        Just(Kind::Internet)
     ];
     (kinds, any::<u32>(), any::<u64>(), any::<u32>(), 1..u32::MAX).prop_map(
         |(kind, stream, adu, offset, bytes)| Frame {
@@ -20,10 +24,9 @@ fn frame() -> impl Strategy<Value = Frame> {
             stream: StreamId(stream),
             adu,
             offset: u64::from(offset),
-            bytes: if matches!(kind, Kind::Data | Kind::Void) {
-                bytes
-            } else {
-                0
+            bytes: match kind {
+                Kind::Cut | Kind::End | Kind::Resume => 0,
+                _ => bytes,
             },
         },
     )
@@ -49,7 +52,7 @@ proptest! {
 fn garbage_is_refused() {
     let refused = Cell::new(0);
     let mut runner = proptest::test_runner::TestRunner::default();
-    let garbage = (any::<[u8; Frame::BYTES]>(), 0..8u8, 0..3u8);
+    let garbage = (any::<[u8; Frame::BYTES]>(), 0..10u8, 0..3u8);
     let outcome = runner.run(&garbage, |(mut bytes, kind, version)| {
         bytes[..4].copy_from_slice(&[b'I', b'L', version, kind]);
         let sum = isthmus_stream::checksum::crc32c(&bytes[..28]);
@@ -63,6 +66,27 @@ fn garbage_is_refused() {
     });
     outcome.unwrap();
     assert!(refused.get() > 100, "{} were refused", refused.get());
+}
+
+/// A frame that says 4 GiB costs no more memory than what comes of it.
+#[test]
+fn a_rank_has_memory_for_what_came() {
+    let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let frame = Frame {
+        kind: Kind::Data,
+        stream: StreamId(0),
+        adu: 0,
+        offset: 0,
+        bytes: u32::MAX,
+    };
+    std::io::Write::write_all(&mut theirs, &frame.encode()).unwrap();
+    std::io::Write::write_all(&mut theirs, &[7; 1000]).unwrap();
+    drop(theirs);
+    let mut receiver = Receiver::new(Pipe::Unix(ours));
+    let mut data = Vec::new();
+    let error = receiver.next(&mut data, soon()).unwrap_err().to_string();
+    assert!(error.starts_with("reading from a link: "), "{error}");
+    assert!(data.capacity() <= 2 << 20, "{} bytes", data.capacity());
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::driver::{Driver, NOW};
 use isthmus_stream::{
-    Config, Direction, End, Event, Format, LinkId, Other, Protocol, Reason, State, StreamId,
-    StreamSpec, Work,
+    Config, Direction, End, Event, Format, Instant, LinkId, Other, Protocol, Reason, State,
+    StreamId, StreamSpec, Work,
 };
 
 const LINK: [LinkId; 1] = [LinkId(0)];
@@ -196,6 +196,22 @@ fn a_stall_is_told_with_its_reason() {
         }
     }
     assert!(told >= 5, "{told} stalls in 6 times");
+}
+
+/// The last moment there is stays the last: its stalls are told once, and the call comes back.
+#[test]
+fn the_end_of_time_is_told_once() {
+    let mut driver = Driver::new(Config::iwarp());
+    let specs = [(); 3].map(|()| spec(&mut driver));
+    for spec in &specs {
+        driver.submit(spec).expect("it fits");
+    }
+    for told in [3, 6] {
+        driver.manager.handle_timeout(Instant(u64::MAX));
+        driver.poll();
+        let stalls = |event: &&Event| matches!(event, Event::Stalled { .. });
+        assert_eq!(driver.events.iter().filter(stalls).count(), told);
+    }
 }
 
 #[test]

@@ -31,9 +31,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "stream-live",
         &["redistribute", "stream", "ring", "stream-sim", "stream-net"],
     ),
+    ("framebuffer", &["stream-net"]),
     ("nic-protocol", &[]),
+    ("nic", &["stream", "ring", "stream-net", "nic-protocol"]),
     (
         "nic-client",
+        &["stream", "ring", "stream-net", "nic-protocol"],
+    ),
+    (
+        "fuzz-bodies",
         &["stream", "ring", "stream-net", "nic-protocol"],
     ),
     (
@@ -72,6 +78,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "kinds",
             "stream-sim",
             "stream-live",
+            "nic",
+            "nic-client",
         ],
     ),
 ];
@@ -85,12 +93,16 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("packet", &["conformance"]),
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
+    ("framebuffer", &["stream", "ring"]),
 ];
 
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
 /// crate may use them outside of its tests.
 const ONLY_IN: &[(&str, &[&str])] = &[
+    ("arbitrary", &["fuzz-bodies"]),
     ("crc-fast", &["py", "stream"]),
+    // The page of screens, see docs/decisions/0051-screens.md.
+    ("httparse", &["framebuffer"]),
     ("hdrhistogram", &["statistics"]),
     ("loom", &["ring"]),
     ("microlp", &["topology"]),
@@ -106,7 +118,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment", "redistribute"]),
     // The system: descriptors, sockets, files in memory.
-    ("rustix", &["nic-client", "ring", "stream-net"]),
+    ("rustix", &["nic", "nic-client", "ring", "stream-net"]),
     (
         "serde_json",
         &["experiment", "nic-protocol", "py", "scenario"],
@@ -114,6 +126,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("sha2", &["experiment", "scenario"]),
     ("syn", &["describe"]),
     ("toml", &["scenario"]),
+    ("tungstenite", &["framebuffer"]),
     // Memory that other processes write, see docs/decisions/0046-rings.md.
     ("vm-memory", &["ring"]),
 ];
@@ -265,7 +278,15 @@ const IN_NO_CORE: &[&str] = &[
 
 /// Crates that wait for other processes, until a deadline, or measure: these read the clock. Nothing
 /// that they read there reaches a result that is simulated.
-const WAIT_FOR_OTHERS: &[&str] = &["nic-client", "ring", "stream-live", "stream-net"];
+const WAIT_FOR_OTHERS: &[&str] = &[
+    "framebuffer",
+    "fuzz-bodies",
+    "nic",
+    "nic-client",
+    "ring",
+    "stream-live",
+    "stream-net",
+];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));

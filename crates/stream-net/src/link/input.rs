@@ -1,20 +1,25 @@
 //! The half of a link that ranks write: frames in, SUs to where fetches want them.
 
-use super::{Source, Told, Want};
-use crate::frame::{Frame, Kind};
+use super::{Live, Source, Told, Want};
+use crate::claims::{Glass, Part};
+use crate::frame::{BLOCK_BYTES, Frame, Kind};
 use crate::memory::Memory;
 use crate::socket::Moved;
 use crate::sum::Sum;
+use isthmus_ring::{Claim, Consumer};
 use isthmus_stream::StreamId;
 use isthmus_stream::checksum::Checksum;
-use isthmus_stream::{BufferId, OrderId};
+use isthmus_stream::{BufferId, LinkId, OrderId};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
 
 /// Bytes that one look at a link moves at most, so that others have their turn.
 const TURN: usize = 1 << 20;
 /// Bytes that are copied before they are summed, while they are in the second cache.
 const STEP: usize = 64 << 10;
+/// How long bytes stay in a ring that its rank wants to write on.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// An SU that is being read.
 #[derive(Debug)]
@@ -27,7 +32,15 @@ struct Reading {
     bytes: usize,
     done: usize,
     summed: usize,
+    checksum: Checksum,
     sum: Sum,
+    /// It stays in the ring.
+    stays: bool,
+    /// What follows it: the rank's sums, so far, and how many bytes they have.
+    sums: Vec<u8>,
+    sums_bytes: usize,
+    /// Whether they are sums of the kind that the connection wants.
+    summed_by_rank: bool,
 }
 
 /// The end that is read.
@@ -43,6 +56,11 @@ pub(crate) struct Input {
     skip: u64,
     /// Frames of streams that have ended or never were.
     pub stray: u64,
+    /// As much is claimed of the ring as may be: more is read when some of it is given back.
+    full: bool,
+    /// Where the ring's oldest claimed byte is, and since when it is there.
+    oldest: Option<(u64, Instant)>,
+    glass: Glass,
 }
 
 impl Input {
@@ -55,13 +73,44 @@ impl Input {
             reading: None,
             skip: 0,
             stray: 0,
+            full: false,
+            oldest: None,
+            glass: Glass::default(),
         }
+    }
+
+    /// Gives what is claimed no more back to the rank. Whether what is claimed still has stood in
+    /// the way of a rank for too long.
+    pub fn give_back(&mut self, now: Instant) -> bool {
+        let Source::Ring(ring) = &mut self.source else {
+            return false;
+        };
+        let held = ring.held();
+        if held == 0 {
+            self.oldest = None;
+            return false;
+        }
+        let oldest = ring.read_so_far() - held;
+        match self.oldest {
+            Some((at, since)) if at == oldest => {
+                now >= since + PATIENCE && (self.full || ring.producer_sleeps())
+            }
+            _ => {
+                self.oldest = Some((oldest, now));
+                false
+            }
+        }
+    }
+
+    /// When to look again at what is claimed.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.oldest.map(|(_, since)| since + PATIENCE)
     }
 
     /// Drops what is of a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         if let Some(frame) = self.frame.take_if(|frame| frame.stream == stream) {
-            self.skip = u64::from(frame.bytes);
+            self.skip = frame.follow();
         }
     }
 
@@ -69,7 +118,8 @@ impl Input {
     pub fn withdraw(&mut self, order: OrderId) -> bool {
         match self.reading.take_if(|reading| reading.order == order) {
             Some(reading) => {
-                self.skip = (reading.bytes - reading.done) as u64;
+                let sums = reading.sums_bytes - reading.sums.len();
+                self.skip = (reading.bytes - reading.done + sums) as u64;
                 true
             }
             None => false,
@@ -78,12 +128,17 @@ impl Input {
 
     /// Whether there is something to do here as soon as bytes come.
     pub fn waits_for_bytes(&self) -> bool {
-        self.frame.is_none()
+        self.frame.is_none() && !self.full
     }
 
     /// Bytes of which it is worth being woken.
     pub fn worth(&self) -> u64 {
-        let left = self.reading.as_ref().map(|it| (it.bytes - it.done) as u64);
+        let left = self.reading.as_ref().map(|it| match it.bytes - it.done {
+            0 => (it.sums_bytes - it.sums.len()) as u64,
+            // What stays in the ring is looked at while the rest is written.
+            left if it.stays => left.min(STEP) as u64,
+            left => left as u64,
+        });
         left.unwrap_or(self.skip.max(1))
     }
 
@@ -116,23 +171,25 @@ impl Input {
         }
     }
 
-    /// Reads what is there, up to the bytes of a turn; whether anything moved. `live` gives the
-    /// checksum of streams that go on; `taken` counts what they got.
+    /// Reads what is there, up to the bytes of a turn; whether anything moved. `live` tells of
+    /// streams that go on; `taken` counts what they got.
     pub fn advance(
         &mut self,
+        link: LinkId,
         memory: &mut Memory,
         wants: &mut VecDeque<Want>,
         taken: &mut BTreeMap<StreamId, u64>,
-        live: &dyn Fn(StreamId) -> Option<Checksum>,
+        live: &dyn Fn(StreamId) -> Option<Live>,
         told: &mut Vec<Told>,
     ) -> bool {
         let mut left = TURN;
         let mut any = false;
+        self.full = false;
         while left > 0 {
             let moved = if self.skip > 0 {
                 self.pass_by()
             } else if self.reading.is_some() {
-                self.read(memory, taken, told)
+                self.read(link, memory, taken, told)
             } else if let Some(frame) = self.frame {
                 match self.begin(&frame, memory, wants, live, told) {
                     true => {
@@ -169,7 +226,7 @@ impl Input {
         frame: &Frame,
         memory: &mut Memory,
         wants: &mut VecDeque<Want>,
-        live: &dyn Fn(StreamId) -> Option<Checksum>,
+        live: &dyn Fn(StreamId) -> Option<Live>,
         told: &mut Vec<Told>,
     ) -> bool {
         let Some(place) = wants.iter().position(|want| want.stream == frame.stream) else {
@@ -177,7 +234,7 @@ impl Input {
         };
         self.frame = None;
         let want = &wants[place];
-        let asked = Frame::su(Kind::Data, want.stream, &want.tu, &want.su);
+        let asked = Frame::su(frame.kind, want.stream, &want.tu, &want.su);
         if asked != *frame {
             // What follows cannot be trusted to be in step either.
             told.push(Told::OutOfStep(
@@ -188,33 +245,49 @@ impl Input {
                     frame.bytes, frame.offset, frame.adu, asked.bytes, asked.offset, asked.adu
                 ),
             ));
-            self.skip = u64::from(frame.bytes);
+            self.skip = frame.follow();
             return true;
         }
         let Some(want) = wants.remove(place) else {
             return false;
         };
+        let live = live(want.stream).unwrap_or_default();
+        let stays = match &self.source {
+            Source::Ring(ring) => live.in_ring.is_some_and(|most| most <= ring.capacity() / 4),
+            Source::Socket(_) => false,
+        };
+        let (at, bytes) = (want.su.offset as usize, want.su.bytes as usize);
         let room = usize::try_from(want.tu.bytes).unwrap_or(usize::MAX);
-        let buffer = memory.buffer(want.buffer, room);
+        let buffer = memory.buffer(want.buffer, if stays { 0 } else { room });
         buffer.tu_bytes = room;
-        buffer
+        if buffer
             .pieces
-            .begin((want.stream, want.tu.adu, want.tu.index));
+            .begin((want.stream, want.tu.adu, want.tu.index))
+        {
+            buffer.claimed.clear();
+        }
+        buffer.claimed.clear_range(at, bytes);
         self.reading = Some(Reading {
             order: want.order,
             stream: want.stream,
             buffer: want.buffer,
-            at: want.su.offset as usize,
-            bytes: want.su.bytes as usize,
+            at,
+            bytes,
             done: 0,
             summed: 0,
-            sum: Sum::new(live(want.stream).unwrap_or(Checksum::None)),
+            checksum: live.checksum,
+            sum: Sum::new(live.checksum),
+            stays,
+            sums: Vec::new(),
+            sums_bytes: frame.sums_bytes(),
+            summed_by_rank: frame.sums_bytes() > 0 && frame.sums() == live.checksum,
         });
         true
     }
 
     fn read(
         &mut self,
+        link: LinkId,
         memory: &mut Memory,
         taken: &mut BTreeMap<StreamId, u64>,
         told: &mut Vec<Told>,
@@ -222,21 +295,29 @@ impl Input {
         let Some(it) = &mut self.reading else {
             return Ok(Moved::None);
         };
-        let buffer = memory.buffer(it.buffer, it.at + it.bytes);
-        let room = &mut buffer.block.bytes[it.at..it.at + it.bytes];
-        // Not beyond where it is summed next, so that what is summed was just copied.
-        let end = it.bytes.min(it.summed + STEP);
-        let moved = read(&mut self.source, &mut room[it.done..end])?;
-        let Moved::Some(bytes) = moved else {
-            return Ok(moved);
+        let moved = if it.done == it.bytes {
+            it.read_sums(&mut self.source)?
+        } else if let (true, Source::Ring(ring)) = (it.stays, &mut self.source) {
+            let part = it.claim(ring, &mut self.full)?;
+            match part {
+                Claiming::Part(claim) => {
+                    let bytes = claim.len();
+                    if !it.summed_by_rank {
+                        self.glass.sum(&claim, it.checksum, &mut it.sum);
+                    }
+                    let buffer = memory.buffer(it.buffer, 0);
+                    buffer.claimed.put(it.at + it.done, Part { link, claim });
+                    it.done += bytes;
+                    Moved::Some(bytes)
+                }
+                Claiming::Nothing => Moved::None,
+                Claiming::End => Moved::End,
+            }
+        } else {
+            it.copy(&mut self.source, memory)?
         };
-        it.done += bytes;
-        if it.done == end {
-            it.sum.add(&room[it.summed..end]);
-            it.summed = end;
-        }
-        if it.done == it.bytes {
-            buffer.pieces.set(it.at as u64, it.bytes as u64, it.sum);
+        if it.done == it.bytes && it.sums.len() == it.sums_bytes {
+            it.tell_sums(memory);
             *taken.entry(it.stream).or_default() += it.bytes as u64;
             told.push(Told::Over(it.order));
             self.reading = None;
@@ -257,7 +338,7 @@ impl Input {
     fn next_head(
         &mut self,
         taken: &BTreeMap<StreamId, u64>,
-        live: &dyn Fn(StreamId) -> Option<Checksum>,
+        live: &dyn Fn(StreamId) -> Option<Live>,
         told: &mut Vec<Told>,
     ) -> Result<Moved, String> {
         let moved = read(&mut self.source, &mut self.head[self.got..])?;
@@ -275,11 +356,11 @@ impl Input {
         let frame = Frame::decode(&self.head).map_err(|error| error.to_string())?;
         if live(frame.stream).is_none() {
             self.stray += 1;
-            self.skip = u64::from(frame.bytes);
+            self.skip = frame.follow();
             return Ok(moved);
         }
         match frame.kind {
-            Kind::Data => {
+            Kind::Data | Kind::Crc32c | Kind::Internet => {
                 let before = taken.get(&frame.stream).copied().unwrap_or(0);
                 told.push(Told::Offered(frame.stream, before + u64::from(frame.bytes)));
                 self.frame = Some(frame);
@@ -287,11 +368,92 @@ impl Input {
             Kind::Cut => told.push(Told::GivenUp(frame.stream)),
             other => {
                 return Err(format!(
-                    "a rank sent a frame {other:?}: Data and Cut are theirs"
+                    "a rank sent a frame {other:?}: Data, Crc32c, Internet and Cut are theirs"
                 ));
             }
         }
         Ok(moved)
+    }
+}
+
+/// What came of an attempt to claim.
+enum Claiming {
+    Part(Claim),
+    Nothing,
+    End,
+}
+
+impl Reading {
+    /// Claims what is there, up to a step.
+    fn claim(&self, ring: &mut Consumer, full: &mut bool) -> Result<Claiming, String> {
+        let there = match ring.available() {
+            Ok(Some(there)) => there,
+            Ok(None) => return Ok(Claiming::End),
+            Err(error) => return Err(gone(&error)),
+        };
+        let room = (ring.capacity() / 2).saturating_sub(ring.held());
+        *full = there > 0 && room == 0;
+        let len = (self.bytes - self.done).min(STEP) as u64;
+        let len = len.min(there).min(room);
+        if len == 0 {
+            return Ok(Claiming::Nothing);
+        }
+        let claim = ring.claim(len as usize).map_err(|error| gone(&error))?;
+        Ok(claim.map_or(Claiming::Nothing, Claiming::Part))
+    }
+
+    /// Copies what is there to the buffer, up to where it is summed.
+    fn copy(&mut self, source: &mut Source, memory: &mut Memory) -> Result<Moved, String> {
+        let buffer = memory.buffer(self.buffer, self.at + self.bytes);
+        let room = &mut buffer.block.bytes[self.at..self.at + self.bytes];
+        // Not beyond where it is summed next, so that what is summed was just copied.
+        let end = self.bytes.min(self.summed + STEP);
+        let moved = read(source, &mut room[self.done..end])?;
+        let Moved::Some(bytes) = moved else {
+            return Ok(moved);
+        };
+        self.done += bytes;
+        if self.done == end {
+            if !self.summed_by_rank {
+                self.sum.add(&room[self.summed..end]);
+            }
+            self.summed = end;
+        }
+        Ok(moved)
+    }
+
+    /// Reads the rank's sums.
+    fn read_sums(&mut self, source: &mut Source) -> Result<Moved, String> {
+        let mut words = [0; 256];
+        let most = words.len().min(self.sums_bytes - self.sums.len());
+        let moved = read(source, &mut words[..most])?;
+        if let Moved::Some(bytes) = moved {
+            self.sums.extend_from_slice(&words[..bytes]);
+        }
+        Ok(moved)
+    }
+
+    /// Tells the buffer the sum of the SU, or those of its blocks.
+    fn tell_sums(&self, memory: &mut Memory) {
+        let pieces = &mut memory.buffer(self.buffer, 0).pieces;
+        if !self.summed_by_rank {
+            pieces.set(self.at as u64, self.bytes as u64, self.sum);
+            return;
+        }
+        let (words, _) = self.sums.as_chunks::<4>();
+        for (number, word) in words.iter().enumerate() {
+            let begin = number * BLOCK_BYTES;
+            let bytes = BLOCK_BYTES.min(self.bytes - begin) as u64;
+            let sum = Sum::given(self.checksum, u32::from_le_bytes(*word), bytes);
+            pieces.set((self.at + begin) as u64, bytes, sum);
+        }
+    }
+}
+
+fn gone(error: &isthmus_ring::Error) -> String {
+    match error {
+        isthmus_ring::Error::PeerGone { .. } => "its process ended".into(),
+        other => other.to_string(),
     }
 }
 
@@ -302,8 +464,7 @@ fn read(source: &mut Source, bytes: &mut [u8]) -> Result<Moved, String> {
             Ok(Some(0)) => Ok(Moved::None),
             Ok(Some(read)) => Ok(Moved::Some(read)),
             Ok(None) => Ok(Moved::End),
-            Err(isthmus_ring::Error::PeerGone { .. }) => Err("its process ended".into()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(gone(&error)),
         },
     }
 }

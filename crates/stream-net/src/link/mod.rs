@@ -13,6 +13,7 @@ pub(crate) use output::Output;
 use crate::frame::Frame;
 use crate::socket::Socket;
 use isthmus_ring::{Consumer, Producer};
+use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{BufferId, OrderId, StreamId, Su, Tu};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -85,6 +86,15 @@ pub(crate) enum Told {
     OutOfStep(StreamId, String),
     /// The other side is gone: its words.
     Gone(String),
+}
+
+/// What links must know of a stream that goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Live {
+    pub checksum: Checksum,
+    /// If its data may stay in a ring until it is sent: bytes of one ring that may have to be there
+    /// before the first of them can be sent.
+    pub in_ring: Option<u64>,
 }
 
 /// A fetch that is under way.

@@ -1,7 +1,7 @@
 //! Packets over a stream socket or rings, to the peer's manager or a sink.
 
 use crate::carrier::Carrier;
-use crate::memory::Memory;
+use crate::memory::{Data, Memory};
 use crate::socket::Moved;
 use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
@@ -16,6 +16,9 @@ const TURN: usize = 1 << 20;
 const STEP: usize = 128 << 10;
 /// Packets in one call of the system.
 const BATCH: usize = 16;
+/// Looks that are left out after one that found nothing. Who sleeps is told of what comes; this is
+/// for who has other things to do.
+const RESTS: u32 = 7;
 
 /// A packet on its way out.
 #[derive(Debug)]
@@ -52,6 +55,8 @@ pub(crate) struct Framed {
     reading: Option<Reading>,
     /// Bytes of a packet that nobody wants.
     skip: u64,
+    /// Looks that are left out because the socket had nothing.
+    rests: u32,
 }
 
 impl Framed {
@@ -66,6 +71,7 @@ impl Framed {
             waiting: None,
             reading: None,
             skip: 0,
+            rests: 0,
         }
     }
 
@@ -114,25 +120,15 @@ impl Framed {
     /// Why the connection is lost, in words.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         let mut any = false;
-        while !self.queue.is_empty() {
-            let mut parts = [IoSlice::new(&[]); 2 * BATCH];
-            let mut from = self.written;
-            let mut used = 0;
-            for out in self.queue.iter().take(BATCH) {
-                let data = if out.bytes == 0 {
-                    &[][..]
-                } else {
-                    memory.packet(out.packet)
-                };
-                let data = data
-                    .get(..out.bytes)
-                    .ok_or("a packet is not where it was stored")?;
-                parts[used] = IoSlice::new(&out.head[from.min(Header::BYTES)..]);
-                parts[used + 1] = IoSlice::new(&data[from.saturating_sub(Header::BYTES)..]);
-                used += 2;
-                from = 0;
-            }
-            match self.carrier.write(&parts[..used])? {
+        while let Some(front) = self.queue.front() {
+            let moved = match memory.data(front.packet) {
+                Data::InRings(claims) if front.bytes > 0 => {
+                    self.carrier
+                        .write_claims(&front.head, claims, self.written)?
+                }
+                _ => self.write_batch(memory)?,
+            };
+            match moved {
                 Moved::None => return Ok(any),
                 Moved::End => return Err("the peer closed it".into()),
                 Moved::Some(bytes) => self.written += bytes,
@@ -151,6 +147,28 @@ impl Framed {
         Ok(any)
     }
 
+    /// Writes what fits of the first packets, up to one that lies in rings.
+    fn write_batch(&mut self, memory: &Memory) -> Result<Moved, String> {
+        let mut parts = [IoSlice::new(&[]); 2 * BATCH];
+        let mut from = self.written;
+        let mut used = 0;
+        for out in self.queue.iter().take(BATCH) {
+            let data = match memory.data(out.packet) {
+                _ if out.bytes == 0 => &[],
+                Data::Here(data) => data,
+                Data::InRings(_) => break,
+            };
+            let data = data
+                .get(..out.bytes)
+                .ok_or("a packet is not where it was stored")?;
+            parts[used] = IoSlice::new(&out.head[from.min(Header::BYTES)..]);
+            parts[used + 1] = IoSlice::new(&data[from.saturating_sub(Header::BYTES)..]);
+            used += 2;
+            from = 0;
+        }
+        self.carrier.write(&parts[..used])
+    }
+
     /// Reads what has come and gives it to the manager; whether anything moved.
     ///
     /// # Errors
@@ -162,6 +180,10 @@ impl Framed {
         manager: &mut Manager,
         memory: &mut Memory,
     ) -> Result<bool, String> {
+        if self.rests > 0 {
+            self.rests -= 1;
+            return Ok(false);
+        }
         let mut left = TURN;
         let mut any = false;
         while left > 0 {
@@ -183,7 +205,11 @@ impl Framed {
                     any = true;
                     left = left.saturating_sub(bytes);
                 }
-                Moved::None => return Ok(any),
+                Moved::None => {
+                    let socket = self.carrier.socket().is_some();
+                    self.rests = if socket { RESTS } else { 0 };
+                    return Ok(any);
+                }
                 Moved::End if self.reading.is_some() || self.skip > 0 || self.got > 0 => {
                     return Err("the peer closed it in mid-packet".into());
                 }
@@ -280,6 +306,12 @@ impl Framed {
             self.skip -= bytes as u64;
         }
         Ok(moved)
+    }
+
+    /// After a poll that found it ready.
+    pub fn heed(&mut self) {
+        self.rests = 0;
+        self.carrier.heed();
     }
 
     /// Before a poll: whether it may be slept on.

@@ -4,11 +4,13 @@ mod datagrams;
 mod file;
 mod framed;
 mod plain;
+mod screen;
 
 pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
 pub(crate) use file::{Filing, Kept, Wrote};
 pub(crate) use framed::Framed;
 pub(crate) use plain::Plain;
+pub(crate) use screen::Drawing;
 
 use crate::carrier::Carrier;
 use crate::socket::Socket;
@@ -34,6 +36,8 @@ pub(crate) enum Outside {
     Plain(Box<Plain>),
     /// A file.
     File(Box<Filing>),
+    /// A screen.
+    Screen(Drawing),
     /// It is given a UDP socket under this name, and was not yet.
     GivenDatagrams(String),
     /// Packets as datagrams.
@@ -57,7 +61,7 @@ impl Outside {
             Self::Connecting(socket, _) => Some(socket),
             Self::Framed(framed) => framed.carrier.socket(),
             Self::Plain(plain) => Some(&plain.socket),
-            Self::Given(_) | Self::File(_) => None,
+            Self::Given(_) | Self::File(_) | Self::Screen(_) => None,
             Self::GivenDatagrams(_) | Self::Datagrams(_) => None,
         }
     }

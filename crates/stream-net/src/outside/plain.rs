@@ -5,7 +5,7 @@
 //! not have read them, and may never. What is promised is that none is done that is still in the
 //! memory of this machine, and that what was not acknowledged when the connection is lost fails.
 
-use crate::memory::Memory;
+use crate::memory::{Data, Memory};
 use crate::socket::{Moved, Socket};
 use isthmus_stream::{OrderId, PacketId};
 use rustix::fs::fstat;
@@ -79,31 +79,23 @@ impl Plain {
     /// Why the connection is lost, in words.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         let mut any = false;
-        while !self.queue.is_empty() {
-            let mut parts = [IoSlice::new(&[]); BATCH];
-            let mut from = self.front;
-            let mut used = 0;
-            for out in self.queue.iter().take(BATCH) {
-                let data = if out.bytes == 0 {
-                    &[][..]
-                } else {
-                    memory.packet(out.packet)
-                };
-                let data = data.get(from..out.bytes);
-                parts[used] = IoSlice::new(data.ok_or("a packet is not where it was stored")?);
-                used += 1;
-                from = 0;
-            }
-            // Marks of ends carry nothing.
-            let bytes = if parts[..used].iter().all(|part| part.is_empty()) {
-                0
-            } else {
-                let moved = self.socket.write(&parts[..used]);
-                match moved.map_err(|error| error.to_string())? {
-                    Moved::None => break,
-                    Moved::End => return Err("the other side closed it".into()),
-                    Moved::Some(bytes) => bytes,
-                }
+        while let Some(front) = self.queue.front() {
+            let moved = match memory.data(front.packet) {
+                // Marks of ends carry nothing.
+                _ if front.bytes == 0 => Moved::Some(0),
+                Data::Here(_) => self.write_batch(memory)?,
+                Data::InRings(claims) => match claims.at(self.front) {
+                    Some((claim, at)) => {
+                        let moved = self.socket.write_claim(claim, at);
+                        moved.map_err(|error| error.to_string())?
+                    }
+                    None => return Err("a packet is not where it was stored".into()),
+                },
+            };
+            let bytes = match moved {
+                Moved::None => break,
+                Moved::End => return Err("the other side closed it".into()),
+                Moved::Some(bytes) => bytes,
             };
             any = true;
             self.front += bytes;
@@ -115,6 +107,26 @@ impl Plain {
             }
         }
         Ok(any | self.look(over)?)
+    }
+
+    /// Writes what fits of the first packets, up to one that lies in rings.
+    fn write_batch(&self, memory: &Memory) -> Result<Moved, String> {
+        let mut parts = [IoSlice::new(&[]); BATCH];
+        let mut from = self.front;
+        let mut used = 0;
+        for out in self.queue.iter().take(BATCH) {
+            let data = match memory.data(out.packet) {
+                _ if out.bytes == 0 => &[],
+                Data::Here(data) => data,
+                Data::InRings(_) => break,
+            };
+            let data = data.get(from..out.bytes);
+            parts[used] = IoSlice::new(data.ok_or("a packet is not where it was stored")?);
+            used += 1;
+            from = 0;
+        }
+        let moved = self.socket.write(&parts[..used]);
+        moved.map_err(|error| error.to_string())
     }
 
     /// Looks at what is acknowledged, if it is time to.

@@ -3,6 +3,7 @@
 use super::memory::adu_bytes;
 use super::{Had, content};
 use isthmus_ring::{Handles, Producer, ring};
+use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_stream_net::rank::{Pipe, Receiver, Sender};
@@ -19,12 +20,28 @@ use std::time::{Duration, Instant};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Links {
     Ring,
+    /// A ring in which data stays until it is sent, from ranks that make the sums.
+    Roomy,
     Unix,
     Tcp,
 }
 
 pub const RING: u64 = 1 << 16;
+pub const ROOMY: u64 = 1 << 20;
 const ROLE: &str = "ISTHMUS_STREAM_NET_RANK";
+
+impl Links {
+    fn capacity(self) -> u64 {
+        if self == Self::Roomy { ROOMY } else { RING }
+    }
+
+    fn sums(self) -> Checksum {
+        match self {
+            Self::Roomy => Checksum::Crc32c,
+            _ => Checksum::None,
+        }
+    }
+}
 
 pub fn soon() -> Instant {
     Instant::now() + Duration::from_secs(60)
@@ -56,8 +73,8 @@ pub struct Writer {
 impl Writer {
     pub fn start(links: Links, link: LinkId) -> (Self, Ends) {
         let (pipe, reading, ends) = match links {
-            Links::Ring => {
-                let (producer, consumer) = ring(RING).unwrap();
+            Links::Ring | Links::Roomy => {
+                let (producer, consumer) = ring(links.capacity()).unwrap();
                 let (to, from) = ring(4096).unwrap();
                 let ends = Ends::rings(Some(consumer), Some(to));
                 (Pipe::Producer(producer), Pipe::Consumer(from), ends)
@@ -86,7 +103,7 @@ impl Writer {
             }
         });
         std::thread::spawn(move || {
-            let mut sender = Sender::new(link, pipe);
+            let mut sender = Sender::new(link, pipe).summing(links.sums());
             while let Ok(job) = work.recv() {
                 let bytes = adu_bytes(&job.format);
                 let data = content(job.key, job.adu, bytes);
@@ -116,8 +133,8 @@ pub type Log = Arc<Mutex<Vec<(StreamId, Option<Had>, Kind)>>>;
 /// A thread that reads from a link to a log.
 pub fn reader(links: Links) -> (Log, Ends) {
     let (pipe, ends) = match links {
-        Links::Ring => {
-            let (producer, consumer) = ring(RING).unwrap();
+        Links::Ring | Links::Roomy => {
+            let (producer, consumer) = ring(links.capacity()).unwrap();
             (Pipe::Consumer(consumer), Ends::rings(None, Some(producer)))
         }
         Links::Unix => {
@@ -154,8 +171,8 @@ pub fn reader(links: Links) -> (Log, Ends) {
 pub fn doomed(links: Links, link: LinkId, job: &Job) -> (Child, Ends) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let (stdin, ends) = match links {
-        Links::Ring => {
-            let (producer, consumer) = ring(RING).unwrap();
+        Links::Ring | Links::Roomy => {
+            let (producer, consumer) = ring(links.capacity()).unwrap();
             producer.into_handles().send(&ours, soon()).unwrap();
             let ends = Ends::rings(Some(consumer), None);
             (OwnedFd::from(theirs), ends)
@@ -203,9 +220,9 @@ fn a_doomed_rank() {
         .try_clone_to_owned()
         .unwrap();
     let pipe = match words[0] {
-        "Ring" => {
+        "Ring" | "Roomy" => {
             let handles = Handles::receive(&stdin, soon()).unwrap();
-            Pipe::Producer(Producer::attach(handles, RING).unwrap())
+            Pipe::Producer(Producer::attach(handles, ROOMY).unwrap())
         }
         "Unix" => Pipe::Unix(stdin.into()),
         _ => Pipe::Tcp(stdin.into()),

@@ -46,6 +46,10 @@ const fn powers() -> [u32; 67] {
 /// The CRC32C of two pieces, one after the other, from those of each and the bytes of the second.
 #[must_use]
 pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
+    // As that of nothing is: whatever it is moved by, it stays.
+    if first == 0 {
+        return second;
+    }
     let mut power = ONE;
     let mut left = second_bytes;
     for of_bit in &POWERS[3..] {

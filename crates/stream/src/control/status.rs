@@ -300,7 +300,9 @@ impl Manager {
 
     /// Tells of streams without progress for the stated time, once in each such time.
     pub(super) fn tell_stalls(&mut self) {
-        while let Some(&(at, id)) = self.stalls.first().filter(|(at, _)| *at <= self.now) {
+        // All that are due now, each once: at the end of time the next moment is the same again.
+        let due = self.stalls.iter().take_while(|(at, _)| *at <= self.now);
+        for (at, id) in due.copied().collect::<Vec<_>>() {
             self.stalls.remove(&(at, id));
             let Some(stream) = self.streams.get(&id).filter(|stream| !stream.end_told) else {
                 continue;

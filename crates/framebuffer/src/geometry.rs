@@ -1,0 +1,112 @@
+//! The form of a screen.
+
+use crate::error::Error;
+
+/// Pixels of a line, and lines, at most.
+const SIDE_MOST: u32 = 1 << 14;
+/// Bytes of a frame at most.
+const FRAME_MOST: u64 = 64 << 20;
+
+/// What a pixel is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pixel {
+    /// A byte of grey.
+    Grey,
+    /// Four bytes: red, green, blue, and one that is not looked at.
+    Color,
+}
+
+impl Pixel {
+    /// Bytes of one.
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        match self {
+            Self::Grey => 1,
+            Self::Color => 4,
+        }
+    }
+}
+
+/// The form of a screen, line by line from the top, without gaps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    /// Pixels in a line.
+    pub width: u32,
+    /// Lines.
+    pub height: u32,
+    /// What a pixel is.
+    pub pixel: Pixel,
+    /// Whether an ADU is a field, every second line, the first line's first; two are a frame.
+    pub interlaced: bool,
+}
+
+impl Geometry {
+    /// Whether there can be such a screen.
+    ///
+    /// # Errors
+    /// [`Error::Geometry`]: no pixels, too many, or fields of different size.
+    pub fn check(&self) -> Result<(), Error> {
+        let (width, height) = (self.width, self.height);
+        let refuse = |what: String| Err(Error::Geometry(what));
+        if !(1..=SIDE_MOST).contains(&width) || !(1..=SIDE_MOST).contains(&height) {
+            return refuse(format!(
+                "a screen of {width} x {height} pixels: each side has 1 to {SIDE_MOST}"
+            ));
+        }
+        if self.frame_bytes() > FRAME_MOST {
+            let bytes = self.frame_bytes();
+            return refuse(format!(
+                "a frame of {bytes} bytes: it has at most {FRAME_MOST}"
+            ));
+        }
+        if self.interlaced && height % 2 == 1 {
+            return refuse(format!(
+                "an interlaced screen of {height} lines: both fields have as many, so it is even"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Bytes of a line.
+    #[must_use]
+    pub fn line_bytes(&self) -> u64 {
+        u64::from(self.width) * u64::from(self.pixel.bytes())
+    }
+
+    /// Bytes of a frame.
+    #[must_use]
+    pub fn frame_bytes(&self) -> u64 {
+        self.line_bytes() * u64::from(self.height)
+    }
+
+    /// Bytes of an ADU: a frame, or a field of it.
+    #[must_use]
+    pub fn adu_bytes(&self) -> u64 {
+        self.frame_bytes() / self.fields()
+    }
+
+    /// ADUs of a frame.
+    #[must_use]
+    pub fn fields(&self) -> u64 {
+        1 + u64::from(self.interlaced)
+    }
+
+    /// Copies bytes of a field, from `at` on, to their places in a frame.
+    pub(crate) fn weave(&self, field: u64, at: u64, mut data: &[u8], frame: &mut [u8]) {
+        if !self.interlaced {
+            let at = at as usize;
+            frame[at..at + data.len()].copy_from_slice(data);
+            return;
+        }
+        let line = self.line_bytes() as usize;
+        let mut at = at as usize;
+        while !data.is_empty() {
+            let (row, column) = (at / line, at % line);
+            let piece = data.len().min(line - column);
+            let to = (2 * row + field as usize) * line + column;
+            frame[to..to + piece].copy_from_slice(&data[..piece]);
+            data = &data[piece..];
+            at += piece;
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! As much of HTTP as a page and a WebSocket need: one request for each connection.
+
+use std::io::{ErrorKind, Read};
+use std::net::{IpAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Bytes of a request's head at most.
+const HEAD_MOST: usize = 8 << 10;
+/// How long a head may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub path: String,
+    /// The key of a WebSocket, if it asks for one.
+    pub key: Option<String>,
+    /// What came behind the head.
+    pub rest: Vec<u8>,
+}
+
+/// Why there is no page: the line of the answer's status, and words.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Refused(pub &'static str, pub String);
+
+fn bad(why: impl Into<String>) -> Refused {
+    Refused("400 Bad Request", why.into())
+}
+
+/// Reads a request.
+pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
+    let until = Instant::now() + PATIENCE;
+    let mut bytes = Vec::new();
+    loop {
+        if let Some(request) = parse(&bytes)? {
+            return Ok(request);
+        }
+        if bytes.len() >= HEAD_MOST {
+            let why = format!("a head of more than {HEAD_MOST} bytes");
+            return Err(Refused("431 Request Header Fields Too Large", why));
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        let late = || Refused("408 Request Timeout", "a head that does not end".into());
+        if left.is_zero() {
+            return Err(late());
+        }
+        let mut piece = [0; 1024];
+        let read = stream
+            .set_read_timeout(Some(left))
+            .and_then(|()| stream.read(&mut piece));
+        match read {
+            Ok(0) => return Err(bad("a head that was cut off")),
+            Ok(read) => bytes.extend_from_slice(&piece[..read]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(late()),
+            Err(error) => return Err(bad(error.to_string())),
+        }
+    }
+}
+
+/// The request that these bytes are, if they are all of it.
+fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut request = httparse::Request::new(&mut headers);
+    let parsed = request.parse(bytes);
+    let end = match parsed.map_err(|error| bad(format!("this is no request of HTTP: {error}")))? {
+        httparse::Status::Complete(end) => end,
+        httparse::Status::Partial => return Ok(None),
+    };
+    if request.method != Some("GET") {
+        let why = "nothing is changed here: GET is what there is";
+        return Err(Refused("405 Method Not Allowed", why.into()));
+    }
+    let header = |name: &str| {
+        let mut of = request.headers.iter();
+        let found = of.find(|header| header.name.eq_ignore_ascii_case(name))?;
+        std::str::from_utf8(found.value).ok()
+    };
+    here(header("Host"), header("Origin"))?;
+    let asks = |name, word: &str| {
+        let mut words = header(name).unwrap_or("").split(',');
+        words.any(|one| one.trim().eq_ignore_ascii_case(word))
+    };
+    let socket = asks("Upgrade", "websocket") && asks("Connection", "upgrade");
+    if socket && header("Sec-WebSocket-Version") != Some("13") {
+        return Err(bad("version 13 of WebSocket is known"));
+    }
+    let key = header("Sec-WebSocket-Key");
+    if socket && key.is_none() {
+        return Err(bad("a WebSocket without Sec-WebSocket-Key"));
+    }
+    Ok(Some(Request {
+        path: request.path.unwrap_or("/").into(),
+        key: key.filter(|_| socket).map(str::to_owned),
+        rest: bytes[end..].to_vec(),
+    }))
+}
+
+/// Pages of others must not look: neither with a name of theirs for this machine's address, nor by a
+/// WebSocket from where they are.
+fn here(host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
+    let Some(host) = host else {
+        return Err(bad("a request without Host"));
+    };
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => host.split(':').next().unwrap_or(""),
+    };
+    if name != "localhost" && name.parse::<IpAddr>().is_err() {
+        let why = format!("host {host}: give an address or localhost");
+        return Err(Refused("403 Forbidden", why));
+    }
+    match origin {
+        Some(origin) if origin != format!("http://{host}") => {
+            let why = format!("a page of {origin} must not look at {host}");
+            Err(Refused("403 Forbidden", why))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "GET /stream HTTP/1.1\r\nHost: 127.0.0.1:80\r\nUpgrade: websocket\r\n\
+                        Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                        Sec-WebSocket-Key: abc\r\nOrigin: http://127.0.0.1:80\r\n\r\nrest";
+
+    #[test]
+    fn a_request_is_read_and_what_is_behind_it_kept() {
+        let request = parse(GOOD.as_bytes()).unwrap().unwrap();
+        assert_eq!(request.path, "/stream");
+        assert_eq!(request.key.as_deref(), Some("abc"));
+        assert_eq!(request.rest, b"rest");
+        for cut in 0..GOOD.len() - 6 {
+            assert_eq!(parse(&GOOD.as_bytes()[..cut]), Ok(None), "{cut} bytes");
+        }
+    }
+
+    #[test]
+    fn what_is_no_request_of_this_machine_is_refused() {
+        let cases = [
+            ("GET", "POST", "405"),
+            ("Host: 127.0.0.1:80", "Host: evil.example:80", "403"),
+            ("Host: 127.0.0.1:80", "Hast: x", "400"),
+            ("http://127.0.0.1:80", "http://evil.example", "403"),
+            ("Version: 13", "Version: 8", "400"),
+            ("Sec-WebSocket-Key", "Sec-Key", "400"),
+            ("HTTP/1.1", "HTML/1.1", "400"),
+        ];
+        for (from, to, status) in cases {
+            let Refused(found, why) = parse(GOOD.replacen(from, to, 1).as_bytes()).unwrap_err();
+            assert!(found.starts_with(status), "{to}: {found}, {why}");
+        }
+    }
+}

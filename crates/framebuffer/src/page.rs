@@ -1,0 +1,192 @@
+//! The page: who asks for it gets it, and a WebSocket for each that looks at it.
+
+use crate::error::Error;
+use crate::http::{self, Refused, Request};
+use crate::screens::Screens;
+use crate::viewer;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Connections at most, viewers among them.
+const CONNECTIONS_MOST: usize = 48;
+/// Viewers at most.
+const VIEWERS_MOST: usize = 16;
+/// How long a connection may take to take what it is sent.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const FILES: &[(&str, &str, &str)] = &[
+    ("/", "text/html", include_str!("page/index.html")),
+    ("/page.js", "text/javascript", include_str!("page/page.js")),
+    ("/page.css", "text/css", include_str!("page/page.css")),
+];
+
+/// A page that shows screens, until it is dropped.
+#[derive(Debug)]
+pub struct Page {
+    address: SocketAddr,
+    screens: Screens,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    over: AtomicBool,
+    connections: Mutex<BTreeMap<u64, TcpStream>>,
+}
+
+impl Page {
+    /// Shows screens at an address of this machine; port 0: one that is free. It has no password, as
+    /// it changes nothing; no other machine can reach it.
+    ///
+    /// # Errors
+    /// [`Error::Address`]; an address that the system does not give.
+    pub fn serve(screens: Screens, address: SocketAddr) -> Result<Self, Error> {
+        if !address.ip().is_loopback() {
+            return Err(Error::Address(address));
+        }
+        let refused = |error| Error::System(format!("the page at {address}"), error);
+        let listener = TcpListener::bind(address).map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        screens.open();
+        let shared = Arc::new(Shared::default());
+        let (looked, with) = (screens.clone(), Arc::clone(&shared));
+        let thread = thread::Builder::new().name("framebuffer".into());
+        let thread = thread
+            .spawn(move || accept(&listener, &looked, &with))
+            .map_err(refused)?;
+        Ok(Self {
+            address,
+            screens,
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Release);
+        self.screens.close();
+        for stream in self.shared.connections().values() {
+            // It may be closed already.
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        // Who waits for connections gets one, and sees that it is over.
+        let woken = TcpStream::connect_timeout(&self.address, PATIENCE);
+        if let Some(thread) = self.thread.take().filter(|_| woken.is_ok()) {
+            // What it had to tell is told.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn connections(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, TcpStream>> {
+        let locked = self.connections.lock();
+        locked.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Keeps a connection, so that it can be ended; false if there are as many as can be.
+    fn keep(&self, id: u64, stream: &TcpStream) -> bool {
+        let mut all = self.connections();
+        let Ok(copy) = stream.try_clone() else {
+            return false;
+        };
+        if all.len() >= CONNECTIONS_MOST || self.over() {
+            return false;
+        }
+        all.insert(id, copy);
+        true
+    }
+}
+
+fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
+    let mut threads: Vec<JoinHandle<()>> = Vec::new();
+    for (id, stream) in (0..).zip(listener.incoming()) {
+        if shared.over() {
+            break;
+        }
+        threads.retain(|thread| !thread.is_finished());
+        let Ok(mut stream) = stream else {
+            // Descriptors may lack for a moment.
+            thread::sleep(Duration::from_millis(50));
+            continue;
+        };
+        let timed = stream.set_write_timeout(Some(PATIENCE));
+        if timed.is_err() || !shared.keep(id, &stream) {
+            let why = format!("{CONNECTIONS_MOST} connections are the most");
+            refuse(&mut stream, &Refused("503 Service Unavailable", why));
+            continue;
+        }
+        let (looked, with) = (screens.clone(), Arc::clone(shared));
+        let thread = thread::Builder::new().name("framebuffer-page".into());
+        let spawned = thread.spawn(move || {
+            answer(&mut stream, &looked);
+            with.connections().remove(&id);
+            // The other end may be gone.
+            let _ = stream.shutdown(Shutdown::Both);
+        });
+        match spawned {
+            Ok(thread) => threads.push(thread),
+            Err(_) => _ = shared.connections().remove(&id),
+        }
+    }
+    for thread in threads {
+        // One that failed has told so on standard error.
+        let _ = thread.join();
+    }
+}
+
+fn answer(stream: &mut TcpStream, screens: &Screens) {
+    match http::read(stream) {
+        Err(refused) => refuse(stream, &refused),
+        Ok(Request { path, key, rest }) => match key {
+            Some(key) if path == "/stream" => match screens.enter(VIEWERS_MOST) {
+                Some(viewer) => viewer::serve(stream, screens, viewer, &key, rest),
+                None => {
+                    let why = format!("{VIEWERS_MOST} viewers are the most");
+                    refuse(stream, &Refused("503 Service Unavailable", why));
+                }
+            },
+            _ => match FILES.iter().find(|(name, ..)| *name == path) {
+                Some((_, kind, text)) => write(stream, "200 OK", kind, text),
+                None => {
+                    let why = format!("{path}: there is a page at /, and a WebSocket at /stream");
+                    refuse(stream, &Refused("404 Not Found", why));
+                }
+            },
+        },
+    }
+}
+
+fn refuse(stream: &mut TcpStream, Refused(status, why): &Refused) {
+    write(stream, status, "text/plain", &format!("{why}\n"));
+}
+
+fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &str) {
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}; charset=utf-8\r\nContent-Length: {}\r\n\
+         Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; \
+         connect-src 'self'; img-src data:; frame-ancestors 'none'\r\n\
+         X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
+        text.len()
+    );
+    // Who does not take it is gone, or is closed now.
+    let _ = stream.write_all(format!("{head}{text}").as_bytes());
+}

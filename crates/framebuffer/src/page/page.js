@@ -1,0 +1,120 @@
+"use strict";
+// Draws the frames that come through a WebSocket; `crates/framebuffer/src/message.rs` has their form.
+//
+// A frame is drawn together with those of all other screens that have its number. When a second frame of
+// a screen comes before that, or nothing for a while, what is there is drawn: the screens are apart.
+
+const HEAD_BYTES = 40;
+const TOGETHER_MS = 200;
+const RATE_MS = 1000;
+const AGAIN_MS = 1000;
+
+/** What was drawn, for people (below the screens) and for tests. */
+const counts = { together: 0, apart: 0, missed: 0, between: 0, frames: {}, rates: {} };
+window.screens_drawn = counts;
+
+const screens = new Map(); // by number: { name, canvas, context, image, number, waiting, ... }
+let late = null; // the timer of frames that wait
+let socket = null;
+
+const at = (id) => document.getElementById(id);
+const say = (text, kind) => { at("state").textContent = text; at("state").className = kind; };
+const long = (view, from) => view.getUint32(from, true) + view.getUint32(from + 4, true) * 2 ** 32;
+
+function list(all) {
+  at("screens").replaceChildren();
+  screens.clear();
+  counts.frames = {};
+  for (const { id, name, width, height } of all) {
+    const figure = at("screen").content.cloneNode(true).firstElementChild;
+    const canvas = figure.querySelector("canvas");
+    canvas.width = width;
+    canvas.height = height;
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `screen ${name}`);
+    figure.querySelector("b").textContent = name;
+    at("screens").append(figure);
+    const context = canvas.getContext("2d", { alpha: false });
+    screens.set(id, {
+      name, context, image: context.createImageData(width, height), number: null, waiting: null,
+      drawn: [], told: figure.querySelector(".number"), rate: figure.querySelector(".rate"),
+    });
+  }
+  if (all.length === 0) say("connected; no screen has a geometry yet", "");
+}
+
+function frame(buffer) {
+  const view = new DataView(buffer);
+  const screen = screens.get(view.getUint32(4, true));
+  if (!screen) return;
+  if (screen.waiting) draw();
+  screen.waiting = {
+    number: long(view, 8), pixels: new Uint8ClampedArray(buffer, HEAD_BYTES), bytes: view.getUint32(32, true),
+  };
+  const all = [...screens.values()];
+  if (all.every((one) => one.waiting && one.waiting.number === screen.waiting.number)) draw();
+  else if (late === null) late = setTimeout(draw, TOGETHER_MS);
+}
+
+function draw() {
+  clearTimeout(late);
+  late = null;
+  const all = [...screens.values()];
+  const numbers = all.map((one) => (one.waiting ? one.waiting.number : one.number ?? 0));
+  const waiting = all.filter((one) => one.waiting);
+  for (const one of waiting) paint(one);
+  counts.between = Math.max(...numbers) - Math.min(...numbers);
+  if (waiting.length === all.length && counts.between === 0) counts.together += 1;
+  else counts.apart += 1;
+}
+
+function paint(one) {
+  const { number, pixels, bytes } = one.waiting;
+  const target = new Uint32Array(one.image.data.buffer);
+  if (bytes === 1) {
+    for (let i = 0; i < target.length; i++) target[i] = 0xff000000 | (pixels[i] * 0x010101);
+  } else {
+    const source = new Uint32Array(pixels.buffer, HEAD_BYTES);
+    for (let i = 0; i < target.length; i++) target[i] = source[i] | 0xff000000;
+  }
+  one.context.putImageData(one.image, 0, 0);
+  if (one.number !== null && number > one.number) counts.missed += number - one.number - 1;
+  one.number = number;
+  one.waiting = null;
+  one.drawn.push(performance.now());
+  counts.frames[one.name] = (counts.frames[one.name] ?? 0) + 1;
+}
+
+function tell() {
+  const now = performance.now();
+  for (const one of screens.values()) {
+    while (one.drawn.length && one.drawn[0] < now - RATE_MS) one.drawn.shift();
+    counts.rates[one.name] = one.drawn.length * 1000 / RATE_MS;
+    one.told.textContent = one.number ? `frame ${one.number}` : "no frame yet";
+    one.rate.textContent = `${counts.rates[one.name].toFixed(0)} frames/s`;
+  }
+  for (const key of ["together", "apart", "between", "missed"]) at(key).textContent = counts[key];
+  if (socket && socket.readyState === WebSocket.OPEN && screens.size > 0) {
+    const moving = [...screens.values()].some((one) => one.drawn.length > 0);
+    if (!moving) say("connected; nothing moves", "");
+    else if (counts.between === 0) say("in step", "good");
+    else say(`${counts.between} frame${counts.between > 1 ? "s" : ""} apart`, "bad");
+  }
+}
+
+function connect() {
+  socket = new WebSocket(`ws://${location.host}/stream`);
+  socket.binaryType = "arraybuffer";
+  socket.onmessage = ({ data }) => {
+    if (typeof data === "string") { list(JSON.parse(data).screens); return; }
+    frame(data);
+    socket.send("+");
+  };
+  socket.onclose = () => {
+    say("the connection is closed; trying again …", "bad");
+    setTimeout(connect, AGAIN_MS);
+  };
+}
+
+setInterval(tell, 250);
+connect();

@@ -1,0 +1,106 @@
+//! Bytes of ADUs that become frames of a screen.
+
+use crate::error::Error;
+use crate::geometry::Geometry;
+use crate::message::{HEAD_BYTES, blank};
+use crate::screens::Screens;
+
+/// Who draws on a screen: one at a time. Dropped, another may.
+#[derive(Debug)]
+pub struct Painter {
+    screens: Screens,
+    name: String,
+    id: u32,
+    form: u64,
+    geometry: Geometry,
+    /// The frame that is drawn, with room for its header.
+    back: Vec<u8>,
+    /// The field and how many bytes of it are there.
+    field: u64,
+    filled: u64,
+}
+
+impl Painter {
+    pub(crate) fn new(
+        screens: Screens,
+        name: &str,
+        (id, form): (u32, u64),
+        geometry: Geometry,
+    ) -> Self {
+        Self {
+            screens,
+            name: name.into(),
+            id,
+            form,
+            geometry,
+            back: blank(id, &geometry),
+            field: 0,
+            filled: 0,
+        }
+    }
+
+    /// The form of the screen.
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Draws bytes of ADU number `adu` of a stream from its byte `at` on. ADUs come one after the
+    /// other, each from its first byte to its last. With the last one the frame is there. One that
+    /// begins anew before it was whole is counted as broken, and never shown.
+    ///
+    /// # Errors
+    /// [`Error::Bytes`]: not the next bytes of a frame. [`Error::Changed`]: the screen has another
+    /// form since.
+    pub fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), Error> {
+        let field = adu % self.geometry.fields();
+        if at == 0 && (self.filled > 0 || field < self.field) {
+            self.screens.broken(&self.name);
+            self.filled = 0;
+        }
+        if at == 0 && self.filled == 0 && field == 0 {
+            self.field = 0;
+        }
+        let whole = self.geometry.adu_bytes();
+        let end = at.saturating_add(data.len() as u64);
+        if at != self.filled || field != self.field || end > whole {
+            let (next, of) = (self.filled, self.field);
+            let what = format!(
+                "bytes {at} to {end} of ADU {adu}, field {field}: the next is byte {next} of field \
+                 {of}, and an ADU has {whole}"
+            );
+            return Err(Error::Bytes(self.name.clone(), what));
+        }
+        let frame = &mut self.back[HEAD_BYTES..];
+        self.geometry.weave(field, at, data, frame);
+        self.filled = end;
+        if end < whole {
+            return Ok(());
+        }
+        self.filled = 0;
+        self.field += 1;
+        if self.field == self.geometry.fields() {
+            self.field = 0;
+            let next = blank(self.id, &self.geometry);
+            let frame = std::mem::replace(&mut self.back, next);
+            self.screens.show(&self.name, self.form, frame)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Painter {
+    fn drop(&mut self) {
+        self.screens.leave(&self.name, self.form);
+    }
+}
+
+impl isthmus_stream_net::Screen for Painter {
+    fn adu_bytes(&self) -> u64 {
+        self.geometry.adu_bytes()
+    }
+
+    fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), String> {
+        Self::put(self, adu, at, data).map_err(|error| error.to_string())
+    }
+}

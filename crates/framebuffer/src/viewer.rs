@@ -1,0 +1,121 @@
+//! One that looks: a WebSocket, with a thread that writes and one that reads.
+
+use crate::screens::{Next, Screens};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::thread;
+use tungstenite::handshake::derive_accept_key;
+use tungstenite::protocol::{Role, WebSocketConfig};
+use tungstenite::{Message, WebSocket};
+
+/// Bytes of a message of a viewer at most: they say `+`.
+const SAID_MOST: usize = 256;
+
+/// The half that reads. What the protocol would have it answer is the other half's to write, so that
+/// no two write at a time.
+struct Hearing(TcpStream);
+
+impl Read for Hearing {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Write for Hearing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn config() -> WebSocketConfig {
+    WebSocketConfig::default()
+        .max_message_size(Some(SAID_MOST))
+        .max_frame_size(Some(SAID_MOST))
+        .read_buffer_size(4 << 10)
+        .write_buffer_size(0)
+}
+
+/// Serves a viewer until it leaves, or takes nothing for too long.
+pub(crate) fn serve(
+    stream: &mut TcpStream,
+    screens: &Screens,
+    viewer: u64,
+    key: &str,
+    rest: Vec<u8>,
+) {
+    // What is wrong with its socket ends it, and nobody else.
+    let _ = talk(stream, screens, viewer, key, rest);
+    let _ = stream.shutdown(Shutdown::Both);
+    screens.exit(viewer);
+}
+
+fn talk(
+    stream: &mut TcpStream,
+    screens: &Screens,
+    viewer: u64,
+    key: &str,
+    rest: Vec<u8>,
+) -> io::Result<()> {
+    let accept = derive_accept_key(key.as_bytes());
+    let head = format!(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+         Sec-WebSocket-Accept: {accept}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes())?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(None)?;
+    let heard = Hearing(stream.try_clone()?);
+    let hearing = WebSocket::from_partially_read(heard, rest, Role::Server, Some(config()));
+    let speaking = WebSocket::from_raw_socket(&mut *stream, Role::Server, Some(config()));
+    thread::scope(|scope| {
+        let hears = thread::Builder::new().name("framebuffer-hears".into());
+        let hears = hears.spawn_scoped(scope, || hear(hearing, screens, viewer));
+        let written = hears.map(|_| speak(speaking, screens, viewer));
+        if let Ok(socket) = &written {
+            // Who hears it sees the end.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        written.map(drop)
+    })
+}
+
+fn speak<'s>(
+    mut socket: WebSocket<&'s mut TcpStream>,
+    screens: &Screens,
+    viewer: u64,
+) -> &'s mut TcpStream {
+    loop {
+        let message = match screens.next(viewer) {
+            Next::List(text) => Message::text(text),
+            Next::Frame(bytes) => Message::Binary(bytes),
+            Next::Pong(bytes) => Message::Pong(bytes),
+            Next::Over => break,
+        };
+        if socket.send(message).is_err() {
+            break;
+        }
+    }
+    // The other end may be gone.
+    let _ = socket.close(None);
+    let _ = socket.flush();
+    // Taken apart, so that its end is the caller's to make.
+    socket.into_inner()
+}
+
+fn hear(mut socket: WebSocket<Hearing>, screens: &Screens, viewer: u64) {
+    loop {
+        match socket.read() {
+            Ok(Message::Text(said)) if said.as_str() == "+" && screens.taken(viewer) => {}
+            Ok(Message::Ping(what)) => screens.pinged(viewer, what),
+            Ok(Message::Pong(_)) => {}
+            _ => {
+                screens.gone(viewer);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Lines of the control interface.
+
+use isthmus_nic_protocol::{Asked, Lines, Told, read, write};
+
+/// Reads a line as this type; if it is one, it is written and read again, and is the same.
+macro_rules! again {
+    ($type:ty, $line:expr) => {
+        if let Ok(said) = read::<$type>($line) {
+            let mut written = write(&said).expect("a line that was read can be written");
+            assert_eq!(written.pop(), Some(b'\n'));
+            assert!(!written.contains(&b'\n'), "{said:?} is more than a line");
+            let back = read::<$type>(&written);
+            assert_eq!(back.as_ref(), Ok(&said));
+        }
+    };
+}
+
+/// A byte that says how the rest is cut, and lines.
+pub fn control(data: &[u8]) {
+    let Some((cuts, data)) = data.split_first() else {
+        return;
+    };
+    let mut right: Vec<_> = data.split(|byte| *byte == b'\n').collect();
+    let unfinished = right.pop().unwrap_or_default();
+    let (mut lines, mut found, mut rest) = (Lines::default(), Vec::new(), data);
+    let mut step = usize::from(*cuts);
+    while !rest.is_empty() {
+        step = (step * 5 + 3) % 61;
+        let (now, later) = rest.split_at(rest.len().min(step));
+        lines.push(now);
+        while let Some(line) = lines.take().expect("lines of some bytes are short enough") {
+            again!(Asked, &line);
+            again!(Told, &line);
+            found.push(line);
+        }
+        rest = later;
+    }
+    assert_eq!(found, right);
+    assert_eq!(lines.rest(), unfinished);
+}

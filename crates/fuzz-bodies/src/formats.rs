@@ -1,0 +1,72 @@
+//! Formats that are read from bytes without state.
+
+use isthmus_stream::checksum::crc32c;
+use isthmus_stream::wire::Header;
+use isthmus_stream_net::Destination;
+use isthmus_stream_net::frame::Frame;
+
+/// The first bytes of `data`, filled up with 0, with this beginning and the checksum that they have.
+pub(crate) fn mended<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; BYTES] {
+    let mut bytes = [0; BYTES];
+    let used = data.len().min(BYTES);
+    bytes[..used].copy_from_slice(&data[..used]);
+    bytes[..3].copy_from_slice(&begin);
+    let sum = crc32c(&bytes[..BYTES - 4]);
+    bytes[BYTES - 4..].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+/// Headers of frames on links, as they come and with the checksum mended.
+pub fn frames(data: &[u8]) {
+    let check = |bytes: &[u8; Frame::BYTES]| match Frame::decode(bytes) {
+        Ok(frame) => assert_eq!(frame.encode(), *bytes, "{frame:?}"),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    };
+    if let Some(bytes) = data.first_chunk() {
+        check(bytes);
+    }
+    check(&mended(data, *b"IL\x01"));
+}
+
+/// Headers of packets, as they come and with the checksum mended.
+pub fn headers(data: &[u8]) {
+    let check = |bytes: &[u8]| match Header::decode(bytes) {
+        Ok(header) => {
+            assert_eq!(header.encode(), bytes[..Header::BYTES], "{header:?}");
+            assert!(header.cost() >= u64::from(header.bytes));
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    };
+    check(data);
+    check(&mended::<{ Header::BYTES }>(data, *b"IS\x01"));
+}
+
+/// Words of a destination, as they come and behind each beginning that is known.
+pub fn destination(data: &[u8]) {
+    let Ok(words) = std::str::from_utf8(data) else {
+        return;
+    };
+    let kinds = [
+        "",
+        "raw:tcp:",
+        "raw:unix:",
+        "raw:given:",
+        "tcp:",
+        "file:",
+        "udp:",
+        "udp:given:",
+    ];
+    for kind in kinds {
+        match Destination::parse(&format!("{kind}{words}")) {
+            Ok(Destination::Udp(_, rate)) => assert_ne!(rate, Some(0)),
+            Ok(_) => {}
+            Err(error) => {
+                let told = error.to_string();
+                assert!(
+                    told.starts_with("destination `") && told.contains(words),
+                    "{told}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What is asked, done: on the driver's thread, but for what may take long.
+
+use crate::hub::{Hub, Line, State, Waiter, ending, refusal};
+use crate::mailbox::Mailbox;
+use crate::{told, words};
+use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Told};
+use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, StreamId, StreamSpec};
+use isthmus_stream_net::{Destination, Driver};
+use std::sync::Arc;
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    pub app: AppId,
+    pub operator: bool,
+    pub mailbox: Arc<Mailbox>,
+}
+
+/// Does what is asked on the driver's thread, and puts the answer to the mailbox before anything
+/// else is told there.
+pub(crate) fn act(hub: &Hub, driver: &mut Driver, asker: &Asker, id: u64, request: Request) {
+    let mut state = hub.state();
+    if let Request::Wait {
+        stream,
+        adus,
+        moved,
+    } = request
+    {
+        let waiter = Waiter {
+            mailbox: Arc::clone(&asker.mailbox),
+            id,
+            adus,
+            moved,
+        };
+        if let Err(refusal) = wait(hub, &mut state, driver, asker, StreamId(stream), waiter) {
+            let id = Some(id);
+            asker.mailbox.answer(&Told::Refused { id, refusal });
+        }
+        return;
+    }
+    let told = match answer(hub, &mut state, driver, asker, request) {
+        Ok(answer) => Told::Answer { id, answer },
+        Err(refusal) => Told::Refused {
+            id: Some(id),
+            refusal,
+        },
+    };
+    asker.mailbox.answer(&told);
+}
+
+fn answer(
+    hub: &Hub,
+    state: &mut State,
+    driver: &mut Driver,
+    asker: &Asker,
+    request: Request,
+) -> Result<Answer, Refusal> {
+    let done = |result: isthmus_stream_net::Result<()>| match result {
+        Ok(()) => Ok(Answer::Done),
+        Err(error) => Err(words::refused(&error)),
+    };
+    match request {
+        Request::Open { .. } => open(hub, state, driver, asker.app, request),
+        Request::Submit { streams } => {
+            if state.ending {
+                return Err(ending());
+            }
+            let links = hub.config.limits.links;
+            let specs = streams.iter();
+            let specs = specs.map(|spec| words::spec(state, asker.app, spec, links));
+            let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
+            let ids = driver.submit_all(asker.app, &specs);
+            let ids = ids.map_err(|error| words::refused(&error))?;
+            Ok(Answer::Streams {
+                streams: ids.into_iter().map(|id| id.0).collect(),
+            })
+        }
+        Request::Close { connection } => {
+            let id = ConnectionId(connection);
+            may_connection(driver, asker, id)?;
+            done(driver.close(id))
+        }
+        Request::Announce { stream, adu_bytes } => {
+            let id = may_stream(driver, asker, stream, false)?;
+            done(driver.announce(id, adu_bytes))
+        }
+        Request::Finish { stream, adus } => {
+            let id = may_stream(driver, asker, stream, false)?;
+            done(driver.finish(id, adus))
+        }
+        Request::Cancel { stream } => {
+            let id = may_stream(driver, asker, stream, true)?;
+            done(driver.cancel(id))
+        }
+        Request::Stream { stream } => {
+            let id = may_stream(driver, asker, stream, true)?;
+            let stream = told::stream(state, driver, id);
+            let stream = stream.map_err(|error| words::refused(&error.into()))?;
+            Ok(Answer::Stream { stream })
+        }
+        Request::Connection { connection } => {
+            let id = ConnectionId(connection);
+            may_connection(driver, asker, id)?;
+            let connection = told::connection(state, driver, id);
+            let connection = connection.map_err(|error| words::refused(&error.into()))?;
+            Ok(Answer::ConnectionStatus { connection })
+        }
+        Request::Overview { all } => {
+            if all && !asker.operator {
+                let text = "all applications are for operators to see: show the operator's token, \
+                            or ask without `all`";
+                return Err(refusal(RefusalKind::Denied, text));
+            }
+            let of = |app: AppId| all || app == asker.app;
+            let overview = told::overview(hub, state, driver, of);
+            Ok(Answer::Overview { overview })
+        }
+        Request::Geometry { screen, .. } | Request::Reset { screen } => {
+            let text = format!("no screen {screen:?}: open framebuffer:{screen} first");
+            Err(refusal(RefusalKind::Unknown, text))
+        }
+        Request::Hello { .. } | Request::Join { .. } | Request::Link { .. } => {
+            let text = "a session begins once: take another socket for hello, join or link";
+            Err(refusal(RefusalKind::Conflict, text))
+        }
+        Request::Wait { .. } => Err(refusal(RefusalKind::Garbled, "a wait is no act")),
+    }
+}
+
+fn wait(
+    hub: &Hub,
+    state: &mut State,
+    driver: &Driver,
+    asker: &Asker,
+    stream: StreamId,
+    waiter: Waiter,
+) -> Result<(), Refusal> {
+    may_stream(driver, asker, stream.0, true)?;
+    let most = hub.config.limits.waits;
+    if !asker.mailbox.begin_wait(most) {
+        let text = format!("{most} requests of a session may wait: let some be answered first");
+        return Err(refusal(RefusalKind::Limit, text));
+    }
+    state.wait(driver, stream, waiter);
+    Ok(())
+}
+
+/// The stream, if it is the asker's; an operator may look at all and cancel all.
+fn may_stream(
+    driver: &Driver,
+    asker: &Asker,
+    stream: u32,
+    operator: bool,
+) -> Result<StreamId, Refusal> {
+    let id = StreamId(stream);
+    let status = driver.manager().status(id);
+    let status = status.map_err(|error| words::refused(&error.into()))?;
+    if status.app != asker.app && !(operator && asker.operator) {
+        let text = format!("stream {id} is another application's: use what this one submitted");
+        return Err(refusal(RefusalKind::Denied, text));
+    }
+    Ok(id)
+}
+
+fn may_connection(driver: &Driver, asker: &Asker, id: ConnectionId) -> Result<(), Refusal> {
+    let status = driver.manager().connection_status(id);
+    let status = status.map_err(|error| words::refused(&error.into()))?;
+    if status.app != asker.app && !asker.operator {
+        let text = format!("connection {id} is another application's: use one opened here");
+        return Err(refusal(RefusalKind::Denied, text));
+    }
+    Ok(())
+}
+
+fn open(
+    hub: &Hub,
+    state: &mut State,
+    driver: &mut Driver,
+    app: AppId,
+    request: Request,
+) -> Result<Answer, Refusal> {
+    if state.ending {
+        return Err(ending());
+    }
+    let Request::Open {
+        destination,
+        channel,
+        protocol,
+        checksum,
+        share_bytes,
+        window_bytes,
+    } = request
+    else {
+        return Err(refusal(RefusalKind::Garbled, "this opens nothing"));
+    };
+    let to = Destination::parse(&destination).map_err(|error| words::refused(&error))?;
+    let (protocol, receives) = words::protocol(&to, protocol)?;
+    let most = hub.config.limits.connection_bytes;
+    if window_bytes > most {
+        let text = format!(
+            "a window of {window_bytes} bytes: a connection may have {most} bytes of network memory"
+        );
+        return Err(refusal(RefusalKind::Limit, text));
+    }
+    let spec = ConnectionSpec {
+        channel,
+        checksum: words::checksum(checksum),
+        share_bytes: share_bytes.unwrap_or(u64::MAX).min(most),
+        ..ConnectionSpec::new(&destination, protocol, window_bytes)
+    };
+    let id = driver.open(app, spec);
+    let id = id.map_err(|error| words::refused(&error))?;
+    let manager = driver.manager();
+    let known = |id: &ConnectionId| manager.connection_status(*id).is_ok();
+    state.connections.retain(|id, _| known(id));
+    let line = Line {
+        app,
+        destination,
+        moved: [0; 2],
+        receives,
+    };
+    state.connections.insert(id, line);
+    Ok(Answer::Connection { connection: id.0 })
+}

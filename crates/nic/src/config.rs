@@ -1,0 +1,77 @@
+//! What the operator says.
+
+use crate::address::Address;
+use crate::policy::Policy;
+use isthmus_stream_net::Driver;
+use std::time::Duration;
+
+/// What a daemon is given.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it listens; at least one.
+    pub listen: Vec<Address>,
+    /// Memory and engines of the stream manager.
+    pub manager: isthmus_stream::Config,
+    /// What applications may have.
+    pub limits: Limits,
+    /// What applications may reach.
+    pub policy: Policy,
+    /// How long streams that are under way may go on when it is told to end.
+    pub grace: Duration,
+}
+
+/// What applications may have. What exceeds it is refused, and the limit named.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Applications at a time; an operator's do not count.
+    pub applications: u32,
+    /// Sessions at a time, of all applications and of those who have said nothing yet.
+    pub sessions: u32,
+    /// Connections of an application.
+    pub connections: u32,
+    /// Streams of an application that have not ended.
+    pub streams: u32,
+    /// Links of an application.
+    pub links: u32,
+    /// Staging memory of an application's active streams, in bytes, in each direction.
+    pub staging_bytes: u64,
+    /// Network memory of one connection, in bytes, in each direction.
+    pub connection_bytes: u64,
+    /// Memory of an application's rings, in bytes, all together.
+    pub ring_bytes: u64,
+    /// Requests of a session that wait to be answered.
+    pub waits: u32,
+    /// How long a socket may take to say who it is.
+    pub hello: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            applications: 16,
+            sessions: 256,
+            connections: 64,
+            streams: 1024,
+            links: 64,
+            staging_bytes: u64::MAX,
+            connection_bytes: u64::MAX,
+            ring_bytes: 256 << 20,
+            waits: 1024,
+            hello: Duration::from_secs(10),
+        }
+    }
+}
+
+impl Config {
+    /// A daemon that listens there, with the memory of [`Driver::config`] and usual limits.
+    #[must_use]
+    pub fn new(listen: Vec<Address>) -> Self {
+        Self {
+            listen,
+            manager: Driver::config(),
+            limits: Limits::default(),
+            policy: Policy::default(),
+            grace: Duration::from_secs(5),
+        }
+    }
+}

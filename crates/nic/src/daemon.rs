@@ -1,0 +1,261 @@
+//! The daemon: listens, lets sessions in, ends.
+
+use crate::address::{Address, Listener};
+use crate::config::Config;
+use crate::error::{Error, Result};
+use crate::hub::{Hub, refusal};
+use crate::mailbox::line;
+use crate::session;
+use crate::wire::{Peer, Wire};
+use isthmus_nic_protocol::{Event, Refusal, RefusalKind, Told};
+use isthmus_stream_net::{Client, Driver, Service};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long connections that are closed may take to send and write what is left.
+const LINGER: Duration = Duration::from_secs(6);
+
+/// How long sessions may take to read their last lines.
+const LEAVE: Duration = Duration::from_secs(3);
+
+/// What sessions share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub hub: Arc<Hub>,
+    pub client: Client,
+    sessions: AtomicU32,
+    /// Readable once the daemon ends.
+    stop: OwnedFd,
+}
+
+/// One of the sessions that there may be.
+struct Seat(Arc<Shared>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A daemon that runs. Dropped, it ends without grace.
+#[derive(Debug)]
+pub struct Daemon {
+    shared: Arc<Shared>,
+    service: Option<Service>,
+    threads: Vec<JoinHandle<()>>,
+    addresses: Vec<Address>,
+}
+
+impl Shared {
+    /// Whether somebody may be an application, or an operator.
+    pub fn admit(
+        &self,
+        peer: &Peer,
+        _token: Option<&str>,
+        operator: bool,
+    ) -> std::result::Result<(), Refusal> {
+        let own = rustix::process::geteuid().as_raw();
+        let trusted = matches!(peer, Peer::Unix { uid, .. } if [own, 0].contains(uid));
+        if operator && !trusted {
+            let text = "an operator is the daemon's own user: come through its Unix socket";
+            return Err(refusal(RefusalKind::Denied, text));
+        }
+        Ok(())
+    }
+
+    fn sit(self: &Arc<Self>) -> Option<Seat> {
+        let most = self.hub.config.limits.sessions;
+        let taken = self.sessions.fetch_add(1, Ordering::Relaxed);
+        let seat = Seat(Arc::clone(self));
+        (taken < most).then_some(seat)
+    }
+}
+
+impl Daemon {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// A configuration that cannot be; an address that is taken; a system without descriptors or
+    /// threads.
+    pub fn start(mut config: Config) -> Result<Self> {
+        if config.listen.is_empty() {
+            let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";
+            return Err(Error::Config(text.into()));
+        }
+        config.policy = config.policy.settled()?;
+        let bound = config.listen.iter().map(Listener::bind);
+        let bound: Vec<_> = bound.collect::<Result<_>>()?;
+        let driver = Driver::new(config.manager.clone())?;
+        let hub = Arc::new(Hub::new(config));
+        let hears = Arc::clone(&hub);
+        let tell = move |driver: &mut Driver, event| hears.heard(driver, event);
+        let service = Service::start_with(driver, tell)?;
+        let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let stop = stop.map_err(|error| Error::system("what ends a daemon", error))?;
+        let shared = Arc::new(Shared {
+            hub,
+            client: service.client(),
+            sessions: AtomicU32::new(0),
+            stop,
+        });
+        let mut daemon = Self {
+            shared,
+            service: Some(service),
+            threads: Vec::new(),
+            addresses: Vec::new(),
+        };
+        for (listener, address) in bound {
+            let shared = Arc::clone(&daemon.shared);
+            let thread = std::thread::Builder::new().name("nic-listen".into());
+            let thread = thread.spawn(move || listen(&shared, &listener));
+            let thread = thread.map_err(|error| Error::system("a thread that listens", error))?;
+            daemon.threads.push(thread);
+            daemon.addresses.push(address);
+        }
+        Ok(daemon)
+    }
+
+    /// Where it listens, with ports as they are.
+    #[must_use]
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// Whether the stream manager runs; if not, [`Daemon::stop`] says why.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        self.shared.client.call(|_| ()).is_ok()
+    }
+
+    /// Ends it: nothing new is taken; streams go on for the time of grace, then they are cancelled;
+    /// what is sent and written still may take some seconds more. Returns as soon as nothing is
+    /// left.
+    ///
+    /// # Errors
+    /// Why the stream manager had ended before.
+    pub fn stop(mut self) -> Result<()> {
+        let grace = self.shared.hub.config.grace;
+        self.end(grace)
+    }
+
+    fn end(&mut self, grace: Duration) -> Result<()> {
+        let Some(service) = self.service.take() else {
+            return Ok(());
+        };
+        self.shared.hub.state().ending = true;
+        // It fails only where it was written already.
+        let _ = rustix::io::write(&self.shared.stop, &1u64.to_ne_bytes());
+        for thread in self.threads.drain(..) {
+            // One that panicked listens no more either.
+            let _ = thread.join();
+        }
+        self.announce(grace);
+        let until = Instant::now() + grace;
+        self.wait(until, |driver| {
+            let manager = driver.manager();
+            let over = |id| manager.status(id).is_ok_and(|status| status.over);
+            manager.streams().all(over)
+        });
+        self.dismiss();
+        let until = Instant::now() + LINGER.min(grace.saturating_mul(2));
+        self.wait(until, |driver| driver.is_quiet());
+        let until = Instant::now() + LEAVE.min(grace.saturating_mul(2));
+        while self.shared.sessions.load(Ordering::Relaxed) > 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Ok(service.stop()?)
+    }
+
+    fn announce(&self, grace: Duration) {
+        let state = self.shared.hub.state();
+        let grace_ns = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX);
+        for app in state.apps.keys() {
+            state.tell(*app, Event::Ending { grace_ns });
+        }
+    }
+
+    /// Waits until something is so, or until then.
+    fn wait(&self, until: Instant, wanted: impl Fn(&Driver) -> bool + Copy + Send + 'static) {
+        while let Ok(false) = self.shared.client.call(move |driver| wanted(driver)) {
+            if Instant::now() >= until {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Ends all applications.
+    fn dismiss(&self) {
+        let hub = Arc::clone(&self.shared.hub);
+        // Without a driver there are none.
+        let _ = self.shared.client.call(move |driver| {
+            let mut state = hub.state();
+            state.refuse_waiters();
+            let apps: Vec<_> = state.apps.keys().copied().collect();
+            for app in apps {
+                state.remove(driver, app);
+            }
+        });
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // Why it had ended was there to be asked for.
+        let _ = self.end(Duration::ZERO);
+    }
+}
+
+/// Lets sockets in until the daemon ends.
+fn listen(shared: &Arc<Shared>, listener: &Listener) {
+    loop {
+        let mut fds = [
+            PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(shared.stop.as_fd(), PollFlags::IN),
+        ];
+        // Interrupted or not, it is looked at again.
+        let _ = poll(&mut fds, None);
+        if !fds[1].revents().is_empty() {
+            return;
+        }
+        if fds[0].revents().is_empty() {
+            continue;
+        }
+        let wire = match listener {
+            Listener::Unix(listener, _) => match listener.accept() {
+                Ok((socket, _)) => Wire::unix(socket),
+                Err(error) => Err(Error::system("accepting", error)),
+            },
+            Listener::Tcp(listener) => match listener.accept() {
+                Ok((socket, address)) => Ok(Wire::tcp(socket, address)),
+                Err(error) => Err(Error::system("accepting", error)),
+            },
+        };
+        match wire {
+            Ok(wire) => receive(shared, wire),
+            // Descriptors may be there again soon.
+            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        }
+    }
+}
+
+/// A session of its own for a socket, or a word why not.
+fn receive(shared: &Arc<Shared>, mut wire: Wire) {
+    let Some(seat) = shared.sit() else {
+        let text = format!(
+            "the daemon takes {} sessions at a time: wait for one to end",
+            shared.hub.config.limits.sessions
+        );
+        let (id, refusal) = (None, refusal(RefusalKind::Limit, text));
+        // There is room for a line in a new socket.
+        wire.write(&line(&Told::Refused { id, refusal }));
+        return;
+    };
+    let thread = std::thread::Builder::new().name("nic-session".into());
+    // Without a thread the socket is closed, and its client tries again.
+    let _ = thread.spawn(move || session::run(&seat.0, wire));
+}

@@ -1,0 +1,323 @@
+//! Who is there, and who is told what.
+
+use crate::config::Config;
+use crate::mailbox::{Mailbox, line};
+use crate::told;
+use isthmus_nic_protocol::{Answer, Event as Said, Refusal, RefusalKind, Told};
+use isthmus_stream::{AppId, ConnectionId, Event, LinkId, StreamId};
+use isthmus_stream_net::{Driver, Event as Heard};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Incomplete streams that are remembered before those that nobody knows any more are forgotten.
+const INCOMPLETE: usize = 4096;
+
+/// What all threads of a daemon share. Its lock is held for moments, and never while somebody waits
+/// for the driver's thread, which takes it too.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    state: Mutex<State>,
+    pub config: Config,
+    pub began: Instant,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub apps: BTreeMap<AppId, App>,
+    /// Of the driver's links: whose they are, and which of theirs.
+    pub links: BTreeMap<LinkId, (AppId, u16)>,
+    pub connections: BTreeMap<ConnectionId, Line>,
+    waiters: BTreeMap<StreamId, Vec<Waiter>>,
+    /// ADUs of streams of which something is missing.
+    pub incomplete: BTreeMap<StreamId, u64>,
+    /// Links that a session is about to attach.
+    pub attaching: BTreeSet<LinkId>,
+    pub ending: bool,
+    next_link: u16,
+}
+
+/// An application.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub name: String,
+    pub ticket: String,
+    pub operator: bool,
+    /// By its own numbers.
+    pub links: BTreeMap<u16, AppLink>,
+    pub sessions: Vec<Arc<Mailbox>>,
+}
+
+/// A link of an application.
+#[derive(Debug)]
+pub(crate) struct AppLink {
+    /// The driver's number.
+    pub id: LinkId,
+    pub carrier: &'static str,
+    pub ring_bytes: u64,
+    /// What shows the ranks of rings that the daemon is there.
+    pub socket: Option<OwnedFd>,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub app: AppId,
+    pub destination: String,
+    /// Bytes of streams that have ended, by direction.
+    pub moved: [u64; 2],
+    /// Whether it takes data in; plain bytes and files do not.
+    pub receives: bool,
+}
+
+/// A request that is answered when a stream is so far.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    pub mailbox: Arc<Mailbox>,
+    pub id: u64,
+    /// ADUs; none: the end.
+    pub adus: Option<u64>,
+    pub moved: bool,
+}
+
+impl Waiter {
+    pub fn is_content(&self, status: &isthmus_stream::Status) -> bool {
+        let has = if self.moved {
+            status.moved
+        } else {
+            status.done
+        };
+        status.over || self.adus.is_some_and(|adus| has >= adus)
+    }
+}
+
+/// A refusal.
+pub(crate) fn refusal(kind: RefusalKind, text: impl Into<String>) -> Refusal {
+    let text = text.into();
+    Refusal { kind, text }
+}
+
+/// What is said to those who come when the daemon ends.
+pub(crate) fn ending() -> Refusal {
+    refusal(
+        RefusalKind::Ending,
+        "the daemon ends: ask another, or this one when it is started again",
+    )
+}
+
+impl Hub {
+    pub fn new(config: Config) -> Self {
+        Self {
+            state: Mutex::default(),
+            config,
+            began: Instant::now(),
+        }
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        // A thread that panicked with it has left each of its maps whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes on what the driver tells; on its thread.
+    pub fn heard(&self, driver: &mut Driver, event: Heard) {
+        let mut state = self.state();
+        let state = &mut *state;
+        state.count(driver, &event);
+        if let Some((app, said)) = told::event(state, driver, &event) {
+            state.tell(app, said);
+        }
+        if let Heard::LinkGone { link, .. } = &event
+            && let Some(link) = state.link_mut(*link)
+        {
+            link.socket = None;
+            link.ring_bytes = 0;
+        }
+        if let Heard::Stream(
+            Event::AduMoved { stream, .. }
+            | Event::AduDone { stream, .. }
+            | Event::Ended { stream, .. },
+        ) = event
+        {
+            state.settle_waiters(driver, stream);
+        }
+    }
+}
+
+impl State {
+    /// The application of a ticket. Tickets are compared in full, whatever they begin with.
+    pub fn by_ticket(&self, ticket: &str) -> Option<AppId> {
+        let mut found = None;
+        for (id, app) in &self.apps {
+            if crate::words::same(app.ticket.as_bytes(), ticket.as_bytes()) {
+                found = Some(*id);
+            }
+        }
+        found
+    }
+
+    fn link_mut(&mut self, id: LinkId) -> Option<&mut AppLink> {
+        let (app, number) = self.links.get(&id)?;
+        self.apps.get_mut(app)?.links.get_mut(number)
+    }
+
+    /// The driver's number of an application's link; a new one, if it is new.
+    ///
+    /// # Errors
+    /// More links than the application may have.
+    pub fn link(&mut self, app: AppId, number: u16, most: u32) -> Result<LinkId, Refusal> {
+        let gone = || refusal(RefusalKind::Unknown, "the application has ended");
+        let known = self.apps.get(&app).ok_or_else(gone)?;
+        if let Some(link) = known.links.get(&number) {
+            return Ok(link.id);
+        }
+        if known.links.len() >= most as usize {
+            let text = format!("an application may have {most} links: use fewer");
+            return Err(refusal(RefusalKind::Limit, text));
+        }
+        let mut tries = 0..=u16::MAX;
+        let id = loop {
+            let id = LinkId(self.next_link);
+            self.next_link = self.next_link.wrapping_add(1);
+            if !self.links.contains_key(&id) {
+                break id;
+            }
+            if tries.next().is_none() {
+                let text = "the daemon has 65536 links: use fewer";
+                return Err(refusal(RefusalKind::Limit, text));
+            }
+        };
+        self.links.insert(id, (app, number));
+        let link = AppLink {
+            id,
+            carrier: "none",
+            ring_bytes: 0,
+            socket: None,
+        };
+        let known = self.apps.get_mut(&app).ok_or_else(gone)?;
+        known.links.insert(number, link);
+        Ok(id)
+    }
+
+    /// Tells the sessions of an application that asked for it.
+    pub fn tell(&self, app: AppId, event: Said) {
+        let Some(app) = self.apps.get(&app) else {
+            return;
+        };
+        let mut watch = app.sessions.iter().filter(|one| one.watch).peekable();
+        if watch.peek().is_none() {
+            return;
+        }
+        let bytes = line(&Told::Event { event });
+        for mailbox in watch {
+            mailbox.event(&bytes);
+        }
+    }
+
+    /// Keeps counts of what is told and then forgotten.
+    fn count(&mut self, driver: &Driver, event: &Heard) {
+        match event {
+            Heard::Stream(
+                Event::AduMoved { stream, good, .. } | Event::AduDone { stream, good, .. },
+            ) if !good => {
+                // Transmitted ADUs are whole when they are moved, received ones are done then.
+                *self.incomplete.entry(*stream).or_default() += 1;
+                if self.incomplete.len() > INCOMPLETE {
+                    let manager = driver.manager();
+                    self.incomplete.retain(|id, _| manager.status(*id).is_ok());
+                }
+            }
+            Heard::Stream(Event::Ended { stream, .. }) => {
+                if let Ok(status) = driver.manager().status(*stream)
+                    && let Some(line) = self.connections.get_mut(&status.connection)
+                {
+                    line.moved[status.direction as usize] += status.bytes;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Answers when a stream is so far; at once, if it is.
+    pub fn wait(&mut self, driver: &Driver, stream: StreamId, waiter: Waiter) {
+        self.waiters.entry(stream).or_default().push(waiter);
+        self.settle_waiters(driver, stream);
+    }
+
+    fn settle_waiters(&mut self, driver: &Driver, stream: StreamId) {
+        let Some(mut waiters) = self.waiters.remove(&stream) else {
+            return;
+        };
+        let Ok(status) = driver.manager().status(stream) else {
+            return;
+        };
+        waiters.retain(|waiter| {
+            let content = waiter.is_content(&status);
+            if content && let Ok(stream) = told::stream(self, driver, stream) {
+                let answer = Answer::Stream { stream };
+                let id = waiter.id;
+                waiter.mailbox.end_wait(&Told::Answer { id, answer });
+            }
+            !content
+        });
+        if !waiters.is_empty() {
+            self.waiters.insert(stream, waiters);
+        }
+    }
+
+    /// Refuses what sessions wait for whose application has ended.
+    fn refuse_waiters_of(&mut self, sessions: &[Arc<Mailbox>]) {
+        let text = "the application ended with the session that began it, and its streams with it";
+        for waiters in self.waiters.values_mut() {
+            waiters.retain(|waiter| {
+                let one = |session: &Arc<Mailbox>| Arc::ptr_eq(session, &waiter.mailbox);
+                if !sessions.iter().any(one) {
+                    return true;
+                }
+                let refusal = refusal(RefusalKind::Ending, text);
+                let id = Some(waiter.id);
+                waiter.mailbox.end_wait(&Told::Refused { id, refusal });
+                false
+            });
+        }
+        self.waiters.retain(|_, waiters| !waiters.is_empty());
+    }
+
+    /// Forgets the requests of a session that has ended.
+    pub fn forget_waiters(&mut self, mailbox: &Arc<Mailbox>) {
+        self.waiters.retain(|_, waiters| {
+            waiters.retain(|waiter| !Arc::ptr_eq(&waiter.mailbox, mailbox));
+            !waiters.is_empty()
+        });
+    }
+
+    /// Refuses all that wait: the daemon ends.
+    pub fn refuse_waiters(&mut self) {
+        for waiter in std::mem::take(&mut self.waiters).into_values().flatten() {
+            let (id, refusal) = (Some(waiter.id), ending());
+            waiter.mailbox.end_wait(&Told::Refused { id, refusal });
+        }
+    }
+
+    /// An application is gone: its streams are cancelled, its connections closed, its links go, its
+    /// sessions end. On the driver's thread.
+    pub fn remove(&mut self, driver: &mut Driver, id: AppId) {
+        let Some(app) = self.apps.remove(&id) else {
+            return;
+        };
+        // It is known to the driver as long as it is here.
+        let _ = driver.remove_application(id);
+        for link in app.links.values() {
+            driver.detach(link.id);
+            self.links.remove(&link.id);
+        }
+        self.refuse_waiters_of(&app.sessions);
+        for mailbox in &app.sessions {
+            mailbox.dismiss();
+        }
+        let manager = driver.manager();
+        self.connections
+            .retain(|id, _| manager.connection_status(*id).is_ok());
+    }
+}

@@ -1,0 +1,39 @@
+//! The daemon of the stream manager: several applications share one interface (Steenkiste 1996,
+//! sections 5.1 to 5.3), each in sessions of its own, in the words of `isthmus-nic-protocol`.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `config`, `address`, `error` | what the operator says |
+//! | `policy` | what applications may reach |
+//! | `daemon` | listens, lets sessions in, ends |
+//! | `session`, `wire`, `mailbox` | one socket: lines in, answers and events out |
+//! | `links` | sockets that become links, and rings |
+//! | `words`, `acts` | what is asked, done on the driver's thread |
+//! | `hub`, `told` | who is there, and what they are told |
+//!
+//! The driver's thread never waits for a client: what it tells goes to a [mailbox](mailbox) with
+//! bounds, and a session that reads too slowly is told how many events it missed.
+//!
+//! Linux only, as the drivers are: this crate is empty elsewhere.
+
+#![cfg(target_os = "linux")]
+
+mod acts;
+mod address;
+mod config;
+mod daemon;
+mod error;
+mod hub;
+mod links;
+mod mailbox;
+mod policy;
+mod session;
+mod told;
+mod wire;
+mod words;
+
+pub use address::Address;
+pub use config::{Config, Limits};
+pub use daemon::Daemon;
+pub use error::{Error, Result};
+pub use policy::{Network, Policy};

@@ -1,0 +1,235 @@
+//! Sockets that become links of an application, and rings that are made for it.
+
+use crate::daemon::Shared;
+use crate::hub::{State, ending, refusal};
+use crate::mailbox::line;
+use crate::session::{Sent, application};
+use crate::wire::Wire;
+use crate::words;
+use isthmus_nic_protocol::{Answer, Carrier, Refusal, RefusalKind, Told};
+use isthmus_ring::{Consumer, Handles, Producer, ring};
+use isthmus_stream::{AppId, LinkId};
+use isthmus_stream_net::{Driver, Ends, Socket};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a rank may take to take its answer, and its rings.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Bytes of the smallest and the largest ring.
+const RING: (u64, u64) = (4 << 10, 1 << 30);
+
+/// The driver's ends of a link, and the ranks'.
+struct Made {
+    ends: Ends,
+    handles: Vec<Handles>,
+    /// What is kept, and only shows that the daemon is there.
+    kept: bool,
+    name: &'static str,
+    bytes: u64,
+}
+
+/// A link that a session is about to attach: free again, if it does not.
+struct Claim<'a> {
+    shared: &'a Shared,
+    id: LinkId,
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.shared.hub.state().attaching.remove(&self.id);
+    }
+}
+
+/// Makes a link of the socket, or rings that go with it.
+pub(crate) fn link(
+    shared: &Shared,
+    mut wire: Wire,
+    id: u64,
+    ticket: &str,
+    (number, carrier, grace): (u16, Carrier, Duration),
+) -> Result<(), Sent> {
+    let (app, claim) = match claim(shared, ticket, number) {
+        Ok(found) => found,
+        Err(refusal) => return Err((wire, Some(id), refusal)),
+    };
+    if let Err(refusal) = fits(shared, app, &wire, carrier) {
+        return Err((wire, Some(id), refusal));
+    }
+    let deadline = Instant::now() + HANDSHAKE;
+    let linked = line(&Told::Answer {
+        id,
+        answer: Answer::Linked,
+    });
+    match carrier {
+        Carrier::Socket => {
+            // After the answer there are frames only, and none before the driver has it.
+            if !wire.write_all(&linked, deadline) {
+                return Ok(());
+            }
+            let name = if wire.is_unix() { "unix" } else { "tcp" };
+            let ends = Ends::socket(Socket::new(wire.into_fd()));
+            let made = Made {
+                ends,
+                handles: Vec::new(),
+                kept: false,
+                name,
+                bytes: 0,
+            };
+            attach(shared, app, &claim, made, None, grace);
+        }
+        Carrier::Rings {
+            from_rank_bytes,
+            to_rank_bytes,
+        } => {
+            let mut made = match rings(from_rank_bytes, to_rank_bytes) {
+                Ok(made) => made,
+                Err(refusal) => return Err((wire, Some(id), refusal)),
+            };
+            if !wire.write_all(&linked, deadline) {
+                return Ok(());
+            }
+            let handles = std::mem::take(&mut made.handles);
+            for handles in handles {
+                if handles.send(&wire, deadline).is_err() {
+                    return Ok(());
+                }
+            }
+            attach(shared, app, &claim, made, Some(wire.into_fd()), grace);
+        }
+    }
+    Ok(())
+}
+
+/// The application, and the link for this session to attach.
+fn claim<'a>(shared: &'a Shared, ticket: &str, number: u16) -> Result<(AppId, Claim<'a>), Refusal> {
+    let app = application(shared, ticket)?;
+    let hub = Arc::clone(&shared.hub);
+    let called = shared.client.call(move |driver| {
+        let mut state = hub.state();
+        if state.ending {
+            return Err(ending());
+        }
+        let id = state.link(app, number, hub.config.limits.links)?;
+        if driver.is_attached(id) || !state.attaching.insert(id) {
+            let text = format!(
+                "link {number} has its ends: take another number, or close the socket of the one \
+                 that has it"
+            );
+            return Err(refusal(RefusalKind::Conflict, text));
+        }
+        Ok(id)
+    });
+    let id = called.map_err(|error| words::refused(&error))??;
+    Ok((app, Claim { shared, id }))
+}
+
+/// Whether the application may have what it asks for.
+fn fits(shared: &Shared, app: AppId, wire: &Wire, carrier: Carrier) -> Result<(), Refusal> {
+    let Carrier::Rings {
+        from_rank_bytes,
+        to_rank_bytes,
+    } = carrier
+    else {
+        return Ok(());
+    };
+    if !wire.is_unix() {
+        let text = "rings go through a Unix socket: connect to that, or take carrier `socket`";
+        return Err(refusal(RefusalKind::Conflict, text));
+    }
+    let sizes = [from_rank_bytes, to_rank_bytes];
+    if sizes == [0, 0] || sizes.iter().any(|bytes| *bytes > RING.1) {
+        let text = format!(
+            "rings of {from_rank_bytes} and {to_rank_bytes} bytes: one at least, of at most {}",
+            RING.1
+        );
+        return Err(refusal(RefusalKind::Conflict, text));
+    }
+    let asked: u64 = sizes.iter().map(|bytes| capacity(*bytes)).sum();
+    let most = shared.hub.config.limits.ring_bytes;
+    let has = ring_bytes(&shared.hub.state(), app);
+    if has.saturating_add(asked) > most {
+        let text = format!(
+            "rings of {asked} bytes beside {has}: an application may have {most} bytes of rings"
+        );
+        return Err(refusal(RefusalKind::Limit, text));
+    }
+    Ok(())
+}
+
+fn ring_bytes(state: &State, app: AppId) -> u64 {
+    let links = state
+        .apps
+        .get(&app)
+        .into_iter()
+        .flat_map(|app| app.links.values());
+    links.map(|link| link.ring_bytes).sum()
+}
+
+/// The bytes that a ring of about so many has.
+fn capacity(bytes: u64) -> u64 {
+    match bytes {
+        0 => 0,
+        bytes => bytes.clamp(RING.0, RING.1).next_power_of_two(),
+    }
+}
+
+fn rings(from_rank: u64, to_rank: u64) -> Result<Made, Refusal> {
+    let refused = |error: isthmus_ring::Error| words::refused(&error.into());
+    let make = |bytes: u64| -> Result<Option<(Producer, Consumer)>, Refusal> {
+        let bytes = capacity(bytes);
+        (bytes > 0)
+            .then(|| ring(bytes))
+            .transpose()
+            .map_err(refused)
+    };
+    let (up, down) = (make(from_rank)?, make(to_rank)?);
+    let mut handles = Vec::new();
+    let source = up.map(|(producer, consumer)| {
+        handles.push(producer.into_handles());
+        consumer
+    });
+    let drain = down.map(|(producer, consumer)| {
+        handles.push(consumer.into_handles());
+        producer
+    });
+    Ok(Made {
+        ends: Ends::rings(source, drain),
+        handles,
+        kept: true,
+        name: "rings",
+        bytes: capacity(from_rank) + capacity(to_rank),
+    })
+}
+
+/// Gives the link to the driver. If the application has ended meanwhile, it is closed.
+fn attach(
+    shared: &Shared,
+    app: AppId,
+    claim: &Claim<'_>,
+    made: Made,
+    socket: Option<OwnedFd>,
+    grace: Duration,
+) {
+    let (hub, id) = (Arc::clone(&shared.hub), claim.id);
+    let give = move |driver: &mut Driver| {
+        let mut state = hub.state();
+        let state = &mut *state;
+        let number = state.links.get(&id).map(|(_, number)| *number);
+        let known = state.apps.get_mut(&app);
+        let link = known
+            .zip(number)
+            .and_then(|(app, number)| app.links.get_mut(&number));
+        let Some(link) = link else {
+            return;
+        };
+        if driver.attach(id, made.ends.grace(grace)).is_ok() {
+            link.carrier = made.name;
+            link.ring_bytes = made.bytes;
+            link.socket = socket.filter(|_| made.kept);
+        }
+    };
+    // A driver that has ended takes nothing, and the rank sees its link closed.
+    let _ = shared.client.call(give);
+}

@@ -1,0 +1,386 @@
+//! A session: one socket, one thread, lines in, answers and events out.
+
+use crate::acts::{Asker, act};
+use crate::daemon::Shared;
+use crate::hub::{App, ending, refusal};
+use crate::mailbox::{Mailbox, line};
+use crate::wire::{Moved, Peer, Wire};
+use crate::{links, words};
+use isthmus_nic_protocol::{
+    Answer, Asked, Lines, Refusal, RefusalKind, Request, Told, VERSION, number, read,
+};
+use isthmus_stream::{AppId, Limits};
+use rustix::event::{PollFd, PollFlags, poll};
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the last words to a client may take.
+const LAST: Duration = Duration::from_secs(2);
+
+/// Characters of an application's name at most.
+const NAME: usize = 64;
+
+/// Lets somebody in, or not, and stays with them until they leave.
+pub(crate) fn run(shared: &Arc<Shared>, mut wire: Wire) {
+    let deadline = Instant::now() + shared.hub.config.limits.hello;
+    let (id, refusal) = match wire.first_line(deadline) {
+        Ok(line) => match begin(shared, wire, &line) {
+            Ok(()) => return,
+            Err((back, id, refusal)) => {
+                wire = back;
+                (id, refusal)
+            }
+        },
+        Err(why) => {
+            let most = shared.hub.config.limits.hello;
+            let text = format!("{why}: begin with hello, join or link, within {most:?}");
+            (None, refusal(RefusalKind::Garbled, text))
+        }
+    };
+    let deadline = Instant::now() + LAST;
+    wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
+    wire.leave(deadline);
+}
+
+/// Why a socket is not let in, and the socket.
+pub(crate) type Sent = (Wire, Option<u64>, Refusal);
+
+fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
+    let asked: Asked = match read(line) {
+        Ok(asked) => asked,
+        Err(garbled) => {
+            let text = format!("{garbled}: the first line is a hello, a join or a link");
+            return Err((wire, number(line), refusal(RefusalKind::Garbled, text)));
+        }
+    };
+    let id = asked.id;
+    let version = match &asked.request {
+        Request::Hello { version, .. }
+        | Request::Join { version, .. }
+        | Request::Link { version, .. } => *version,
+        _ => {
+            let text = "nobody knows who asks: begin with hello, join or link";
+            return Err((wire, Some(id), refusal(RefusalKind::Denied, text)));
+        }
+    };
+    if version != VERSION {
+        let text = format!("version {version}: this daemon speaks {VERSION}; take a client of it");
+        return Err((wire, Some(id), refusal(RefusalKind::Version, text)));
+    }
+    match asked.request {
+        Request::Link {
+            ticket,
+            link,
+            carrier,
+            grace_ns,
+            ..
+        } => {
+            let grace = Duration::from_nanos(grace_ns);
+            links::link(shared, wire, id, &ticket, (link, carrier, grace))
+        }
+        Request::Join { ticket, watch, .. } => {
+            let found = join(shared, &ticket, watch);
+            match found {
+                Ok(asker) => {
+                    Session::new(shared, wire, asker, id).stay(false);
+                    Ok(())
+                }
+                Err(refusal) => Err((wire, Some(id), refusal)),
+            }
+        }
+        Request::Hello {
+            token,
+            name,
+            operator,
+            watch,
+            ..
+        } => match hello(shared, &wire.peer, (token, operator), name, watch) {
+            Ok(asker) => {
+                Session::new(shared, wire, asker, id).stay(true);
+                Ok(())
+            }
+            Err(refusal) => Err((wire, Some(id), refusal)),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// 128 random bits, in hexadecimal.
+fn ticket() -> Result<String, Refusal> {
+    let mut bytes = [0; 16];
+    let flags = rustix::rand::GetRandomFlags::empty();
+    match rustix::rand::getrandom(&mut bytes[..], flags) {
+        Ok(16) => Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+        _ => Err(refusal(
+            RefusalKind::Limit,
+            "the system gives no random bits: try again",
+        )),
+    }
+}
+
+fn internal(error: &crate::Error) -> Refusal {
+    refusal(RefusalKind::Limit, error.to_string())
+}
+
+/// A new application, as this session lets it live.
+fn hello(
+    shared: &Arc<Shared>,
+    peer: &Peer,
+    (token, operator): (Option<String>, bool),
+    name: String,
+    watch: bool,
+) -> Result<Asker, Refusal> {
+    shared.admit(peer, token.as_deref(), operator)?;
+    let length = name.chars().count();
+    if length == 0 || length > NAME || name.chars().any(char::is_control) {
+        let text = format!("a name of {length} characters: 1 to {NAME}, none a control character");
+        return Err(refusal(RefusalKind::Garbled, text));
+    }
+    let ticket = ticket()?;
+    let mailbox = Arc::new(Mailbox::new(watch).map_err(|error| internal(&error))?);
+    let session = Arc::clone(&mailbox);
+    let hub = Arc::clone(&shared.hub);
+    let called = shared.client.call(move |driver| {
+        let mut state = hub.state();
+        if state.ending {
+            return Err(ending());
+        }
+        let limits = &hub.config.limits;
+        let others = state.apps.values().filter(|app| !app.operator).count();
+        if !operator && others >= limits.applications as usize {
+            let text = format!(
+                "the daemon takes {} applications at a time: wait for one to end",
+                limits.applications
+            );
+            return Err(refusal(RefusalKind::Limit, text));
+        }
+        let app = driver.add_application(Limits {
+            connections: limits.connections,
+            streams: limits.streams,
+            staging_bytes: limits.staging_bytes,
+        });
+        let known = App {
+            name,
+            ticket,
+            operator,
+            links: BTreeMap::new(),
+            sessions: vec![session],
+        };
+        state.apps.insert(app, known);
+        Ok(app)
+    });
+    let app = called.map_err(|error| words::refused(&error))??;
+    Ok(Asker {
+        app,
+        operator,
+        mailbox,
+    })
+}
+
+/// A further session of an application.
+fn join(shared: &Arc<Shared>, ticket: &str, watch: bool) -> Result<Asker, Refusal> {
+    let mailbox = Arc::new(Mailbox::new(watch).map_err(|error| internal(&error))?);
+    let mut state = shared.hub.state();
+    let app = state.by_ticket(ticket).ok_or_else(no_ticket)?;
+    let operator = match state.apps.get_mut(&app) {
+        Some(known) => {
+            known.sessions.push(Arc::clone(&mailbox));
+            known.operator
+        }
+        None => return Err(no_ticket()),
+    };
+    Ok(Asker {
+        app,
+        operator,
+        mailbox,
+    })
+}
+
+pub(crate) fn no_ticket() -> Refusal {
+    let text = "no application has this ticket: it is in the answer to hello, and ends with it";
+    refusal(RefusalKind::Denied, text)
+}
+
+/// A session of an application.
+struct Session<'a> {
+    shared: &'a Arc<Shared>,
+    wire: Wire,
+    asker: Asker,
+    lines: Lines,
+    out: Vec<u8>,
+    written: usize,
+}
+
+impl<'a> Session<'a> {
+    /// Welcomes it.
+    fn new(shared: &'a Arc<Shared>, wire: Wire, asker: Asker, id: u64) -> Self {
+        let config = &shared.hub.config;
+        let ticket = {
+            let state = shared.hub.state();
+            let app = state.apps.get(&asker.app);
+            app.map_or_else(String::new, |app| app.ticket.clone())
+        };
+        let staging = config.manager.staging_bytes;
+        let answer = Answer::Welcome {
+            application: asker.app.0,
+            ticket,
+            isthmus: env!("CARGO_PKG_VERSION").into(),
+            staging_bytes: staging.min(config.limits.staging_bytes),
+            network_bytes: config.manager.network_bytes,
+        };
+        asker.mailbox.answer(&Told::Answer { id, answer });
+        Self {
+            shared,
+            wire,
+            asker,
+            lines: Lines::default(),
+            out: Vec::new(),
+            written: 0,
+        }
+    }
+
+    /// Until one side leaves. With the session that said `hello` the application ends.
+    fn stay(mut self, owner: bool) {
+        let gone = self.converse();
+        let (app, mailbox) = (self.asker.app, Arc::clone(&self.asker.mailbox));
+        let hub = Arc::clone(&self.shared.hub);
+        // The driver's thread has ended: nothing of the application is there any more.
+        let _ = self.shared.client.call(move |driver| {
+            let mut state = hub.state();
+            state.forget_waiters(&mailbox);
+            if owner {
+                state.remove(driver, app);
+            } else if let Some(app) = state.apps.get_mut(&app) {
+                app.sessions.retain(|one| !Arc::ptr_eq(one, &mailbox));
+            }
+        });
+        if !gone {
+            let deadline = Instant::now() + LAST;
+            self.say_all(deadline);
+            self.wire.leave(deadline);
+        }
+    }
+
+    /// Takes and answers lines; whether the other side is gone.
+    fn converse(&mut self) -> bool {
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            if !self.say() {
+                return true;
+            }
+            if !self.take() || self.asker.mailbox.dismissed() {
+                return false;
+            }
+            let reads = self.asker.mailbox.takes();
+            let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
+            let flags =
+                when(reads, PollFlags::IN) | when(self.written < self.out.len(), PollFlags::OUT);
+            let mut fds = [
+                PollFd::from_borrowed_fd(self.wire.as_fd(), flags),
+                PollFd::from_borrowed_fd(self.asker.mailbox.fd(), PollFlags::IN),
+            ];
+            // Interrupted or not, all is looked at again.
+            let _ = poll(&mut fds, None);
+            let (found, woken) = (fds[0].revents(), !fds[1].revents().is_empty());
+            if woken {
+                self.asker.mailbox.heed();
+            }
+            if reads && !found.is_empty() {
+                match self.wire.read(&mut buffer) {
+                    Moved::Some(read) => self.lines.push(&buffer[..read]),
+                    Moved::None => {}
+                    Moved::End => return true,
+                }
+            } else if found.intersects(PollFlags::HUP | PollFlags::ERR) {
+                return true;
+            }
+        }
+    }
+
+    /// Writes what the socket takes; false if the other side is gone.
+    fn say(&mut self) -> bool {
+        loop {
+            if self.written == self.out.len() {
+                self.out.clear();
+                self.written = 0;
+                self.asker.mailbox.take(&mut self.out);
+                if self.out.is_empty() {
+                    return true;
+                }
+            }
+            match self.wire.write(&self.out[self.written..]) {
+                Moved::Some(written) => self.written += written,
+                Moved::None => return true,
+                Moved::End => return false,
+            }
+        }
+    }
+
+    /// What is left, to a client that reads it.
+    fn say_all(&mut self, deadline: Instant) {
+        loop {
+            let left = &self.out[self.written..];
+            if !self.wire.write_all(left, deadline) {
+                return;
+            }
+            self.out.clear();
+            self.written = 0;
+            self.asker.mailbox.take(&mut self.out);
+            if self.out.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Does what the lines ask that are there, while there is room for answers; false if what comes
+    /// cannot be read.
+    fn take(&mut self) -> bool {
+        while self.asker.mailbox.takes() {
+            match self.lines.take() {
+                Ok(Some(line)) => self.ask(&line),
+                Ok(None) => return true,
+                Err(garbled) => {
+                    self.refuse(None, refusal(RefusalKind::Garbled, garbled.to_string()));
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn refuse(&self, id: Option<u64>, refusal: Refusal) {
+        self.asker.mailbox.answer(&Told::Refused { id, refusal });
+    }
+
+    fn ask(&self, line: &[u8]) {
+        let Asked { id, mut request } = match read(line) {
+            Ok(asked) => asked,
+            Err(garbled) => {
+                let refusal = refusal(RefusalKind::Garbled, garbled.to_string());
+                return self.refuse(number(line), refusal);
+            }
+        };
+        if let Request::Open { destination, .. } = &mut request {
+            // Directories are looked up here, as a file system may take its time.
+            match self.shared.hub.config.policy.check(destination) {
+                Ok(words) => *destination = words,
+                Err(refusal) => return self.refuse(Some(id), refusal),
+            }
+        }
+        let (hub, asker) = (Arc::clone(&self.shared.hub), self.asker.clone());
+        let called = self
+            .shared
+            .client
+            .call(move |driver| act(&hub, driver, &asker, id, request));
+        if called.is_err() {
+            self.refuse(Some(id), ending());
+        }
+    }
+}
+
+/// The application of a link that is asked for.
+pub(crate) fn application(shared: &Shared, ticket: &str) -> Result<AppId, Refusal> {
+    shared.hub.state().by_ticket(ticket).ok_or_else(no_ticket)
+}

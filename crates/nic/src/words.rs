@@ -1,0 +1,142 @@
+//! What is asked, in the manager's own terms.
+
+use crate::hub::{State, refusal};
+use isthmus_nic_protocol as words;
+use isthmus_nic_protocol::{Refusal, RefusalKind};
+use isthmus_stream::checksum::Checksum;
+use isthmus_stream::{
+    Adu, AppId, ConnectionId, Direction, Error as Manager, Finished, Format, Other, Protocol,
+    StreamId, StreamSpec,
+};
+use isthmus_stream_net::{Destination, Error as Net};
+
+/// Whether two secrets are the same, in a time that does not say where they differ.
+pub(crate) fn same(left: &[u8], right: &[u8]) -> bool {
+    let differ = |all: u8, (left, right): (&u8, &u8)| std::hint::black_box(all | (left ^ right));
+    left.len() == right.len() && left.iter().zip(right).fold(0, differ) == 0
+}
+
+/// Why the driver did not do it.
+pub(crate) fn refused(error: &Net) -> Refusal {
+    let kind = match error {
+        Net::Stream(error) => match error {
+            Manager::NoApplication(_) | Manager::NoConnection(_) | Manager::NoStream(_) => {
+                RefusalKind::Unknown
+            }
+            Manager::Foreign(_) => RefusalKind::Denied,
+            Manager::NeverFits(_) | Manager::Limit(_) => RefusalKind::Limit,
+            Manager::Config(_) | Manager::Format(_) | Manager::NotOpen(..) => RefusalKind::Conflict,
+            Manager::Cycle(_) | Manager::Conflict(_) => RefusalKind::Conflict,
+        },
+        Net::Destination(..) | Net::Garbled(_) => RefusalKind::Garbled,
+        Net::Ended => RefusalKind::Ending,
+        Net::Ring(_) | Net::System(..) | Net::Attached(_) => RefusalKind::Conflict,
+    };
+    refusal(kind, error.to_string())
+}
+
+pub(crate) fn checksum(checksum: words::Checksum) -> Checksum {
+    match checksum {
+        words::Checksum::None => Checksum::None,
+        words::Checksum::Internet => Checksum::Internet,
+        words::Checksum::Crc32c => Checksum::Crc32c,
+    }
+}
+
+/// What confirms there what is sent: a manager or a sink, or the system below.
+fn speaks_packets(to: &Destination) -> bool {
+    !matches!(to, Destination::Tcp(_) | Destination::File(_))
+}
+
+/// When a packet to this destination is done, as asked for or as is natural there; and whether
+/// anything comes from there.
+///
+/// # Errors
+/// A protocol that would wait for what never comes.
+pub(crate) fn protocol(
+    to: &Destination,
+    asked: Option<words::Protocol>,
+) -> Result<(Protocol, bool), Refusal> {
+    let packets = speaks_packets(to);
+    let protocol = match (asked, to) {
+        (None, Destination::Tcp(_) | Destination::File(_)) => Protocol::Unconfirmed { reorder: 0 },
+        (None, Destination::Udp(..) | Destination::UdpGiven(_)) => {
+            Protocol::Confirmed { repair: true }
+        }
+        (None, _) => Protocol::Stream,
+        (Some(words::Protocol::Unconfirmed { reorder }), _) => Protocol::Unconfirmed { reorder },
+        (Some(words::Protocol::Confirmed { repair }), _) if packets => {
+            Protocol::Confirmed { repair }
+        }
+        (Some(words::Protocol::Stream), Destination::Udp(..)) => {
+            let text = "protocol `stream` over udp, which loses packets: take `confirmed`";
+            return Err(refusal(RefusalKind::Conflict, text));
+        }
+        (Some(words::Protocol::Stream), _) if packets => Protocol::Stream,
+        _ => {
+            let text = "nobody confirms packets at a tcp: or file: destination: leave the protocol \
+                        out, or take `unconfirmed`";
+            return Err(refusal(RefusalKind::Conflict, text));
+        }
+    };
+    Ok((protocol, packets))
+}
+
+fn other(other: words::Other) -> Other {
+    match other {
+        words::Other::Stream(stream) => Other::Stream(StreamId(stream)),
+        words::Other::Here(place) => Other::Here(place),
+    }
+}
+
+/// A stream to register. Links that the application has not named before get numbers.
+///
+/// # Errors
+/// More links than the application may have; a connection that takes nothing in.
+pub(crate) fn spec(
+    state: &mut State,
+    app: AppId,
+    spec: &words::Spec,
+    links: u32,
+) -> Result<StreamSpec, Refusal> {
+    let direction = match spec.direction {
+        words::Direction::Transmit => Direction::Transmit,
+        words::Direction::Receive => Direction::Receive,
+    };
+    let connection = ConnectionId(spec.connection);
+    let line = state.connections.get(&connection);
+    if direction == Direction::Receive && line.is_some_and(|line| !line.receives) {
+        let text = format!(
+            "connection {connection} is plain bytes or a file, of which nothing is received: open \
+             a raw: or udp: one"
+        );
+        return Err(refusal(RefusalKind::Conflict, text));
+    }
+    if spec.format.su_order.len() > 1 << 16 {
+        let text = "more than 65536 SUs in a TU: name fewer links in su_order";
+        return Err(refusal(RefusalKind::Conflict, text));
+    }
+    let order = spec.format.su_order.iter();
+    let order = order.map(|number| state.link(app, *number, links));
+    Ok(StreamSpec {
+        connection,
+        direction,
+        format: Format {
+            adu: spec.format.adu_bytes.map_or(Adu::Variable, Adu::Fixed),
+            tu_bytes: spec.format.tu_bytes,
+            order: order.collect::<Result<_, _>>()?,
+            granule_bytes: spec.format.granule_bytes,
+            packet_bytes: spec.format.packet_bytes,
+        },
+        adus: spec.adus,
+        quantum: spec.quantum,
+        permanent: spec.permanent,
+        after: spec.after.iter().copied().map(other).collect(),
+        in_step_with: spec.in_step_with.iter().copied().map(other).collect(),
+        finished: match spec.moved_is_finished {
+            true => Finished::Moved,
+            false => Finished::Done,
+        },
+        cut_through: false,
+    })
+}

@@ -1,0 +1,304 @@
+//! A daemon, and clients that speak to it in lines of JSON.
+
+use isthmus_nic::{Address, Config, Daemon};
+use isthmus_nic_protocol::{Answer, Event, Lines, Refusal, Stream, Told, read};
+use isthmus_ring::Handles;
+use isthmus_stream_net::sink::{Action, Counts, Sink};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// When a test gives up.
+pub fn soon() -> Instant {
+    Instant::now() + Duration::from_secs(60)
+}
+
+/// A directory of its own, taken away with it.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("isthmus-nic-{}-{next}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A daemon on a Unix socket and a TCP port.
+pub struct Rig {
+    pub daemon: Daemon,
+    pub folder: Folder,
+}
+
+impl Rig {
+    pub fn new() -> Self {
+        Self::with(|_| ())
+    }
+
+    pub fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let folder = Folder::new();
+        let unix = Address::Unix(folder.0.join("nic.sock"));
+        let tcp = Address::Tcp("127.0.0.1:0".parse().unwrap());
+        let mut config = Config::new(vec![unix, tcp]);
+        config.policy.files = vec![folder.0.clone()];
+        config.grace = Duration::from_millis(500);
+        change(&mut config);
+        let daemon = Daemon::start(config).unwrap();
+        Self { daemon, folder }
+    }
+
+    pub fn unix(&self) -> Client {
+        let socket = UnixStream::connect(self.folder.0.join("nic.sock")).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        Client::new(Socket::Unix(socket))
+    }
+
+    pub fn tcp(&self) -> Client {
+        let address = self
+            .daemon
+            .addresses()
+            .iter()
+            .find_map(|address| match address {
+                Address::Tcp(address) => Some(*address),
+                Address::Unix(_) => None,
+            });
+        let socket = TcpStream::connect(address.unwrap()).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        Client::new(Socket::Tcp(socket))
+    }
+
+    /// An application on the Unix socket: its session and its ticket.
+    pub fn application(&self, name: &str) -> (Client, String) {
+        let mut client = self.unix();
+        let ticket = client.hello(name);
+        (client, ticket)
+    }
+}
+
+pub enum Socket {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Read for Socket {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.read(bytes),
+            Self::Tcp(socket) => socket.read(bytes),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Unix(socket) => socket.write(bytes),
+            Self::Tcp(socket) => socket.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A client that writes lines as they are, and reads what it is told.
+pub struct Client {
+    pub socket: Socket,
+    lines: Lines,
+    next: u64,
+    /// Events that came between answers.
+    pub events: Vec<Event>,
+}
+
+impl Client {
+    fn new(socket: Socket) -> Self {
+        Self {
+            socket,
+            lines: Lines::default(),
+            next: 1,
+            events: Vec::new(),
+        }
+    }
+
+    pub fn write(&mut self, text: &str) {
+        self.socket.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The next line; none at the end.
+    pub fn told(&mut self) -> Option<Told> {
+        let mut bytes = [0; 4096];
+        loop {
+            if let Some(line) = self.lines.take().unwrap() {
+                return Some(read(&line).unwrap());
+            }
+            match self.socket.read(&mut bytes) {
+                Ok(0) => return None,
+                Ok(read) => self.lines.push(&bytes[..read]),
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return None,
+                Err(error) => panic!("nothing came: {error}"),
+            }
+        }
+    }
+
+    /// Asks: `rest` is what stands behind the number, as `"ask":"hello","name":"a"`.
+    pub fn send(&mut self, rest: &str) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        self.write(&format!("{{\"id\":{id},{rest}}}\n"));
+        id
+    }
+
+    pub fn answer(&mut self, wanted: u64) -> Result<Answer, Refusal> {
+        loop {
+            match self.told().expect("an answer before the end") {
+                Told::Answer { id, answer } if id == wanted => return Ok(answer),
+                Told::Refused { id, refusal } if id == Some(wanted) => return Err(refusal),
+                Told::Event { event } => self.events.push(event),
+                other => panic!("{other:?} where {wanted} is waited for"),
+            }
+        }
+    }
+
+    pub fn ask(&mut self, rest: &str) -> Result<Answer, Refusal> {
+        let id = self.send(rest);
+        self.answer(id)
+    }
+
+    pub fn hello(&mut self, name: &str) -> String {
+        let rest = format!(r#""ask":"hello","version":1,"name":"{name}","watch":true"#);
+        match self.ask(&rest).unwrap() {
+            Answer::Welcome { ticket, .. } => ticket,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn open(&mut self, destination: &str, rest: &str) -> u32 {
+        let rest = format!(r#""ask":"open","destination":"{destination}"{rest}"#);
+        match self.ask(&rest).unwrap() {
+            Answer::Connection { connection } => connection,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Submits one stream of `adus` ADUs.
+    pub fn submit(&mut self, spec: &str) -> Result<u32, Refusal> {
+        match self.ask(&format!(r#""ask":"submit","streams":[{spec}]"#))? {
+            Answer::Streams { streams } => Ok(streams[0]),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn wait(&mut self, stream: u32) -> Stream {
+        match self
+            .ask(&format!(r#""ask":"wait","stream":{stream}"#))
+            .unwrap()
+        {
+            Answer::Stream { stream } => stream,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The next event that is wanted.
+    pub fn event<T>(&mut self, wanted: impl Fn(&Event) -> Option<T>) -> T {
+        loop {
+            if let Some(place) = self.events.iter().position(|event| wanted(event).is_some()) {
+                let event = self.events.remove(place);
+                return wanted(&event).unwrap();
+            }
+            match self.told().expect("an event before the end") {
+                Told::Event { event } => self.events.push(event),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Makes a link of the socket.
+    pub fn link(mut self, ticket: &str, link: u16) -> Socket {
+        let rest = format!(
+            r#""ask":"link","version":1,"ticket":"{ticket}","link":{link},"carrier":"socket""#
+        );
+        assert_eq!(self.ask(&rest), Ok(Answer::Linked));
+        assert!(self.lines.rest().is_empty());
+        self.socket
+    }
+
+    /// Rings: from the rank, and to it; and the socket that goes with them.
+    pub fn rings(mut self, ticket: &str, link: u16, bytes: [u64; 2]) -> (Vec<Handles>, UnixStream) {
+        let [from, to] = bytes;
+        let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","link":{link},"#)
+            + &format!(
+                r#""carrier":{{"rings":{{"from_rank_bytes":{from},"to_rank_bytes":{to}}}}}"#
+            );
+        let id = self.send(&rest);
+        let Socket::Unix(socket) = self.socket else {
+            panic!("rings go through Unix sockets");
+        };
+        // The line, byte by byte, as descriptors are behind it.
+        let mut line = Vec::new();
+        let mut byte = [0];
+        while byte != *b"\n" {
+            (&socket).read_exact(&mut byte).unwrap();
+            line.extend(byte);
+        }
+        let told: Told = read(&line).unwrap();
+        let answer = Answer::Linked;
+        assert_eq!(told, Told::Answer { id, answer });
+        let rings = bytes.iter().filter(|bytes| **bytes > 0);
+        let handles = rings.map(|_| Handles::receive(&socket, soon()).unwrap());
+        (handles.collect(), socket)
+    }
+}
+
+/// The words of a stream that is sent over `links`.
+pub fn sends(connection: u32, adu: u64, tu: u64, links: &[u16], adus: u64) -> String {
+    spec("transmit", connection, adu, tu, links, adus)
+}
+
+pub fn spec(way: &str, connection: u32, adu: u64, tu: u64, links: &[u16], adus: u64) -> String {
+    format!(r#"{{"connection":{connection},"direction":"{way}","format":{{"adu_bytes":{adu},"#)
+        + &format!(
+            r#""tu_bytes":{tu},"su_order":{links:?},"granule_bytes":1,"packet_bytes":{tu}}},"adus":{adus}}}"#
+        )
+}
+
+/// Bytes that differ from their neighbours.
+pub fn content(key: u64, bytes: u64) -> Vec<u8> {
+    let byte = |at: u64| (at ^ (at >> 8) ^ key.wrapping_mul(31)) as u8;
+    (0..bytes).map(byte).collect()
+}
+
+/// What a sink counted, and what it took.
+pub type Taken = (Counts, Vec<u8>);
+
+/// A sink on a thread: its address, and what it will have taken.
+pub fn sink() -> (String, JoinHandle<Taken>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("raw:tcp:{}", listener.local_addr().unwrap());
+    let thread = std::thread::spawn(move || {
+        let mut socket = listener.accept().unwrap().0;
+        let mut all = Vec::new();
+        let sink = Sink::new(1 << 20);
+        let take = |_| Action::Take;
+        let counts = sink.serve(&mut socket, take, |_, data| all.extend_from_slice(data));
+        (counts.unwrap(), all)
+    });
+    (address, thread)
+}

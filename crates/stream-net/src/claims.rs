@@ -1,0 +1,200 @@
+//! Data that stays in the rings of links until it is sent: what is claimed of them, in the order of
+//! a TU and of its packets.
+
+use crate::sum::Sum;
+use isthmus_ring::Claim;
+use isthmus_stream::LinkId;
+use isthmus_stream::checksum::Checksum;
+use std::collections::BTreeMap;
+
+/// Bytes that are looked at together: their copy stays in the first cache.
+const LOOK: usize = 16 << 10;
+
+/// Claimed bytes of one link.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub link: LinkId,
+    pub claim: Claim,
+}
+
+/// Where claims are looked at: no reference can be made to bytes that a rank may write.
+#[derive(Debug, Default)]
+pub(crate) struct Glass(Vec<u8>);
+
+impl Glass {
+    /// Sums a claim from byte `from` on.
+    pub fn sum(&mut self, claim: &Claim, checksum: Checksum, sum: &mut Sum) {
+        if checksum == Checksum::None {
+            return;
+        }
+        self.0.resize(LOOK, 0);
+        let mut at = 0;
+        while at < claim.len() {
+            let seen = claim.get(at, &mut self.0);
+            sum.add(&self.0[..seen]);
+            at += seen;
+        }
+    }
+}
+
+/// The data of a packet.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    parts: Vec<Part>,
+    len: usize,
+}
+
+impl Claims {
+    fn push(&mut self, part: Part) {
+        self.len += part.claim.len();
+        let Some(last) = self.parts.last_mut() else {
+            return self.parts.push(part);
+        };
+        let link = part.link;
+        if let Err(claim) = last.claim.join(part.claim) {
+            self.parts.push(Part { link, claim });
+        }
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether some of it lies in the ring of this link.
+    pub fn lies_on(&self, link: LinkId) -> bool {
+        self.parts.iter().any(|part| part.link == link)
+    }
+
+    /// The claim with byte `from`, and where that is in it; none beyond the end.
+    pub fn at(&self, mut from: usize) -> Option<(&Claim, usize)> {
+        for part in &self.parts {
+            if from < part.claim.len() {
+                return Some((&part.claim, from));
+            }
+            from -= part.claim.len();
+        }
+        None
+    }
+
+    /// Copies all of it to `bytes`, which has as many.
+    pub fn copy_to(&self, bytes: &mut [u8]) {
+        let mut at = 0;
+        for part in &self.parts {
+            at += part.claim.get(0, &mut bytes[at..]);
+        }
+    }
+
+    /// Its sum.
+    pub fn sum(&self, checksum: Checksum) -> Sum {
+        let mut sum = Sum::new(checksum);
+        let mut glass = Glass::default();
+        for part in &self.parts {
+            glass.sum(&part.claim, checksum, &mut sum);
+        }
+        sum
+    }
+}
+
+/// What is claimed for a TU, by first byte. None overlap.
+#[derive(Debug, Default)]
+pub(crate) struct Claimed(BTreeMap<usize, Part>);
+
+impl Claimed {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Drops what there is of an SU, bytes `at .. at + bytes`: it comes anew.
+    pub fn clear_range(&mut self, at: usize, bytes: usize) {
+        self.0.retain(|begin, _| !(at..at + bytes).contains(begin));
+        // It may have been joined to what came before it.
+        if let Some((begin, before)) = self.0.range_mut(..at).next_back() {
+            drop(before.claim.split_off(at - begin));
+        }
+    }
+
+    /// Puts a claim at byte `at`, joined to the one before if it follows that in its ring too.
+    pub fn put(&mut self, at: usize, part: Part) {
+        let before = self.0.range_mut(..at).next_back();
+        let link = part.link;
+        let claim = match before {
+            Some((begin, before)) if begin + before.claim.len() == at => {
+                match before.claim.join(part.claim) {
+                    Ok(()) => return,
+                    Err(claim) => claim,
+                }
+            }
+            _ => part.claim,
+        };
+        self.0.insert(at, Part { link, claim });
+    }
+
+    /// Takes bytes `at .. at + bytes`, if all of them are claimed.
+    pub fn take(&mut self, at: usize, bytes: usize) -> Option<Claims> {
+        let end = at + bytes;
+        if bytes == 0 || !self.covers(at, end) {
+            return None;
+        }
+        let mut claims = Claims::default();
+        let mut next = at;
+        while next < end {
+            let begin = *self.0.range(..=next).next_back()?.0;
+            let Part { link, mut claim } = self.0.remove(&begin)?;
+            let mut wanted = claim.split_off(next - begin);
+            if begin < next {
+                self.0.insert(begin, Part { link, claim });
+            }
+            let rest = wanted.split_off(end - next);
+            next += wanted.len();
+            if !rest.is_empty() {
+                self.0.insert(next, Part { link, claim: rest });
+            }
+            let claim = wanted;
+            claims.push(Part { link, claim });
+        }
+        Some(claims)
+    }
+
+    fn covers(&self, at: usize, end: usize) -> bool {
+        let mut next = at;
+        let first = self
+            .0
+            .range(..=at)
+            .next_back()
+            .map_or(at, |(begin, _)| *begin);
+        for (begin, part) in self.0.range(first..end) {
+            if *begin > next {
+                break;
+            }
+            next = next.max(begin + part.claim.len());
+        }
+        next >= end
+    }
+
+    /// Copies what lies in the ring of this link, or of all, to its place in `bytes`, and gives it
+    /// back.
+    ///
+    /// # Returns
+    /// The bytes copied.
+    pub fn spill(&mut self, link: Option<LinkId>, bytes: &mut [u8]) -> u64 {
+        let mut copied = 0;
+        self.0.retain(|begin, part| {
+            let stays = link.is_some_and(|link| link != part.link);
+            if !stays && let Some(room) = bytes.get_mut(*begin..) {
+                copied += part.claim.get(0, room) as u64;
+            }
+            stays
+        });
+        copied
+    }
+
+    /// Whether some of it lies in the ring of this link.
+    pub fn lies_on(&self, link: LinkId) -> bool {
+        self.0.values().any(|part| part.link == link)
+    }
+}

@@ -1,0 +1,61 @@
+//! A screen of a frame buffer: bytes of ADUs are drawn as they come, each once, in order.
+
+use crate::memory::Memory;
+use crate::screen::Screen;
+use isthmus_stream::wire::Header;
+use isthmus_stream::{OrderId, PacketId};
+use std::collections::VecDeque;
+
+#[derive(Debug)]
+struct Out {
+    order: OrderId,
+    packet: PacketId,
+    adu: u64,
+    offset: u64,
+    bytes: u32,
+}
+
+/// A connection that draws on a screen.
+#[derive(Debug)]
+pub(crate) struct Drawing {
+    screen: Box<dyn Screen>,
+    queue: VecDeque<Out>,
+}
+
+impl Drawing {
+    pub fn new(screen: Box<dyn Screen>) -> Self {
+        Self {
+            screen,
+            queue: VecDeque::new(),
+        }
+    }
+
+    pub fn send(&mut self, order: OrderId, packet: PacketId, header: &Header) {
+        self.queue.push_back(Out {
+            order,
+            packet,
+            adu: header.adu,
+            offset: header.offset,
+            bytes: header.bytes,
+        });
+    }
+
+    /// Draws what is there; whether there was anything.
+    ///
+    /// # Errors
+    /// Why the screen does not take it, in words.
+    pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
+        let mut any = false;
+        while let Some(out) = self.queue.pop_front() {
+            any = true;
+            // Marks of ends carry nothing.
+            if out.bytes > 0 {
+                let data = memory.packet(out.packet).get(..out.bytes as usize);
+                let data = data.ok_or("a packet is not where it was stored")?;
+                self.screen.put(out.adu, out.offset, data)?;
+            }
+            over.push(out.order);
+        }
+        Ok(any)
+    }
+}
