@@ -83,6 +83,10 @@ LOPSIDED = 2
 """An interval whose halves differ by more than this factor is told by its ends."""
 
 
+EXACT = "Nothing was drawn at random: the numbers are exact."
+"""Of a run without intervals."""
+
+
 def measure_label(name: str, *, of_jobs: bool = False) -> str:
     """Name of a measure for an axis or a heading, without its unit.
 
