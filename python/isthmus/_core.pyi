@@ -27,6 +27,7 @@ __all__ = [
     "ResumeError",
     "ScenarioError",
     "Share",
+    "Vcr",
     "analyze",
     "balance",
     "broadcast",
@@ -695,6 +696,23 @@ def fence() -> None:
 
 def crc32c(data: NDArray[np.uint8]) -> int:
     """The CRC-32C of bytes."""
+
+@final
+class Vcr:
+    """The digital VCR: four images in step on a page, until it is finished. Linux only."""
+
+    def __new__(cls, spec_json: str) -> Vcr: ...
+    def address(self) -> str:
+        """Where its page is."""
+
+    def figures(self) -> str:
+        """How far it is, as JSON."""
+
+    def failure(self) -> str | None:
+        """Why it has ended by itself, if it has."""
+
+    def finish(self) -> str:
+        """Play what was begun to its end; how far it came, as JSON."""
 
 class NicError(Exception):
     """What went wrong with a session or a stream: its kind, one line, and of a refusal why."""

@@ -1,5 +1,7 @@
 //! The Python module `isthmus._core`: conversion only. Text and JSON in, JSON out; of distributed arrays their bytes.
 
+#[cfg(target_os = "linux")]
+mod apps;
 mod arrays;
 mod balance;
 mod broadcast;
@@ -124,6 +126,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         module.add_function(wrap_pyfunction!(live::live_points, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
+        module.add_class::<apps::PyVcr>()?;
         streams::add(module)?;
     }
     module.add_function(wrap_pyfunction!(model::model, module)?)?;
