@@ -786,6 +786,15 @@ class NicStream:
 
         Returns its number.
         """
+    def send_run(self, data: NDArray[np.uint8], seconds: float | None) -> None:
+        """Send the next bytes of those that go over links of this process: whole TUs."""
+    def recv_run(
+        self, data: NDArray[np.uint8], seconds: float | None
+    ) -> list[tuple[int, tuple[int, int]]]:
+        """Receive the next bytes of those that come over links of this process: whole TUs.
+
+        Returns by ADU what is missing: from one byte to before another.
+        """
     def recv(
         self, data: NDArray[np.uint8], adu_bytes: int | None, seconds: float | None
     ) -> tuple[int, list[tuple[int, int]]] | None:
