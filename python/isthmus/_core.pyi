@@ -22,7 +22,9 @@ __all__ = [
     "NicError",
     "NicPending",
     "NicSession",
+    "NicSink",
     "NicStream",
+    "NicTaking",
     "Plan",
     "ResumeError",
     "ScenarioError",
@@ -811,3 +813,34 @@ class NicStream:
         """Say how many ADUs there are."""
     def cancel(self, seconds: float | None) -> None:
         """Cancel it."""
+
+@final
+class NicSink:
+    """A sink that listens on a TCP port, checks what comes, and confirms it."""
+
+    def __new__(
+        cls, address: str, window: int, checksum: str, channel: int, repair: bool
+    ) -> NicSink:
+        """Listen: an address with a port; bytes that a sender may send before they are confirmed;
+        checksum and channel of the connection; whether corrupted packets are waited for again.
+        """
+    def address(self) -> str:
+        """Where it listens."""
+    def take(self, seconds: float, out: str | None) -> NicTaking | None:
+        """Let the next sender in, if one comes in time; what is good goes to a file as well."""
+
+@final
+class NicTaking:
+    """A sender that is being listened to."""
+
+    def peer(self) -> str:
+        """Who sends."""
+    def bytes(self) -> int:
+        """Bytes of data that came and were right."""
+    def over(self, seconds: float) -> bool:
+        """Wait for the end so long at most; whether it is over."""
+    def end(self) -> str:
+        """End it, and say what was counted.
+
+        Raises `RuntimeError` with what was not as it should be, and where.
+        """

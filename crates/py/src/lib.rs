@@ -23,6 +23,8 @@ mod rings;
 mod settings;
 mod share;
 #[cfg(target_os = "linux")]
+mod sink;
+#[cfg(target_os = "linux")]
 mod streams;
 mod study;
 mod topology;
@@ -128,6 +130,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
         module.add_class::<apps::PyVcr>()?;
         streams::add(module)?;
+        sink::add(module)?;
     }
     module.add_function(wrap_pyfunction!(model::model, module)?)?;
     module.add_function(wrap_pyfunction!(peak::peak, module)?)?;
