@@ -43,6 +43,8 @@ __all__ = [
     "live_run",
     "memory_bound",
     "model",
+    "mri",
+    "optimise",
     "peak",
     "place",
     "placed",
@@ -802,3 +804,9 @@ class NicStream:
         """Say how many ADUs there are."""
     def cancel(self, seconds: float | None) -> None:
         """Cancel it."""
+
+def optimise(spec_json: str) -> str:
+    """Process optimisation by the stream manager, as JSON. Linux only."""
+
+def mri(spec_json: str) -> str:
+    """Medical imaging by the stream manager, as JSON. Linux only."""
