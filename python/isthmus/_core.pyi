@@ -19,10 +19,15 @@ __all__ = [
     "Experiment",
     "IoDistribution",
     "Layout",
+    "NicError",
+    "NicPending",
+    "NicSession",
+    "NicStream",
     "Plan",
     "ResumeError",
     "ScenarioError",
     "Share",
+    "Vcr",
     "analyze",
     "balance",
     "broadcast",
@@ -691,3 +696,109 @@ def fence() -> None:
 
 def crc32c(data: NDArray[np.uint8]) -> int:
     """The CRC-32C of bytes."""
+
+@final
+class Vcr:
+    """The digital VCR: four images in step on a page, until it is finished. Linux only."""
+
+    def __new__(cls, spec_json: str) -> Vcr: ...
+    def address(self) -> str:
+        """Where its page is."""
+
+    def figures(self) -> str:
+        """How far it is, as JSON."""
+
+    def failure(self) -> str | None:
+        """Why it has ended by itself, if it has."""
+
+    def finish(self) -> str:
+        """Play what was begun to its end; how far it came, as JSON."""
+
+class NicError(Exception):
+    """What went wrong with a session or a stream: its kind, one line, and of a refusal why."""
+
+@final
+class NicSession:
+    """A session with a stream manager's daemon. Times are in seconds; none: as long as it takes.
+
+    All that waits listens for Ctrl-C, and raises `NicError`. Requests, answers and events are the
+    JSON of the control interface.
+    """
+
+    @staticmethod
+    def connect(
+        address: str, token: str | None, name: str, watch: bool, seconds: float | None
+    ) -> NicSession:
+        """Make an application; `watch`: events are told."""
+    @staticmethod
+    def join(address: str, ticket: str, watch: bool, seconds: float | None) -> NicSession:
+        """Join an application by its ticket."""
+    def welcome(self) -> tuple[int, str, str, int, int]:
+        """Number of the application, ticket, version of the daemon, bytes of staging and network
+        memory.
+        """
+    def link(self, number: int, rings: tuple[int, int] | None, seconds: float | None) -> None:
+        """Make a link: over rings of so many bytes from here and to here, or over a socket."""
+    def unlink(self, number: int) -> None:
+        """Give a link up."""
+    def links(self) -> list[int]:
+        """Numbers of the links of this process, ascending."""
+    def ask(self, request: str, seconds: float | None) -> str:
+        """Ask, and wait for the answer."""
+    def ask_noticed(self, request: str, seconds: float | None) -> NicPending:
+        """Ask; `notices` tells when the answer is there."""
+    def submit(self, specs: str, seconds: float | None) -> list[NicStream]:
+        """Register streams, all or none: a list of their specifications."""
+    def adopt(self, number: int, spec: str) -> NicStream:
+        """A stream that another process of the application has registered."""
+    def event(self, seconds: float | None) -> str | None:
+        """The next event; none if there is none in time."""
+    def notices(self) -> tuple[list[int], list[str]]:
+        """Requests that are answered, and events, since this was last asked."""
+    def fileno(self) -> int:
+        """The descriptor that is readable while there are notices, or the session is over."""
+    def gone(self) -> str | None:
+        """Why the session is over; none while it is not."""
+    def end(self) -> None:
+        """End the session."""
+
+@final
+class NicPending:
+    """A request that is under way."""
+
+    @property
+    def id(self) -> int:
+        """The number by which `NicSession.notices` tells of it."""
+    def poll(self) -> str | None:
+        """The answer, if it is there."""
+
+@final
+class NicStream:
+    """A stream. Times are in seconds without anything being moved; none: as long as it takes."""
+
+    @property
+    def number(self) -> int:
+        """As the daemon counts."""
+    def own_bytes(self, adu_bytes: int) -> int:
+        """Bytes of an ADU that go over links of this process."""
+    def send(self, data: NDArray[np.uint8], adu_bytes: int | None, seconds: float | None) -> int:
+        """Send an ADU, or the SUs of one of so many bytes that go over links of this process.
+
+        Returns its number.
+        """
+    def recv(
+        self, data: NDArray[np.uint8], adu_bytes: int | None, seconds: float | None
+    ) -> tuple[int, list[tuple[int, int]]] | None:
+        """Receive an ADU, or the SUs of one of so many bytes that come over links of this process.
+
+        Returns its number, and the bytes of it that are missing, from one to before another; none
+        at the end of the stream.
+        """
+    def wait(self, adus: int | None, moved: bool, seconds: float | None) -> str:
+        """Wait until so many ADUs are moved or done, or for the end; the status."""
+    def status(self, seconds: float | None) -> str:
+        """Where it is."""
+    def finish(self, adus: int, seconds: float | None) -> None:
+        """Say how many ADUs there are."""
+    def cancel(self, seconds: float | None) -> None:
+        """Cancel it."""

@@ -1,7 +1,7 @@
 //! What is asked of the daemon, as calls.
 
-use crate::core::locked;
 use crate::error::{Error, Result};
+use crate::lock::locked;
 use crate::patience::Patience;
 use crate::session::Session;
 use crate::stream::{Stream, format_of, strange};

@@ -1,8 +1,9 @@
 //! What a session's thread and its callers share.
 
 use crate::address::Address;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, named};
 use crate::link::Link;
+use crate::lock::{locked, waited};
 use crate::patience::Patience;
 use crate::pending::{Pending, Slot};
 use crate::registry::Registry;
@@ -45,13 +46,6 @@ struct State {
     /// Requests whose answer somebody wants to be told of, and that have one.
     noticed: VecDeque<u64>,
     over: Option<Arc<str>>,
-}
-
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a thread that panicked left is whole: nothing here is changed in two steps.
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 fn bell() -> Result<OwnedFd> {
@@ -119,8 +113,7 @@ impl Core {
         patience: Patience<'_>,
     ) -> Result<MutexGuard<'s, State>> {
         let left = patience.slice_left()?;
-        let waited = self.changed.wait_timeout(state, left);
-        Ok(waited.unwrap_or_else(std::sync::PoisonError::into_inner).0)
+        Ok(waited(&self.changed, state, left))
     }
 
     /// Waits for the answer of a request.
@@ -193,8 +186,7 @@ impl Core {
             if left.is_zero() {
                 return None;
             }
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            state = waited(&self.changed, state, left);
         }
     }
 
@@ -293,13 +285,5 @@ impl State {
             0 => self.events.pop_front(),
             events => Some(Event::Missed { events }),
         }
-    }
-}
-
-/// What took too long, in words, unless that is said already.
-pub(crate) fn named(error: Error, what: impl FnOnce() -> String) -> Error {
-    match error {
-        Error::TimedOut(said) if said.is_empty() => Error::TimedOut(what()),
-        other => other,
     }
 }

@@ -58,3 +58,11 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What took too long, in words, unless that is said already.
+pub(crate) fn named(error: Error, what: impl FnOnce() -> String) -> Error {
+    match error {
+        Error::TimedOut(said) if said.is_empty() => Error::TimedOut(what()),
+        other => other,
+    }
+}

@@ -1,7 +1,7 @@
 //! One direction of a link, which one call has at a time.
 
-use crate::core::locked;
 use crate::error::Result;
+use crate::lock::{locked, waited};
 use crate::patience::Patience;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex};
@@ -40,8 +40,7 @@ impl<T> Half<T> {
                     it: Some(it),
                 });
             }
-            let waited = self.back.wait_timeout(place, patience.slice_left()?);
-            place = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            place = waited(&self.back, place, patience.slice_left()?);
         }
     }
 

@@ -45,6 +45,7 @@ mod core;
 mod error;
 mod half;
 mod link;
+mod lock;
 mod patience;
 mod pending;
 mod pipe;

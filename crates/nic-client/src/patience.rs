@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 /// How long is waited before the caller is asked whether it still wants to.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// How long a call may take, and what else ends it.
+/// How long a call may go on without anything being moved, and what else ends it. What waits for an
+/// answer of the daemon alone may take so long in all.
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
     deadline: Option<Instant>,
@@ -47,6 +48,19 @@ impl<'a> Patience<'a> {
             given: self.given,
             go_on: Some(go_on),
         }
+    }
+
+    /// The same from now on: something was moved.
+    pub(crate) fn renewed(self) -> Self {
+        let deadline = self.deadline.and(Instant::now().checked_add(self.given));
+        Self { deadline, ..self }
+    }
+
+    /// A quarter of it, from now on.
+    pub(crate) fn quarter(self) -> Self {
+        let quarter = Instant::now().checked_add(self.given / 4);
+        let deadline = self.deadline.and(quarter);
+        Self { deadline, ..self }
     }
 
     /// The end of the next stretch of waiting.

@@ -1,8 +1,8 @@
 //! Receiving: ADUs put together from the SUs of this process's links.
 
-use crate::core::{locked, named};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, named};
 use crate::link::{Link, Next};
+use crate::lock::locked;
 use crate::patience::Patience;
 use crate::stream::{Place, Stream};
 use isthmus_nic_protocol::Direction;
@@ -108,9 +108,9 @@ impl Stream {
     ) -> Error {
         let error = named(error, || {
             let (number, adu, given) = (self.number, place.adu, patience.given());
-            let came = if began { "not all" } else { "nothing" };
+            let came = if began { "nothing more" } else { "nothing" };
             format!(
-                "stream {number}: in {given} {came} of ADU {adu} came{}",
+                "stream {number}: {came} of ADU {adu} came for {given}{}",
                 self.explained()
             )
         });
@@ -143,7 +143,7 @@ impl Stream {
                 let at = if packed { next } else { first as usize };
                 next += su.bytes as usize;
                 let room = &mut bytes[at..at + su.bytes as usize];
-                match self.read_su(link, (&tu, &su), room, began, patience)? {
+                match self.read_su(link, (&tu, &su), room, began, patience.renewed())? {
                     Got::Good => {}
                     Got::Void => void(&mut missing, first..first + su.bytes),
                     Got::Mark(Kind::End) if !*began => return Ok(Received::End),

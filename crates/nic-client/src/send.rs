@@ -1,7 +1,6 @@
 //! Sending: ADUs cut into SUs over the links of this process.
 
-use crate::core::named;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, named};
 use crate::half::Taken;
 use crate::link::{Link, Sending};
 use crate::patience::Patience;
@@ -88,9 +87,9 @@ impl Stream {
                 // Before the links are let go, whose next frames are another stream's.
                 let error = named(error, || {
                     let (number, adu, given) = (self.number, place.adu, patience.given());
-                    let took = if began { "not all" } else { "nothing" };
+                    let took = if began { "nothing more" } else { "nothing" };
                     let why = self.explained();
-                    format!("stream {number}: in {given} the links took {took} of ADU {adu}{why}")
+                    format!("stream {number}: the links took {took} of ADU {adu} for {given}{why}")
                 });
                 if began {
                     self.leave(&mut place, &error);
@@ -179,7 +178,7 @@ impl Stream {
                 };
                 let data = &bytes[at..at + su.bytes as usize];
                 packed += data.len();
-                self.write_su(out, (&tu, &su), data, began, patience)?;
+                self.write_su(out, (&tu, &su), data, began, patience.renewed())?;
             }
         }
         Ok(())

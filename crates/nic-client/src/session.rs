@@ -1,9 +1,10 @@
 //! A session: hello or join, links, requests.
 
 use crate::address::Address;
-use crate::core::{Core, locked, named};
-use crate::error::{Error, Result};
+use crate::core::Core;
+use crate::error::{Error, Result, named};
 use crate::link::Link;
+use crate::lock::locked;
 use crate::patience::Patience;
 use crate::pending::Pending;
 use crate::post;

@@ -1,9 +1,10 @@
 //! A stream: ADUs sent or received over the links of this process.
 
-use crate::core::{Core, locked, named};
-use crate::error::{Error, Result};
+use crate::core::Core;
+use crate::error::{Error, Result, named};
 use crate::half::{Half, Taken};
 use crate::link::Link;
+use crate::lock::locked;
 use crate::patience::Patience;
 use crate::pending::Pending;
 use isthmus_nic_protocol::{Answer, Direction, Request, Spec, Stream as Status};
@@ -239,19 +240,28 @@ impl Stream {
         }
     }
 
-    /// The answer to a wait, which is a status.
+    /// The answer to a wait, which is a status. As long as the stream moves, patience begins anew.
     fn answered(&self, pending: &Pending, what: &str, patience: Patience<'_>) -> Result<Status> {
-        match pending.wait(patience) {
-            Ok(Answer::Stream { stream }) => Ok(stream),
-            Ok(Answer::Done) => self.status(Patience::of(EXPLAINING)),
-            Ok(other) => Err(strange("a stream's status", &other)),
-            Err(error) => Err(named(error, || {
-                let (number, given) = (self.number, patience.given());
-                format!(
-                    "stream {number}: waited {given} for {what}{}",
-                    self.explained()
-                )
-            })),
+        // Where it is now is asked for only when the answer is not there soon.
+        let mut now = patience.quarter();
+        let mut before = None;
+        loop {
+            match pending.wait(now) {
+                Ok(Answer::Stream { stream }) => return Ok(stream),
+                Ok(other) => return Err(strange("a stream's status", &other)),
+                Err(Error::TimedOut(_)) => {}
+                Err(error) => return Err(error),
+            }
+            let status = self.status(Patience::of(EXPLAINING));
+            let progress = status.as_ref().ok().map(progress);
+            if progress.is_some() && progress != before {
+                (before, now) = (progress, patience.renewed());
+                continue;
+            }
+            let (number, given, why) = (self.number, patience.given(), explained(status));
+            return Err(Error::TimedOut(format!(
+                "stream {number}: waited for {what}, and nothing moved for {given}{why}"
+            )));
         }
     }
 
@@ -275,11 +285,7 @@ impl Stream {
 
     /// What the daemon says of why it takes so long, as the end of a sentence.
     pub(crate) fn explained(&self) -> String {
-        match self.status(Patience::of(EXPLAINING)) {
-            Ok(status) if status.waits.is_empty() => format!("; it is {}", status.state),
-            Ok(status) => format!("; it is {}: {}", status.state, status.waits.join("; ")),
-            Err(error) => format!("; why is not known ({error})"),
-        }
+        explained(self.status(Patience::of(EXPLAINING)))
     }
 
     /// The error of a link: that the daemon is gone, if it is.
@@ -340,6 +346,24 @@ impl Drop for Stream {
         {
             self.cancel_unheard();
         }
+    }
+}
+
+/// What changes while a stream moves.
+fn progress(status: &Status) -> (u64, u64, u64, String) {
+    (
+        status.moved,
+        status.done,
+        status.bytes,
+        status.state.clone(),
+    )
+}
+
+fn explained(status: Result<Status>) -> String {
+    match status {
+        Ok(status) if status.waits.is_empty() => format!("; it is {}", status.state),
+        Ok(status) => format!("; it is {}: {}", status.state, status.waits.join("; ")),
+        Err(error) => format!("; why is not known ({error})"),
     }
 }
 

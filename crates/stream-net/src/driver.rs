@@ -381,8 +381,8 @@ impl Driver {
 
     /// Whether no connection is there, nothing is sent or written any more, and nothing is to be
     /// told.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&mut self) -> bool {
+        self.carry_out();
         self.outsides.is_empty()
             && self.lingering.is_empty()
             && self.ending_files.is_empty()

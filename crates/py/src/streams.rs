@@ -1,0 +1,348 @@
+//! Sessions with the stream manager's daemon, and streams: the calls of `isthmus-nic-client`, requests
+//! and answers in JSON, data as the bytes of numpy's arrays.
+
+use isthmus_nic_client::words::{Carrier, Request, Spec};
+use isthmus_nic_client::{Address, Error, Patience, Pending, Received, Session, Stream};
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use serde::de::DeserializeOwned;
+use std::os::fd::{AsFd, AsRawFd};
+use std::sync::Mutex;
+use std::time::Duration;
+
+create_exception!(
+    isthmus._core,
+    NicError,
+    PyException,
+    "What went wrong with a session or a stream: its kind, and one line."
+);
+
+fn told(error: &Error) -> PyErr {
+    let kind = match error {
+        Error::Address(..) => "address",
+        Error::Unreachable(..) => "unreachable",
+        Error::Refused(_) => "refused",
+        Error::Gone(..) => "gone",
+        Error::TimedOut(_) => "timed-out",
+        Error::Interrupted => "interrupted",
+        Error::Link(..) => "link",
+        Error::Misfit(_) => "misfit",
+        Error::Stream(..) => "stream",
+        Error::Garbled(_) => "garbled",
+    };
+    let reason = match error {
+        Error::Refused(refusal) => serde_json::to_value(refusal.kind).ok(),
+        _ => None,
+    };
+    let reason = reason.and_then(|word| Some(word.as_str()?.to_owned()));
+    NicError::new_err((kind, error.to_string(), reason))
+}
+
+/// Does something that waits, without holding the interpreter; Ctrl-C ends it. None: for as long as
+/// it takes.
+fn waited<T: Send>(
+    py: Python<'_>,
+    seconds: Option<f64>,
+    what: impl FnOnce(Patience<'_>) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let patience = match seconds.map(Duration::try_from_secs_f64) {
+        None | Some(Err(_)) => Patience::endless(),
+        Some(Ok(time)) => Patience::of(time),
+    };
+    let heard = Mutex::new(None);
+    let go_on = || match Python::attach(|py| py.check_signals()) {
+        Ok(()) => true,
+        Err(error) => {
+            if let Ok(mut heard) = heard.lock() {
+                *heard = Some(error);
+            }
+            false
+        }
+    };
+    let result = py.detach(|| what(patience.asking(&go_on)));
+    match (result, heard.into_inner().ok().flatten()) {
+        (Err(Error::Interrupted), Some(error)) => Err(error),
+        (result, _) => result.map_err(|error| told(&error)),
+    }
+}
+
+fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
+    serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// A session with a daemon.
+#[pyclass(name = "NicSession", module = "isthmus._core", frozen)]
+pub(crate) struct PySession(Session);
+
+#[pymethods]
+impl PySession {
+    /// Makes an application.
+    #[staticmethod]
+    #[pyo3(signature = (address, token, name, watch, seconds))]
+    fn connect(
+        py: Python<'_>,
+        address: &str,
+        token: Option<String>,
+        name: String,
+        watch: bool,
+        seconds: Option<f64>,
+    ) -> PyResult<Self> {
+        let address = Address::parse(address).map_err(|error| told(&error))?;
+        let token = token.as_deref();
+        let session = waited(py, seconds, |patience| match watch {
+            true => Session::watching(&address, token, &name, patience),
+            false => Session::connect(&address, token, &name, patience),
+        });
+        Ok(Self(session?))
+    }
+
+    /// Joins an application by its ticket.
+    #[staticmethod]
+    #[pyo3(signature = (address, ticket, watch, seconds))]
+    fn join(
+        py: Python<'_>,
+        address: &str,
+        ticket: String,
+        watch: bool,
+        seconds: Option<f64>,
+    ) -> PyResult<Self> {
+        let address = Address::parse(address).map_err(|error| told(&error))?;
+        let join = |patience: Patience<'_>| Session::join(&address, &ticket, watch, patience);
+        Ok(Self(waited(py, seconds, join)?))
+    }
+
+    /// Number of the application, ticket, version of the daemon, bytes of staging and network memory.
+    fn welcome(&self) -> (u32, String, String, u64, u64) {
+        let it = self.0.welcome().clone();
+        (
+            it.application,
+            it.ticket,
+            it.isthmus,
+            it.staging_bytes,
+            it.network_bytes,
+        )
+    }
+
+    /// Makes a link: over rings of so many bytes from here and to here, or over a socket.
+    #[pyo3(signature = (number, rings, seconds))]
+    fn link(
+        &self,
+        py: Python<'_>,
+        number: u16,
+        rings: Option<(u64, u64)>,
+        seconds: Option<f64>,
+    ) -> PyResult<()> {
+        let carrier = match rings {
+            None => Carrier::Socket,
+            Some((from_rank_bytes, to_rank_bytes)) => Carrier::Rings {
+                from_rank_bytes,
+                to_rank_bytes,
+            },
+        };
+        waited(py, seconds, |patience| {
+            self.0.link(number, carrier, patience)
+        })
+    }
+
+    /// Gives a link up.
+    fn unlink(&self, number: u16) {
+        self.0.unlink(number);
+    }
+
+    /// Numbers of the links of this process.
+    fn links(&self) -> Vec<u16> {
+        self.0.links()
+    }
+
+    /// Asks and waits for the answer; both are JSON.
+    #[pyo3(signature = (request, seconds))]
+    fn ask(&self, py: Python<'_>, request: &str, seconds: Option<f64>) -> PyResult<String> {
+        let request: Request = read(request)?;
+        let answer = waited(py, seconds, |patience| self.0.request(request, patience))?;
+        crate::json(&answer)
+    }
+
+    /// Asks; `notices` tells when the answer is there.
+    #[pyo3(signature = (request, seconds))]
+    fn ask_noticed(
+        &self,
+        py: Python<'_>,
+        request: &str,
+        seconds: Option<f64>,
+    ) -> PyResult<PyPending> {
+        let request: Request = read(request)?;
+        let pending = waited(py, seconds, |patience| self.0.ask(request, true, patience));
+        Ok(PyPending(pending?))
+    }
+
+    /// Registers streams, all or none: a list of specifications in JSON.
+    #[pyo3(signature = (specs, seconds))]
+    fn submit(&self, py: Python<'_>, specs: &str, seconds: Option<f64>) -> PyResult<Vec<PyStream>> {
+        let specs: Vec<Spec> = read(specs)?;
+        let streams = waited(py, seconds, |patience| self.0.submit(&specs, patience))?;
+        Ok(streams.into_iter().map(PyStream).collect())
+    }
+
+    /// A stream that another process of the application has registered.
+    fn adopt(&self, number: u32, spec: &str) -> PyResult<PyStream> {
+        let stream = self.0.adopt(number, &read(spec)?);
+        Ok(PyStream(stream.map_err(|error| told(&error))?))
+    }
+
+    /// The next event as JSON; none if there is none in time.
+    #[pyo3(signature = (seconds))]
+    fn event(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<String>> {
+        let event = waited(py, seconds, |patience| self.0.event(patience))?;
+        event.map(|event| crate::json(&event)).transpose()
+    }
+
+    /// Numbers of requests that are answered, and events as JSON, since this was last asked.
+    fn notices(&self) -> PyResult<(Vec<u64>, Vec<String>)> {
+        let (answered, events) = self.0.notices();
+        let events = events.iter().map(crate::json).collect::<PyResult<_>>()?;
+        Ok((answered, events))
+    }
+
+    /// The descriptor that is readable while there are notices, or the session is over.
+    fn fileno(&self) -> i32 {
+        self.0.as_fd().as_raw_fd()
+    }
+
+    /// Why the session is over; none while it is not.
+    fn gone(&self) -> Option<String> {
+        self.0.gone().map(|error| error.to_string())
+    }
+
+    /// Ends the session.
+    fn end(&self) {
+        self.0.end();
+    }
+}
+
+/// A request that is under way.
+#[pyclass(name = "NicPending", module = "isthmus._core", frozen)]
+pub(crate) struct PyPending(Pending);
+
+#[pymethods]
+impl PyPending {
+    /// The number by which `notices` tells of it.
+    #[getter]
+    fn id(&self) -> u64 {
+        self.0.id()
+    }
+
+    /// The answer as JSON, if it is there.
+    fn poll(&self) -> PyResult<Option<String>> {
+        match self.0.poll() {
+            None => Ok(None),
+            Some(Ok(answer)) => crate::json(&answer).map(Some),
+            Some(Err(error)) => Err(told(&error)),
+        }
+    }
+}
+
+/// Number of an ADU, and what is missing of it: from one byte to before another.
+type Came = (u64, Vec<(u64, u64)>);
+
+/// A stream.
+#[pyclass(name = "NicStream", module = "isthmus._core", frozen)]
+pub(crate) struct PyStream(Stream);
+
+#[pymethods]
+impl PyStream {
+    #[getter]
+    fn number(&self) -> u32 {
+        self.0.number()
+    }
+
+    /// Bytes of an ADU that go over links of this process.
+    fn own_bytes(&self, adu_bytes: u64) -> u64 {
+        self.0.own_bytes(adu_bytes)
+    }
+
+    /// Sends an ADU, or the SUs of one of so many bytes that go over links of this process; its
+    /// number.
+    #[pyo3(signature = (data, adu_bytes, seconds))]
+    fn send(
+        &self,
+        py: Python<'_>,
+        data: PyReadonlyArray1<'_, u8>,
+        adu_bytes: Option<u64>,
+        seconds: Option<f64>,
+    ) -> PyResult<u64> {
+        let data = data.as_slice().map_err(crate::arrays::wrong)?;
+        waited(py, seconds, |patience| match adu_bytes {
+            None => self.0.send(data, patience),
+            Some(adu_bytes) => self.0.send_own(adu_bytes, data, patience),
+        })
+    }
+
+    /// Receives an ADU, or the SUs of one of so many bytes that come over links of this process;
+    /// none at the end of the stream.
+    #[pyo3(signature = (data, adu_bytes, seconds))]
+    fn recv(
+        &self,
+        py: Python<'_>,
+        mut data: PyReadwriteArray1<'_, u8>,
+        adu_bytes: Option<u64>,
+        seconds: Option<f64>,
+    ) -> PyResult<Option<Came>> {
+        let data = data.as_slice_mut().map_err(crate::arrays::wrong)?;
+        let received = waited(py, seconds, |patience| match adu_bytes {
+            None => self.0.recv(data, patience),
+            Some(adu_bytes) => self.0.recv_own(adu_bytes, data, patience),
+        })?;
+        Ok(match received {
+            Received::End => None,
+            Received::Adu { adu, missing } => {
+                let each = missing.into_iter().map(|range| (range.start, range.end));
+                Some((adu, each.collect()))
+            }
+        })
+    }
+
+    /// Waits until so many ADUs are moved or done, or for the end; the status as JSON.
+    #[pyo3(signature = (adus, moved, seconds))]
+    fn wait(
+        &self,
+        py: Python<'_>,
+        adus: Option<u64>,
+        moved: bool,
+        seconds: Option<f64>,
+    ) -> PyResult<String> {
+        let status = waited(py, seconds, |patience| match (adus, moved) {
+            (None, _) => self.0.wait(patience),
+            (Some(adus), true) => self.0.wait_moved(adus, patience),
+            (Some(adus), false) => self.0.wait_done(adus, patience),
+        });
+        crate::json(&status?)
+    }
+
+    /// The status as JSON.
+    #[pyo3(signature = (seconds))]
+    fn status(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<String> {
+        crate::json(&waited(py, seconds, |patience| self.0.status(patience))?)
+    }
+
+    /// Says how many ADUs there are.
+    #[pyo3(signature = (adus, seconds))]
+    fn finish(&self, py: Python<'_>, adus: u64, seconds: Option<f64>) -> PyResult<()> {
+        waited(py, seconds, |patience| self.0.finish(adus, patience))
+    }
+
+    /// Cancels it.
+    #[pyo3(signature = (seconds))]
+    fn cancel(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
+        waited(py, seconds, |patience| self.0.cancel(patience))
+    }
+}
+
+/// Adds all of this to the module.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("NicError", module.py().get_type::<NicError>())?;
+    module.add_class::<PySession>()?;
+    module.add_class::<PyPending>()?;
+    module.add_class::<PyStream>()
+}

@@ -1,0 +1,96 @@
+"""Bytes of users' arrays, and who has them at the moment."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus.arguments import refuse
+from isthmus.streams.errors import StreamsError
+
+Bytes = NDArray[np.uint8]
+
+
+def _flat(name: str, data: object) -> Bytes:
+    if isinstance(data, np.ndarray):
+        array: NDArray[Any] = data
+    else:
+        try:
+            array = np.frombuffer(data, np.uint8)  # type: ignore[call-overload]
+        except (TypeError, ValueError, BufferError):
+            right = "a numpy array, bytes or anything else that has a buffer in one piece"
+            raise refuse(name, data, right) from None
+    if array.dtype.hasobject:
+        raise StreamsError(f"{name}: elements of type {array.dtype}; Python objects cannot be sent")
+    if not array.flags.c_contiguous:
+        raise StreamsError(
+            f"{name}: an array of shape {array.shape} that is not in one piece in memory, row by "
+            "row; pass numpy.ascontiguousarray(it), or send_array, which packs it"
+        )
+    flat: Bytes = array.reshape(-1).view(np.uint8)
+    return flat
+
+
+def to_send(name: str, data: object) -> Bytes:
+    """The bytes of what is sent, not copied.
+
+    Raises:
+        IsthmusError: it has none, or not in one piece.
+
+    """
+    return _flat(name, data)
+
+
+def to_fill(name: str, data: object) -> Bytes:
+    """The bytes that are received into, not copied.
+
+    Raises:
+        IsthmusError: there are none, or not in one piece, or they may not be written to.
+
+    """
+    flat = _flat(name, data)
+    if not flat.flags.writeable:
+        raise StreamsError(f"{name}: the array is read-only; pass one that can be written to")
+    return flat
+
+
+class Holds:
+    """The bytes that sends and receives of this process have at the moment."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held: dict[object, tuple[int, int, bool, str]] = {}
+
+    def hold(self, flat: Bytes, who: str, *, writes: bool) -> object:
+        """Take bytes for a call until they are given back; reading them twice is no harm.
+
+        Returns:
+            What `release` gives them back by.
+
+        Raises:
+            StreamsError: another call has some of them.
+
+        """
+        begin = flat.ctypes.data
+        end = begin + len(flat)
+        key = object()
+        with self._lock:
+            for low, high, written, other in self._held.values():
+                if low < end and begin < high and (writes or written):
+                    raise StreamsError(
+                        f"{who}: {other} has some of these bytes; wait for that first"
+                    )
+            self._held[key] = (begin, end, writes, who)
+        return key
+
+    def release(self, key: object) -> None:
+        """Give bytes back."""
+        with self._lock:
+            self._held.pop(key, None)
+
+
+HOLDS = Holds()
+"""Of this process."""

@@ -1,0 +1,160 @@
+"""What a stream is registered with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from isthmus.arguments import flag, one_of, refuse, whole
+from isthmus.errors import IsthmusError
+from isthmus.streams.amounts import size
+
+if TYPE_CHECKING:
+    from isthmus.streams.connection import Connection
+    from isthmus.streams.stream import Stream
+
+LINK_MAX = (1 << 16) - 1
+COUNT_MAX = (1 << 63) - 1
+QUANTUM_MAX = (1 << 32) - 1
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StreamSpec:
+    """A stream to register: how its data is cut, and what it depends on (Steenkiste 1996, 5.2-3).
+
+    Sizes are numbers of bytes, or text with a unit such as ``"1 MiB"``.
+    """
+
+    connection: Connection
+    """Where it goes to, or comes from."""
+    adu: int | str
+    """Bytes of an ADU; ``"variable"`` if each has its own, of at most `tu`."""
+    tu: int | str | None = None
+    """Bytes of a TU; the whole ADU if not given."""
+    links: int | Sequence[int] = 1
+    """Links that a TU is striped over: how many, or their numbers."""
+    su_order: Sequence[int] | None = None
+    """The links of the SUs of a TU, in order; each of `links` once if not given."""
+    packet: int | str | None = None
+    """Bytes of data of a packet at most; a TU if not given."""
+    granule: int | str = 1
+    """SUs are cut at multiples of this many bytes, such as an element."""
+    adus: int | None = None
+    """How many ADUs; told by `Stream.finish` if not given."""
+    direction: Literal["transmit", "receive"] = "transmit"
+    """To the outside, or from there."""
+    quantum: int = 1
+    """ADUs that it may move before another stream that waits has its turn."""
+    permanent: bool = False
+    """Whether it keeps its resources until it ends."""
+    after: Sequence[Stream | StreamSpec] = ()
+    """Streams that are done before it begins; those of the same call by their specifications."""
+    in_step_with: Sequence[Stream | StreamSpec] = ()
+    """Streams that it goes in lock step with, ADU by ADU."""
+    finished: Literal["done", "moved"] = "done"
+    """When an ADU is finished for those in step: when it is done, or when it is moved."""
+    _sizes: dict[str, Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check what can be checked here.
+
+        Raises:
+            IsthmusError: a size, number or word that cannot be.
+
+        """
+        object.__setattr__(self, "_sizes", self._read())
+
+    @property
+    def adu_bytes(self) -> int | None:
+        """Bytes of an ADU; none if each has its own."""
+        found: int | None = self._sizes["adu_bytes"]
+        return found
+
+    @property
+    def tu_bytes(self) -> int:
+        """Bytes of a TU."""
+        return int(self._sizes["tu_bytes"])
+
+    @property
+    def link_numbers(self) -> tuple[int, ...]:
+        """The links, each once, ascending."""
+        return tuple(sorted(set(self._sizes["su_order"])))
+
+    def _read(self) -> dict[str, Any]:
+        adu = None if self.adu == "variable" else size("adu", self.adu)
+        if adu is None and self.tu is None:
+            raise IsthmusError('tu: it is missing; with adu="variable" it is the most of an ADU')
+        tu = size("tu", self.tu if self.tu is not None else adu)
+        if adu is not None:
+            tu = min(tu, adu)
+        if self.direction not in {"transmit", "receive"}:
+            raise refuse("direction", self.direction, '"transmit" or "receive"')
+        if self.finished not in {"done", "moved"}:
+            raise refuse("finished", self.finished, '"done" or "moved"')
+        flag("permanent", self.permanent)
+        whole("quantum", self.quantum, 1, QUANTUM_MAX)
+        if self.adus is not None:
+            whole("adus", self.adus, 0, COUNT_MAX)
+        return {
+            "adu_bytes": adu,
+            "tu_bytes": tu,
+            "su_order": self._order(),
+            "granule_bytes": size("granule", self.granule),
+            "packet_bytes": tu if self.packet is None else size("packet", self.packet),
+        }
+
+    def _order(self) -> list[int]:
+        if isinstance(self.links, int) and not isinstance(self.links, bool):
+            whole("links", self.links, 1, LINK_MAX + 1)
+            links = list(range(self.links))
+        else:
+            links = _links("links", self.links)
+        if self.su_order is None:
+            return links
+        order = _links("su_order", self.su_order)
+        for link in order:
+            if link not in links:
+                raise IsthmusError(f"su_order: link {link} is none of {links}")
+        return order
+
+    def words(self, others: Sequence[StreamSpec]) -> dict[str, Any]:
+        """The specification for the daemon; `others` are those of the same call."""
+        words: dict[str, Any] = {
+            "connection": self.connection.number,
+            "direction": self.direction,
+            "format": self._sizes,
+            "quantum": self.quantum,
+            "permanent": self.permanent,
+            "after": _others("after", self.after, others),
+            "in_step_with": _others("in_step_with", self.in_step_with, others),
+            "moved_is_finished": self.finished == "moved",
+        }
+        if self.adus is not None:
+            words["adus"] = self.adus
+        return words
+
+
+def _links(name: str, given: object) -> list[int]:
+    one_of(name, given, (list, tuple, range), "numbers of links, such as [0, 1]")
+    assert isinstance(given, Sequence)
+    for link in given:
+        whole(name, link, 0, LINK_MAX)
+    if not given:
+        raise IsthmusError(f"{name}: none; a stream goes over at least one link")
+    return [int(link) for link in given]
+
+
+def _others(name: str, given: Iterable[object], same: Sequence[StreamSpec]) -> list[dict[str, int]]:
+    from isthmus.streams.stream import Stream
+
+    one_of(name, given, (list, tuple), "a list of streams")
+    found = []
+    for other in given:
+        if isinstance(other, Stream):
+            found.append({"stream": other.number})
+        elif isinstance(other, StreamSpec) and other in same:
+            found.append({"here": same.index(other)})
+        else:
+            raise refuse(name, other, "a stream, or a specification of the same call")
+    return found

@@ -1,0 +1,257 @@
+"""Streams: ADUs sent and received as the bytes of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+
+from isthmus.arguments import whole
+from isthmus.streams.amounts import seconds
+from isthmus.streams.buffers import HOLDS, to_fill, to_send
+from isthmus.streams.errors import IncompleteError, StreamsError, told
+from isthmus.streams.status import StreamStatus, stream_status
+from isthmus.streams.worker import Handle, Worker
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isthmus import _core
+    from isthmus.streams.buffers import Bytes
+    from isthmus.streams.specs import StreamSpec
+
+COUNT_MAX = (1 << 63) - 1
+
+Timeout = str | float | None
+"""Text with a unit such as ``"10 s"``, `math.inf`, or none for the session's patience."""
+
+
+class Stream:
+    """A stream of this application: see `Nic.stream`.
+
+    One call at a time sends or receives; others wait. Of a stream whose links belong to several
+    processes each moves the SUs of its own links.
+    """
+
+    def __init__(self, core: _core.NicStream, spec: StreamSpec, patience: float | None) -> None:
+        self._core = core
+        self._patience = patience
+        self._worker: Worker | None = None
+        self.spec = spec
+        """What it was registered with."""
+        self.number = core.number
+        """As the daemon counts."""
+        self.sent = 0
+        """ADUs sent by this process."""
+
+    def _seconds(self, timeout: Timeout) -> float | None:
+        return self._patience if timeout is None else seconds("timeout", timeout)
+
+    @overload
+    def send(self, adu: Any, *, block: Literal[True] = True, timeout: Timeout = None) -> int: ...
+    @overload
+    def send(self, adu: Any, *, block: Literal[False], timeout: Timeout = None) -> Handle: ...
+
+    def send(self, adu: Any, *, block: bool = True, timeout: Timeout = None) -> int | Handle:
+        """Send the next ADU.
+
+        Args:
+            adu: a numpy array in one piece, bytes, or anything else with a buffer: all bytes of the
+                ADU. They are copied straight into the links.
+            block: whether to return only when they are, so that the memory is the caller's again.
+                If not, it is the caller's again after `Handle.wait`; until then an array is
+                read-only, and other calls that write to its bytes are refused.
+            timeout: how long the links may take nothing.
+
+        Returns:
+            The number of the ADU, or a handle.
+
+        Raises:
+            TimedOutError: the links took nothing of it, and it can be sent again; if they took a
+                part, the stream is cancelled.
+            StreamsError: the bytes do not fit; the stream has failed; the daemon is gone.
+
+        """
+        return self._send(adu, None, block, self._seconds(timeout))
+
+    def send_own(
+        self, own: Any, *, adu: int | None = None, block: bool = True, timeout: Timeout = None
+    ) -> int | Handle:
+        """Send what goes over this process's links of the next ADU, as `send` does.
+
+        Args:
+            own: the SUs that go over links of this process, one behind another in the order of
+                the ADU: `own_bytes` bytes.
+            adu: bytes of the whole ADU, if each has its own.
+            block: as in `send`.
+            timeout: as in `send`.
+
+        """
+        return self._send(own, self._adu_bytes(adu), block, self._seconds(timeout))
+
+    def _adu_bytes(self, adu: int | None) -> int:
+        of_all = self.spec.adu_bytes
+        if adu is None and of_all is None:
+            raise StreamsError("adu: it is missing; each ADU of this stream has its own bytes")
+        if adu is not None:
+            whole("adu", adu, 1, COUNT_MAX)
+        found = of_all if adu is None else adu
+        assert found is not None
+        return found
+
+    def _send(
+        self, data: Any, adu_bytes: int | None, block: bool, timeout: float | None
+    ) -> int | Handle:
+        flat = to_send("adu" if adu_bytes is None else "own", data)
+        held = HOLDS.hold(flat, f"a send of stream {self.number}", writes=False)
+        if not block:
+            return self._work().send(data, flat, held, lambda: self._now(flat, adu_bytes, timeout))
+        try:
+            if self._worker is not None:
+                self._worker.drain()
+            return self._now(flat, adu_bytes, timeout)
+        finally:
+            HOLDS.release(held)
+
+    def _now(self, flat: Bytes, adu_bytes: int | None, timeout: float | None) -> int:
+        number = told(self._core.send, flat, adu_bytes, timeout)
+        self.sent = number + 1
+        return number
+
+    def _work(self) -> Worker:
+        if self._worker is None:
+            self._worker = Worker(f"stream {self.number}")
+        return self._worker
+
+    def own_bytes(self, adu: int | None = None) -> int:
+        """How many bytes of an ADU go over links of this process.
+
+        Args:
+            adu: bytes of the ADU, if each has its own.
+
+        """
+        return self._core.own_bytes(self._adu_bytes(adu))
+
+    def recv(
+        self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
+    ) -> NDArray[Any] | None:
+        """Receive the next ADU.
+
+        Args:
+            out: where to, a numpy array in one piece, of all bytes of the ADU; made if not given.
+            adu: bytes of the ADU, if each has its own and `out` is not given.
+            timeout: how long nothing may come.
+
+        Returns:
+            `out`, or an array of bytes; nothing at the end of the stream.
+
+        Raises:
+            IncompleteError: bytes of it are missing for good; the next can be received.
+            TimedOutError: nothing of it came, and it can be waited for again; if a part came, the
+                stream is cancelled.
+            StreamsError: the room does not fit; the stream has failed; the daemon is gone.
+
+        """
+        if out is None:
+            out = np.empty(self._adu_bytes(adu), np.uint8)
+        return self._recv(out, None, timeout)
+
+    def recv_own(
+        self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
+    ) -> NDArray[Any] | None:
+        """Receive what comes over this process's links of the next ADU, as `recv` does.
+
+        The SUs lie one behind another, in the order of the ADU.
+        """
+        adu_bytes = self._adu_bytes(adu)
+        if out is None:
+            out = np.empty(self._core.own_bytes(adu_bytes), np.uint8)
+        return self._recv(out, adu_bytes, timeout)
+
+    def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:
+        flat = to_fill("out", out)
+        held = HOLDS.hold(flat, f"a receive of stream {self.number}", writes=True)
+        try:
+            came = told(self._core.recv, flat, adu_bytes, self._seconds(timeout))
+        finally:
+            HOLDS.release(held)
+        if came is None:
+            return None
+        number, missing = came
+        if missing:
+            ranges = ", ".join(f"{low} to {high}" for low, high in missing[:8])
+            more = " and more" if len(missing) > 8 else ""
+            raise IncompleteError(
+                f"stream {self.number}: ADU {number} came without bytes {ranges}{more}, which will "
+                "not come again; the next can be received",
+                number,
+                missing,
+                out,
+            )
+        found: NDArray[Any] = out
+        return found
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        """Receive ADU after ADU, each in memory of its own, until the stream ends."""
+        while (adu := self.recv()) is not None:
+            yield adu
+
+    def wait(self, *, timeout: Timeout = None) -> StreamStatus:
+        """Wait until it is done: all that was sent is where the destination promises it.
+
+        Args:
+            timeout: how long nothing may move.
+
+        Raises:
+            StreamFailedError: it failed, or was cancelled.
+            TimedOutError: nothing moved for so long; it says who waits for what.
+            StreamsError: the daemon is gone.
+
+        """
+        return self._wait(None, False, timeout)
+
+    def wait_moved(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
+        """Wait until so many ADUs are in the manager's network memory, or with the ranks.
+
+        Raises: as `wait`.
+        """
+        whole("adus", adus, 0, COUNT_MAX)
+        return self._wait(adus, True, timeout)
+
+    def wait_done(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
+        """Wait until so many ADUs are where the destination promises them.
+
+        Raises: as `wait`.
+        """
+        whole("adus", adus, 0, COUNT_MAX)
+        return self._wait(adus, False, timeout)
+
+    def _wait(self, adus: int | None, moved: bool, timeout: Timeout) -> StreamStatus:
+        if self._worker is not None:
+            self._worker.drain()
+        return stream_status(told(self._core.wait, adus, moved, self._seconds(timeout)))
+
+    def finish(self, adus: int | None = None) -> None:
+        """Say how many ADUs it has, if that was left open; those sent so far if not given."""
+        if self._worker is not None:
+            self._worker.drain()
+        if adus is not None:
+            whole("adus", adus, 0, COUNT_MAX)
+        told(self._core.finish, self.sent if adus is None else adus, self._patience)
+
+    def cancel(self) -> None:
+        """Cancel it: what has not been moved does not come."""
+        told(self._core.cancel, self._patience)
+
+    def status(self) -> StreamStatus:
+        """Where it is, and what it waits for."""
+        return stream_status(told(self._core.status, self._patience))
+
+    def close(self, timeout_s: float = 1.0) -> None:
+        """End the thread of sends that do not block; what waits for it is not sent."""
+        if self._worker is not None:
+            self._worker.end(timeout_s)
+
+    def __repr__(self) -> str:
+        return f"<stream {self.number}, {self.spec.direction}>"

@@ -1,0 +1,191 @@
+"""Sends that do not block: one thread for each stream that has any."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isthmus.streams.amounts import seconds
+from isthmus.streams.buffers import HOLDS
+from isthmus.streams.errors import SessionOverError, StreamsError, TimedOutError
+
+if TYPE_CHECKING:
+    from isthmus.streams.buffers import Bytes
+
+WAITING_MAX = 256
+"""Sends of a stream that wait for those before them, at most."""
+
+
+class Handle:
+    """A send that is under way; its memory is the caller's again after `wait`."""
+
+    def __init__(self, data: Any, flat: Bytes, held: object) -> None:
+        self._done = threading.Event()
+        self._number: int | None = None
+        self._error: BaseException | None = None
+        self._held = held
+        self._flat = flat
+        self._asked: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+        self.told = False
+        """Whether somebody has heard how it ended."""
+        self._frozen: Any = None
+        if isinstance(data, np.ndarray) and data.flags.writeable:
+            data.flags.writeable = False
+            self._frozen = data
+
+    def finish(self, number: int | None, error: BaseException | None) -> None:
+        """Tell how it ended; the worker does."""
+        with self._lock:
+            self._number, self._error = number, error
+            self._done.set()
+            asked, self._asked = self._asked, []
+        for tell in asked:
+            tell()
+
+    def when_done(self, tell: Callable[[], None]) -> None:
+        """Call `tell` once it has ended, on whatever thread sees that."""
+        with self._lock:
+            if not self._done.is_set():
+                self._asked.append(tell)
+                return
+        tell()
+
+    def done(self) -> bool:
+        """Whether it has ended: the links have all of it, or it failed."""
+        return self._done.is_set()
+
+    def wait(self, timeout: str | float | None = None) -> int:
+        """Wait until the links have all of it.
+
+        Args:
+            timeout: how long, such as ``"10 s"``; as long as the send itself may take if not given.
+
+        Returns:
+            The number of the ADU.
+
+        Raises:
+            TimedOutError: it has not ended; wait again.
+            StreamsError: why it was not sent.
+
+        """
+        limit = None if timeout is None else seconds("timeout", timeout)
+        if not self._done.wait(limit):
+            raise TimedOutError(f"timeout: the send has not ended after {timeout}; wait again")
+        return self.result()
+
+    def result(self) -> int:
+        """What `wait` returns, of a send that has ended."""
+        self.release()
+        self.told = True
+        if self._error is not None:
+            raise self._error
+        assert self._number is not None
+        return self._number
+
+    def release(self) -> None:
+        """Give the memory back, if it has ended."""
+        if self._held is not None and self._done.is_set():
+            HOLDS.release(self._held)
+            self._held = None
+            if self._frozen is not None:
+                self._frozen.flags.writeable = True
+                self._frozen = None
+
+    def __del__(self) -> None:
+        self.release()
+
+
+class Worker:
+    """A thread that sends what it is given, in order."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._jobs: deque[tuple[Handle, Callable[[], int]]] = deque()
+        self._change = threading.Condition()
+        self._busy = False
+        self._over = False
+        self._failed: Handle | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def send(self, data: Any, flat: Bytes, held: object, send: Callable[[], int]) -> Handle:
+        """Send after all that was given before.
+
+        Raises:
+            StreamsError: too many wait, or one before failed and nobody heard of it.
+
+        """
+        try:
+            with self._change:
+                self._hear()
+                if self._over:
+                    raise SessionOverError(f"{self._name}: the session was closed")
+                if len(self._jobs) >= WAITING_MAX:
+                    raise StreamsError(
+                        f"{self._name}: {WAITING_MAX} sends wait; wait for some before the next"
+                    )
+                handle = Handle(data, flat, held)
+                self._jobs.append((handle, send))
+                self._change.notify_all()
+        except StreamsError:
+            HOLDS.release(held)
+            raise
+        return handle
+
+    def drain(self) -> None:
+        """Wait until all is sent that was given.
+
+        Raises:
+            StreamsError: what nobody has heard of one that failed.
+
+        """
+        with self._change:
+            while self._jobs or self._busy:
+                self._change.wait(0.1)
+            self._hear()
+
+    def _hear(self) -> None:
+        failed, self._failed = self._failed, None
+        if failed is not None and not failed.told:
+            failed.result()
+
+    def _run(self) -> None:
+        while True:
+            with self._change:
+                while not self._jobs and not self._over:
+                    self._change.wait()
+                if self._over:
+                    break
+                handle, send = self._jobs.popleft()
+                self._busy = True
+            self._one(handle, send)
+        while self._jobs:
+            handle, _ = self._jobs.popleft()
+            handle.finish(None, SessionOverError(f"{self._name}: the session was closed"))
+
+    def _one(self, handle: Handle, send: Callable[[], int]) -> None:
+        number: int | None = None
+        error: BaseException | None = None
+        try:
+            number = send()
+        except Exception as why:  # it is told to who waits for it
+            error = why
+        with self._change:
+            if error is not None:
+                self._failed = handle
+            self._busy = False
+        handle.finish(number, error)
+        with self._change:
+            self._change.notify_all()
+
+    def end(self, timeout_s: float) -> None:
+        """End the thread, after the send that is under way."""
+        with self._change:
+            self._over = True
+            self._change.notify_all()
+        self._thread.join(timeout_s)
