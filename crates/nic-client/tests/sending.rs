@@ -364,20 +364,16 @@ fn the_daemons_end_in_the_middle_of_a_send_is_one_clear_error() {
         let connection = session.open(&opening, soon()).unwrap();
         let spec = spec(connection, Direction::Transmit, (ADU, TU), 2, 10_000);
         let stream = session.stream(spec, soon()).unwrap();
-        let (began, wait) = channel::<()>();
         std::thread::scope(|scope| {
             let sender = scope.spawn(|| {
-                let mut tell = Some(began);
                 loop {
-                    match stream.send(&content(1, 0, ADU), soon()) {
-                        Ok(_) => drop(tell.take()),
-                        Err(error) => return error,
+                    if let Err(error) = stream.send(&content(1, 0, ADU), soon()) {
+                        return error;
                     }
                 }
             });
             let waiter = scope.spawn(|| stream.wait(soon()).unwrap_err());
-            // Once the first ADU is sent.
-            let _ = wait.recv();
+            stream.wait_done(1, soon()).unwrap();
             drop(rig.daemon.take());
             let (sent, waited) = (sender.join().unwrap(), waiter.join().unwrap());
             for error in [sent, waited, session.open(&opening, soon()).unwrap_err()] {

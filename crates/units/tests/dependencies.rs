@@ -105,6 +105,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("packet", &["conformance"]),
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
+    ("nic", &["nic-client"]),
     ("framebuffer", &["stream", "ring"]),
     ("nic-client", &["nic"]),
 ];
