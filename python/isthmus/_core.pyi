@@ -45,6 +45,8 @@ __all__ = [
     "live_run",
     "memory_bound",
     "model",
+    "mri",
+    "optimise",
     "peak",
     "place",
     "placed",
@@ -844,3 +846,9 @@ class NicTaking:
 
         Raises `RuntimeError` with what was not as it should be, and where.
         """
+
+def optimise(spec_json: str) -> str:
+    """Process optimisation by the stream manager, as JSON. Linux only."""
+
+def mri(spec_json: str) -> str:
+    """Medical imaging by the stream manager, as JSON. Linux only."""

@@ -21,7 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 from browser import browser, reason
 from isthmus.vcr import Vcr
 
-LOOK = "() => ({...screens_drawn, frames: {...screens_drawn.frames}, ms: performance.now()})"
+LOOK = """() => ({
+    ...screens_drawn, frames: {...screens_drawn.frames}, ms: performance.now(),
+    state: document.getElementById("state").textContent,
+})"""
 """What the page has drawn so far."""
 PATIENCE_MS = 60_000
 
@@ -42,7 +45,6 @@ def watch(
     before = view.evaluate(LOOK)
     time.sleep(seconds)
     after = view.evaluate(LOOK)
-    state = view.locator("#state").text_content()
     if screenshot is not None:
         view.screenshot(path=screenshot)
     view.close()
@@ -53,7 +55,7 @@ def watch(
         "frames": {
             name: after["frames"][name] - before["frames"][name] for name in after["frames"]
         },
-        "state": state,
+        "state": after["state"],
     }
 
 

@@ -129,6 +129,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(live::live_points, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
         module.add_class::<apps::PyVcr>()?;
+        module.add_function(wrap_pyfunction!(apps::optimise, module)?)?;
+        module.add_function(wrap_pyfunction!(apps::mri, module)?)?;
         streams::add(module)?;
         sink::add(module)?;
     }

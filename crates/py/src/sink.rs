@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn wrong(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
@@ -121,8 +121,8 @@ impl PyTaking {
 
     /// Waits for the end so long at most; whether it is over.
     fn over(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
-        let until = Instant::now() + Duration::try_from_secs_f64(seconds).map_err(wrong)?;
-        py.detach(|| self.look(|taking| taking.over(until)))
+        let time = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
+        py.detach(|| self.look(|taking| taking.over(time)))
     }
 
     /// Ends it, and says what was counted, as JSON.

@@ -126,9 +126,10 @@ impl Taking {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Waits for the end, until `until` at most; whether it is over.
+    /// Waits for the end, for so long at most; whether it is over.
     #[must_use]
-    pub fn over(&self, until: Instant) -> bool {
+    pub fn over(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
         while !self.thread.is_finished() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
