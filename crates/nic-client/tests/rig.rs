@@ -27,7 +27,7 @@ impl Rig {
         let folder = std::env::temp_dir().join(name());
         std::fs::create_dir_all(&folder).unwrap();
         let unix = format!("unix:{}/nic.sock", folder.display());
-        let listen = [&*unix, "tcp:127.0.0.1:0"].map(|words| isthmus_nic::Address::parse(words));
+        let listen = [&*unix, "tcp:127.0.0.1:0"].map(isthmus_nic::Address::parse);
         let mut config = Config::new(listen.into_iter().map(Result::unwrap).collect());
         config.policy.files = vec![folder.clone()];
         config.grace = Duration::from_millis(200);

@@ -188,6 +188,42 @@ fn units_of_any_length_and_any_order() {
 }
 
 #[test]
+fn an_adu_can_be_sent_in_parts_and_several_at_once() {
+    let rig = Rig::new();
+    let session = rig.session();
+    links(&session, 2, RINGS);
+    let (opening, taken) = sink(|_| Action::Take);
+    let connection = session.open(&opening, soon()).unwrap();
+    let spec = spec(connection, Direction::Transmit, (ADU, TU), 2, 6);
+    let stream = session.stream(spec, soon()).unwrap();
+    let whole = all(1, ADU, 6);
+    // Two TUs, the rest of that ADU and two whole ones, one TU, the rest.
+    let (tu, adu) = (TU as usize, ADU as usize);
+    let cuts = [0, 2 * tu, 3 * adu, 3 * adu + tu, 6 * adu];
+    for (number, cut) in cuts.windows(2).enumerate() {
+        stream.send_run(&whole[cut[0]..cut[1]], soon()).unwrap();
+        if number == 0 {
+            let said = stream.send(&whole[..adu], soon()).unwrap_err().to_string();
+            assert!(
+                said.ends_with("2 TUs of ADU 0 were moved: go on there"),
+                "{said}"
+            );
+            let said = stream
+                .send_run(&whole[..tu - 1], soon())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                said.ends_with("32767 bytes: they end within a TU"),
+                "{said}"
+            );
+        }
+    }
+    stream.wait(soon()).unwrap();
+    session.close(connection, soon()).unwrap();
+    assert!(taken.join().unwrap().1 == whole);
+}
+
+#[test]
 fn threads_that_share_links_do_not_mix_their_streams() {
     let rig = Rig::new();
     let session = rig.session();
@@ -265,23 +301,65 @@ fn a_sink_that_stops_is_named_and_the_links_go_on() {
 }
 
 #[test]
-fn a_sender_that_nothing_takes_may_try_again() {
+fn a_stream_that_stands_before_the_one_that_is_next_is_told() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 1, RINGS);
     let (opening, taken) = sink(|_| Action::Take);
     let connection = session.open(&opening, soon()).unwrap();
-    // The second stream's data stands before the first one's on the link.
     let first = spec(connection, Direction::Transmit, (ADU, TU), 1, 1);
     let streams = session.submit(&[first.clone(), first], soon()).unwrap();
     let little = Patience::of(Duration::from_millis(300));
     let said = streams[1].send(&content(6, 0, ADU), little).unwrap_err();
-    assert!(matches!(said, Error::TimedOut(_)), "{said:?}");
-    drop(streams);
+    let said = said.to_string();
+    let other = format!("stream {} comes before it", streams[0].number());
+    assert!(
+        said.contains("it is inactive") && said.contains(&other),
+        "{said}"
+    );
     drop(session);
     // The connection goes with its application.
     let (counts, _) = taken.join().unwrap();
     assert_eq!(counts.unwrap().adus, 0);
+}
+
+#[test]
+fn an_adu_of_which_nothing_was_taken_can_be_sent_again() {
+    let rig = Rig::new();
+    let session = rig.session();
+    links(&session, 1, RINGS);
+    let (go, gate) = channel::<()>();
+    let (opening, taken) = sink(move |came| {
+        if came == 1 {
+            gate.recv().unwrap();
+        }
+        Action::Take
+    });
+    let connection = session.open(&opening, soon()).unwrap();
+    let big = spec(connection, Direction::Transmit, (8 << 20, TU), 1, 1);
+    let small = spec(connection, Direction::Transmit, (ADU, TU), 1, 1);
+    let streams = session.submit(&[big, small], soon()).unwrap();
+    std::thread::scope(|scope| {
+        let whole = scope.spawn(|| streams[0].send(&content(1, 0, 8 << 20), soon()));
+        streams[0].wait_moved(0, soon()).unwrap();
+        // The link is the first one's until all of its ADU is written.
+        while !streams[0]
+            .status(soon())
+            .is_ok_and(|status| status.bytes > 0)
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let little = Patience::of(Duration::from_millis(200));
+        let said = streams[1].send(&content(2, 0, ADU), little).unwrap_err();
+        assert_eq!(said.to_string(), "link 0: another call has it");
+        go.send(()).unwrap();
+        whole.join().unwrap().unwrap();
+    });
+    streams[1].send(&content(2, 0, ADU), soon()).unwrap();
+    streams[1].wait(soon()).unwrap();
+    session.close(connection, soon()).unwrap();
+    let expected = [content(1, 0, 8 << 20), content(2, 0, ADU)].concat();
+    assert!(taken.join().unwrap().1 == expected);
 }
 
 #[test]
@@ -322,20 +400,16 @@ fn the_daemons_end_in_the_middle_of_a_send_is_one_clear_error() {
         let connection = session.open(&opening, soon()).unwrap();
         let spec = spec(connection, Direction::Transmit, (ADU, TU), 2, 10_000);
         let stream = session.stream(spec, soon()).unwrap();
-        let (began, wait) = channel::<()>();
         std::thread::scope(|scope| {
             let sender = scope.spawn(|| {
-                let mut tell = Some(began);
                 loop {
-                    match stream.send(&content(1, 0, ADU), soon()) {
-                        Ok(_) => drop(tell.take()),
-                        Err(error) => return error,
+                    if let Err(error) = stream.send(&content(1, 0, ADU), soon()) {
+                        return error;
                     }
                 }
             });
             let waiter = scope.spawn(|| stream.wait(soon()).unwrap_err());
-            // Once the first ADU is sent.
-            let _ = wait.recv();
+            stream.wait_done(1, soon()).unwrap();
             drop(rig.daemon.take());
             let (sent, waited) = (sender.join().unwrap(), waiter.join().unwrap());
             for error in [sent, waited, session.open(&opening, soon()).unwrap_err()] {

@@ -1,10 +1,11 @@
 //! What is asked, done: on the driver's thread, but for what may take long.
 
+use crate::accept::{self, Waits};
 use crate::hub::{Hub, Line, State, Waiter, ending, refusal};
 use crate::mailbox::Mailbox;
 use crate::{told, words};
 use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Told};
-use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, StreamId, StreamSpec};
+use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::{Destination, Driver};
 use std::sync::Arc;
 
@@ -17,8 +18,14 @@ pub(crate) struct Asker {
 }
 
 /// Does what is asked on the driver's thread, and puts the answer to the mailbox before anything
-/// else is told there.
-pub(crate) fn act(hub: &Hub, driver: &mut Driver, asker: &Asker, id: u64, request: Request) {
+/// else is told there; what came of it, for the log.
+pub(crate) fn act(
+    hub: &Hub,
+    driver: &mut Driver,
+    asker: &Asker,
+    id: u64,
+    request: Request,
+) -> Option<String> {
     let mut state = hub.state();
     if let Request::Wait {
         stream,
@@ -33,11 +40,13 @@ pub(crate) fn act(hub: &Hub, driver: &mut Driver, asker: &Asker, id: u64, reques
             moved,
         };
         if let Err(refusal) = wait(hub, &mut state, driver, asker, StreamId(stream), waiter) {
+            state.tally.refused += 1;
             let id = Some(id);
             asker.mailbox.answer(&Told::Refused { id, refusal });
         }
-        return;
+        return None;
     }
+    let logs = logged(&request).is_some();
     let told = match answer(hub, &mut state, driver, asker, request) {
         Ok(answer) => Told::Answer { id, answer },
         Err(refusal) => Told::Refused {
@@ -45,7 +54,12 @@ pub(crate) fn act(hub: &Hub, driver: &mut Driver, asker: &Asker, id: u64, reques
             refusal,
         },
     };
+    match told {
+        Told::Refused { .. } => state.tally.refused += 1,
+        _ => state.tally.answered += 1,
+    }
     asker.mailbox.answer(&told);
+    logs.then(|| result(&told))
 }
 
 fn answer(
@@ -172,6 +186,7 @@ fn may_connection(driver: &Driver, asker: &Asker, id: ConnectionId) -> Result<()
     Ok(())
 }
 
+/// Opens a connection, on the driver's thread; the words were allowed.
 fn open(
     hub: &Hub,
     state: &mut State,
@@ -193,8 +208,24 @@ fn open(
     else {
         return Err(refusal(RefusalKind::Garbled, "this opens nothing"));
     };
-    let to = Destination::parse(&destination).map_err(|error| words::refused(&error))?;
+    let waits = destination.strip_prefix(accept::WORDS);
+    let waits = waits.and_then(|address| address.parse().ok());
+    let waits = waits.map(|address| Waits { address, channel });
+    let given = waits.as_ref().map(|_| {
+        state.next_accept += 1;
+        accept::name(state.next_accept)
+    });
+    let words = match &given {
+        Some(name) => format!("raw:given:{name}"),
+        None => destination.clone(),
+    };
+    let to = Destination::parse(&words).map_err(|error| words::refused(&error))?;
     let (protocol, receives) = words::protocol(&to, protocol)?;
+    if waits.is_some() && matches!(protocol, Protocol::Unconfirmed { .. }) {
+        let text = "who waits for a peer sees its channel in what it confirms: take protocol \
+                    `stream` or `confirmed`";
+        return Err(refusal(RefusalKind::Conflict, text));
+    }
     let most = hub.config.limits.connection_bytes;
     if window_bytes > most {
         let text = format!(
@@ -206,7 +237,7 @@ fn open(
         channel,
         checksum: words::checksum(checksum),
         share_bytes: share_bytes.unwrap_or(u64::MAX).min(most),
-        ..ConnectionSpec::new(&destination, protocol, window_bytes)
+        ..ConnectionSpec::new(&words, protocol, window_bytes)
     };
     let id = driver.open(app, spec);
     let id = id.map_err(|error| words::refused(&error))?;
@@ -218,7 +249,44 @@ fn open(
         destination,
         moved: [0; 2],
         receives,
+        given,
     };
     state.connections.insert(id, line);
+    state.accepting.extend(waits.map(|waits| (id, waits)));
     Ok(Answer::Connection { connection: id.0 })
+}
+
+/// What of a request is logged; none for those that only look.
+pub(crate) fn logged(request: &Request) -> Option<String> {
+    Some(match request {
+        Request::Open {
+            destination,
+            channel,
+            ..
+        } => format!("open {destination} channel {channel}"),
+        Request::Close { connection } => format!("close connection {connection}"),
+        Request::Submit { streams } => format!("submit {} streams", streams.len()),
+        Request::Finish { stream, adus } => format!("finish stream {stream} at {adus} ADUs"),
+        Request::Cancel { stream } => format!("cancel stream {stream}"),
+        Request::Geometry { screen, .. } => format!("geometry of screen {screen}"),
+        Request::Reset { screen } => format!("reset screen {screen}"),
+        _ => return None,
+    })
+}
+
+/// What came of a request, for the log.
+pub(crate) fn result(told: &Told) -> String {
+    match told {
+        Told::Refused { refusal, .. } => format!("refused: {}", refusal.text),
+        Told::Answer { answer, .. } => match answer {
+            Answer::Connection { connection } => format!("connection {connection}"),
+            Answer::Streams { streams } => match streams.as_slice() {
+                [one] => format!("stream {one}"),
+                [first, .., last] => format!("streams {first} to {last}"),
+                [] => "ok".into(),
+            },
+            _ => "ok".into(),
+        },
+        Told::Event { .. } => "ok".into(),
+    }
 }

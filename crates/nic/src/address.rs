@@ -38,6 +38,15 @@ impl Address {
             _ => Err(refuse("it begins with unix: or tcp:")),
         }
     }
+
+    /// Whether others than processes of this machine can come.
+    #[must_use]
+    pub fn leaves_the_machine(&self) -> bool {
+        match self {
+            Self::Unix(_) => false,
+            Self::Tcp(address) => !address.ip().to_canonical().is_loopback(),
+        }
+    }
 }
 
 impl fmt::Display for Address {

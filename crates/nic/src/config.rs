@@ -1,8 +1,12 @@
 //! What the operator says.
 
 use crate::address::Address;
+use crate::error::{Error, Result};
+use crate::log::Logs;
 use crate::policy::Policy;
+use crate::secret::Secret;
 use isthmus_stream_net::Driver;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 /// What a daemon is given.
@@ -16,6 +20,14 @@ pub struct Config {
     pub limits: Limits,
     /// What applications may reach.
     pub policy: Policy,
+    /// What lets applications in; anybody who can connect, if there is none.
+    pub token: Option<Secret>,
+    /// What makes an operator; the daemon's own user on a Unix socket, if there is none.
+    pub operator_token: Option<Secret>,
+    /// Where acts are logged.
+    pub log: Logs,
+    /// Where Prometheus asks, by HTTP; anybody who can connect may.
+    pub metrics: Option<SocketAddr>,
     /// How long streams that are under way may go on when it is told to end.
     pub grace: Duration,
 }
@@ -71,7 +83,32 @@ impl Config {
             manager: Driver::config(),
             limits: Limits::default(),
             policy: Policy::default(),
+            token: None,
+            operator_token: None,
+            log: Logs::None,
+            metrics: None,
             grace: Duration::from_secs(5),
         }
+    }
+}
+
+impl Config {
+    /// Whether it may be started.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.listen.is_empty() {
+            let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";
+            return Err(Error::Config(text.into()));
+        }
+        let outside = self
+            .listen
+            .iter()
+            .find(|address| address.leaves_the_machine());
+        if let Some(outside) = outside {
+            return Err(Error::Config(format!(
+                "listening at {outside} leaves this machine, which takes a token and TLS: listen \
+                 at tcp:127.0.0.1 or unix:"
+            )));
+        }
+        Ok(())
     }
 }

@@ -4,13 +4,16 @@ use crate::address::{Address, Listener};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::hub::{Hub, refusal};
+use crate::log::Log;
 use crate::mailbox::line;
+use crate::metrics;
 use crate::session;
 use crate::wire::{Peer, Wire};
 use isthmus_nic_protocol::{Event, Refusal, RefusalKind, Told};
 use isthmus_stream_net::{Client, Driver, Service};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use std::os::fd::{AsFd, OwnedFd};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
@@ -48,6 +51,7 @@ pub struct Daemon {
     service: Option<Service>,
     threads: Vec<JoinHandle<()>>,
     addresses: Vec<Address>,
+    metrics: Option<SocketAddr>,
 }
 
 impl Shared {
@@ -55,16 +59,41 @@ impl Shared {
     pub fn admit(
         &self,
         peer: &Peer,
-        _token: Option<&str>,
+        token: Option<&str>,
         operator: bool,
     ) -> std::result::Result<(), Refusal> {
+        let config = &self.hub.config;
+        let denied = |text: &str| Err(refusal(RefusalKind::Denied, text));
+        let wanted = match operator {
+            true => &config.operator_token,
+            false => &config.token,
+        };
+        if let Some(secret) = wanted {
+            return match token {
+                Some(token) if secret.is(token) => Ok(()),
+                Some(_) => denied("this token lets nobody in: ask the operator for the right one"),
+                None => denied("this daemon asks for a token: give the one of its operator"),
+            };
+        }
         let own = rustix::process::geteuid().as_raw();
         let trusted = matches!(peer, Peer::Unix { uid, .. } if [own, 0].contains(uid));
         if operator && !trusted {
-            let text = "an operator is the daemon's own user: come through its Unix socket";
-            return Err(refusal(RefusalKind::Denied, text));
+            return denied(
+                "an operator is the daemon's own user, through its Unix socket, where there is no \
+                 operator's token",
+            );
         }
         Ok(())
+    }
+
+    /// Readable once the daemon ends.
+    pub fn stop(&self) -> BorrowedFd<'_> {
+        self.stop.as_fd()
+    }
+
+    /// Sessions now.
+    pub fn sessions(&self) -> u32 {
+        self.sessions.load(Ordering::Relaxed)
     }
 
     fn sit(self: &Arc<Self>) -> Option<Seat> {
@@ -82,15 +111,20 @@ impl Daemon {
     /// A configuration that cannot be; an address that is taken; a system without descriptors or
     /// threads.
     pub fn start(mut config: Config) -> Result<Self> {
-        if config.listen.is_empty() {
-            let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";
-            return Err(Error::Config(text.into()));
-        }
+        config.check()?;
         config.policy = config.policy.settled()?;
         let bound = config.listen.iter().map(Listener::bind);
         let bound: Vec<_> = bound.collect::<Result<_>>()?;
+        let metrics = config.metrics.map(|at| {
+            let what = |error| Error::system(format!("listening for metrics at {at}"), error);
+            let listener = TcpListener::bind(at).map_err(what)?;
+            let at = listener.local_addr().map_err(what)?;
+            Ok::<_, Error>((listener, at))
+        });
+        let metrics = metrics.transpose()?;
         let driver = Driver::new(config.manager.clone())?;
-        let hub = Arc::new(Hub::new(config));
+        let log = Log::start(&config.log)?;
+        let hub = Arc::new(Hub::new(config, log));
         let hears = Arc::clone(&hub);
         let tell = move |driver: &mut Driver, event| hears.heard(driver, event);
         let service = Service::start_with(driver, tell)?;
@@ -107,16 +141,47 @@ impl Daemon {
             service: Some(service),
             threads: Vec::new(),
             addresses: Vec::new(),
+            metrics: metrics.as_ref().map(|(_, at)| *at),
         };
+        if let Some((listener, _)) = metrics {
+            daemon.spawn("nic-metrics", move |shared| {
+                metrics::serve(shared, &listener)
+            })?;
+        }
         for (listener, address) in bound {
-            let shared = Arc::clone(&daemon.shared);
-            let thread = std::thread::Builder::new().name("nic-listen".into());
-            let thread = thread.spawn(move || listen(&shared, &listener));
-            let thread = thread.map_err(|error| Error::system("a thread that listens", error))?;
-            daemon.threads.push(thread);
+            daemon.log(&address.to_string(), "listen", "ok");
+            daemon.spawn("nic-listen", move |shared| listen(shared, &listener))?;
             daemon.addresses.push(address);
         }
         Ok(daemon)
+    }
+
+    fn spawn(
+        &mut self,
+        name: &str,
+        work: impl FnOnce(&Arc<Shared>) + Send + 'static,
+    ) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new().name(name.into());
+        let thread = thread.spawn(move || work(&shared));
+        let thread = thread.map_err(|error| Error::system("a thread that listens", error))?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    fn log(&self, who: &str, what: &str, result: &str) {
+        self.shared.hub.log.say(who, what, result);
+    }
+
+    /// Opens the log's file anew, after it was moved away.
+    pub fn reopen_log(&self) {
+        self.shared.hub.log.reopen();
+    }
+
+    /// Where Prometheus asks.
+    #[must_use]
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics
     }
 
     /// Where it listens, with ports as they are.
@@ -147,6 +212,7 @@ impl Daemon {
             return Ok(());
         };
         self.shared.hub.state().ending = true;
+        self.log("daemon", "end", &format!("grace {grace:?}"));
         // It fails only where it was written already.
         let _ = rustix::io::write(&self.shared.stop, &1u64.to_ne_bytes());
         for thread in self.threads.drain(..) {
@@ -167,7 +233,11 @@ impl Daemon {
         while self.shared.sessions.load(Ordering::Relaxed) > 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
-        Ok(service.stop()?)
+        let stopped = service.stop();
+        let result = stopped.as_ref().err().map(ToString::to_string);
+        self.log("daemon", "ended", result.as_deref().unwrap_or("ok"));
+        self.shared.hub.log.end();
+        Ok(stopped?)
     }
 
     fn announce(&self, grace: Duration) {
@@ -179,7 +249,7 @@ impl Daemon {
     }
 
     /// Waits until something is so, or until then.
-    fn wait(&self, until: Instant, wanted: impl Fn(&Driver) -> bool + Copy + Send + 'static) {
+    fn wait(&self, until: Instant, wanted: impl Fn(&mut Driver) -> bool + Copy + Send + 'static) {
         while let Ok(false) = self.shared.client.call(move |driver| wanted(driver)) {
             if Instant::now() >= until {
                 return;
@@ -249,6 +319,11 @@ fn receive(shared: &Arc<Shared>, mut wire: Wire) {
         let text = format!(
             "the daemon takes {} sessions at a time: wait for one to end",
             shared.hub.config.limits.sessions
+        );
+        shared.hub.log.say(
+            &wire.peer.to_string(),
+            "session",
+            &format!("refused: {text}"),
         );
         let (id, refusal) = (None, refusal(RefusalKind::Limit, text));
         // There is room for a line in a new socket.

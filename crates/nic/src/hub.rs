@@ -1,12 +1,16 @@
 //! Who is there, and who is told what.
 
+use crate::accept::Waits;
 use crate::config::Config;
+use crate::log::Log;
 use crate::mailbox::{Mailbox, line};
+use crate::note::Tally;
 use crate::told;
 use isthmus_nic_protocol::{Answer, Event as Said, Refusal, RefusalKind, Told};
 use isthmus_stream::{AppId, ConnectionId, Event, LinkId, StreamId};
 use isthmus_stream_net::{Driver, Event as Heard};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -14,12 +18,16 @@ use std::time::Instant;
 /// Incomplete streams that are remembered before those that nobody knows any more are forgotten.
 const INCOMPLETE: usize = 4096;
 
+/// Applications that have ended of which the name is kept.
+const GONE: usize = 256;
+
 /// What all threads of a daemon share. Its lock is held for moments, and never while somebody waits
 /// for the driver's thread, which takes it too.
 #[derive(Debug)]
 pub(crate) struct Hub {
     state: Mutex<State>,
     pub config: Config,
+    pub log: Log,
     pub began: Instant,
 }
 
@@ -34,7 +42,14 @@ pub(crate) struct State {
     pub incomplete: BTreeMap<StreamId, u64>,
     /// Links that a session is about to attach.
     pub attaching: BTreeSet<LinkId>,
+    /// Connections that wait for their peer, and how many wait at each address.
+    pub accepting: BTreeMap<ConnectionId, Waits>,
+    pub listening: BTreeMap<SocketAddr, u32>,
+    pub next_accept: u64,
+    pub tally: Tally,
     pub ending: bool,
+    /// Names of the last applications that ended, for what is logged of them still.
+    gone: VecDeque<(AppId, String)>,
     next_link: u16,
 }
 
@@ -69,6 +84,8 @@ pub(crate) struct Line {
     pub moved: [u64; 2],
     /// Whether it takes data in; plain bytes and files do not.
     pub receives: bool,
+    /// The name of the socket that it is given, if it waits for a peer.
+    pub given: Option<String>,
 }
 
 /// A request that is answered when a stream is so far.
@@ -107,10 +124,11 @@ pub(crate) fn ending() -> Refusal {
 }
 
 impl Hub {
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: Config, log: Log) -> Self {
         Self {
             state: Mutex::default(),
             config,
+            log,
             began: Instant::now(),
         }
     }
@@ -126,7 +144,11 @@ impl Hub {
         let state = &mut *state;
         state.count(driver, &event);
         if let Some((app, said)) = told::event(state, driver, &event) {
+            self.note(state, app, &said);
             state.tell(app, said);
+        }
+        if let Heard::Stream(Event::Closed(connection) | Event::Lost { connection, .. }) = &event {
+            state.stop_waiting(*connection);
         }
         if let Heard::LinkGone { link, .. } = &event
             && let Some(link) = state.link_mut(*link)
@@ -155,6 +177,16 @@ impl State {
             }
         }
         found
+    }
+
+    /// What an application calls itself, or did.
+    pub fn name(&self, id: AppId) -> &str {
+        let gone = || {
+            let mut gone = self.gone.iter().rev();
+            gone.find(|(app, _)| *app == id).map(|(_, name)| name)
+        };
+        let known = self.apps.get(&id).map(|app| &app.name);
+        known.or_else(gone).map_or("-", String::as_str)
     }
 
     fn link_mut(&mut self, id: LinkId) -> Option<&mut AppLink> {
@@ -306,6 +338,10 @@ impl State {
         let Some(app) = self.apps.remove(&id) else {
             return;
         };
+        self.gone.push_back((id, app.name.clone()));
+        if self.gone.len() > GONE {
+            self.gone.pop_front();
+        }
         // It is known to the driver as long as it is here.
         let _ = driver.remove_application(id);
         for link in app.links.values() {

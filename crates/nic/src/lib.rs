@@ -7,7 +7,8 @@
 //! | `policy` | what applications may reach |
 //! | `daemon` | listens, lets sessions in, ends |
 //! | `session`, `wire`, `mailbox` | one socket: lines in, answers and events out |
-//! | `links` | sockets that become links, and rings |
+//! | `links`, `accept` | sockets that become links, rings, peers that come in |
+//! | `log`, `note`, `metrics`, `secret` | who did what, counts for Prometheus, tokens |
 //! | `words`, `acts` | what is asked, done on the driver's thread |
 //! | `hub`, `told` | who is there, and what they are told |
 //!
@@ -18,6 +19,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod accept;
 mod acts;
 mod address;
 mod config;
@@ -25,8 +27,12 @@ mod daemon;
 mod error;
 mod hub;
 mod links;
+mod log;
 mod mailbox;
+mod metrics;
+mod note;
 mod policy;
+mod secret;
 mod session;
 mod told;
 mod wire;
@@ -36,4 +42,6 @@ pub use address::Address;
 pub use config::{Config, Limits};
 pub use daemon::Daemon;
 pub use error::{Error, Result};
+pub use log::Logs;
 pub use policy::{Network, Policy};
+pub use secret::Secret;

@@ -4,7 +4,7 @@ use crate::daemon::Shared;
 use crate::hub::{State, ending, refusal};
 use crate::mailbox::line;
 use crate::session::{Sent, application};
-use crate::wire::Wire;
+use crate::wire::{Peer, Wire};
 use crate::words;
 use isthmus_nic_protocol::{Answer, Carrier, Refusal, RefusalKind, Told};
 use isthmus_ring::{Consumer, Handles, Producer, ring};
@@ -24,8 +24,6 @@ const RING: (u64, u64) = (4 << 10, 1 << 30);
 struct Made {
     ends: Ends,
     handles: Vec<Handles>,
-    /// What is kept, and only shows that the daemon is there.
-    kept: bool,
     name: &'static str,
     bytes: u64,
 }
@@ -58,6 +56,7 @@ pub(crate) fn link(
         return Err((wire, Some(id), refusal));
     }
     let deadline = Instant::now() + HANDSHAKE;
+    let peer = wire.peer.clone();
     let linked = line(&Told::Answer {
         id,
         answer: Answer::Linked,
@@ -73,11 +72,10 @@ pub(crate) fn link(
             let made = Made {
                 ends,
                 handles: Vec::new(),
-                kept: false,
                 name,
                 bytes: 0,
             };
-            attach(shared, app, &claim, made, None, grace);
+            attach(shared, app, &claim, made, None, (grace, &peer));
         }
         Carrier::Rings {
             from_rank_bytes,
@@ -96,7 +94,8 @@ pub(crate) fn link(
                     return Ok(());
                 }
             }
-            attach(shared, app, &claim, made, Some(wire.into_fd()), grace);
+            let socket = Some(wire.into_fd());
+            attach(shared, app, &claim, made, socket, (grace, &peer));
         }
     }
     Ok(())
@@ -197,7 +196,6 @@ fn rings(from_rank: u64, to_rank: u64) -> Result<Made, Refusal> {
     Ok(Made {
         ends: Ends::rings(source, drain),
         handles,
-        kept: true,
         name: "rings",
         bytes: capacity(from_rank) + capacity(to_rank),
     })
@@ -210,26 +208,25 @@ fn attach(
     claim: &Claim<'_>,
     made: Made,
     socket: Option<OwnedFd>,
-    grace: Duration,
+    (grace, peer): (Duration, &Peer),
 ) {
     let (hub, id) = (Arc::clone(&shared.hub), claim.id);
+    let carrier = made.name;
     let give = move |driver: &mut Driver| {
         let mut state = hub.state();
-        let state = &mut *state;
-        let number = state.links.get(&id).map(|(_, number)| *number);
-        let known = state.apps.get_mut(&app);
-        let link = known
-            .zip(number)
-            .and_then(|(app, number)| app.links.get_mut(&number));
-        let Some(link) = link else {
-            return;
-        };
-        if driver.attach(id, made.ends.grace(grace)).is_ok() {
-            link.carrier = made.name;
-            link.ring_bytes = made.bytes;
-            link.socket = socket.filter(|_| made.kept);
-        }
+        let (_, number) = *state.links.get(&id)?;
+        let known = state.apps.get_mut(&app)?;
+        let link = known.links.get_mut(&number)?;
+        driver.attach(id, made.ends.grace(grace)).ok()?;
+        link.carrier = made.name;
+        link.ring_bytes = made.bytes;
+        link.socket = socket;
+        Some((known.name.clone(), number))
     };
     // A driver that has ended takes nothing, and the rank sees its link closed.
-    let _ = shared.client.call(give);
+    if let Ok(Some((name, number))) = shared.client.call(give) {
+        let who = format!("{name} #{app} {peer}");
+        let what = format!("link {number} over {carrier}");
+        shared.hub.log.say(&who, &what, "ok");
+    }
 }

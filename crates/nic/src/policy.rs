@@ -1,11 +1,12 @@
 //! What applications may reach through the daemon: networks, and directories for files.
 
+use crate::accept;
 use crate::error::{Error, Result};
 use crate::hub::refusal;
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream_net::Destination;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 
 /// Addresses that begin alike, as `10.0.0.0/8` or `::1`.
@@ -84,6 +85,8 @@ impl fmt::Display for Network {
 pub struct Policy {
     /// Networks that connections may go to.
     pub to: Vec<Network>,
+    /// Networks at whose addresses connections may wait for peers.
+    pub accept: Vec<Network>,
     /// Directories below which files are written and Unix sockets connected to; none: nowhere.
     pub files: Vec<PathBuf>,
 }
@@ -93,6 +96,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             to: Network::loopback(),
+            accept: Network::loopback(),
             files: Vec::new(),
         }
     }
@@ -117,47 +121,73 @@ impl Policy {
         Ok(self)
     }
 
-    /// The words of a destination that may be reached, with links in paths followed.
-    pub(crate) fn check(&self, words: &str) -> std::result::Result<String, Refusal> {
-        let parsed = Destination::parse(words);
+    /// The destination, if it may be reached: with names looked up and links in paths followed,
+    /// which may take as long as it takes.
+    pub(crate) fn check(&self, words: &str) -> std::result::Result<Allowed, Refusal> {
+        if let Some(address) = words.strip_prefix(accept::WORDS) {
+            let address = address.parse::<SocketAddr>().map_err(|_| {
+                let text = format!("`{words}`: an address is numeric, as 127.0.0.1:5000");
+                refusal(RefusalKind::Garbled, text)
+            })?;
+            within(&self.accept, address, "--accept")?;
+            return Ok(Allowed::Accept(address));
+        }
+        let words = self.looked_up(words)?;
+        let parsed = Destination::parse(&words);
         let parsed = parsed.map_err(|error| crate::words::refused(&error))?;
         match parsed {
             Destination::RawTcp(address)
             | Destination::Tcp(address)
             | Destination::Udp(address, _) => {
-                self.reaches(address)?;
-                Ok(words.to_owned())
+                within(&self.to, address, "--to")?;
+                Ok(Allowed::To(words))
             }
             Destination::File(path) => {
-                let path = self.below(words, &path)?;
-                Ok(format!("file:{path}"))
+                let path = self.below(&words, &path)?;
+                Ok(Allowed::To(format!("file:{path}")))
             }
             Destination::RawUnix(path) if !path.starts_with('@') => {
-                let path = self.below(words, Path::new(&path))?;
-                Ok(format!("raw:unix:{path}"))
+                let path = self.below(&words, Path::new(&path))?;
+                Ok(Allowed::To(format!("raw:unix:{path}")))
             }
+            Destination::Framebuffer(_) => Ok(Allowed::To(words)),
             _ => Err(refusal(
                 RefusalKind::Denied,
                 format!(
                     "destination `{words}`: it is for programs that run a manager themselves; take \
-                     raw:tcp:, raw:unix: with a path, tcp:, file: or udp:"
+                     raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, file: or udp:"
                 ),
             )),
         }
     }
 
-    fn reaches(&self, address: SocketAddr) -> std::result::Result<(), Refusal> {
-        if self.to.iter().any(|network| network.holds(address.ip())) {
-            return Ok(());
+    /// The words with the address in the place of a host's name: one that may be reached, if it has
+    /// such.
+    fn looked_up(&self, words: &str) -> std::result::Result<String, Refusal> {
+        let kinds = ["raw:tcp:", "tcp:", "udp:"];
+        let kind = kinds.into_iter().find(|kind| words.starts_with(kind));
+        let Some(kind) = kind.filter(|_| !words.starts_with("udp:given:")) else {
+            return Ok(words.to_owned());
+        };
+        let rest = &words[kind.len()..];
+        let (host, more) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+        if host.parse::<SocketAddr>().is_ok() || !host.contains(':') {
+            return Ok(words.to_owned());
         }
-        let networks: Vec<_> = self.to.iter().map(Network::to_string).collect();
-        let networks = networks.join(", ");
-        let text = format!(
-            "{} is in none of the networks that this daemon reaches ({networks}): the operator \
-             adds it with --to",
-            address.ip()
-        );
-        Err(refusal(RefusalKind::Denied, text))
+        let found = host.to_socket_addrs().map_err(|error| {
+            let text = format!("`{words}`: looking {host} up: {error}");
+            refusal(RefusalKind::Unknown, text)
+        })?;
+        let found: Vec<_> = found.collect();
+        let reached = |at: &&SocketAddr| within(&self.to, **at, "").is_ok();
+        let address = found.iter().find(reached).or(found.first());
+        match address {
+            Some(address) => Ok(format!("{kind}{address}{more}")),
+            None => {
+                let text = format!("`{words}`: {host} has no address");
+                Err(refusal(RefusalKind::Unknown, text))
+            }
+        }
     }
 
     /// The path, its directory as it really is, which is below one of those that are allowed.
@@ -196,6 +226,34 @@ impl Policy {
             None => refuse(RefusalKind::Garbled, "it is no UTF-8".into()),
         }
     }
+}
+
+/// What a connection is opened to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Allowed {
+    /// A destination, in the driver's words.
+    To(String),
+    /// A peer that comes in here.
+    Accept(SocketAddr),
+}
+
+/// Whether one of the networks holds the address; `flag` adds to them.
+fn within(
+    networks: &[Network],
+    address: SocketAddr,
+    flag: &str,
+) -> std::result::Result<(), Refusal> {
+    if networks.iter().any(|network| network.holds(address.ip())) {
+        return Ok(());
+    }
+    let networks: Vec<_> = networks.iter().map(Network::to_string).collect();
+    let text = format!(
+        "{} is in none of the networks that this daemon allows ({}): the operator adds it with \
+         {flag}",
+        address.ip(),
+        networks.join(", ")
+    );
+    Err(refusal(RefusalKind::Denied, text))
 }
 
 #[cfg(test)]

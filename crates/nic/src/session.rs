@@ -1,9 +1,11 @@
 //! A session: one socket, one thread, lines in, answers and events out.
 
-use crate::acts::{Asker, act};
+use crate::accept;
+use crate::acts::{self, Asker, act};
 use crate::daemon::Shared;
 use crate::hub::{App, ending, refusal};
 use crate::mailbox::{Mailbox, line};
+use crate::policy::Allowed;
 use crate::wire::{Moved, Peer, Wire};
 use crate::{links, words};
 use isthmus_nic_protocol::{
@@ -39,6 +41,10 @@ pub(crate) fn run(shared: &Arc<Shared>, mut wire: Wire) {
             (None, refusal(RefusalKind::Garbled, text))
         }
     };
+    let peer = wire.peer.to_string();
+    let text = format!("refused: {}", refusal.text);
+    shared.hub.log.say(&peer, "begin", &text);
+    shared.hub.state().tally.refused += 1;
     let deadline = Instant::now() + LAST;
     wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
     wire.leave(deadline);
@@ -169,6 +175,7 @@ fn hello(
             sessions: vec![session],
         };
         state.apps.insert(app, known);
+        state.tally.applications += 1;
         Ok(app)
     });
     let app = called.map_err(|error| words::refused(&error))??;
@@ -208,6 +215,7 @@ struct Session<'a> {
     shared: &'a Arc<Shared>,
     wire: Wire,
     asker: Asker,
+    name: String,
     lines: Lines,
     out: Vec<u8>,
     written: usize,
@@ -217,10 +225,11 @@ impl<'a> Session<'a> {
     /// Welcomes it.
     fn new(shared: &'a Arc<Shared>, wire: Wire, asker: Asker, id: u64) -> Self {
         let config = &shared.hub.config;
-        let ticket = {
+        let (ticket, name) = {
             let state = shared.hub.state();
             let app = state.apps.get(&asker.app);
-            app.map_or_else(String::new, |app| app.ticket.clone())
+            let known = |app: &App| (app.ticket.clone(), app.name.clone());
+            app.map(known).unwrap_or_default()
         };
         let staging = config.manager.staging_bytes;
         let answer = Answer::Welcome {
@@ -235,6 +244,7 @@ impl<'a> Session<'a> {
             shared,
             wire,
             asker,
+            name,
             lines: Lines::default(),
             out: Vec::new(),
             written: 0,
@@ -243,7 +253,10 @@ impl<'a> Session<'a> {
 
     /// Until one side leaves. With the session that said `hello` the application ends.
     fn stay(mut self, owner: bool) {
+        let what = if owner { "hello" } else { "join" };
+        self.log(Some(what.into()), "ok");
         let gone = self.converse();
+        self.log(Some(format!("leave, after {what}")), "ok");
         let (app, mailbox) = (self.asker.app, Arc::clone(&self.asker.mailbox));
         let hub = Arc::clone(&self.shared.hub);
         // The driver's thread has ended: nothing of the application is there any more.
@@ -362,20 +375,51 @@ impl<'a> Session<'a> {
                 return self.refuse(number(line), refusal);
             }
         };
+        let what = acts::logged(&request);
+        let mut at = None;
         if let Request::Open { destination, .. } = &mut request {
-            // Directories are looked up here, as a file system may take its time.
-            match self.shared.hub.config.policy.check(destination) {
+            // Directories and names are looked up here, as that may take its time.
+            let allowed = self.shared.hub.config.policy.check(destination);
+            let allowed = allowed.and_then(|allowed| match allowed {
+                Allowed::To(words) => Ok(words),
+                Allowed::Accept(address) => {
+                    let address = accept::listen(self.shared, address)?;
+                    at = Some(address);
+                    Ok(format!("{}{address}", accept::WORDS))
+                }
+            });
+            match allowed {
                 Ok(words) => *destination = words,
-                Err(refusal) => return self.refuse(Some(id), refusal),
+                Err(refusal) => {
+                    self.log(what, &format!("refused: {}", refusal.text));
+                    self.shared.hub.state().tally.refused += 1;
+                    return self.refuse(Some(id), refusal);
+                }
             }
         }
         let (hub, asker) = (Arc::clone(&self.shared.hub), self.asker.clone());
-        let called = self
-            .shared
-            .client
-            .call(move |driver| act(&hub, driver, &asker, id, request));
-        if called.is_err() {
-            self.refuse(Some(id), ending());
+        let called = self.shared.client.call(move |driver| {
+            let opens = at.map(|address| (address, hub.state().accepting.len()));
+            let result = act(&hub, driver, &asker, id, request);
+            let mut state = hub.state();
+            if let Some((address, before)) = opens
+                && state.accepting.len() == before
+            {
+                state.leave_address(address);
+            }
+            result
+        });
+        match called {
+            Ok(Some(result)) => self.log(what, &result),
+            Ok(None) => {}
+            Err(_) => self.refuse(Some(id), ending()),
+        }
+    }
+
+    fn log(&self, what: Option<String>, result: &str) {
+        if let Some(what) = what {
+            let who = format!("{} #{} {}", self.name, self.asker.app, self.wire.peer);
+            self.shared.hub.log.say(&who, &what, result);
         }
     }
 }

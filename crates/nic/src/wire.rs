@@ -64,6 +64,24 @@ pub(crate) fn ready(fd: BorrowedFd<'_>, what: PollFlags, deadline: Instant) -> b
     }
 }
 
+/// Looks at what has come, and takes nothing.
+pub(crate) fn peek(socket: impl AsFd, bytes: &mut [u8]) -> Moved {
+    receive(socket, bytes, RecvFlags::DONTWAIT | RecvFlags::PEEK)
+}
+
+fn receive(socket: impl AsFd, bytes: &mut [u8], flags: RecvFlags) -> Moved {
+    loop {
+        return match recv(&socket, &mut *bytes, flags) {
+            Ok((0, _)) => Moved::End,
+            Ok((read, _)) => Moved::Some(read),
+            Err(Errno::AGAIN) => Moved::None,
+            Err(Errno::INTR) => continue,
+            // Whatever it is, nothing comes any more.
+            Err(_) => Moved::End,
+        };
+    }
+}
+
 impl Wire {
     pub fn unix(socket: UnixStream) -> Result<Self> {
         let peer = sockopt::socket_peercred(&socket);
@@ -89,20 +107,7 @@ impl Wire {
     }
 
     pub fn read(&mut self, bytes: &mut [u8]) -> Moved {
-        self.receive(bytes, RecvFlags::DONTWAIT)
-    }
-
-    fn receive(&self, bytes: &mut [u8], flags: RecvFlags) -> Moved {
-        loop {
-            return match recv(&self.fd, &mut *bytes, flags) {
-                Ok((0, _)) => Moved::End,
-                Ok((read, _)) => Moved::Some(read),
-                Err(Errno::AGAIN) => Moved::None,
-                Err(Errno::INTR) => continue,
-                // Whatever it is, nothing comes any more.
-                Err(_) => Moved::End,
-            };
-        }
+        receive(&self.fd, bytes, RecvFlags::DONTWAIT)
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Moved {
@@ -143,14 +148,14 @@ impl Wire {
             if !ready(self.as_fd(), PollFlags::IN, deadline) {
                 return Err("it said nothing".into());
             }
-            let there = match self.receive(&mut seen, RecvFlags::DONTWAIT | RecvFlags::PEEK) {
+            let there = match peek(&self.fd, &mut seen) {
                 Moved::Some(there) => there,
                 Moved::None => continue,
                 Moved::End => return Err("it was closed before it said anything".into()),
             };
             let end = seen[..there].iter().position(|byte| *byte == b'\n');
             let most = end.map_or(there, |end| end + 1);
-            let Moved::Some(read) = self.receive(&mut seen[..most], RecvFlags::DONTWAIT) else {
+            let Moved::Some(read) = self.read(&mut seen[..most]) else {
                 continue;
             };
             line.extend_from_slice(&seen[..read]);

@@ -2,5 +2,8 @@
 
 #![cfg(target_os = "linux")]
 
+mod between;
+mod kills;
+mod operators;
 mod rig;
 mod streams;

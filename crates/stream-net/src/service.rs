@@ -6,6 +6,9 @@ use crate::event::Event;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
+/// Calls that are done before the driver has its turn.
+const CALLS: usize = 16;
+
 type Call = Box<dyn FnOnce(&mut Driver) + Send>;
 
 /// A driver on a thread of its own. Dropped, the thread ends, and what it had is closed.
@@ -114,7 +117,8 @@ fn run(
     mut tell: impl FnMut(&mut Driver, Event),
 ) -> Result<()> {
     loop {
-        while let Ok(call) = called.try_recv() {
+        // Who calls without end does not keep the driver from its work.
+        for call in called.try_iter().take(CALLS) {
             match call {
                 Some(call) => call(&mut driver),
                 None => return Ok(()),

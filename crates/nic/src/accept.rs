@@ -1,0 +1,197 @@
+//! Peers that come in: `raw:accept:ADDRESS` waits at an address for one whose first packet shows
+//! the connection's channel. Several connections may wait at one address, by different channels;
+//! the port is closed when none does.
+
+use crate::daemon::Shared;
+use crate::hub::{State, refusal};
+use crate::wire::{Moved, peek};
+use isthmus_nic_protocol::{Refusal, RefusalKind};
+use isthmus_stream::ConnectionId;
+use isthmus_stream::wire::Header;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a destination that waits begins with.
+pub(crate) const WORDS: &str = "raw:accept:";
+
+/// How long a peer may take to show a channel, and one that nobody waits for is kept.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often it is looked whether anybody waits still.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Peers that have not shown their channel, at most at each address.
+const PEERS: usize = 64;
+
+/// A connection that waits.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    pub address: SocketAddr,
+    pub channel: u32,
+}
+
+/// The name of the socket that the driver is given.
+pub(crate) fn name(number: u64) -> String {
+    format!("accepted-{number}")
+}
+
+impl State {
+    /// A connection waits no more: it has its peer, or is gone.
+    pub fn stop_waiting(&mut self, id: ConnectionId) -> bool {
+        let Some(waits) = self.accepting.remove(&id) else {
+            return false;
+        };
+        self.leave_address(waits.address);
+        true
+    }
+
+    /// One less waits there.
+    pub fn leave_address(&mut self, address: SocketAddr) {
+        if let Some(users) = self.listening.get_mut(&address) {
+            *users = users.saturating_sub(1);
+        }
+    }
+}
+
+/// Listens for one more connection; where, with the port as it is.
+pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr, Refusal> {
+    if join(shared, at) {
+        return Ok(at);
+    }
+    let refused = |error: std::io::Error| {
+        let text = format!("listening at {at}: {error}");
+        refusal(RefusalKind::Conflict, text)
+    };
+    let bound = TcpListener::bind(at);
+    let listener = match bound {
+        Ok(listener) => listener,
+        // Another session was quicker.
+        Err(_) if join(shared, at) => return Ok(at),
+        Err(error) => return Err(refused(error)),
+    };
+    let address = listener.local_addr().map_err(refused)?;
+    listener.set_nonblocking(true).map_err(refused)?;
+    shared.hub.state().listening.insert(address, 1);
+    let own = Arc::clone(shared);
+    let thread = std::thread::Builder::new().name("nic-accept".into());
+    let thread = thread.spawn(move || serve(&own, address, &listener));
+    if let Err(error) = thread {
+        shared.hub.state().listening.remove(&address);
+        return Err(refused(error));
+    }
+    Ok(address)
+}
+
+/// Whether there is a listener already; then one more waits there.
+fn join(shared: &Shared, at: SocketAddr) -> bool {
+    let mut state = shared.hub.state();
+    let users = state.listening.get_mut(&at).filter(|users| **users > 0);
+    users.map(|users| *users += 1).is_some()
+}
+
+/// A peer, until when it is kept, and its channel once that is known.
+struct Guest {
+    socket: TcpStream,
+    until: Instant,
+    channel: Option<u32>,
+}
+
+fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: &TcpListener) {
+    let mut guests: Vec<Guest> = Vec::new();
+    loop {
+        {
+            let mut state = shared.hub.state();
+            if state.ending
+                || state
+                    .listening
+                    .get(&address)
+                    .is_none_or(|users| *users == 0)
+            {
+                state.listening.remove(&address);
+                return;
+            }
+        }
+        sleep(listener, &guests);
+        while let Ok((socket, _)) = listener.accept() {
+            if guests.len() < PEERS && socket.set_nonblocking(true).is_ok() {
+                let until = Instant::now() + PATIENCE;
+                let channel = None;
+                guests.push(Guest {
+                    socket,
+                    until,
+                    channel,
+                });
+            }
+        }
+        let now = Instant::now();
+        let mut left = Vec::new();
+        for mut guest in guests {
+            if guest.until <= now || !guest.look() {
+                continue;
+            }
+            match guest.channel {
+                Some(channel) if waits(shared, address, channel) => {
+                    seat(shared, address, channel, guest.socket);
+                }
+                _ => left.push(guest),
+            }
+        }
+        guests = left;
+    }
+}
+
+/// Until somebody comes or says something, or it is time to look.
+fn sleep(listener: &TcpListener, guests: &[Guest]) {
+    let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
+    let mute = guests.iter().filter(|guest| guest.channel.is_none());
+    fds.extend(mute.map(|guest| PollFd::from_borrowed_fd(guest.socket.as_fd(), PollFlags::IN)));
+    let tick = Timespec::try_from(TICK).ok();
+    // Interrupted or not, all is looked at again.
+    let _ = poll(&mut fds, tick.as_ref());
+}
+
+impl Guest {
+    /// Looks at what it has sent so far, which stays in its socket; false if it is no peer.
+    fn look(&mut self) -> bool {
+        let mut head = [0; Header::BYTES];
+        match peek(&self.socket, &mut head) {
+            Moved::End => false,
+            Moved::Some(Header::BYTES) => match Header::decode(&head) {
+                Ok(header) => {
+                    self.channel = Some(header.channel);
+                    true
+                }
+                Err(_) => false,
+            },
+            Moved::Some(_) | Moved::None => true,
+        }
+    }
+}
+
+fn waits(shared: &Shared, address: SocketAddr, channel: u32) -> bool {
+    let state = shared.hub.state();
+    let mut all = state.accepting.values();
+    all.any(|waits| (waits.address, waits.channel) == (address, channel))
+}
+
+/// Gives the peer to the connection that waits for it, if one does still.
+fn seat(shared: &Shared, address: SocketAddr, channel: u32, socket: TcpStream) {
+    let hub = Arc::clone(&shared.hub);
+    // Without a driver nobody waits.
+    let _ = shared.client.call(move |driver| {
+        let mut state = hub.state();
+        let mut all = state.accepting.iter();
+        let first = all.find(|(_, one)| (one.address, one.channel) == (address, channel));
+        let Some(id) = first.map(|(id, _)| *id) else {
+            return;
+        };
+        state.stop_waiting(id);
+        let line = state.connections.get(&id);
+        if let Some(name) = line.and_then(|line| line.given.clone()) {
+            driver.give(&name, socket);
+        }
+    });
+}

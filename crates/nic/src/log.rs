@@ -1,0 +1,213 @@
+//! The log: a line for each act, with the time, who, what, and what came of it.
+//!
+//! A thread of its own writes, as a disk may make it wait. Who logs never waits: where the thread
+//! is behind by too many lines, further ones are counted, and the count is logged in their place.
+
+use crate::error::{Error, Result};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Lines that wait to be written at most.
+const LINES: usize = 4096;
+
+/// Where the log goes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Logs {
+    /// Nowhere.
+    #[default]
+    None,
+    /// To standard error.
+    Stderr,
+    /// To the end of a file, which is for the daemon's user alone.
+    File(PathBuf),
+}
+
+enum Ask {
+    Line(String),
+    Reopen,
+    End,
+}
+
+/// A log that is written.
+#[derive(Debug)]
+pub(crate) struct Log {
+    asks: Option<SyncSender<Ask>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    lost: std::sync::Arc<AtomicU64>,
+}
+
+impl Log {
+    pub fn start(to: &Logs) -> Result<Self> {
+        let lost = std::sync::Arc::new(AtomicU64::new(0));
+        let none = Self {
+            asks: None,
+            thread: Mutex::new(None),
+            lost: std::sync::Arc::clone(&lost),
+        };
+        let out: Out = match to {
+            Logs::None => return Ok(none),
+            Logs::Stderr => Out::Stderr,
+            Logs::File(path) => {
+                let what = format!("the log {}", path.display());
+                let file = open(path).map_err(|error| Error::system(what, error))?;
+                Out::File(path.clone(), file)
+            }
+        };
+        let (asks, asked) = sync_channel(LINES);
+        let counts = std::sync::Arc::clone(&lost);
+        let thread = std::thread::Builder::new().name("nic-log".into());
+        let thread = thread.spawn(move || write(out, &asked, &counts));
+        let thread = thread.map_err(|error| Error::system("the thread of the log", error))?;
+        Ok(Self {
+            asks: Some(asks),
+            thread: Mutex::new(Some(thread)),
+            lost,
+        })
+    }
+
+    /// Logs that somebody did something, and what came of it.
+    pub fn say(&self, who: &str, what: &str, result: &str) {
+        let Some(asks) = &self.asks else {
+            return;
+        };
+        let time = time(SystemTime::now());
+        let line = format!("{time} {} | {} | {}\n", one(who), one(what), one(result));
+        if asks.try_send(Ask::Line(line)).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Opens the file anew, after it was moved away.
+    pub fn reopen(&self) {
+        if let Some(asks) = &self.asks {
+            // A thread that has ended was asked to end.
+            let _ = asks.send(Ask::Reopen);
+        }
+    }
+
+    /// Writes what is there, and ends.
+    pub fn end(&self) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(asks), Some(thread)) = (&self.asks, thread.take()) {
+            let _ = asks.send(Ask::End);
+            let _ = thread.join();
+        }
+    }
+}
+
+enum Out {
+    Stderr,
+    File(PathBuf, File),
+}
+
+fn open(path: &PathBuf) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600).open(path)
+}
+
+fn write(mut out: Out, asked: &Receiver<Ask>, lost: &AtomicU64) {
+    while let Ok(ask) = asked.recv() {
+        let line = match ask {
+            Ask::Line(line) => line,
+            Ask::Reopen => {
+                if let Out::File(path, file) = &mut out
+                    && let Ok(new) = open(path)
+                {
+                    *file = new;
+                }
+                continue;
+            }
+            Ask::End => return,
+        };
+        let missing = lost.swap(0, Ordering::Relaxed);
+        let now = time(SystemTime::now());
+        let missing = match missing {
+            0 => String::new(),
+            lines => format!("{now} the log | is behind | {lines} lines are left out here\n"),
+        };
+        let all = missing + &line;
+        let written = match &mut out {
+            Out::Stderr => std::io::stderr().write_all(all.as_bytes()),
+            Out::File(_, file) => file.write_all(all.as_bytes()),
+        };
+        if written.is_err() {
+            // Said when there is room again.
+            lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// In one line, whatever a client made of its name.
+fn one(text: &str) -> String {
+    let fit = |c: char| if c.is_control() || c == '|' { ' ' } else { c };
+    text.chars().map(fit).collect()
+}
+
+/// The time in UTC, to the millisecond, as `2026-11-25T07:03:00.250Z`.
+fn time(at: SystemTime) -> String {
+    let since = at.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    let (year, month, day) = date(days);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    let millis = since.subsec_millis();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// The date of a day that is counted from 1970-01-01. Years begin in March here, so that the day
+/// that is sometimes missing is the last.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let number = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    (year + era * 400 + next, month, number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against the calendar, counted day by day for 400 years.
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        let (mut year, mut month, mut day) = (1970, 1, 1);
+        for days in 0..146_097 {
+            assert_eq!(date(days), (year, month, day));
+            let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+            let last = match month {
+                2 if leap => 29,
+                2 => 28,
+                4 | 6 | 9 | 11 => 30,
+                _ => 31,
+            };
+            day += 1;
+            if day > last {
+                (day, month) = (1, month + 1);
+            }
+            if month > 12 {
+                (month, year) = (1, year + 1);
+            }
+        }
+        let at = UNIX_EPOCH + std::time::Duration::from_millis(1_795_590_180_250);
+        assert_eq!(time(at), "2026-11-25T07:03:00.250Z");
+    }
+
+    #[test]
+    fn a_name_cannot_make_a_line_of_its_own() {
+        assert_eq!(one("a\n2026 | b"), "a 2026   b");
+    }
+}

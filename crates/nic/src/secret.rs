@@ -1,0 +1,77 @@
+//! Secrets that let somebody in.
+
+use crate::error::{Error, Result};
+use std::fmt;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Characters of a secret at least, and at most.
+const LENGTH: (usize, usize) = (16, 4096);
+
+/// A secret. It is never shown.
+#[derive(Clone)]
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    /// Reads the first line of a file that only its owner may read, the daemon's user or root.
+    ///
+    /// # Errors
+    /// A file that is not there, that others may read, or that holds none.
+    pub fn read(path: &Path) -> Result<Self> {
+        let what = || format!("token file {}", path.display());
+        let refuse = |why: &str| Err(Error::Config(format!("{}: {why}", what())));
+        let file = std::fs::File::open(path).map_err(|error| Error::system(what(), error))?;
+        let found = file
+            .metadata()
+            .map_err(|error| Error::system(what(), error))?;
+        if !found.is_file() {
+            return refuse("it is no file; give one that holds the token");
+        }
+        if found.mode() & 0o077 != 0 {
+            let mode = found.mode() & 0o777;
+            return refuse(&format!(
+                "others may read it (mode {mode:03o}); chmod 600 it"
+            ));
+        }
+        let own = rustix::process::geteuid().as_raw();
+        if ![own, 0].contains(&found.uid()) {
+            return refuse("it is another user's; make it the daemon's");
+        }
+        let mut text = String::new();
+        let read = file.take(2 * LENGTH.1 as u64).read_to_string(&mut text);
+        read.map_err(|error| Error::system(what(), error))?;
+        let token = text.lines().next().unwrap_or_default().trim();
+        Self::new(token).or_else(|_| {
+            let (least, most) = LENGTH;
+            refuse(&format!(
+                "a token has {least} to {most} characters; openssl rand -hex 16 makes one"
+            ))
+        })
+    }
+
+    /// The secret that this is.
+    ///
+    /// # Errors
+    /// One of fewer than 16 or more than 4,096 bytes.
+    pub fn new(token: &str) -> Result<Self> {
+        let (least, most) = LENGTH;
+        if !(least..=most).contains(&token.len()) {
+            let text = format!("a token of {} bytes: {least} to {most} can be", token.len());
+            return Err(Error::Config(text));
+        }
+        Ok(Self(token.as_bytes().to_vec()))
+    }
+
+    /// Whether somebody knows it.
+    #[must_use]
+    pub fn is(&self, token: &str) -> bool {
+        crate::words::same(&self.0, token.as_bytes())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}

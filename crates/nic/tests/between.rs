@@ -1,0 +1,141 @@
+//! Two daemons: what the ranks of one send, those of the other receive.
+
+use crate::rig::{Rig, Socket, content, sends, soon, spec};
+use isthmus_nic_protocol::{Answer, Event, RefusalKind};
+use isthmus_stream::{Format, LinkId, StreamId};
+use isthmus_stream_net::frame::Kind;
+use isthmus_stream_net::rank::{Pipe, Receiver, Sender};
+
+const ADU: u64 = 96 << 10;
+const TU: u64 = 64 << 10;
+
+fn pipe(socket: Socket) -> Pipe {
+    match socket {
+        Socket::Unix(socket) => Pipe::Unix(socket),
+        Socket::Tcp(socket) => Pipe::Tcp(socket),
+    }
+}
+
+/// What came over a link until its stream ended.
+fn received(socket: Socket, adus: u64) -> Vec<u8> {
+    let mut receiver = Receiver::new(pipe(socket));
+    let mut all = vec![0; (adus * ADU) as usize];
+    let mut data = Vec::new();
+    while let Some(frame) = receiver.next(&mut data, soon()).unwrap() {
+        match frame.kind {
+            Kind::Data => {
+                let at = (frame.adu * ADU + frame.offset) as usize;
+                all[at..at + data.len()].copy_from_slice(&data);
+            }
+            Kind::End => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    all
+}
+
+/// Two connections wait at one port, by their channels; peers come in the other order, and each
+/// finds its own. What is sent both ways comes whole.
+#[test]
+fn peers_find_their_connection_by_its_channel() {
+    let (here, there) = (Rig::new(), Rig::new());
+    let (mut receives, ticket) = here.application("receives");
+    let (mut sending, tickets) = there.application("sends");
+    let window = r#","window_bytes":1000000,"channel":"#;
+    let first = receives.open("raw:accept:127.0.0.1:0", &format!("{window}1"));
+    let rest = format!(r#""ask":"connection","connection":{first}"#);
+    let address = match receives.ask(&rest).unwrap() {
+        Answer::ConnectionStatus { connection } => {
+            assert!(!connection.open);
+            connection.destination.replace("accept", "tcp")
+        }
+        other => panic!("{other:?}"),
+    };
+    let waits = address.replace("tcp", "accept");
+    let second = receives.open(&waits, &format!("{window}2"));
+    // By a name that is looked up.
+    let named = address.replace("127.0.0.1", "localhost");
+    let to_second = sending.open(&named, &format!("{window}2"));
+    let to_first = sending.open(&address, &format!("{window}1"));
+    for wanted in [first, second] {
+        receives.event(|event| match event {
+            Event::Opened { connection } => (*connection == wanted).then_some(()),
+            _ => None,
+        });
+    }
+    for (number, (from, to)) in [(to_first, first), (to_second, second)]
+        .into_iter()
+        .enumerate()
+    {
+        let link = number as u16;
+        let taken = here.unix().link(&ticket, link);
+        let taken = std::thread::spawn(move || received(taken, 3));
+        let given = there.tcp().link(&tickets, link);
+        let stream = receives
+            .submit(&spec("receive", to, ADU, TU, &[link], 3))
+            .unwrap();
+        let sent = sending.submit(&sends(from, ADU, TU, &[link], 3)).unwrap();
+        let mut sender = Sender::new(LinkId(link), pipe(given));
+        let format = Format::fixed(ADU, TU, &[LinkId(link)]);
+        let (mut before, mut wanted) = (0, Vec::new());
+        for adu in 0..3 {
+            let data = content(adu + 10 * number as u64, ADU);
+            let id = StreamId(sent);
+            let progress = (before, 0);
+            let went = sender.send_adu(id, &format, (adu, &data), progress, soon());
+            before = went.unwrap();
+            wanted.extend(data);
+        }
+        assert_eq!(sending.wait(sent).state, "done");
+        assert_eq!(receives.wait(stream).state, "done");
+        assert!(taken.join().unwrap() == wanted, "the bytes are others");
+    }
+    // Nobody waits there any more: the port is closed.
+    let late = sending.open(&address, &format!("{window}3"));
+    sending.event(|event| match event {
+        Event::Lost { connection, .. } => (*connection == late).then_some(()),
+        _ => None,
+    });
+    here.daemon.stop().unwrap();
+    there.daemon.stop().unwrap();
+}
+
+/// Addresses where nobody may wait, and what a peer must show.
+#[test]
+fn who_waits_for_a_peer_may_and_can() {
+    let rig = Rig::new();
+    let (mut session, _) = rig.application("waits");
+    let mut refused = |address: &str, rest: &str| {
+        let rest = format!(r#""ask":"open","destination":"raw:accept:{address}"{rest}"#);
+        session.ask(&rest).unwrap_err()
+    };
+    let refusal = refused("192.0.2.1:0", "");
+    assert_eq!(refusal.kind, RefusalKind::Denied);
+    assert!(refusal.text.contains("--accept"), "{refusal:?}");
+    assert_eq!(refused("localhost:0", "").kind, RefusalKind::Garbled);
+    let refusal = refused("127.0.0.1:0", r#","protocol":{"unconfirmed":{}}"#);
+    assert_eq!(refusal.kind, RefusalKind::Conflict);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    assert_eq!(refused(&address, "").kind, RefusalKind::Conflict);
+    // One that is closed before its peer came leaves its port.
+    drop(taken);
+    let waits = format!("raw:accept:{address}");
+    let connection = session.open(&waits, "");
+    std::io::Write::write_all(
+        &mut std::net::TcpStream::connect(&address).unwrap(),
+        b"GET / HTTP/1.1\r\nHost: somebody who is no peer at all, and says more than a header has\r\n\
+          Accept: */*\r\n\r\n and more and more and more",
+    )
+    .unwrap();
+    session
+        .ask(&format!(r#""ask":"close","connection":{connection}"#))
+        .unwrap();
+    session.event(|event| matches!(event, Event::Closed { .. }).then_some(()));
+    let deadline = soon();
+    while std::net::TcpListener::bind(&address).is_err() {
+        assert!(std::time::Instant::now() < deadline, "the port is kept");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    rig.daemon.stop().unwrap();
+}

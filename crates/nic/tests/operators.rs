@@ -1,0 +1,191 @@
+//! What an operator says and sees: tokens, the log, metrics.
+
+use crate::rig::{Client, Folder, Rig, sends, sink, soon};
+use isthmus_nic::{Address, Config, Daemon, Logs, Secret};
+use isthmus_nic_protocol::{Answer, RefusalKind};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+
+const TOKEN: &str = "0123456789abcdef-clients";
+const OPERATOR: &str = "0123456789abcdef-operators";
+
+fn hello(client: &mut Client, token: Option<&str>, operator: bool) -> Result<Answer, RefusalKind> {
+    let token = token.map_or_else(String::new, |token| format!(r#","token":"{token}""#));
+    let rest = format!(r#""ask":"hello","version":1,"name":"who","operator":{operator}{token}"#);
+    client.ask(&rest).map_err(|refusal| refusal.kind)
+}
+
+/// Each token lets in those that it is for; an operator sees and cancels what is others', a client
+/// its own alone.
+#[test]
+fn tokens_let_in_whom_they_are_for() {
+    let folder = Folder::new();
+    let path = folder.0.join("log");
+    let log = Logs::File(path.clone());
+    let rig = Rig::with(|config| {
+        config.token = Some(Secret::new(TOKEN).unwrap());
+        config.operator_token = Some(Secret::new(OPERATOR).unwrap());
+        config.log = log;
+    });
+    let denied = |mut client: Client, token: Option<&str>, operator: bool| {
+        let found = hello(&mut client, token, operator);
+        assert_eq!(found, Err(RefusalKind::Denied), "{token:?} {operator}");
+        assert_eq!(client.told(), None);
+    };
+    for token in [None, Some("0123456789abcdef"), Some(OPERATOR), Some("")] {
+        denied(rig.tcp(), token, false);
+        denied(rig.unix(), token, false);
+    }
+    for token in [None, Some(TOKEN)] {
+        denied(rig.tcp(), token, true);
+        denied(rig.unix(), token, true);
+    }
+    let (mut client, mut operator) = (rig.tcp(), rig.tcp());
+    hello(&mut client, Some(TOKEN), false).unwrap();
+    hello(&mut operator, Some(OPERATOR), true).unwrap();
+    let (address, _taken) = sink();
+    let connection = client.open(&address, "");
+    let stream = client
+        .submit(&sends(connection, 1 << 10, 1 << 10, &[0], 1))
+        .unwrap();
+    let all = r#""ask":"overview","all":true"#;
+    assert_eq!(client.ask(all).unwrap_err().kind, RefusalKind::Denied);
+    match operator.ask(all).unwrap() {
+        Answer::Overview { overview } => {
+            assert_eq!(overview.applications.len(), 2);
+            assert_eq!(overview.streams.len(), 1);
+        }
+        other => panic!("{other:?}"),
+    }
+    let finish = format!(r#""ask":"finish","stream":{stream},"adus":1"#);
+    assert_eq!(operator.ask(&finish).unwrap_err().kind, RefusalKind::Denied);
+    operator
+        .ask(&format!(r#""ask":"cancel","stream":{stream}"#))
+        .unwrap();
+    assert_eq!(client.wait(stream).state, "cancelled");
+    drop((client, operator));
+    rig.daemon.stop().unwrap();
+    let log = std::fs::read_to_string(&path).unwrap();
+    let says = |words: &[&str]| {
+        let found = log
+            .lines()
+            .any(|line| words.iter().all(|word| line.contains(word)));
+        assert!(found, "no line says {words:?} in\n{log}");
+    };
+    says(&["who #0 127.0.0.1:", "| open raw:tcp:", "| connection 0"]);
+    says(&["who #1 127.0.0.1:", "| cancel stream 0 | ok"]);
+    says(&["who #0 | stream 0 | cancelled"]);
+    says(&["uid ", "| begin | refused: this token lets nobody in"]);
+    says(&["daemon | ended | ok"]);
+    assert!(!log.contains("0123456789abcdef"), "a token is in the log");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+/// After it was moved away the log goes on under its name.
+#[test]
+fn a_log_that_was_moved_away_is_begun_anew() {
+    let folder = Folder::new();
+    let path = folder.0.join("log");
+    let log = Logs::File(path.clone());
+    let rig = Rig::with(|config| config.log = log);
+    rig.application("before");
+    let deadline = soon();
+    let until = |text: &str| {
+        while !std::fs::read_to_string(&path).is_ok_and(|log| log.contains(text)) {
+            assert!(Instant::now() < deadline, "no {text} in the log");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    };
+    until("leave, after hello");
+    std::fs::rename(&path, folder.0.join("log.1")).unwrap();
+    rig.daemon.reopen_log();
+    rig.application("after");
+    until("after #1");
+    rig.daemon.stop().unwrap();
+    let old = std::fs::read_to_string(folder.0.join("log.1")).unwrap();
+    assert!(old.contains("before #0") && !old.contains("after #1"));
+}
+
+#[test]
+fn tokens_are_read_from_files_that_others_cannot_read() {
+    let folder = Folder::new();
+    let path = folder.0.join("token");
+    let refused = || Secret::read(&path).unwrap_err().to_string();
+    assert!(refused().contains("No such file"));
+    std::fs::write(&path, format!("{TOKEN}\n")).unwrap();
+    let mode = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+    mode(0o640);
+    assert!(refused().contains("mode 640); chmod 600"), "{}", refused());
+    mode(0o600);
+    let secret = Secret::read(&path).unwrap();
+    assert!(secret.is(TOKEN) && !secret.is(OPERATOR) && !secret.is(""));
+    assert!(!format!("{secret:?}").contains("0123"));
+    std::fs::write(&path, "short\n").unwrap();
+    assert!(refused().contains("openssl rand"), "{}", refused());
+    std::fs::write(&path, "").unwrap();
+    assert!(refused().contains("16 to 4096"), "{}", refused());
+}
+
+/// A daemon that others could reach without a secret does not start.
+#[test]
+fn what_leaves_the_machine_needs_more() {
+    let config = Config::new(vec![Address::parse("tcp:0.0.0.0:0").unwrap()]);
+    let refused = Daemon::start(config).unwrap_err().to_string();
+    assert!(refused.contains("token and TLS"), "{refused}");
+    assert!(Daemon::start(Config::new(Vec::new())).is_err());
+    for wrong in ["unix:here", "tcp:localhost:1", "7000", "http://x"] {
+        assert!(Address::parse(wrong).is_err(), "{wrong}");
+    }
+}
+
+fn get(at: std::net::SocketAddr, request: &str) -> String {
+    let mut socket = TcpStream::connect(at).unwrap();
+    socket
+        .write_all(format!("{request}\r\nHost: x\r\n\r\n").as_bytes())
+        .unwrap();
+    let mut text = String::new();
+    socket.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// Prometheus reads what happened; who asks for something else, or nothing, holds up nobody.
+#[test]
+fn metrics_say_what_happened() {
+    let at = "127.0.0.1:0".parse().unwrap();
+    let rig = Rig::with(|config| config.metrics = Some(at));
+    let at = rig.daemon.metrics().unwrap();
+    let (mut session, _) = rig.application("counted");
+    let (address, _taken) = sink();
+    let connection = session.open(&address, "");
+    let stream = session
+        .submit(&sends(connection, 1 << 10, 1 << 10, &[0], 1))
+        .unwrap();
+    session
+        .ask(&format!(r#""ask":"cancel","stream":{stream}"#))
+        .unwrap();
+    session.wait(stream);
+    session.ask(r#""ask":"stream","stream":77"#).unwrap_err();
+    let _silent = TcpStream::connect(at).unwrap();
+    let text = get(at, "GET /metrics HTTP/1.1");
+    for line in [
+        "isthmus_nic_applications 1",
+        "isthmus_nic_applications_total 1",
+        "isthmus_nic_connections{state=\"open\"} 1",
+        "isthmus_nic_streams_ended_total{end=\"cancelled\"} 1",
+        "isthmus_nic_refusals_total 1",
+        "isthmus_nic_staging_limit_bytes 16777216",
+    ] {
+        assert!(
+            text.lines().any(|found| found == line),
+            "no {line} in\n{text}"
+        );
+    }
+    assert!(get(at, "GET /healthz HTTP/1.0").ends_with("\r\n\r\nok\n"));
+    assert!(get(at, "GET / HTTP/1.1").starts_with("HTTP/1.1 404"));
+    assert!(get(at, "POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
+    assert!(get(at, "HEAD /metrics HTTP/1.1").ends_with("\r\n\r\n"));
+    rig.daemon.stop().unwrap();
+}
