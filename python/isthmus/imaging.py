@@ -1,8 +1,8 @@
 """Medical imaging by the stream manager (Steenkiste 1996, section 7.2).
 
 32 ranks make triangles of the surface that 52 slices show, each as many as there are in its lines.
-One rank at a time has control over two routes to the interface and sends what it has, half by either;
-then the next one has it, and the others compute for the next image meanwhile.
+One rank at a time has control over two routes to the interface and sends what it has, half by
+either; then the next one has it, and the others compute for the next image meanwhile.
 """
 
 from __future__ import annotations

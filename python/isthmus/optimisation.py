@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from isthmus.core import ask_json
+from isthmus.core import ask_json, processors
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ GROWTH = (64, 128, 256, 512, 1024)
 """Cells of the machines that are looked at."""
 CARRIED = 0.97
 """Part of what is offered that counts as carried: the rest is the ends of a run."""
+BUSY = 0.6
+"""Part of all processors from which on computing is what keeps them busy."""
 TUS = 256
 """TUs of a simulated run."""
 
@@ -47,6 +49,8 @@ class Live:
     """Parts of time in which nodes computed, and waited for their forwarder."""
     forwarders: tuple[float, float]
     """Parts of time in which forwarders waited for samples, and sent or waited to."""
+    busy: float | None
+    """Part of all processors that computing took; none where nodes had a rate to keep."""
 
     @property
     def samples_per_s(self) -> float:
@@ -60,7 +64,9 @@ class Live:
 
     @property
     def limit(self) -> str:
-        """What it is limited by: who waits for whom."""
+        """What it is limited by: who waits for whom, if it is not that there are few processors."""
+        if self.busy is not None and self.busy >= BUSY:
+            return "the processors of this machine"
         return "computing" if self.forwarders[0] > self.nodes[1] else "communication"
 
     def as_json(self) -> dict[str, Any]:
@@ -73,6 +79,7 @@ class Live:
             "bytes_per_second": self.bytes_per_s,
             "nodes": {"computed": self.nodes[0], "waited": self.nodes[1]},
             "forwarders": {"waited": self.forwarders[0], "sent": self.forwarders[1]},
+            "processors_busy": self.busy,
             "limit": self.limit,
         }
 
@@ -126,7 +133,12 @@ def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = "23.33 /ms
     if not hasattr(_core, "optimise"):
         raise IsthmusError("the stream manager runs on Linux alone")
     told = ask_json(_core.optimise, {"time": time, "nodes": nodes, "rate": rate})
-    return Live(**{**told, "nodes": tuple(told["nodes"]), "forwarders": tuple(told["forwarders"])})
+    computed, waited = told.pop("nodes")
+    # Threads that wait for a processor count as computing: it can be above what there is.
+    busy = None if rate else min(1.0, computed * QUADRANTS * nodes / processors())
+    return Live(
+        **{**told, "forwarders": tuple(told["forwarders"])}, nodes=(computed, waited), busy=busy
+    )
 
 
 def growth(cells: Sequence[int] = GROWTH, *, outside: str = "100 MB/s") -> Growth:

@@ -41,14 +41,17 @@ def command(images: int, as_json: bool) -> None:
     least, most = sent.of_rank
     out.print(
         f"{sent.images} images in {sent.seconds:.2f} s: {sent.triangles:,} triangles, "
-        f"{sent.bytes / 1e6:.1f} MB came, each looked at"
+        f"{sent.bytes / 1e6:.1f} MB came, each looked at",
+        soft_wrap=True,
     )
     out.print(
         f"{sent.bytes / sent.seconds / 1e6:.0f} MB/s with what was computed, "
-        f"{sent.bytes / sent.sending_seconds / 1e6:.0f} MB/s while a rank sent"
+        f"{sent.bytes / sent.sending_seconds / 1e6:.0f} MB/s while a rank sent",
+        soft_wrap=True,
     )
     out.print(f"a rank has {least:,} to {most:,} triangles of an image; there are {RANKS}")
     computed, waited, sending = sent.ranks
     out.print(
-        f"ranks: computed {computed:.0%}, waited for control {waited:.0%}, sent {sending:.0%}"
+        f"ranks: computed {computed:.0%}, waited for control {waited:.0%}, sent {sending:.0%}",
+        soft_wrap=True,
     )

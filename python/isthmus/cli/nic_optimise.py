@@ -80,7 +80,8 @@ def _print(went: Live, grown: Growth, outside: str) -> None:
     out.print(
         f"{went.samples_per_s / 1e3:,.0f} Ksamples/s, {went.bytes_per_s / 1e6:.1f} MB/s for "
         f"{went.seconds:.1f} s: {went.samples:,} samples came, {went.checked:,} were computed "
-        "again and are the same"
+        "again and are the same",
+        soft_wrap=True,
     )
     computed, waited = went.nodes
     out.print(f"nodes: computed {computed:.0%}, waited for their forwarder {waited:.0%}")
@@ -97,5 +98,6 @@ def _print(went: Live, grown: Growth, outside: str) -> None:
         table.add_row(str(point.cells), *figures, point.limit)
     out.print(table)
     out.print(
-        f"communication is the limit from {grown.cells:,.0f} cells on, with {grown.most:.1f} MB/s"
+        f"communication is the limit from {grown.cells:,.0f} cells on, with {grown.most:.1f} MB/s",
+        soft_wrap=True,
     )
