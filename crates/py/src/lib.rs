@@ -14,6 +14,8 @@ mod io_distribution;
 mod live;
 mod memory;
 mod model;
+#[cfg(target_os = "linux")]
+mod nic;
 mod peak;
 mod place;
 mod question;
@@ -124,6 +126,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         module.add_function(wrap_pyfunction!(live::live_points, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
+        module.add_class::<nic::PyDaemon>()?;
         streams::add(module)?;
     }
     module.add_function(wrap_pyfunction!(model::model, module)?)?;

@@ -33,7 +33,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("framebuffer", &["stream-net"]),
     ("nic-protocol", &[]),
-    ("nic", &["stream", "ring", "stream-net", "nic-protocol"]),
+    (
+        "nic",
+        &[
+            "stream",
+            "ring",
+            "stream-net",
+            "framebuffer",
+            "nic-protocol",
+        ],
+    ),
     (
         "nic-client",
         &["stream", "ring", "stream-net", "nic-protocol"],
