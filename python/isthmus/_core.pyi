@@ -22,11 +22,14 @@ __all__ = [
     "NicError",
     "NicPending",
     "NicSession",
+    "NicSink",
     "NicStream",
+    "NicTaking",
     "Plan",
     "ResumeError",
     "ScenarioError",
     "Share",
+    "Vcr",
     "analyze",
     "balance",
     "broadcast",
@@ -42,6 +45,8 @@ __all__ = [
     "live_run",
     "memory_bound",
     "model",
+    "mri",
+    "optimise",
     "peak",
     "place",
     "placed",
@@ -733,6 +738,23 @@ def fence() -> None:
 def crc32c(data: NDArray[np.uint8]) -> int:
     """The CRC-32C of bytes."""
 
+@final
+class Vcr:
+    """The digital VCR: four images in step on a page, until it is finished. Linux only."""
+
+    def __new__(cls, spec_json: str) -> Vcr: ...
+    def address(self) -> str:
+        """Where its page is."""
+
+    def figures(self) -> str:
+        """How far it is, as JSON."""
+
+    def failure(self) -> str | None:
+        """Why it has ended by itself, if it has."""
+
+    def finish(self) -> str:
+        """Play what was begun to its end; how far it came, as JSON."""
+
 class NicError(Exception):
     """What went wrong with a session or a stream: its kind, one line, and of a refusal why."""
 
@@ -805,6 +827,15 @@ class NicStream:
 
         Returns its number.
         """
+    def send_run(self, data: NDArray[np.uint8], seconds: float | None) -> None:
+        """Send the next bytes of those that go over links of this process: whole TUs."""
+    def recv_run(
+        self, data: NDArray[np.uint8], seconds: float | None
+    ) -> list[tuple[int, tuple[int, int]]]:
+        """Receive the next bytes of those that come over links of this process: whole TUs.
+
+        Returns by ADU what is missing: from one byte to before another.
+        """
     def recv(
         self, data: NDArray[np.uint8], adu_bytes: int | None, seconds: float | None
     ) -> tuple[int, list[tuple[int, int]]] | None:
@@ -821,3 +852,40 @@ class NicStream:
         """Say how many ADUs there are."""
     def cancel(self, seconds: float | None) -> None:
         """Cancel it."""
+
+@final
+class NicSink:
+    """A sink that listens on a TCP port, checks what comes, and confirms it."""
+
+    def __new__(
+        cls, address: str, window: int, checksum: str, channel: int, repair: bool
+    ) -> NicSink:
+        """Listen: an address with a port; bytes that a sender may send before they are confirmed;
+        checksum and channel of the connection; whether corrupted packets are waited for again.
+        """
+    def address(self) -> str:
+        """Where it listens."""
+    def take(self, seconds: float, out: str | None) -> NicTaking | None:
+        """Let the next sender in, if one comes in time; what is good goes to a file as well."""
+
+@final
+class NicTaking:
+    """A sender that is being listened to."""
+
+    def peer(self) -> str:
+        """Who sends."""
+    def bytes(self) -> int:
+        """Bytes of data that came and were right."""
+    def over(self, seconds: float) -> bool:
+        """Wait for the end so long at most; whether it is over."""
+    def end(self) -> str:
+        """End it, and say what was counted.
+
+        Raises `RuntimeError` with what was not as it should be, and where.
+        """
+
+def optimise(spec_json: str) -> str:
+    """Process optimisation by the stream manager, as JSON. Linux only."""
+
+def mri(spec_json: str) -> str:
+    """Medical imaging by the stream manager, as JSON. Linux only."""

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod between;
+mod kills;
 mod operators;
 mod rig;
 mod streams;

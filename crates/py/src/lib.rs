@@ -1,5 +1,7 @@
 //! The Python module `isthmus._core`: conversion only. Text and JSON in, JSON out; of distributed arrays their bytes.
 
+#[cfg(target_os = "linux")]
+mod apps;
 mod arrays;
 mod balance;
 mod broadcast;
@@ -22,6 +24,8 @@ mod question;
 mod rings;
 mod settings;
 mod share;
+#[cfg(target_os = "linux")]
+mod sink;
 #[cfg(target_os = "linux")]
 mod streams;
 mod study;
@@ -126,8 +130,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     {
         module.add_function(wrap_pyfunction!(live::live_points, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
+        module.add_class::<apps::PyVcr>()?;
+        module.add_function(wrap_pyfunction!(apps::optimise, module)?)?;
+        module.add_function(wrap_pyfunction!(apps::mri, module)?)?;
         module.add_class::<nic::PyDaemon>()?;
         streams::add(module)?;
+        sink::add(module)?;
     }
     module.add_function(wrap_pyfunction!(model::model, module)?)?;
     module.add_function(wrap_pyfunction!(peak::peak, module)?)?;

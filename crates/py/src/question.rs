@@ -21,6 +21,11 @@ impl Refusal {
         Self(error.to_string())
     }
 
+    /// The words of it.
+    pub(crate) fn words(self) -> String {
+        self.0
+    }
+
     /// `problem` in the field `field`.
     pub(crate) fn at(field: impl fmt::Display, problem: impl fmt::Display) -> Self {
         Self(format!("{field}: {problem}"))
@@ -46,7 +51,7 @@ where
     answer.map_err(|refusal| PyValueError::new_err(refusal.0))
 }
 
-fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
+pub(crate) fn read<Q: DeserializeOwned>(text: &str) -> Result<Q, Refusal> {
     let value: serde_json::Value = serde_json::from_str(text)
         .map_err(|error| Refusal(format!("the question is not JSON: {error}")))?;
     if !value.is_object() {

@@ -32,6 +32,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["redistribute", "stream", "ring", "stream-sim", "stream-net"],
     ),
     ("framebuffer", &["stream-net"]),
+    (
+        "stream-apps",
+        &[
+            "redistribute",
+            "stream",
+            "ring",
+            "stream-net",
+            "framebuffer",
+        ],
+    ),
     ("nic-protocol", &[]),
     (
         "nic",
@@ -85,8 +95,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "scenario",
             "experiment",
             "kinds",
+            "stream",
             "stream-sim",
+            "stream-net",
             "stream-live",
+            "framebuffer",
+            "stream-apps",
             "nic",
             "nic-client",
         ],
@@ -102,6 +116,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("packet", &["conformance"]),
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
+    ("nic", &["nic-client"]),
     ("framebuffer", &["stream", "ring"]),
     ("nic-client", &["nic"]),
 ];
@@ -294,6 +309,7 @@ const WAIT_FOR_OTHERS: &[&str] = &[
     "nic",
     "nic-client",
     "ring",
+    "stream-apps",
     "stream-live",
     "stream-net",
 ];

@@ -5,7 +5,7 @@
 // a screen comes before that, or nothing for a while, what is there is drawn: the screens are apart.
 
 const HEAD_BYTES = 40;
-const TOGETHER_MS = 200;
+const TOGETHER_MS = 500;
 const RATE_MS = 1000;
 const AGAIN_MS = 1000;
 
@@ -82,6 +82,7 @@ function paint(one) {
   one.number = number;
   one.waiting = null;
   one.drawn.push(performance.now());
+  one.told.textContent = number ? `frame ${number}` : "no frame yet";
   counts.frames[one.name] = (counts.frames[one.name] ?? 0) + 1;
 }
 
@@ -90,7 +91,6 @@ function tell() {
   for (const one of screens.values()) {
     while (one.drawn.length && one.drawn[0] < now - RATE_MS) one.drawn.shift();
     counts.rates[one.name] = one.drawn.length * 1000 / RATE_MS;
-    one.told.textContent = one.number ? `frame ${one.number}` : "no frame yet";
     one.rate.textContent = `${counts.rates[one.name].toFixed(0)} frames/s`;
   }
   for (const key of ["together", "apart", "between", "missed"]) at(key).textContent = counts[key];

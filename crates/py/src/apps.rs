@@ -1,0 +1,206 @@
+//! Applications of the stream manager.
+
+use crate::question::{Quantity, Refusal, answer, read};
+use isthmus_framebuffer::Pixel;
+use isthmus_stream_apps::vcr::{Figures, Spec, Vcr};
+use isthmus_stream_apps::{mri as imaging, optimise as optimisation};
+use isthmus_units::{Rate, Time};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    color: bool,
+    rate: Quantity<Rate>,
+    films: Vec<PathBuf>,
+    address: String,
+}
+
+impl Asked {
+    fn spec(self) -> Result<Spec, Refusal> {
+        let address = self.address.parse().map_err(|_| {
+            let what = format!(
+                "{:?} is no address with a port, as 127.0.0.1:0",
+                self.address
+            );
+            Refusal::at("address", what)
+        })?;
+        Ok(Spec {
+            width: 496,
+            height: 486,
+            pixel: if self.color {
+                Pixel::Color
+            } else {
+                Pixel::Grey
+            },
+            rate_per_s: self.rate.0.per_s(),
+            films: self.films,
+            address,
+        })
+    }
+}
+
+#[derive(Serialize)]
+struct Told {
+    frames: u64,
+    seconds: f64,
+    in_step: u64,
+    apart: u64,
+    bytes: u64,
+    viewers: usize,
+    missed: u64,
+    waits: Vec<String>,
+}
+
+impl From<Figures> for Told {
+    fn from(figures: Figures) -> Self {
+        let [in_step, apart] = figures.in_step;
+        Self {
+            frames: figures.frames,
+            seconds: figures.ns as f64 / 1e9,
+            in_step,
+            apart,
+            bytes: figures.bytes,
+            viewers: figures.viewers,
+            missed: figures.missed,
+            waits: figures.waits,
+        }
+    }
+}
+
+fn refused(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// The digital VCR.
+#[pyclass(name = "Vcr", module = "isthmus._core", frozen)]
+pub(crate) struct PyVcr(Mutex<Option<Vcr>>);
+
+impl PyVcr {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        what: impl FnOnce(&mut Option<Vcr>) -> Option<T> + Send,
+    ) -> PyResult<T> {
+        let found = py.detach(|| what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)));
+        found.ok_or_else(|| refused("it has ended"))
+    }
+}
+
+#[pymethods]
+impl PyVcr {
+    /// Begins to play what a JSON text says.
+    #[new]
+    fn new(py: Python<'_>, spec_json: &str) -> PyResult<Self> {
+        py.detach(|| {
+            let spec = read::<Asked>(spec_json).and_then(Asked::spec);
+            let spec = spec.map_err(|refusal| refused(refusal.words()))?;
+            Ok(Self(Mutex::new(Some(Vcr::start(&spec).map_err(refused)?))))
+        })
+    }
+
+    /// Where its page is.
+    fn address(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |vcr| Some(vcr.as_ref()?.address().to_string()))
+    }
+
+    /// How far it is, as JSON.
+    fn figures(&self, py: Python<'_>) -> PyResult<String> {
+        let told = self.with(py, |vcr| Some(vcr.as_ref()?.figures()))?;
+        crate::json(&Told::from(told))
+    }
+
+    /// Why it has ended by itself, if it has.
+    fn failure(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |vcr| Some(vcr.as_ref()?.failure()))
+    }
+
+    /// Plays what was begun to its end; how far it came, as JSON.
+    fn finish(&self, py: Python<'_>) -> PyResult<String> {
+        let ended = self.with(py, |vcr| Some(vcr.take()?.finish()))?;
+        crate::json(&Told::from(ended.map_err(refused)?))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Optimisation {
+    nodes: u32,
+    /// Of one node; none: as many samples as it can.
+    rate: Option<Quantity<Rate>>,
+    time: Quantity<Time>,
+}
+
+#[derive(Serialize)]
+struct Samples {
+    samples: u64,
+    checked: u64,
+    seconds: f64,
+    /// Of nodes: computing, waiting for their forwarder.
+    nodes: [f64; 2],
+    /// Of forwarders: waiting for samples, sending.
+    forwarders: [f64; 2],
+}
+
+/// Process optimisation by the stream manager, as JSON.
+#[pyfunction]
+pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |asked: Optimisation, progress| {
+        let spec = optimisation::Spec {
+            nodes: asked.nodes,
+            samples_per_s: asked.rate.map(|rate| rate.0.per_s()),
+            time: Duration::from_secs_f64(asked.time.0.seconds()),
+        };
+        let report = optimisation::run(&spec, &|| progress.is_cancelled()).map_err(Refusal::of)?;
+        Ok(Samples {
+            samples: report.samples,
+            checked: report.checked,
+            seconds: report.ns as f64 / 1e9,
+            nodes: report.nodes,
+            forwarders: report.forwarders,
+        })
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Imaging {
+    images: u64,
+}
+
+#[derive(Serialize)]
+struct Triangles {
+    images: u64,
+    triangles: u64,
+    bytes: u64,
+    seconds: f64,
+    /// Of these while a rank that had control sent.
+    sending_seconds: f64,
+    /// Of an image, by the rank with the fewest and that with the most.
+    of_rank: [u64; 2],
+    /// Of ranks: computing, waiting for control, sending.
+    ranks: [f64; 3],
+}
+
+/// Medical imaging by the stream manager, as JSON.
+#[pyfunction]
+pub(crate) fn mri(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |asked: Imaging, progress| {
+        let over = || progress.is_cancelled();
+        let report = imaging::run(asked.images, &over).map_err(Refusal::of)?;
+        Ok(Triangles {
+            images: report.images,
+            triangles: report.triangles,
+            bytes: report.bytes,
+            seconds: report.ns as f64 / 1e9,
+            sending_seconds: report.sending_ns as f64 / 1e9,
+            of_rank: report.of_rank,
+            ranks: report.ranks,
+        })
+    })
+}

@@ -1,0 +1,184 @@
+//! The manager on its thread, and what it has told of streams.
+
+use crate::error::Error;
+use isthmus_stream::{AppId, Config, End, Event, Limits, LinkId, StreamId, StreamSpec};
+use isthmus_stream_net::rank::{Pipe, Sender};
+use isthmus_stream_net::{Client, Driver, Ends, Event as Told, Service};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Between two looks at whether it is given up.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What was told of a stream.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    pub begun: u64,
+    pub done: u64,
+    pub end: Option<End>,
+    /// ADUs that began when all in step with it had finished the ones before; and those that did not.
+    pub in_step: [u64; 2],
+    /// Nanoseconds that it stood still, longer than a stall takes to be told.
+    pub stalls: u64,
+    /// What it waited for when it last stood still.
+    pub waits: Vec<String>,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    streams: Mutex<BTreeMap<StreamId, Stream>>,
+    changed: Condvar,
+}
+
+impl Watched {
+    fn streams(&self) -> MutexGuard<'_, BTreeMap<StreamId, Stream>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hear(&self, told: Told) {
+        let Told::Stream(event) = told else {
+            return;
+        };
+        let mut all = self.streams();
+        match event {
+            Event::AduBegun { stream, adu } => {
+                let behind = all.values().map(|one| one.done).min();
+                let one = all.entry(stream).or_default();
+                one.begun = adu + 1;
+                one.in_step[usize::from(behind.is_some_and(|done| done < adu))] += 1;
+            }
+            Event::AduDone { stream, adu, .. } => all.entry(stream).or_default().done = adu + 1,
+            Event::Ended { stream, end } => all.entry(stream).or_default().end = Some(end),
+            Event::Stalled { stream, waits, .. } => {
+                let one = all.entry(stream).or_default();
+                one.stalls += 1;
+                one.waits = waits.iter().map(ToString::to_string).collect();
+            }
+            _ => return,
+        }
+        self.changed.notify_all();
+    }
+}
+
+/// The interface node.
+#[derive(Debug)]
+pub(crate) struct Interface {
+    service: Service,
+    client: Client,
+    watched: Arc<Watched>,
+    pub app: AppId,
+}
+
+impl Interface {
+    /// A manager with this memory; `prepare` gives its driver what it needs besides.
+    pub fn new(config: Config, prepare: impl FnOnce(&mut Driver)) -> Result<Self, Error> {
+        let mut driver = Driver::new(config)?;
+        prepare(&mut driver);
+        let app = driver.add_application(Limits::NONE);
+        let watched = Arc::new(Watched::default());
+        let hears = Arc::clone(&watched);
+        let service = Service::start(driver, move |told| hears.hear(told))?;
+        let client = service.client();
+        Ok(Self {
+            service,
+            client,
+            watched,
+            app,
+        })
+    }
+
+    /// Does something with the driver.
+    pub fn with<T: Send + 'static>(
+        &self,
+        what: impl FnOnce(&mut Driver) -> isthmus_stream_net::Result<T> + Send + 'static,
+    ) -> Result<T, Error> {
+        Ok(self.client.call(what)??)
+    }
+
+    /// How ranks reach the manager.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Registers streams, all or none.
+    pub fn submit(&self, specs: Vec<StreamSpec>) -> Result<Vec<StreamId>, Error> {
+        let app = self.app;
+        let streams = self.with(move |driver| driver.submit_all(app, &specs))?;
+        let mut all = self.watched.streams();
+        for stream in &streams {
+            all.entry(*stream).or_default();
+        }
+        Ok(streams)
+    }
+
+    /// A ring to the interface, and who writes to it.
+    pub fn link(&self, link: LinkId, bytes: u64) -> Result<Sender, Error> {
+        let (out, into) = isthmus_ring::ring(bytes)?;
+        self.with(move |driver| driver.attach(link, Ends::rings(Some(into), None)))?;
+        Ok(Sender::new(link, Pipe::Producer(out)))
+    }
+
+    /// What was told of these streams.
+    pub fn told(&self, streams: &[StreamId]) -> Vec<Stream> {
+        let all = self.watched.streams();
+        let each = streams.iter().map(|stream| all.get(stream).cloned());
+        each.map(Option::unwrap_or_default).collect()
+    }
+
+    /// Waits until all these streams are done, or it is given up, which is looked at now and then.
+    ///
+    /// # Errors
+    /// One that ended otherwise; streams that have not ended by then: what they wait for.
+    pub fn wait(
+        &self,
+        streams: &[StreamId],
+        patience: Duration,
+        given_up: impl Fn() -> bool,
+    ) -> Result<(), Error> {
+        let until = Instant::now() + patience;
+        let mut all = self.watched.streams();
+        loop {
+            let ends = streams.iter().map(|id| all.get(id)?.end.clone());
+            let ends: Vec<Option<End>> = ends.collect();
+            let bad = ends.iter().flatten().find(|end| **end != End::Done);
+            if let Some(end) = bad {
+                return Err(Error::Ended(match end {
+                    End::Failed(reason) => reason.to_string(),
+                    _ => "a stream was cancelled".into(),
+                }));
+            }
+            if ends.iter().all(Option::is_some) {
+                return Ok(());
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() || given_up() {
+                break;
+            }
+            let waited = self.watched.changed.wait_timeout(all, left.min(LOOK));
+            all = waited.map_or_else(|error| error.into_inner().0, |(all, _)| all);
+        }
+        drop(all);
+        let s = patience.as_secs();
+        let waits = self.waits(streams)?.join("; ");
+        Err(Error::Ended(format!("not done after {s} s: {waits}")))
+    }
+
+    /// What streams wait for now.
+    pub fn waits(&self, streams: &[StreamId]) -> Result<Vec<String>, Error> {
+        let streams = streams.to_vec();
+        self.with(move |driver| {
+            let each = streams.iter().flat_map(|id| {
+                let waits = driver.manager().waits(*id).unwrap_or_default();
+                let said = move |wait: isthmus_stream::Wait| format!("stream {id}: {wait}");
+                waits.into_iter().map(said)
+            });
+            Ok(each.collect())
+        })
+    }
+
+    /// Ends the manager, as it is.
+    pub fn stop(self) -> Result<(), Error> {
+        Ok(self.service.stop()?)
+    }
+}

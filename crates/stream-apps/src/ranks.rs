@@ -1,0 +1,98 @@
+//! Threads as ranks. They end together: one that fails says why, and whoever waits for it finds its
+//! channels closed.
+
+use crate::error::Error;
+use std::fmt::Display;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+/// Bytes of a rank's stack: they hold little.
+const STACK_BYTES: usize = 512 << 10;
+/// How long a rank waits for another at most.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// Messages that stand in a channel between two ranks at most.
+pub(crate) const IN_CHANNEL: usize = 2;
+
+/// Why a rank ended.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// Another has ended before, which says why.
+    Left,
+    /// It failed.
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for Ended {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// What the code of a rank returns.
+pub(crate) type Course = Result<(), Ended>;
+
+/// Threads, and the first failure among them.
+#[derive(Debug, Default)]
+pub(crate) struct Ranks {
+    threads: Vec<JoinHandle<()>>,
+    failed: Arc<Mutex<Option<Error>>>,
+}
+
+impl Ranks {
+    /// Starts a rank. `name` says what it is, for who looks at the process.
+    pub fn start(
+        &mut self,
+        name: String,
+        work: impl FnOnce() -> Course + Send + 'static,
+    ) -> Result<(), Error> {
+        let failed = Arc::clone(&self.failed);
+        let told = name.clone();
+        let thread = Builder::new().name(name).stack_size(STACK_BYTES);
+        let thread = thread.spawn(move || {
+            if let Err(Ended::Failed(error)) = work() {
+                let mut first = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                first.get_or_insert(Error::Ended(format!("{told}: {error}")));
+            }
+        });
+        let thread = thread.map_err(|error| Error::Ended(format!("a thread: {error}")))?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// Whether one has failed, and why.
+    pub fn failure(&self) -> Option<String> {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.as_ref().map(ToString::to_string)
+    }
+
+    /// Waits for all.
+    pub fn join(&mut self) -> Result<(), Error> {
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                let what = "a thread of it has failed; please report this with the lines above";
+                return Err(Error::Ended(what.into()));
+            }
+        }
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Sends to another rank.
+pub(crate) fn give<T>(to: &SyncSender<T>, what: T) -> Course {
+    to.send(what).map_err(|_| Ended::Left)
+}
+
+/// Takes from another rank, which is called `whom`; none once it has ended.
+pub(crate) fn take<T>(from: &Receiver<T>, whom: impl Display) -> Result<Option<T>, Ended> {
+    match from.recv_timeout(PATIENCE) {
+        Ok(what) => Ok(Some(what)),
+        Err(RecvTimeoutError::Disconnected) => Ok(None),
+        Err(RecvTimeoutError::Timeout) => {
+            let s = PATIENCE.as_secs();
+            Err(Error::Ended(format!("nothing came from {whom} for {s} s")).into())
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The digital VCR (paper, 7.3): images of four cameras, stored as fields by 32 ranks, rebuilt by 26
+//! others, forwarded by 4 to the interface, which shows them on four screens in step.
+//!
+//! A store plays its lines of a field of one camera at the rate of frames. Rebuilders of a camera hold
+//! bands of its frames: what goes from stores to them is a redistribution, from lines of two fields to
+//! whole lines in order. A forwarder puts bands together and hands frames to its link. The manager
+//! moves the four streams in lock step: none begins a frame before all have shown the one before.
+
+mod picture;
+mod work;
+
+use crate::error::Error;
+use crate::interface::Interface;
+use crate::ranks::Ranks;
+use isthmus_framebuffer::{Geometry, Page, Pixel, Screens};
+use isthmus_stream::{
+    ConnectionSpec, Direction, Format, LinkId, Other, Protocol, StreamId, StreamSpec,
+};
+use isthmus_stream_net::Driver;
+use picture::Picture;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+pub(crate) use work::Clock;
+
+/// Cameras, and so images, forwarders, links and screens.
+pub const CAMERAS: u32 = 4;
+/// Stores of a camera: parts of a field, and fields.
+pub const STORES: [u32; 2] = [4, 2];
+/// Rebuilders by camera: 26 in all.
+pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
+/// Bytes of a TU at most: a frame is no whole number of them.
+const TU_BYTES: u64 = 64 << 10;
+/// Bytes of a link's ring.
+const RING_BYTES: u64 = 1 << 20;
+/// How long the end may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What is shown.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spec {
+    /// Pixels in a line; 496 in the paper.
+    pub width: u32,
+    /// Lines; 486 in the paper.
+    pub height: u32,
+    /// Grey, or four bytes of colour.
+    pub pixel: Pixel,
+    /// Frames per second.
+    pub rate_per_s: f64,
+    /// Files of frames, for the cameras one after the other, over and over; none: a pattern.
+    pub films: Vec<PathBuf>,
+    /// Where the page is.
+    pub address: SocketAddr,
+}
+
+impl Spec {
+    fn geometry(&self) -> Result<Geometry, Error> {
+        let geometry = Geometry {
+            width: self.width,
+            height: self.height,
+            pixel: self.pixel,
+            interlaced: false,
+        };
+        geometry.check()?;
+        let least = 2 * REBUILDERS[0];
+        if self.height % 2 == 1 || self.height < least {
+            let height = self.height;
+            return Err(Error::Spec(format!(
+                "{height} lines: two fields over {} ranks take an even number, {least} or more",
+                least / 2
+            )));
+        }
+        if !self.rate_per_s.is_finite() || !(0.01..=1000.0).contains(&self.rate_per_s) {
+            return Err(Error::Spec(format!(
+                "rate: {} frames/s: give 0.01 /s to 1000 /s",
+                self.rate_per_s
+            )));
+        }
+        Ok(geometry)
+    }
+
+    /// Ranks of each sort: stores, rebuilders, forwarders.
+    #[must_use]
+    pub fn ranks() -> [u32; 3] {
+        let stores = CAMERAS * STORES[0] * STORES[1];
+        [stores, REBUILDERS.iter().sum(), CAMERAS]
+    }
+}
+
+/// How far it is.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Figures {
+    /// Frames that all screens have shown.
+    pub frames: u64,
+    /// Nanoseconds from the first frame's time to the newest look, or to the last frame.
+    pub ns: u64,
+    /// Frames of any camera that the manager began when all others had shown the one before; and those
+    /// that it did not.
+    pub in_step: [u64; 2],
+    /// Bytes shown.
+    pub bytes: u64,
+    /// Who looks at the page.
+    pub viewers: usize,
+    /// Frames that viewers were not sent, as they had not taken earlier ones.
+    pub missed: u64,
+    /// What streams wait for, if they stood still.
+    pub waits: Vec<String>,
+}
+
+/// A VCR that plays.
+#[derive(Debug)]
+pub struct Vcr {
+    interface: Interface,
+    ranks: Ranks,
+    clock: Arc<Clock>,
+    screens: Screens,
+    page: Page,
+    geometry: Geometry,
+    streams: Vec<StreamId>,
+    through: work::Sending,
+}
+
+impl Vcr {
+    /// Begins to play.
+    ///
+    /// # Errors
+    /// What cannot be, files that cannot be read, an address that is not of this machine.
+    pub fn start(spec: &Spec) -> Result<Self, Error> {
+        let geometry = spec.geometry()?;
+        let films = spec.films.iter();
+        let films: Vec<Picture> = films
+            .map(|path| Picture::film(path, &geometry))
+            .collect::<Result<_, _>>()?;
+        let screens = Screens::new();
+        let names: Vec<String> = (1..=CAMERAS).map(|one| format!("camera-{one}")).collect();
+        for name in &names {
+            screens.set(name, geometry)?;
+        }
+        let page = Page::serve(screens.clone(), spec.address)?;
+        let shown = Box::new(screens.clone());
+        let interface = Interface::new(Driver::config(), |driver| driver.give_screens(shown))?;
+        let streams = submit(&interface, &geometry, &names)?;
+        let clock = Arc::new(Clock::new(spec.rate_per_s));
+        let mut vcr = Self {
+            interface,
+            ranks: Ranks::default(),
+            clock,
+            screens,
+            page,
+            geometry,
+            streams,
+            through: work::Sending::default(),
+        };
+        for camera in 0..CAMERAS {
+            let mut of = films.iter().cycle().skip(camera as usize);
+            let picture = of.next().cloned().unwrap_or(Picture::Pattern);
+            vcr.camera(camera, picture)?;
+        }
+        Ok(vcr)
+    }
+
+    /// Starts the ranks of a camera.
+    fn camera(&mut self, camera: u32, picture: Picture) -> Result<(), Error> {
+        let link = LinkId(camera as u16);
+        let sender = self.interface.link(link, RING_BYTES)?;
+        let stream = self.streams[camera as usize];
+        let to = work::Forwarding {
+            sender,
+            stream,
+            format: format(&self.geometry, link),
+            through: Arc::clone(&self.through),
+        };
+        let clock = Arc::clone(&self.clock);
+        work::camera(
+            &mut self.ranks,
+            &self.geometry,
+            (camera, picture),
+            clock,
+            to,
+        )
+    }
+
+    /// Where the page is.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.page.address()
+    }
+
+    /// Why it has ended by itself, if it has.
+    #[must_use]
+    pub fn failure(&self) -> Option<String> {
+        let ends = self.interface.told(&self.streams);
+        let ended = ends.iter().find_map(|one| one.end.as_ref());
+        let ended = ended.map(|end| format!("a stream has ended: {end:?}"));
+        self.ranks.failure().or(ended)
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let told = self.interface.told(&self.streams);
+        let shown = self.screens.figures();
+        let in_step = [0, 1].map(|at| told.iter().map(|one| one.in_step[at]).sum());
+        let done = || told.iter().map(|one| one.done);
+        Figures {
+            frames: done().min().unwrap_or(0),
+            ns: self.clock.ns(),
+            in_step,
+            bytes: done().sum::<u64>() * self.geometry.frame_bytes(),
+            viewers: shown.viewers,
+            missed: shown.missed,
+            waits: told.iter().flat_map(|one| one.waits.clone()).collect(),
+        }
+    }
+
+    /// Plays what was begun to its end; how far it came.
+    ///
+    /// # Errors
+    /// Why it ended before: a rank, a stream, who waits for what.
+    pub fn finish(mut self) -> Result<Figures, Error> {
+        let frames = self.clock.stop();
+        let ended = if frames == 0 {
+            Ok(())
+        } else {
+            let streams = self.streams.clone();
+            let told = self.interface.with(move |driver| {
+                let mut each = streams.iter();
+                each.try_for_each(|stream| driver.finish(*stream, frames))
+            });
+            told.and_then(|()| {
+                let failed = || self.ranks.failure().is_some();
+                self.interface.wait(&self.streams, PATIENCE, failed)
+            })
+        };
+        let figures = self.figures();
+        // A rank knows better why than the stream that it failed.
+        let failed = self.ranks.failure();
+        // Ranks that wait for the interface see that it is gone.
+        self.interface.stop()?;
+        let joined = self.ranks.join();
+        if let Some(why) = failed {
+            return Err(Error::Ended(why));
+        }
+        ended.and(joined).map(|()| figures)
+    }
+}
+
+fn format(geometry: &Geometry, link: LinkId) -> Format {
+    let bytes = geometry.frame_bytes();
+    Format::fixed(bytes, TU_BYTES.min(bytes), &[link])
+}
+
+/// A stream for each screen, in step, of frames that nobody has counted.
+fn submit(
+    interface: &Interface,
+    geometry: &Geometry,
+    names: &[String],
+) -> Result<Vec<StreamId>, Error> {
+    let mut specs = Vec::new();
+    for (camera, name) in (0..).zip(names) {
+        let to = format!("framebuffer:{name}");
+        let spec = ConnectionSpec::new(&to, Protocol::Unconfirmed { reorder: 0 }, 0);
+        let app = interface.app;
+        let connection = interface.with(move |driver| driver.open(app, spec))?;
+        let format = format(geometry, LinkId(camera));
+        let spec = StreamSpec::new(connection, Direction::Transmit, format, 0);
+        let first = (camera > 0).then_some(Other::Here(0));
+        specs.push(StreamSpec {
+            adus: None,
+            in_step_with: first.into_iter().collect(),
+            ..spec
+        });
+    }
+    interface.submit(specs)
+}
+
+/// How long a frame is shown.
+pub(crate) fn frame_time(rate_per_s: f64, frame: u64) -> Duration {
+    Duration::from_secs_f64(frame as f64 / rate_per_s)
+}
+
+/// The present, for who waits for a frame's time.
+pub(crate) fn until(begin: Instant, rate_per_s: f64, frame: u64) -> Duration {
+    let at = begin + frame_time(rate_per_s, frame);
+    at.saturating_duration_since(Instant::now())
+}

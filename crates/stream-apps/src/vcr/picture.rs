@@ -1,0 +1,188 @@
+//! What the cameras saw: a pattern that moves, or films from files.
+
+use crate::error::Error;
+use isthmus_framebuffer::{Geometry, Pixel};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Pixels of the bar that moves, and how far it moves with each frame.
+const BAR: (u64, u64) = (28, 4);
+/// Pixels of a dot of a digit, and where the number of the frame begins.
+const DOT: u32 = 8;
+const CORNER: (u32, u32) = (16, 16);
+/// Digits of the frame's number that are shown.
+const DIGITS: u32 = 6;
+/// Digits of 3 x 5 dots, a bit each, line by line from the top, the left one first.
+const FONT: [u16; 10] = [
+    0o75557, 0o26227, 0o71747, 0o71717, 0o55711, 0o74717, 0o74757, 0o71111, 0o75757, 0o75717,
+];
+
+/// Where images come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Picture {
+    /// A pattern: a slope of grey or colour, a bar and a ball that move, the number of the frame, from 1.
+    Pattern,
+    /// Frames one after the other, as bytes; how many.
+    Film(Arc<File>, PathBuf, u64),
+}
+
+impl Picture {
+    /// A film of frames of this form, without headers.
+    pub fn film(path: &Path, geometry: &Geometry) -> Result<Self, Error> {
+        let refuse = |why: String| Error::File(path.to_owned(), why);
+        let file = File::open(path).map_err(|error| refuse(error.to_string()))?;
+        let data = file.metadata().map_err(|error| refuse(error.to_string()))?;
+        let (bytes, frame) = (data.len(), geometry.frame_bytes());
+        if !data.is_file() || bytes == 0 || bytes % frame != 0 {
+            let Geometry { width, height, .. } = geometry;
+            return Err(refuse(format!(
+                "{bytes} bytes are no frames of {frame} bytes, {width} x {height} pixels without \
+                 headers; such a file is made by `ffmpeg -i film.mp4 -vf scale={width}:{height} \
+                 -pix_fmt {} -f rawvideo film.raw`",
+                match geometry.pixel {
+                    Pixel::Grey => "gray",
+                    Pixel::Color => "rgb0",
+                }
+            )));
+        }
+        Ok(Self::Film(Arc::new(file), path.to_owned(), bytes / frame))
+    }
+
+    /// Lines `first`, `first + 2`, ... of a frame that a camera saw, as many as `into` has.
+    pub fn field(
+        &self,
+        geometry: &Geometry,
+        (camera, frame): (u32, u64),
+        first: u32,
+        into: &mut [u8],
+    ) -> Result<(), Error> {
+        let line = geometry.line_bytes() as usize;
+        match self {
+            Self::Pattern => {
+                for (y, row) in (first..).step_by(2).zip(into.chunks_exact_mut(line)) {
+                    pattern(geometry, (camera, frame), y, row);
+                }
+                Ok(())
+            }
+            Self::Film(file, path, frames) => {
+                // Both fields are read at once: a call of the system, and not one for each line.
+                let lines = into.len() / line;
+                let mut both = vec![0; (2 * lines - 1) * line];
+                let at = frame % frames * geometry.frame_bytes() + u64::from(first) * line as u64;
+                file.read_exact_at(&mut both, at)
+                    .map_err(|error| Error::File(path.clone(), format!("at byte {at}: {error}")))?;
+                for (row, from) in into.chunks_exact_mut(line).zip(both.chunks(2 * line)) {
+                    row.copy_from_slice(&from[..line]);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The pixels of a line that are of the ball. It goes round once in 120 frames; each camera sees it from
+/// somewhat further to the right.
+fn ball(geometry: &Geometry, (camera, frame): (u32, u64), y: u32) -> Option<(u32, u32)> {
+    let (width, height) = (f64::from(geometry.width), f64::from(geometry.height));
+    let turn = (frame % 120) as f64 / 120.0 * std::f64::consts::TAU;
+    let across = width * (0.55 + 0.25 * turn.cos()) - width * 0.03 * f64::from(camera);
+    let down = height * (0.55 + 0.25 * turn.sin()) - f64::from(y);
+    let square = (height * 0.12).powi(2) - down * down;
+    let half = (square > 0.0).then(|| square.sqrt())?;
+    Some(((across - half) as u32, (across + half) as u32))
+}
+
+/// A line of the pattern.
+fn pattern(geometry: &Geometry, (camera, frame): (u32, u64), y: u32, row: &mut [u8]) {
+    let width = geometry.width;
+    match geometry.pixel {
+        Pixel::Grey => {
+            let base = 20 + 25 * camera + y / 5;
+            for (x, pixel) in (0..).zip(row.iter_mut()) {
+                *pixel = (base + x / 8) as u8;
+            }
+        }
+        Pixel::Color => {
+            // Each camera has a colour of its own.
+            let weights: [u32; 3] =
+                [[3, 1, 1], [1, 3, 1], [1, 1, 3], [3, 3, 1]][camera as usize % 4];
+            for (x, pixel) in (0..).zip(row.chunks_exact_mut(4)) {
+                for (part, weight) in pixel.iter_mut().zip(weights) {
+                    *part = (20 + weight * (y / 12 + x / 16)) as u8;
+                }
+            }
+        }
+    }
+    let size = geometry.pixel.bytes() as usize;
+    let mut paint = |from: u32, to: u32, value: u8| {
+        let range = from.min(width) as usize * size..to.min(width) as usize * size;
+        row[range].fill(value);
+    };
+    let begin = (frame * BAR.1 % u64::from(width)) as u32;
+    paint(begin, begin + BAR.0 as u32, 250);
+    if let Some((from, to)) = ball(geometry, (camera, frame), y) {
+        paint(from, to, 205);
+    }
+    let (left, top) = CORNER;
+    if !(top..top + 5 * DOT).contains(&y) {
+        return;
+    }
+    let line = (y - top) / DOT;
+    paint(left - DOT / 2, left + DIGITS * 4 * DOT, 16);
+    for place in 0..DIGITS {
+        let digit = (frame + 1) / 10u64.pow(DIGITS - 1 - place) % 10;
+        let dots = FONT[digit as usize] >> (3 * (4 - line));
+        for dot in (0..3).filter(|dot| dots >> (2 - dot) & 1 == 1) {
+            let x = left + (4 * place + dot) * DOT;
+            paint(x, x + DOT, 255);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_film_is_read_by_fields() {
+        let geometry = Geometry {
+            width: 3,
+            height: 4,
+            pixel: Pixel::Grey,
+            interlaced: false,
+        };
+        let path = std::env::temp_dir().join(format!("isthmus-film-{}", std::process::id()));
+        let bytes: Vec<u8> = (0..24).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let film = Picture::film(&path, &geometry).unwrap();
+        let mut field = [0; 6];
+        film.field(&geometry, (0, 1), 1, &mut field).unwrap();
+        assert_eq!(field, [15, 16, 17, 21, 22, 23]);
+        // It begins anew after its last frame.
+        film.field(&geometry, (3, 2), 0, &mut field).unwrap();
+        assert_eq!(field, [0, 1, 2, 6, 7, 8]);
+        std::fs::write(&path, [0; 25]).unwrap();
+        let error = Picture::film(&path, &geometry).unwrap_err().to_string();
+        std::fs::remove_file(&path).unwrap();
+        assert!(error.contains("25 bytes are no frames of 12"), "{error}");
+        assert!(error.contains("scale=3:4 -pix_fmt gray"), "{error}");
+    }
+
+    #[test]
+    fn the_number_of_a_frame_is_in_the_picture() {
+        let geometry = Geometry {
+            width: 496,
+            height: 486,
+            pixel: Pixel::Grey,
+            interlaced: false,
+        };
+        let mut row = vec![0; 496];
+        // The third line of dots of 7: the right one alone.
+        pattern(&geometry, (0, 6), 16 + 2 * DOT, &mut row);
+        let left = (16 + 4 * DOT * 5) as usize;
+        assert_eq!(row[left..left + 16], [16; 16]);
+        assert_eq!(row[left + 16..left + 24], [255; 8]);
+    }
+}

@@ -1,0 +1,295 @@
+//! What the ranks of the VCR do.
+
+use super::picture::Picture;
+use super::{REBUILDERS, STORES, until};
+use crate::error::Error;
+use crate::ranks::{Course, Ended, IN_CHANNEL, PATIENCE, Ranks, give, take};
+use isthmus_framebuffer::Geometry;
+use isthmus_redistribute::transfer::{Array, ArrayMut, Order, Packing, Source, strides};
+use isthmus_redistribute::{Dim, Grid, Layout, Plan, Section};
+use isthmus_stream::{Format, StreamId};
+use isthmus_stream_net::rank::Sender;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// The time that all stores go by, and the last frame that they play.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    rate_per_s: f64,
+    begin: Instant,
+    frames: Mutex<Frames>,
+    stopped: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Frames {
+    begun: u64,
+    end: Option<(u64, Instant)>,
+}
+
+impl Clock {
+    pub fn new(rate_per_s: f64) -> Self {
+        Self {
+            rate_per_s,
+            begin: Instant::now(),
+            frames: Mutex::default(),
+            stopped: Condvar::new(),
+        }
+    }
+
+    fn frames(&self) -> MutexGuard<'_, Frames> {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a frame's time; false if it is not played any more.
+    fn begin(&self, frame: u64) -> bool {
+        let mut frames = self.frames();
+        loop {
+            if frames.end.is_some_and(|(end, _)| frame >= end) {
+                return false;
+            }
+            let left = until(self.begin, self.rate_per_s, frame);
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.stopped.wait_timeout(frames, left);
+            frames = waited.map_or_else(|error| error.into_inner().0, |(it, _)| it);
+        }
+        frames.begun = frames.begun.max(frame + 1);
+        true
+    }
+
+    /// Plays no frame that no store has begun; how many were.
+    pub fn stop(&self) -> u64 {
+        let mut frames = self.frames();
+        let begun = frames.begun;
+        self.stopped.notify_all();
+        frames.end.get_or_insert((begun, Instant::now())).0
+    }
+
+    /// Nanoseconds since the first frame's time, to when it was stopped.
+    pub fn ns(&self) -> u64 {
+        let end = self.frames().end.map_or_else(Instant::now, |(_, at)| at);
+        let since = end.saturating_duration_since(self.begin).as_nanos();
+        u64::try_from(since).unwrap_or(u64::MAX)
+    }
+}
+
+/// What a forwarder needs.
+pub(crate) struct Forwarding {
+    pub sender: Sender,
+    pub stream: StreamId,
+    pub format: Format,
+    /// Where the link is kept when all went over it: closed before its stream has ended, the
+    /// interface would take this rank for lost.
+    pub through: Sending,
+}
+
+/// Links over which all went.
+pub(crate) type Sending = Arc<Mutex<Vec<Sender>>>;
+
+/// From the lines of two fields, each in parts, to bands of whole frames: dimensions are pairs of
+/// lines, field, pixels.
+struct Shuffle {
+    plan: Plan,
+    packing: Packing,
+}
+
+impl Shuffle {
+    fn new(geometry: &Geometry, rebuilders: u32) -> Result<Self, Error> {
+        let shape = [u64::from(geometry.height) / 2, 2, u64::from(geometry.width)];
+        let layout = |grid| {
+            let layout = Layout::grid(&shape, grid);
+            layout
+                .map(Arc::new)
+                .map_err(|error| Error::Spec(error.to_string()))
+        };
+        let stored = Grid::new(&STORES, &[Dim::block(0), Dim::block(1), Dim(None)]);
+        let rebuilt = Grid::new(&[rebuilders], &[Dim::block(0), Dim(None), Dim(None)]);
+        let plan = Plan::new(layout(stored)?, layout(rebuilt)?);
+        let element = u64::from(geometry.pixel.bytes());
+        Ok(Self {
+            plan: plan.map_err(|error| Error::Spec(error.to_string()))?,
+            packing: Packing {
+                element,
+                order: Order::C,
+            },
+        })
+    }
+
+    /// The pairs of lines that a place of a layout holds: the first, and how many.
+    fn pairs(layout: &Layout, place: u32) -> (u32, u32) {
+        let parts = layout.parts(place);
+        let (first, ..) = parts[0][0].runs();
+        (first as u32, parts[0][0].size() as u32)
+    }
+}
+
+/// Starts all ranks of a camera.
+pub(crate) fn camera(
+    ranks: &mut Ranks,
+    geometry: &Geometry,
+    (camera, picture): (u32, Picture),
+    clock: Arc<Clock>,
+    to: Forwarding,
+) -> Result<(), Error> {
+    let rebuilders = REBUILDERS[camera as usize];
+    let shuffle = Shuffle::new(geometry, rebuilders)?;
+    let stores = STORES[0] * STORES[1];
+    let mut outs: Vec<Vec<Out>> = (0..stores).map(|_| Vec::new()).collect();
+    let (mut bands, mut sources) = (Vec::new(), Vec::new());
+    for rebuilder in 0..rebuilders {
+        let mut from = Vec::new();
+        for message in shuffle.plan.receives(rebuilder) {
+            let (out, into) = sync_channel(IN_CHANNEL);
+            let sections = shuffle.plan.sections(message.peer, rebuilder);
+            outs[message.peer as usize].push(Out {
+                bytes: shuffle.packing.size(&sections) as usize,
+                sections: sections.clone(),
+                to: out,
+            });
+            from.push((message.peer, sections, into));
+        }
+        sources.push(from);
+    }
+    for (place, out) in (0..).zip(outs) {
+        let store = Store {
+            geometry: *geometry,
+            camera,
+            picture: picture.clone(),
+            pairs: Shuffle::pairs(shuffle.plan.from(), place),
+            field: place % STORES[1],
+            packing: shuffle.packing,
+            out,
+        };
+        let clock = Arc::clone(&clock);
+        let name = format!("store-{camera}-{place}");
+        ranks.start(name, move || store.run(&clock))?;
+    }
+    for (place, from) in (0..).zip(sources) {
+        let (band, into) = sync_channel(IN_CHANNEL);
+        bands.push(into);
+        let (plan, packing) = (shuffle.plan.clone(), shuffle.packing);
+        let size = (plan.to().held(place) * packing.element) as usize;
+        ranks.start(format!("rebuild-{camera}-{place}"), move || {
+            rebuild(&plan, packing, (place, size), &from, &band)
+        })?;
+    }
+    let bytes = geometry.frame_bytes() as usize;
+    ranks.start(format!("forward-{camera}"), move || {
+        forward(to, bytes, &bands)
+    })
+}
+
+/// What a store sends to one rebuilder.
+struct Out {
+    sections: Vec<Section>,
+    bytes: usize,
+    to: SyncSender<Vec<u8>>,
+}
+
+/// What a rebuilder gets from one store: its place, what of the array it is, and the messages.
+type In = (u32, Vec<Section>, Receiver<Vec<u8>>);
+
+struct Store {
+    geometry: Geometry,
+    camera: u32,
+    picture: Picture,
+    /// The first pair of lines, and how many.
+    pairs: (u32, u32),
+    field: u32,
+    packing: Packing,
+    out: Vec<Out>,
+}
+
+impl Store {
+    fn run(self, clock: &Clock) -> Course {
+        let (first, count) = self.pairs;
+        let shape = [count.into(), 1, self.geometry.width.into()];
+        let steps = strides(&shape, self.packing.element, Order::C);
+        let mut lines = vec![0; count as usize * self.geometry.line_bytes() as usize];
+        for frame in 0.. {
+            if !clock.begin(frame) {
+                break;
+            }
+            let line = 2 * first + self.field;
+            let of = (self.camera, frame);
+            self.picture.field(&self.geometry, of, line, &mut lines)?;
+            let part = [Array {
+                bytes: &lines,
+                strides: steps.clone(),
+            }];
+            for out in &self.out {
+                let mut message = vec![0; out.bytes];
+                let packed = self.packing.pack(&out.sections, &part, &mut message);
+                packed.map_err(|error| Error::Ended(error.to_string()))?;
+                give(&out.to, message)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Weaves what stores send to a band of each frame.
+fn rebuild(
+    plan: &Plan,
+    packing: Packing,
+    (place, bytes): (u32, usize),
+    from: &[In],
+    to: &SyncSender<Vec<u8>>,
+) -> Course {
+    let held = plan.to().parts(place);
+    let shape: Vec<u64> = held[0]
+        .iter()
+        .map(isthmus_redistribute::Comb::size)
+        .collect();
+    loop {
+        let mut messages = Vec::new();
+        for (peer, sections, channel) in from {
+            let Some(message) = take(channel, format_args!("store {peer}"))? else {
+                // It plays no further frame, and so do the others; or it failed and says so.
+                return Ok(());
+            };
+            messages.push((sections.as_slice(), message));
+        }
+        let sources: Vec<_> = messages
+            .iter()
+            .map(|(sections, message)| (*sections, Source::Message(message)))
+            .collect();
+        let mut band = vec![0; bytes];
+        let mut parts = [ArrayMut {
+            bytes: &mut band,
+            strides: strides(&shape, packing.element, Order::C),
+        }];
+        let woven = packing.unpack(&held, &sources, &mut parts);
+        woven.map_err(|error| Error::Ended(error.to_string()))?;
+        give(to, band)?;
+    }
+}
+
+/// Puts bands together and hands frames to the interface.
+fn forward(mut to: Forwarding, bytes: usize, bands: &[Receiver<Vec<u8>>]) -> Course {
+    let mut frame = Vec::with_capacity(bytes);
+    let mut before = 0;
+    for adu in 0.. {
+        frame.clear();
+        for (place, band) in bands.iter().enumerate() {
+            match take(band, format_args!("rebuilder {place}"))? {
+                Some(band) => frame.extend_from_slice(&band),
+                None => {
+                    let mut through = to.through.lock().unwrap_or_else(PoisonError::into_inner);
+                    through.push(to.sender);
+                    return Ok(());
+                }
+            }
+        }
+        let until = Instant::now() + PATIENCE;
+        let (stream, format) = (to.stream, &to.format);
+        let sent = to
+            .sender
+            .send_adu(stream, format, (adu, &frame), (before, 0), until);
+        before = sent.map_err(|error| Ended::Failed(error.into()))?;
+    }
+    Ok(())
+}
