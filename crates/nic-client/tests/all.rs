@@ -1,6 +1,7 @@
 //! Tests of the client, in one program.
 
 mod fake;
+mod receiving;
 mod rig;
 mod sending;
 mod sessions;

@@ -90,6 +90,13 @@ impl Consumer {
         Ok((!over).then_some(there))
     }
 
+    /// Whether no more comes than what was there when last looked: the producer has closed, or is
+    /// gone.
+    pub fn is_over(&mut self) -> bool {
+        let parts = self.parts();
+        parts.reader.ended() || parts.line.gone()
+    }
+
     /// Reads what is there now into `bytes`, as much as fits.
     ///
     /// # Returns

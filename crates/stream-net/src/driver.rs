@@ -85,6 +85,8 @@ pub struct Driver {
     pub(crate) figures: Figures,
     pub(crate) waker: Waker,
     origin: time::Instant,
+    /// The present as it was when the round began: asking for it costs as much as a small copy.
+    pub(crate) round_at: Instant,
 }
 
 impl Driver {
@@ -115,6 +117,7 @@ impl Driver {
             figures: Figures::default(),
             waker: Waker(Arc::new(wake)),
             origin: time::Instant::now(),
+            round_at: Instant::default(),
         })
     }
 
@@ -536,7 +539,7 @@ impl Driver {
     /// Takes in what a link has told; `reading`: the half that ranks write.
     pub(crate) fn hear(&mut self, id: LinkId, told: Vec<Told>, reading: bool) {
         for told in told {
-            let now = self.now();
+            let now = self.round_at;
             match told {
                 Told::Over(order) => {
                     self.places.remove(&order);

@@ -119,7 +119,7 @@ impl Driver {
             } => {
                 self.figures.orders += 1;
                 let sum = self.store(stream, packet, buffer, offset as usize, bytes as usize);
-                let now = self.now();
+                let now = self.round_at;
                 self.manager.handle_completed(now, id, sum);
             }
             Work::Send {
@@ -156,7 +156,7 @@ impl Driver {
             } => {
                 self.figures.orders += 1;
                 self.load(packet, from as usize, buffer, to as usize, bytes as usize);
-                let now = self.now();
+                let now = self.round_at;
                 self.manager.handle_completed(now, id, 0);
             }
             Work::Deliver {

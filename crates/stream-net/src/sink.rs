@@ -13,7 +13,7 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 /// Bytes that are read before they are summed, while they are in the second cache.
-const STEP: usize = 128 << 10;
+const STEP: usize = 256 << 10;
 
 /// What a sink expects.
 #[derive(Clone, Debug)]
@@ -321,14 +321,22 @@ fn read_data(
     flip: Option<usize>,
 ) -> Result<u32> {
     let mut sum = Sum::new(checksum);
-    for (number, piece) in data.chunks_mut(STEP).enumerate() {
-        socket.read_exact(piece).map_err(refused)?;
-        if let Some(at) = flip.and_then(|at| at.checked_sub(number * STEP))
-            && let Some(byte) = piece.get_mut(at)
-        {
+    let mut done = 0;
+    while done < data.len() {
+        // What there is, and no call more for what is not.
+        let end = data.len().min(done + STEP);
+        let piece = &mut data[done..end];
+        let read = match socket.read(piece) {
+            Ok(0) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(refused(error)),
+        };
+        if let Some(byte) = flip.and_then(|at| piece[..read].get_mut(at.checked_sub(done)?)) {
             *byte ^= 1;
         }
-        sum.add(piece);
+        sum.add(&piece[..read]);
+        done += read;
     }
     Ok(sum.word())
 }

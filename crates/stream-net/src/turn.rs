@@ -69,6 +69,7 @@ impl Driver {
     /// One look at everything; whether anything was done.
     fn round(&mut self) -> bool {
         let now = self.now();
+        self.round_at = now;
         let mut any = false;
         if self.manager.poll_timeout().is_some_and(|at| at <= now) {
             self.manager.handle_timeout(now);
@@ -83,7 +84,7 @@ impl Driver {
 
     fn move_links(&mut self) -> bool {
         let mut any = false;
-        let now = Instant::now();
+        let now = self.moment(self.round_at);
         let ids: Vec<_> = self.links.keys().copied().collect();
         for id in ids {
             let Some(link) = self.links.get_mut(&id) else {
@@ -123,7 +124,7 @@ impl Driver {
         let mut any = false;
         let ids: Vec<_> = self.outsides.keys().copied().collect();
         for id in ids {
-            let now = self.now();
+            let now = self.round_at;
             let Some(outside) = self.outsides.get_mut(&id) else {
                 continue;
             };

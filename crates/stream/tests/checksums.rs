@@ -47,7 +47,8 @@ proptest! {
     /// Sums are put together for any length of the second, as another library does it.
     #[test]
     fn two_sums_are_put_together(first: u32, second: u32, bytes: u64, shorter in 0..64u32) {
-        let bytes = bytes >> shorter;
+        // Blocks as ranks sum them have a way of their own.
+        let bytes = if shorter % 4 == 3 { 16 << 10 } else { bytes >> shorter };
         let other = crc_fast::checksum_combine(
             crc_fast::CrcAlgorithm::Crc32Iscsi,
             first.into(),

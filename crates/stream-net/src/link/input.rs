@@ -133,11 +133,10 @@ impl Input {
 
     /// Bytes of which it is worth being woken.
     pub fn worth(&self) -> u64 {
-        let left = self.reading.as_ref().map(|it| match it.bytes - it.done {
-            0 => (it.sums_bytes - it.sums.len()) as u64,
-            // What stays in the ring is looked at while the rest is written.
-            left if it.stays => left.min(STEP) as u64,
-            left => left as u64,
+        let left = self.reading.as_ref().map(|it| match &self.source {
+            _ if it.done == it.bytes => (it.sums_bytes - it.sums.len()) as u64,
+            Source::Ring(ring) if it.stays => it.step(ring),
+            _ => (it.bytes - it.done) as u64,
         });
         left.unwrap_or(self.skip.max(1))
     }
@@ -384,18 +383,32 @@ enum Claiming {
 }
 
 impl Reading {
-    /// Claims what is there, up to a step.
+    /// Bytes that are claimed together: all that are left, where the rank sums and nobody looks at
+    /// them here; if not, what is looked at while the rank writes the next.
+    fn step(&self, ring: &Consumer) -> u64 {
+        let left = (self.bytes - self.done) as u64;
+        match self.summed_by_rank {
+            true => left.min(ring.capacity() / 4),
+            false => left.min(STEP as u64),
+        }
+    }
+
+    /// Claims the next step, as soon as all of it is there.
     fn claim(&self, ring: &mut Consumer, full: &mut bool) -> Result<Claiming, String> {
+        // Asked first: what is there then is the last.
+        let over = ring.is_over();
         let there = match ring.available() {
             Ok(Some(there)) => there,
             Ok(None) => return Ok(Claiming::End),
             Err(error) => return Err(gone(&error)),
         };
-        let room = (ring.capacity() / 2).saturating_sub(ring.held());
-        *full = there > 0 && room == 0;
-        let len = (self.bytes - self.done).min(STEP) as u64;
-        let len = len.min(there).min(room);
-        if len == 0 {
+        let step = self.step(ring);
+        let len = if over { step.min(there) } else { step };
+        if there < len {
+            return Ok(Claiming::Nothing);
+        }
+        *full = ring.capacity() / 2 < ring.held() + len;
+        if *full {
             return Ok(Claiming::Nothing);
         }
         let claim = ring.claim(len as usize).map_err(|error| gone(&error))?;

@@ -43,12 +43,42 @@ const fn powers() -> [u32; 67] {
     powers
 }
 
+/// Bytes of the blocks that ranks sum: sums are moved by so many most of the time.
+const BLOCK_BYTES: u64 = 16 << 10;
+/// What each byte of a sum becomes by `x^(8 * BLOCK_BYTES)`.
+static BY_BLOCK: [[u32; 256]; 4] = by_block();
+
+const fn by_block() -> [[u32; 256]; 4] {
+    let power = POWERS[3 + BLOCK_BYTES.trailing_zeros() as usize];
+    let mut table = [[0; 256]; 4];
+    let mut at = 0;
+    while at < 4 * 256 {
+        let (place, byte) = (at / 256, at % 256);
+        table[place][byte] = times(power, (byte as u32) << (8 * place));
+        at += 1;
+    }
+    table
+}
+
+/// A sum with a block behind it.
+fn before_a_block(sum: u32) -> u32 {
+    let bytes = sum.to_le_bytes();
+    let moved = BY_BLOCK
+        .iter()
+        .zip(bytes)
+        .map(|(table, byte)| table[byte as usize]);
+    moved.fold(0, |moved, part| moved ^ part)
+}
+
 /// The CRC32C of two pieces, one after the other, from those of each and the bytes of the second.
 #[must_use]
 pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
     // As that of nothing is: whatever it is moved by, it stays.
     if first == 0 {
         return second;
+    }
+    if second_bytes == BLOCK_BYTES {
+        return before_a_block(first) ^ second;
     }
     let mut power = ONE;
     let mut left = second_bytes;
