@@ -13,6 +13,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -46,9 +47,7 @@ def striping(engine: Engine, quick: bool) -> Iterator[Line]:
     rates = [
         [size / turn[side]["seconds"] / 1e6 for turn in turns] for side, size in enumerate(sizes)
     ]
-    cost = [
-        [turn[side]["cpu_s"] / size * 1e9 for turn in turns] for side, size in enumerate(sizes)
-    ]
+    cost = [[turn[side]["cpu_s"] / size * 1e9 for turn in turns] for side, size in enumerate(sizes)]
     ratios = [many / one for many, one in zip(*rates, strict=True)]
     memory = max(turn[0]["manager_bytes"] for turn in turns)
     yield Line(
@@ -80,9 +79,7 @@ def _told(rates: list[float], cost: list[float]) -> dict[str, Any]:
 
 def _once(engine: Engine, links: int, messages: int) -> dict[str, float]:
     ranks, interface = NAMES
-    command = engine.words(
-        "striping", links=links, message=MESSAGE, messages=messages, ranks=ranks
-    )
+    command = engine.words("striping", links=links, message=MESSAGE, messages=messages, ranks=ranks)
     output = run(["ip", "netns", "exec", interface, *command]).output
     found: dict[str, float] = json.loads(output)
     if found["packets"] != messages:
@@ -116,7 +113,18 @@ def _network() -> Iterator[None]:
     finally:
         # The links go with them.
         for name in NAMES:
-            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+            _remove(name)
+
+
+def _remove(name: str) -> None:
+    """Takes a namespace away; a process in it may need a moment to end."""
+    for _ in range(50):
+        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, check=False)
+        if name not in listed.stdout.decode():
+            return
+        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+        time.sleep(0.1)
+    sys.stdout.write(f"striping: the network {name} is left: ip netns del {name}\n")
 
 
 def _join(link: int) -> None:
