@@ -103,6 +103,43 @@ def check(text: str, file: str, overrides: list[str]) -> str:
 
     """
 
+@final
+class NicDaemon:
+    """The daemon of the stream manager, running. Linux only. Dropped, it ends at once."""
+
+    def __new__(cls, config_json: str) -> NicDaemon:
+        """Start it.
+
+        `config_json`: ``{"listen": [text], "token_file", "operator_token_file": text | null,
+        "files", "to", "accept": [text], "staging_bytes", "network_bytes", "ring_bytes": int,
+        "application_staging_bytes", "connection_network_bytes": int | null, "stall_ns",
+        "grace_ns", "hello_ns": int, "applications", "sessions", "connections", "streams",
+        "links", "waits": int, "log", "metrics", "screens": text | null}``
+
+        Raises:
+            ValueError: what is wrong, and what would do, in one line.
+
+        """
+
+    def listening(self) -> str:
+        """Where it listens, as JSON: ``{"listening": [text], "metrics", "screens": text |
+        null}``.
+        """
+
+    def runs(self) -> bool:
+        """Whether the stream manager runs still."""
+
+    def reopen_log(self) -> None:
+        """Open the log's file anew, after it was moved away."""
+
+    def stop(self) -> None:
+        """End it: within its time of grace and some seconds more.
+
+        Raises:
+            RuntimeError: the stream manager had ended before, and why.
+
+        """
+
 def memory_bound() -> int:
     """Bytes that what this process does may take if nobody says how many: half of what it may
     use, control groups included.

@@ -28,6 +28,8 @@ pub struct Config {
     pub log: Logs,
     /// Where Prometheus asks, by HTTP; anybody who can connect may.
     pub metrics: Option<SocketAddr>,
+    /// Where a page shows screens that streams draw on; none: there are no screens.
+    pub screens: Option<SocketAddr>,
     /// How long streams that are under way may go on when it is told to end.
     pub grace: Duration,
 }
@@ -87,6 +89,7 @@ impl Config {
             operator_token: None,
             log: Logs::None,
             metrics: None,
+            screens: None,
             grace: Duration::from_secs(5),
         }
     }

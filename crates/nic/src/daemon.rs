@@ -9,6 +9,7 @@ use crate::mailbox::line;
 use crate::metrics;
 use crate::session;
 use crate::wire::{Peer, Wire};
+use isthmus_framebuffer::{Page, Screens};
 use isthmus_nic_protocol::{Event, Refusal, RefusalKind, Told};
 use isthmus_stream_net::{Client, Driver, Service};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -52,6 +53,7 @@ pub struct Daemon {
     threads: Vec<JoinHandle<()>>,
     addresses: Vec<Address>,
     metrics: Option<SocketAddr>,
+    page: Option<Page>,
 }
 
 impl Shared {
@@ -122,9 +124,16 @@ impl Daemon {
             Ok::<_, Error>((listener, at))
         });
         let metrics = metrics.transpose()?;
-        let driver = Driver::new(config.manager.clone())?;
+        let mut driver = Driver::new(config.manager.clone())?;
+        let page = config.screens.map(|at| Page::serve(Screens::new(), at));
+        let page = page.transpose();
+        let page = page.map_err(|error| Error::Config(error.to_string()))?;
+        let screens = page.as_ref().map(|page| page.screens().clone());
+        if let Some(screens) = &screens {
+            driver.give_screens(Box::new(screens.clone()));
+        }
         let log = Log::start(&config.log)?;
-        let hub = Arc::new(Hub::new(config, log));
+        let hub = Arc::new(Hub::new(config, log, screens));
         let hears = Arc::clone(&hub);
         let tell = move |driver: &mut Driver, event| hears.heard(driver, event);
         let service = Service::start_with(driver, tell)?;
@@ -141,6 +150,7 @@ impl Daemon {
             service: Some(service),
             threads: Vec::new(),
             addresses: Vec::new(),
+            page,
             metrics: metrics.as_ref().map(|(_, at)| *at),
         };
         if let Some((listener, _)) = metrics {
@@ -176,6 +186,12 @@ impl Daemon {
     /// Opens the log's file anew, after it was moved away.
     pub fn reopen_log(&self) {
         self.shared.hub.log.reopen();
+    }
+
+    /// Where screens are shown.
+    #[must_use]
+    pub fn page(&self) -> Option<SocketAddr> {
+        self.page.as_ref().map(Page::address)
     }
 
     /// Where Prometheus asks.

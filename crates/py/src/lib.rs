@@ -16,6 +16,8 @@ mod io_distribution;
 mod live;
 mod memory;
 mod model;
+#[cfg(target_os = "linux")]
+mod nic;
 mod peak;
 mod place;
 mod question;
@@ -131,6 +133,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_class::<apps::PyVcr>()?;
         module.add_function(wrap_pyfunction!(apps::optimise, module)?)?;
         module.add_function(wrap_pyfunction!(apps::mri, module)?)?;
+        module.add_class::<nic::PyDaemon>()?;
         streams::add(module)?;
         sink::add(module)?;
     }

@@ -43,7 +43,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("nic-protocol", &[]),
-    ("nic", &["stream", "ring", "stream-net", "nic-protocol"]),
+    (
+        "nic",
+        &[
+            "stream",
+            "ring",
+            "stream-net",
+            "framebuffer",
+            "nic-protocol",
+        ],
+    ),
     (
         "nic-client",
         &["stream", "ring", "stream-net", "nic-protocol"],

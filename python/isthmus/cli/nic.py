@@ -6,7 +6,7 @@ import click
 
 from isthmus.cli.group import Group
 
-_LATER = {"measure": "nic_measure", "vcr": "nic_vcr"}
+_LATER = {"measure": "nic_measure", "serve": "nic_serve", "vcr": "nic_vcr"}
 """Subcommands with modules of their own, which are imported when they are called."""
 
 
@@ -19,6 +19,7 @@ _LATER = {"measure": "nic_measure", "vcr": "nic_vcr"}
 \b
   isthmus nic measure iface.toml     a scenario of kind "interface", carried out
   isthmus nic vcr                    four moving images in step, in a browser
+  isthmus nic serve --listen unix:/run/isthmus.sock    the operator's daemon
 """,
 )
 def command() -> None:
