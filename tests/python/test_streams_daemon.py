@@ -95,7 +95,7 @@ def test_sends_that_do_not_block(nic, tmp_path):
     views = [array[:] for array in arrays]
     handles = [stream.send(array, block=False) for array in arrays]
     assert not arrays[4].flags.writeable
-    other = nic.open("raw:tcp:127.0.0.1:1", window="256 KiB")
+    other = nic.open(Sink(tmp_path).destination, window="256 KiB")
     receiver = nic.stream(other, adu=ADU, direction="receive", links=[7])
     with pytest.raises(StreamsError, match=r"a receive of stream \d+: a send of stream \d+ has"):
         receiver.recv(views[3])
@@ -159,11 +159,11 @@ def test_what_nobody_takes_times_out_with_a_reason(nic, tmp_path):
         stream.wait()
 
 
-def test_a_failed_stream_says_why(nic):
+def test_a_connection_that_cannot_be_made_says_why(nic):
     out = nic.open("tcp:127.0.0.1:1")
-    stream = nic.stream(out, adu=ADU, links=1, adus=1)
-    with pytest.raises(StreamFailedError, match="it has failed: "):
-        stream.wait()
+    assert "refused" in settle(nic, "lost").reason
+    with pytest.raises(RefusedError, match="takes no streams: it could not be made"):
+        nic.stream(out, adu=ADU, links=1, adus=1)
 
 
 def _rank(address, ticket, number, rank, results):
