@@ -42,6 +42,7 @@ def send_array(
     links: int = 4,
     tu: int | str = "1 MiB",
     piece: int | str = "8 MiB",
+    line: int | None = None,
     threads: int | None = None,
     timeout: Timeout = None,
     **settings: Any,
@@ -58,6 +59,8 @@ def send_array(
         links: over how many links; ranks have them in turn.
         tu: bytes of a TU, at most; each link has a block of it.
         piece: about so many bytes are reshuffled at a time, and as many are being sent.
+        line: the dimension along which ADUs are lines: an ADU has all of that dimension and of
+            those behind it. Without it the first of which an index has room in a block.
         threads: that reshuffle, in one process; one for each processor if not given.
         timeout: how long nothing may move.
         **settings: of the stream, as in `StreamSpec`: `packet`, `quantum`, `permanent`, `after`,
@@ -71,7 +74,7 @@ def send_array(
         IsthmusError: arrays that do not fit their layout, or settings that cannot be.
 
     """
-    job = _Job(array, layout, connection, links, tu, piece, threads, "array")
+    job = _Job(array, layout, connection, links, (tu, piece, line), threads, "array")
     stream = job.stream("transmit", settings)
 
     def sent(buffer: NDArray[Any]) -> Future[None] | None:
@@ -97,6 +100,7 @@ def recv_array(
     links: int = 4,
     tu: int | str = "1 MiB",
     piece: int | str = "8 MiB",
+    line: int | None = None,
     threads: int | None = None,
     timeout: Timeout = None,
     **settings: Any,
@@ -104,11 +108,12 @@ def recv_array(
     """Receive a distributed array, as `send_array` sends it, to the arrays `out`.
 
     It comes as an array of the same shape and type, in whatever layout and over however many links
-    it was sent; the sender's ADUs are lines of it, as those of `send_array` are.
+    it was sent. Its ADUs are lines of the same dimension on both sides: `line` says which, where
+    `tu` over `links` are not the same.
 
     Arguments and errors are those of `send_array`; also `IncompleteError`, if bytes are missing.
     """
-    job = _Job(out, layout, connection, links, tu, piece, threads, "out")
+    job = _Job(out, layout, connection, links, (tu, piece, line), threads, "out")
     stream = job.stream("receive", settings)
     pieces = list(job.cut.pieces())
 
@@ -141,8 +146,7 @@ class _Job:
         layout: Layout | None,
         connection: Connection,
         links: int,
-        tu: int | str,
-        piece: int | str,
+        sizes: tuple[int | str, int | str, int | None],
         threads: int | None,
         what: str,
     ) -> None:
@@ -162,8 +166,10 @@ class _Job:
         self.layout = layout
         self.given = array
         self.dtype = self.movers.dtype(layout, array, what)
-        sizes = (size("tu", tu), size("piece", piece))
-        self.cut = Cut.of(layout.shape, links, self.dtype.itemsize, *sizes)
+        tu, piece, line = sizes
+        self.cut = Cut.of(
+            layout.shape, links, self.dtype.itemsize, size("tu", tu), size("piece", piece), line
+        )
         self.own = self.movers.own(links)
         self.owners = self.movers.owners(links)
         self._memory: list[NDArray[Any] | None] = [None, None]

@@ -11,7 +11,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from isthmus.arguments import whole
 from isthmus.arrays import IoDistribution, Layout, io_distribution
+from isthmus.errors import IsthmusError
 
 Slices = tuple[slice, ...]
 
@@ -41,17 +43,37 @@ class Cut:
     """Indices of it in a piece."""
 
     @classmethod
-    def of(cls, shape: tuple[int, ...], links: int, element: int, tu: int, piece: int) -> Cut:
+    def of(
+        cls,
+        shape: tuple[int, ...],
+        links: int,
+        element: int,
+        tu: int,
+        piece: int,
+        line: int | None = None,
+    ) -> Cut:
         """Cut an array for so many links into TUs and pieces of about so many bytes.
 
+        `line` is the dimension along which ADUs are lines; without it the first of which an index
+        has room in a block.
+
         Raises:
-            IsthmusError: a TU has no room for an element for each link.
+            IsthmusError: a TU has no room for an element for each link, or for an index of `line`.
 
         """
         spread: IoDistribution = io_distribution(
             shape, (1, links), links=links, tu=tu, element=element
         )
         dim, block = spread.dim, spread.block
+        if line is not None and line != dim:
+            whole("line", line, 0, len(shape) - 1)
+            slab = element * math.prod(shape[line + 1 :])
+            dim, block = line, tu // links // slab
+            if block == 0:
+                raise IsthmusError(
+                    f"line: {line}; an index of it has {slab} bytes, a block of TUs of {tu} over "
+                    f"{links} links {tu // links}: give a later dimension, or larger TUs"
+                )
         # The first dimension of which an index is no more than a piece; blocks are not cut.
         sizes = [element * math.prod(shape[at + 1 :]) for at in range(dim + 1)]
         along = next((at for at in range(dim) if sizes[at] <= piece), dim)
