@@ -19,6 +19,7 @@ __all__ = [
     "Experiment",
     "IoDistribution",
     "Layout",
+    "NicDaemon",
     "NicError",
     "NicPending",
     "NicSession",

@@ -46,7 +46,7 @@ def watch(
     time.sleep(seconds)
     after = view.evaluate(LOOK)
     if screenshot is not None:
-        view.screenshot(path=screenshot)
+        view.screenshot(path=screenshot, full_page=True)
     view.close()
     counts = {key: after[key] - before[key] for key in ("together", "apart", "missed")}
     return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from isthmus.results.schema import Bottleneck, PointResult
@@ -39,7 +40,7 @@ class Reason:
     @property
     def words(self) -> str:
         """For a sentence: ``the disks fill first (98% busy, each held 12.9 ms per request)``."""
-        plural = self.part.partition(" of ")[0].partition(" into ")[0].endswith("s")
+        plural = re.split(" of | into | to ", self.part)[0].endswith("s")
         if self.full:
             return f"{self.part} {'fill' if plural else 'fills'} first ({self.busy})"
         return f"no part is full; {self.part} {'are' if plural else 'is'} busiest ({self.busy})"
