@@ -28,6 +28,7 @@ _LATER = {
   isthmus nic mri                    the surface of a brain, from rank to rank
   isthmus nic vcr                    four moving images in step, in a browser
   isthmus nic serve --listen unix:/run/isthmus.sock    the operator's daemon
+  isthmus nic sink 127.0.0.1:5000    what takes streams, to try them with
 """,
 )
 def command() -> None:

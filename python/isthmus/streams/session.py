@@ -151,21 +151,7 @@ class Nic:
             StreamsError: the daemon is gone or silent.
 
         """
-        text("destination", destination, "raw:tcp:127.0.0.1:5000")
-        whole("channel", channel, 0, NUMBER_MAX)
-        _word("checksum", checksum, CHECKSUMS)
-        request: dict[str, object] = {
-            "ask": "open",
-            "destination": destination,
-            "channel": channel,
-            "checksum": checksum,
-            "window_bytes": size("window", window, 0),
-        }
-        if protocol is not None:
-            _word("protocol", protocol, tuple(PROTOCOLS))
-            request["protocol"] = PROTOCOLS[protocol]
-        if share is not None:
-            request["share_bytes"] = size("share", share)
+        request = opening(destination, channel, protocol, checksum, share, window)
         told_ = self._ask(request)
         return Connection(self._ask, told_["connection"]["connection"], destination, self)
 
@@ -355,3 +341,35 @@ def _word(name: str, value: object, words: tuple[str, ...]) -> None:
 
         hint = meant(str(value), words, f"it is one of {', '.join(words)}")
         raise StreamsError(f"{name}: {value!r} is not known here; {hint}")
+
+
+def opening(
+    destination: str,
+    channel: int,
+    protocol: str | None,
+    checksum: str,
+    share: int | str | None,
+    window: int | str,
+) -> dict[str, object]:
+    """The request to open a connection, from what `Nic.open` is given.
+
+    Raises:
+        IsthmusError: an argument that cannot be.
+
+    """
+    text("destination", destination, "raw:tcp:127.0.0.1:5000")
+    whole("channel", channel, 0, NUMBER_MAX)
+    _word("checksum", checksum, CHECKSUMS)
+    request: dict[str, object] = {
+        "ask": "open",
+        "destination": destination,
+        "channel": channel,
+        "checksum": checksum,
+        "window_bytes": size("window", window, 0),
+    }
+    if protocol is not None:
+        _word("protocol", protocol, tuple(PROTOCOLS))
+        request["protocol"] = PROTOCOLS[protocol]
+    if share is not None:
+        request["share_bytes"] = size("share", share)
+    return request
