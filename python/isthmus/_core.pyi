@@ -111,7 +111,7 @@ class NicDaemon:
     def __new__(cls, config_json: str) -> NicDaemon:
         """Start it.
 
-        `config_json`: ``{"listen": [text], "token_file", "operator_token_file": text | null,
+        `config_json`: ``{"listen": [text], "token_file", "operator_token_file", "tls_cert", "tls_key": text | null,
         "files", "to", "accept": [text], "staging_bytes", "network_bytes", "ring_bytes": int,
         "application_staging_bytes", "connection_network_bytes": int | null, "stall_ns",
         "grace_ns", "hello_ns": int, "applications", "sessions", "connections", "streams",
@@ -130,8 +130,8 @@ class NicDaemon:
     def runs(self) -> bool:
         """Whether the stream manager runs still."""
 
-    def reopen_log(self) -> None:
-        """Open the log's file anew, after it was moved away."""
+    def reload(self) -> None:
+        """Open the log's file anew, after it was moved away, and read the certificate."""
 
     def stop(self) -> None:
         """End it: within its time of grace and some seconds more.

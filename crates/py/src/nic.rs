@@ -1,7 +1,7 @@
 //! The daemon of the stream manager, for the command that serves it.
 
 use crate::question::{Refusal, answer};
-use isthmus_nic::{Address, Config, Daemon, Limits, Logs, Network, Policy, Secret};
+use isthmus_nic::{Address, Certificate, Config, Daemon, Limits, Logs, Network, Policy, Secret};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,8 @@ struct Given {
     listen: Vec<String>,
     token_file: Option<PathBuf>,
     operator_token_file: Option<PathBuf>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
     files: Vec<PathBuf>,
     to: Vec<String>,
     accept: Vec<String>,
@@ -92,6 +94,14 @@ impl Given {
         };
         config.token = secret(self.token_file.as_deref())?;
         config.operator_token = secret(self.operator_token_file.as_deref())?;
+        config.certificate = match (self.tls_cert, self.tls_key) {
+            (None, None) => None,
+            (Some(chain), Some(key)) => Some(Certificate { chain, key }),
+            _ => {
+                let text = "--tls-cert and --tls-key go together: give both";
+                return Err(Refusal::of(text));
+            }
+        };
         config.log = match self.log.as_deref() {
             None => Logs::None,
             Some("-") => Logs::Stderr,
@@ -153,9 +163,9 @@ impl PyDaemon {
         py.detach(|| self.with(Daemon::runs)).unwrap_or(false)
     }
 
-    /// Opens the log's file anew.
-    fn reopen_log(&self, py: Python<'_>) {
-        py.detach(|| self.with(Daemon::reopen_log));
+    /// Opens the log's file anew, and reads the certificate.
+    fn reload(&self, py: Python<'_>) {
+        py.detach(|| self.with(Daemon::reload));
     }
 
     /// Ends it, within its time of grace and some seconds.

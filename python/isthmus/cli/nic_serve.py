@@ -53,7 +53,7 @@ def _count(name: str, default: int, help_: str) -> Decorator:
 
 It says where it listens, and runs until SIGTERM or Ctrl-C: then it takes
 nothing new, lets streams go on for --grace, and ends. SIGHUP opens the log
-anew. Files are written below --files only; connections go to --to and wait
+anew and reads the certificate. What leaves this machine is tls:, with a token. Files are written below --files only; connections go to --to and wait
 for peers at --accept, both this machine alone if nothing is said.
 
 A token file holds one line that only the daemon's user may read (chmod 600).
@@ -64,10 +64,12 @@ A token file holds one line that only the daemon's user may read (chmod 600).
     multiple=True,
     required=True,
     metavar="ADDRESS",
-    help="unix:/PATH or tcp:ADDRESS:PORT; several may be given.",
+    help="unix:/PATH, tcp:ADDRESS:PORT or tls:ADDRESS:PORT; several may be given.",
 )
 @click.option("--token-file", type=click.Path(path_type=Path), help="What applications show.")
 @click.option("--operator-token-file", type=click.Path(path_type=Path), help="What operators show.")
+@click.option("--tls-cert", type=click.Path(path_type=Path), help="Its certificate, in PEM.")
+@click.option("--tls-key", type=click.Path(path_type=Path), help="The key of that, in PEM.")
 @click.option(
     "--files",
     multiple=True,
@@ -157,7 +159,7 @@ def _start(given: dict[str, Any]) -> NicDaemon:
     for name in ("stall", "hello", "grace"):
         least = 1e-9 if name == "stall" else 0
         question[f"{name}_ns"] = round(value(name).quantity("a time", least) * 1e9)
-    for name in ("token_file", "operator_token_file"):
+    for name in ("token_file", "operator_token_file", "tls_cert", "tls_key"):
         path = given.pop(name)
         question[name] = None if path is None else str(path)
     question["files"] = [str(path) for path in given.pop("files")]
@@ -190,7 +192,7 @@ def _heed(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:
     before: dict[int, Any] = {}
     for number in (signal.SIGTERM, signal.SIGINT):
         before[number] = signal.signal(number, stop)
-    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: daemon.reopen_log())
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: daemon.reload())
     return before
 
 
