@@ -71,7 +71,7 @@ impl Post<'_> {
         if self.core.gone().is_some() {
             return Ok(false);
         }
-        let wanted = match self.written < self.line.len() {
+        let wanted = match self.written < self.line.len() || self.wire.wants_write() {
             true => PollFlags::IN | PollFlags::OUT,
             false => PollFlags::IN,
         };
@@ -87,6 +87,8 @@ impl Post<'_> {
     }
 
     fn write(&mut self) -> Result<(), String> {
+        let flushed = self.wire.flush();
+        flushed.map_err(|error| ended("writing to", &error))?;
         loop {
             if self.written == self.line.len() {
                 let Some(line) = self.core.next_unsent() else {

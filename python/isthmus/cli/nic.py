@@ -11,6 +11,7 @@ _LATER = {
     "mri": "nic_mri",
     "optimise": "nic_optimise",
     "serve": "nic_serve",
+    "sink": "nic_sink",
     "vcr": "nic_vcr",
 }
 """Subcommands with modules of their own, which are imported when they are called."""
