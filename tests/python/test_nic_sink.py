@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from nic_rig import PATIENCE, daemon
 
 from isthmus.streams import connect
+from nic_rig import PATIENCE, daemon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="links are Linux's")
 
