@@ -132,7 +132,10 @@ impl Daemon {
         config.policy = config.policy.settled()?;
         let tls = config.certificate.as_ref().map(Certificate::load);
         let tls = tls.transpose()?;
-        let bound = config.listen.iter().map(Listener::bind);
+        let bound = config
+            .listen
+            .iter()
+            .map(|at| Listener::bind(at, config.socket_mode));
         let bound: Vec<_> = bound.collect::<Result<_>>()?;
         let metrics = config.metrics.map(|at| {
             let what = |error| Error::system(format!("listening for metrics at {at}"), error);

@@ -11,6 +11,7 @@ _LATER = {
     "mri": "nic_mri",
     "optimise": "nic_optimise",
     "serve": "nic_serve",
+    "top": "nic_top",
     "vcr": "nic_vcr",
 }
 """Subcommands with modules of their own, which are imported when they are called."""
@@ -28,6 +29,7 @@ _LATER = {
   isthmus nic mri                    the surface of a brain, from rank to rank
   isthmus nic vcr                    four moving images in step, in a browser
   isthmus nic serve --listen unix:/run/isthmus.sock    the operator's daemon
+  isthmus nic top                    its connections and streams, live
 """,
 )
 def command() -> None:
