@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 
@@ -132,13 +133,8 @@ def test_rates_are_bytes_by_the_time_between_two_looks():
             "counts": {"up_ns": up_ns},
         }
 
-    class Told:
-        looks = iter([overview(1_000, 10, 20), overview(500_001_000, 1_010, 20)])
-
-        def overview(self):
-            return next(self.looks)
-
-    told = Told()
+    looks = iter([overview(1_000, 10, 20), overview(500_001_000, 1_010, 20)])
+    told = SimpleNamespace(overview=lambda: next(looks))
     look = _look(told, _look(told, None))
     # 1,000 bytes in half a second.
     assert look.rate("connections", 3) == [2000.0, 0.0]

@@ -285,7 +285,7 @@ fn who_ends_suddenly_leaves_nothing_behind() {
         link.write_all(&vec![b'I'; number as usize % 40]).unwrap();
         let mut half = rig.tcp();
         half.write(r#"{"id":1,"ask":"lin"#);
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             drop(link);
             // It had no whole frame: the stream fails with its link, or with its session below.
             assert!(session.answer(id).is_ok());
@@ -295,7 +295,7 @@ fn who_ends_suddenly_leaves_nothing_behind() {
     };
     round(0);
     let rest = r#""ask":"overview","all":true"#;
-    let mut settled = || {
+    let settled = || {
         let deadline = soon();
         loop {
             // The daemon's own user sees all.

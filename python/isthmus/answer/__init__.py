@@ -325,7 +325,7 @@ def _series_answer(
     unit = layout.run.load.words
     point = _stable_at(layout, series, x) if x is not None else None
     base_point = _stable_at(layout, base, x) if x is not None else None
-    why = reason(layout, series)
+    why = reason(layout, series, point)
     timeless = frozenset(m for m in measures if point and is_timeless(layout, point, m))
     if series is base:
         told = collapse_part(layout, series)

@@ -24,12 +24,13 @@ _LATER = {
     help="""Run streams for real, and what is built on them.
 
 \b
-  isthmus nic measure iface.toml     a scenario of kind "interface", carried out
-  isthmus nic optimise               samples of a plant, computed and sent
-  isthmus nic mri                    the surface of a brain, from rank to rank
-  isthmus nic vcr                    four moving images in step, in a browser
-  isthmus nic serve --listen unix:/run/isthmus.sock    the operator's daemon
-  isthmus nic top                    its connections and streams, live
+  isthmus nic measure iface.toml   a scenario of an interface, carried out
+  isthmus nic optimise             samples of a plant, computed and sent
+  isthmus nic mri                  the surface of a brain, from rank to rank
+  isthmus nic vcr                  four moving images in step, in a browser
+  isthmus nic serve --listen unix:/run/isthmus.sock
+                                   the operator's daemon
+  isthmus nic top                  its connections and streams, live
 """,
 )
 def command() -> None:
