@@ -770,11 +770,20 @@ class NicSession:
 
     @staticmethod
     def connect(
-        address: str, token: str | None, name: str, watch: bool, seconds: float | None
+        address: str,
+        ca: str | None,
+        token: str | None,
+        name: str,
+        watch: bool,
+        seconds: float | None,
     ) -> NicSession:
-        """Make an application; `watch`: events are told."""
+        """Make an application; `ca`: a file of certificates that are trusted; `watch`: events are
+        told.
+        """
     @staticmethod
-    def join(address: str, ticket: str, watch: bool, seconds: float | None) -> NicSession:
+    def join(
+        address: str, ca: str | None, ticket: str, watch: bool, seconds: float | None
+    ) -> NicSession:
         """Join an application by its ticket."""
     def welcome(self) -> tuple[int, str, str, int, int]:
         """Number of the application, ticket, version of the daemon, bytes of staging and network
