@@ -111,11 +111,12 @@ class NicDaemon:
     def __new__(cls, config_json: str) -> NicDaemon:
         """Start it.
 
-        `config_json`: ``{"listen": [text], "token_file", "operator_token_file", "tls_cert", "tls_key": text | null,
-        "files", "to", "accept": [text], "staging_bytes", "network_bytes", "ring_bytes": int,
-        "application_staging_bytes", "connection_network_bytes": int | null, "stall_ns",
-        "grace_ns", "hello_ns": int, "applications", "sessions", "connections", "streams",
-        "links", "waits": int, "log", "metrics", "screens": text | null}``
+        `config_json`: ``{"listen": [text], "socket_mode": text, "token_file",
+        "operator_token_file", "tls_cert", "tls_key": text | null, "files", "to", "accept": [text],
+        "staging_bytes", "network_bytes", "ring_bytes": int, "application_staging_bytes",
+        "connection_network_bytes": int | null, "stall_ns", "grace_ns", "hello_ns": int,
+        "applications", "sessions", "connections", "streams", "links", "waits": int, "log",
+        "metrics", "screens": text | null}``
 
         Raises:
             ValueError: what is wrong, and what would do, in one line.
