@@ -6,4 +6,5 @@ mod frames;
 mod garbage;
 mod in_rings;
 mod outsides;
+mod plain;
 mod rig;
