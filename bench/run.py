@@ -26,6 +26,7 @@ from peers import fat_tree_peer, peer
 from redistribution import plan, redistribute
 from rings import ring
 from streams import stream
+from striping import striping
 
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
@@ -308,6 +309,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         plan,
         ring,
         stream,
+        striping,
         array,
         prediction,
         crossover,
@@ -317,7 +319,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
 }
 
 # Rows whose ids do not begin with the benchmark that gives them.
-ROWS_OF = {"stream.flow": "flow"}
+ROWS_OF = {"stream.flow": "flow", "stream.striping.4": "striping"}
 
 
 def told(line: Line) -> str:

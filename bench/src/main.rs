@@ -15,6 +15,7 @@ mod replications;
 mod ring;
 mod sci;
 mod stream;
+mod striping;
 mod tree;
 mod uniform;
 mod windows;
@@ -39,6 +40,7 @@ const USAGE: &str = "usage: isthmus-bench WHAT [name=value ...]
   plan          extent=1000000 ranks=10000 block=2 runs=20
   ring          message=1048576 capacity=1048576 messages=2000 seen=0
   stream        way=tcp message=1048576 packet=1048576 rank_sums=0 capacity=1048576 messages=2000
+  striping      links=4 message=1048576 messages=500 ranks=NAMESPACE
   parts
   fingerprint";
 
@@ -182,6 +184,24 @@ fn measure(what: &str, mut values: Values) -> Result<String, String> {
                 "stream" => stream::run(&load),
                 "stream_rank" => stream::rank(&load),
                 _ => stream::sink(&load),
+            };
+            Ok(json(&report.map_err(|error| error.to_string())?))
+        }
+        "striping" | "striping_rank" => {
+            let load = striping::Load {
+                links: values.take("links", 4)?,
+                message: values.take("message", 1 << 20)?,
+                messages: values.take("messages", 500)?,
+                ranks: values.take("ranks", String::new())?,
+                port: values.take("port", 0)?,
+            };
+            values.end()?;
+            if ![1, 2, 4].contains(&load.links) {
+                return Err(format!("links={}: 1, 2 or 4 are striped over", load.links));
+            }
+            let report = match what {
+                "striping" => striping::run(&load),
+                _ => striping::rank(&load),
             };
             Ok(json(&report.map_err(|error| error.to_string())?))
         }

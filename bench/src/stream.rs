@@ -60,26 +60,26 @@ impl Load {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Report {
     /// From the first byte that the rank writes to the last confirmation.
-    seconds: f64,
+    pub(crate) seconds: f64,
     /// CPU seconds of all processes meanwhile.
-    cpu_s: f64,
+    pub(crate) cpu_s: f64,
     /// Packets that the sink found right; 0 if it does not look.
-    packets: u64,
+    pub(crate) packets: u64,
     /// Largest resident memory of the manager, in bytes; 0 where there is none.
-    manager_bytes: u64,
+    pub(crate) manager_bytes: u64,
 }
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 const LINK: LinkId = LinkId(0);
 const PATIENCE: Duration = Duration::from_secs(120);
 
-fn deadline() -> Instant {
+pub(crate) fn deadline() -> Instant {
     Instant::now() + PATIENCE
 }
 
 /// This program again, in a role.
-fn other(role: &str, load: &Load) -> Outcome<(Child, UnixStream)> {
+pub(crate) fn other(role: &str, load: &Load) -> Outcome<(Child, UnixStream)> {
     let (ours, theirs) = UnixStream::pair()?;
     let child = Command::new(std::env::current_exe()?)
         .arg(role)
@@ -97,7 +97,7 @@ fn other(role: &str, load: &Load) -> Outcome<(Child, UnixStream)> {
     Ok((child, ours))
 }
 
-fn said(child: Child) -> Outcome<Report> {
+pub(crate) fn said(child: Child) -> Outcome<Report> {
     let output = child.wait_with_output()?;
     if !output.status.success() {
         return Err("a process of the measurement failed".into());
@@ -222,7 +222,7 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
 }
 
 /// The most memory that this process ever had resident, in bytes.
-fn resident_most() -> Outcome<u64> {
+pub(crate) fn resident_most() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let words = line.and_then(|line| line.split_whitespace().next());

@@ -19,10 +19,13 @@ __all__ = [
     "Experiment",
     "IoDistribution",
     "Layout",
+    "NicDaemon",
     "NicError",
     "NicPending",
     "NicSession",
+    "NicSink",
     "NicStream",
+    "NicTaking",
     "Plan",
     "ResumeError",
     "ScenarioError",
@@ -43,6 +46,8 @@ __all__ = [
     "live_run",
     "memory_bound",
     "model",
+    "mri",
+    "optimise",
     "peak",
     "place",
     "placed",
@@ -98,6 +103,43 @@ def check(text: str, file: str, overrides: list[str]) -> str:
         KeyboardInterrupt: Ctrl-C; no further machine is built.
 
     """
+
+@final
+class NicDaemon:
+    """The daemon of the stream manager, running. Linux only. Dropped, it ends at once."""
+
+    def __new__(cls, config_json: str) -> NicDaemon:
+        """Start it.
+
+        `config_json`: ``{"listen": [text], "token_file", "operator_token_file", "tls_cert", "tls_key": text | null,
+        "files", "to", "accept": [text], "staging_bytes", "network_bytes", "ring_bytes": int,
+        "application_staging_bytes", "connection_network_bytes": int | null, "stall_ns",
+        "grace_ns", "hello_ns": int, "applications", "sessions", "connections", "streams",
+        "links", "waits": int, "log", "metrics", "screens": text | null}``
+
+        Raises:
+            ValueError: what is wrong, and what would do, in one line.
+
+        """
+
+    def listening(self) -> str:
+        """Where it listens, as JSON: ``{"listening": [text], "metrics", "screens": text |
+        null}``.
+        """
+
+    def runs(self) -> bool:
+        """Whether the stream manager runs still."""
+
+    def reload(self) -> None:
+        """Open the log's file anew, after it was moved away, and read the certificate."""
+
+    def stop(self) -> None:
+        """End it: within its time of grace and some seconds more.
+
+        Raises:
+            RuntimeError: the stream manager had ended before, and why.
+
+        """
 
 def memory_bound() -> int:
     """Bytes that what this process does may take if nobody says how many: half of what it may
@@ -786,6 +828,15 @@ class NicStream:
 
         Returns its number.
         """
+    def send_run(self, data: NDArray[np.uint8], seconds: float | None) -> None:
+        """Send the next bytes of those that go over links of this process: whole TUs."""
+    def recv_run(
+        self, data: NDArray[np.uint8], seconds: float | None
+    ) -> list[tuple[int, tuple[int, int]]]:
+        """Receive the next bytes of those that come over links of this process: whole TUs.
+
+        Returns by ADU what is missing: from one byte to before another.
+        """
     def recv(
         self, data: NDArray[np.uint8], adu_bytes: int | None, seconds: float | None
     ) -> tuple[int, list[tuple[int, int]]] | None:
@@ -802,3 +853,40 @@ class NicStream:
         """Say how many ADUs there are."""
     def cancel(self, seconds: float | None) -> None:
         """Cancel it."""
+
+@final
+class NicSink:
+    """A sink that listens on a TCP port, checks what comes, and confirms it."""
+
+    def __new__(
+        cls, address: str, window: int, checksum: str, channel: int, repair: bool
+    ) -> NicSink:
+        """Listen: an address with a port; bytes that a sender may send before they are confirmed;
+        checksum and channel of the connection; whether corrupted packets are waited for again.
+        """
+    def address(self) -> str:
+        """Where it listens."""
+    def take(self, seconds: float, out: str | None) -> NicTaking | None:
+        """Let the next sender in, if one comes in time; what is good goes to a file as well."""
+
+@final
+class NicTaking:
+    """A sender that is being listened to."""
+
+    def peer(self) -> str:
+        """Who sends."""
+    def bytes(self) -> int:
+        """Bytes of data that came and were right."""
+    def over(self, seconds: float) -> bool:
+        """Wait for the end so long at most; whether it is over."""
+    def end(self) -> str:
+        """End it, and say what was counted.
+
+        Raises `RuntimeError` with what was not as it should be, and where.
+        """
+
+def optimise(spec_json: str) -> str:
+    """Process optimisation by the stream manager, as JSON. Linux only."""
+
+def mri(spec_json: str) -> str:
+    """Medical imaging by the stream manager, as JSON. Linux only."""

@@ -49,13 +49,17 @@ class Value:
     @property
     def text(self) -> str:
         """For people: ``11.5–11.9`` or ``3.32 ± 0.02``."""
+        return self.told()
+
+    def told(self, digits: int = 3) -> str:
+        """The same, with so many digits or, of an interval, as many as it has."""
         if self.words is not None:
             return self.words
         if self.bracket:
-            return interval(self.low, self.high)
+            return interval(self.low, self.high, digits)
         if any(end is not None and math.isinf(end) for end in (self.low, self.high)):
-            return f"{estimate(self.value, None, None)} (no interval)"
-        return estimate(self.value, self.low, self.high)
+            return f"{estimate(self.value, None, None, digits)} (no interval)"
+        return estimate(self.value, self.low, self.high, digits)
 
     def scaled(self, factor: float) -> tuple[float | None, float | None, float | None]:
         """Value and interval times a positive factor."""

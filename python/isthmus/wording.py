@@ -83,6 +83,10 @@ LOPSIDED = 2
 """An interval whose halves differ by more than this factor is told by its ends."""
 
 
+EXACT = "Nothing was drawn at random: the numbers are exact."
+"""Of a run without intervals."""
+
+
 def measure_label(name: str, *, of_jobs: bool = False) -> str:
     """Name of a measure for an axis or a heading, without its unit.
 
@@ -192,7 +196,8 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 
 
 def estimate(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """A mean with its half-width: ``11.7 ± 0.2``; just the mean without an interval.
+    """A mean with its half-width: ``11.7 ± 0.2``; just the mean without an interval, or if the
+    interval is nothing but it, as that of an exact run is.
 
     ``12.1 (≥ 9.8)`` where nothing is known above, ``0 (≤ 0.4)`` where nothing was counted, ``34.3
     (30.3 to 115.9)`` where one half is more than twice the other.
@@ -201,7 +206,7 @@ def estimate(mean: float | None, low: float | None, high: float | None, digits: 
         return "–"
     if low is not None and high is None:
         return f"{number(mean, digits)} (≥ {number(low, digits)})"
-    if low is None or high is None:
+    if low is None or high is None or low == mean == high:
         return number(mean, digits)
     if mean == 0 and low == 0 < high:
         return f"0 (≤ {number(high, 2)})"

@@ -21,7 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 from browser import browser, reason
 from isthmus.vcr import Vcr
 
-LOOK = "() => ({...screens_drawn, frames: {...screens_drawn.frames}, ms: performance.now()})"
+LOOK = """() => ({
+    ...screens_drawn, frames: {...screens_drawn.frames}, ms: performance.now(),
+    state: document.getElementById("state").textContent,
+})"""
 """What the page has drawn so far."""
 PATIENCE_MS = 60_000
 
@@ -42,9 +45,8 @@ def watch(
     before = view.evaluate(LOOK)
     time.sleep(seconds)
     after = view.evaluate(LOOK)
-    state = view.locator("#state").text_content()
     if screenshot is not None:
-        view.screenshot(path=screenshot)
+        view.screenshot(path=screenshot, full_page=True)
     view.close()
     counts = {key: after[key] - before[key] for key in ("together", "apart", "missed")}
     return {
@@ -53,7 +55,7 @@ def watch(
         "frames": {
             name: after["frames"][name] - before["frames"][name] for name in after["frames"]
         },
-        "state": state,
+        "state": after["state"],
     }
 
 

@@ -93,5 +93,29 @@ def test_a_figure_has_both(run, write):
     assert "1000.0" in shown
     assert "2500.0" in shown
     axes = draw(figure, run).axes[:2]
+    labels = {text.get_text() for text in draw(figure, run).legends[-1].get_texts()}
+    assert "live: median of turns, least to most" in labels
     tops = [max(max(line.get_ydata(), default=0) for line in ax.lines) for ax in axes]
     assert tops[1] == 2500 > tops[0] > 0
+
+
+def test_what_was_measured_keeps_the_colours_of_what_is_simulated(run, write):
+    # Of all series but the one that comes first where all are drawn.
+    first_text = run.points[0].values[0].text
+    links = [point for point in run.points if point.values[0].text != first_text]
+    told = [
+        {
+            "at": {"io_link": point.values[0].text, "interarrival": point.values[1].text},
+            "each": [1.0],
+        }
+        for point in links
+    ]
+    path = write(told, "read.network")
+    panels = (Panel("both", "read.network"), Panel("measured", "read.network", live=True))
+    axes = draw(Figure("both", "Both.", "small", panels, live=path), run).axes[:2]
+    colours = [
+        {line.get_color() for line in ax.lines if line.get_linestyle() == "-"} for ax in axes
+    ]
+    assert colours[1] < colours[0]
+    first = next(line for line in axes[0].lines if line.get_linestyle() == "-")
+    assert first.get_color() not in colours[1]

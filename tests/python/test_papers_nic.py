@@ -17,7 +17,7 @@ SET = {"link_rate", "hippi_rate", "hib_links", "staging", "packet_rate", "tu_max
     "memory_bus",
     "bus_crossings",
 }
-FITTED = {"idle_raw", "idle_udp", "claim_none_small", "claim_anomaly"}
+FITTED = {"idle_raw", "idle_udp", "udp_equals_raw", "claim_none_small", "claim_anomaly"}
 NOT_REPRODUCED = {"stack_latency", "simple_app", "complex_app", "chem_rate"}
 """Verdicts of the rows of reference.csv that are not reproduced as they stand."""
 
@@ -36,6 +36,7 @@ def quick(quick_run):
 def test_the_rows_of_the_reference_come_out_as_they_should(paper):
     wanted = dict.fromkeys(SET, "as set") | dict.fromkeys(FITTED, "fitted")
     wanted |= dict.fromkeys(NOT_REPRODUCED, "not reproduced")
+    wanted["claim_overlap"] = "differs by reading"
     kept = readme.kept(paper)
     with (HOME / "reference.csv").open(newline="") as file:
         names = [row["id"] for row in csv.DictReader(file)]

@@ -103,9 +103,8 @@ def test_what_is_said_first(daemon):
     with connect(address, token="secret", name="who", watch=True) as nic:
         assert (nic.application, nic.ticket, nic.staging_bytes) == (3, "t", 1 << 20)
         assert nic.over is None
-    assert heard == [
-        {"id": 0, "ask": "hello", "version": 1, "token": "secret", "name": "who", "watch": True}
-    ]
+    said = {"id": 0, "ask": "hello", "version": 1, "token": "secret", "name": "who", "watch": True}
+    assert said.items() <= heard[0].items()
     assert "it was closed here" in nic.over
 
 
@@ -316,7 +315,7 @@ def test_a_send_that_does_not_block_keeps_its_array_from_being_written():
     worker = Worker("stream 1")
     go = threading.Event()
     array = np.zeros(8, np.uint8)
-    handle = worker.send(array, array, held(array), lambda: go.wait(60) and 5)
+    handle = worker.call(array, array, held(array), lambda: go.wait(60) and 5)
     with pytest.raises(ValueError, match="read-only"):
         array[0] = 1
     with pytest.raises(TimedOutError, match="has not ended after 10 ms"):
@@ -335,7 +334,7 @@ def test_a_send_that_failed_unheard_is_told_by_the_next():
         raise StreamsError("link 0: gone")
 
     array = np.zeros(8, np.uint8)
-    handle = worker.send(array, array, held(array), fail)
+    handle = worker.call(array, array, held(array), fail)
     until = time.monotonic() + 60
     while not handle.done() and time.monotonic() < until:
         time.sleep(0.001)
@@ -344,5 +343,5 @@ def test_a_send_that_failed_unheard_is_told_by_the_next():
     worker.drain()
     worker.end(60)
     with pytest.raises(SessionOverError, match="the session was closed"):
-        worker.send(array, array, held(array), lambda: 1)
+        worker.call(array, array, held(array), lambda: 1)
     array[0] = 1

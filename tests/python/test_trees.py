@@ -348,7 +348,7 @@ def test_without_sets_of_jobs_variants_are_compared_by_what_is_felt():
     assert plain.interference is None
     assert said.measures == ["io.response", "servers.accepted", "io.accepted"]
     # Its messages take as long, whatever more the servers take.
-    assert [s.badge for s in said.series] == ["baseline", *["no clear difference"] * 3]
+    assert [s.badge for s in said.series] == ["baseline", *["about the same"] * 3]
     assert said.series[1].ratios["servers.accepted"].text == "1.2 × as much"
     assert "I/O servers: accepted bandwidth 1.2 times as much" in said.series[1].sentence
     assert said.head("servers.accepted") == "I/O servers"

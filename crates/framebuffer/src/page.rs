@@ -68,6 +68,12 @@ impl Page {
         })
     }
 
+    /// What it shows.
+    #[must_use]
+    pub fn screens(&self) -> &Screens {
+        &self.screens
+    }
+
     /// Where it is.
     #[must_use]
     pub fn address(&self) -> SocketAddr {

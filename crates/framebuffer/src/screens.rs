@@ -14,7 +14,7 @@ const SCREENS_MOST: usize = 64;
 /// Rounds of frames that a viewer may have without having said that it took them.
 const ROUNDS_MOST: usize = 2;
 /// How long a frame waits for those of the other screens with its number.
-const TOGETHER: Duration = Duration::from_millis(100);
+const TOGETHER: Duration = Duration::from_millis(250);
 
 /// Screens, shared by all that draw on them and look at them.
 #[derive(Clone, Debug)]

@@ -43,7 +43,10 @@ impl Stream {
     /// - [`Error::Stream`]: it failed or was cancelled.
     /// - [`Error::Link`], [`Error::Gone`], [`Error::Refused`].
     pub fn recv(&self, adu: &mut [u8], patience: Patience<'_>) -> Result<Received> {
-        self.recv_as(false, adu.len() as u64, adu, patience)
+        let mut place = self.turn(Direction::Receive, false, patience)?;
+        let bytes = adu.len() as u64;
+        let tus = self.format.tus(bytes);
+        self.recv_as(&mut place, (bytes, tus), (false, adu), patience)
     }
 
     /// Receives of the next ADU, which has `adu_bytes`, the SUs that come over the links of this
@@ -57,45 +60,69 @@ impl Stream {
         own: &mut [u8],
         patience: Patience<'_>,
     ) -> Result<Received> {
-        let wanted = self.own_bytes(adu_bytes);
-        if own.len() as u64 != wanted {
-            let (number, has) = (self.number, own.len());
-            return Err(Error::Misfit(format!(
-                "stream {number}: room for {has} bytes, of an ADU of {adu_bytes} the links of this \
-                 process carry {wanted}"
-            )));
-        }
-        self.recv_as(true, adu_bytes, own, patience)
+        let mut place = self.turn(Direction::Receive, false, patience)?;
+        self.fits_own(adu_bytes, own.len())?;
+        let tus = self.format.tus(adu_bytes);
+        self.recv_as(&mut place, (adu_bytes, tus), (true, own), patience)
     }
 
+    /// Receives the next bytes of those that come over the links of this process, of a stream whose
+    /// ADUs all have the same length: some TUs of an ADU, or of several.
+    ///
+    /// # Returns
+    /// What is missing, by ADU.
+    ///
+    /// # Errors
+    /// [`Error::Misfit`] also if they end within a TU, [`Error::Stream`] also if the stream is done
+    /// before; otherwise as [`Stream::recv`].
+    pub fn recv_run(
+        &self,
+        own: &mut [u8],
+        patience: Patience<'_>,
+    ) -> Result<Vec<(u64, Range<u64>)>> {
+        let mut place = self.turn(Direction::Receive, true, patience)?;
+        let mut left = own;
+        let mut all = Vec::new();
+        while !left.is_empty() {
+            let (adu_bytes, tus, used) = self.run(&place, left.len())?;
+            let (now, rest) = left.split_at_mut(used);
+            match self.recv_as(&mut place, (adu_bytes, tus), (true, now), patience)? {
+                Received::Adu { adu, missing } => {
+                    all.extend(missing.into_iter().map(|range| (adu, range)));
+                }
+                Received::End => {
+                    let why = format!("it is done after {} ADUs, more is waited for", place.adu);
+                    return Err(Error::Stream(self.number, why));
+                }
+            }
+            left = rest;
+        }
+        Ok(all)
+    }
+
+    /// Receives the next ADU from where it is up to before a TU.
     fn recv_as(
         &self,
-        packed: bool,
-        adu_bytes: u64,
-        bytes: &mut [u8],
+        place: &mut Place,
+        (adu_bytes, tus): (u64, u64),
+        (packed, bytes): (bool, &mut [u8]),
         patience: Patience<'_>,
     ) -> Result<Received> {
-        let mut place = self.turn(Direction::Receive, patience)?;
         let over = self.adus().is_some_and(|adus| place.adu >= adus);
         if !over {
             self.fits(place.adu, adu_bytes)?;
         }
         let links = self.links()?;
-        let mut began = false;
-        let got = self.read(
-            &links,
-            (place.adu, adu_bytes),
-            (packed, bytes),
-            &mut began,
-            patience,
-        );
+        let mut began = place.tu > 0;
+        let what = (place.adu, adu_bytes, place.tu..tus);
+        let got = self.read(&links, what, (packed, bytes), &mut began, patience);
         match got {
             Ok(Received::End) => Ok(Received::End),
             Ok(received) => {
-                place.adu += 1;
+                place.advance(tus, self.format.tus(adu_bytes));
                 Ok(received)
             }
-            Err(error) => Err(self.not_received(&mut place, error, began, patience)),
+            Err(error) => Err(self.not_received(place, error, began, patience)),
         }
     }
 
@@ -124,14 +151,14 @@ impl Stream {
     fn read(
         &self,
         links: &[Arc<Link>],
-        (adu, adu_bytes): (u64, u64),
+        (adu, adu_bytes, tus): (u64, u64, Range<u64>),
         (packed, bytes): (bool, &mut [u8]),
         began: &mut bool,
         patience: Patience<'_>,
     ) -> Result<Received> {
         let mut next = 0;
         let mut missing: Vec<Range<u64>> = Vec::new();
-        for index in 0..self.format.tus(adu_bytes) {
+        for index in tus {
             let Some(tu) = self.format.tu(adu, adu_bytes, index) else {
                 break;
             };

@@ -4,10 +4,11 @@ use crate::error::{Error, Result, named};
 use crate::half::Taken;
 use crate::link::{Link, Sending};
 use crate::patience::Patience;
-use crate::stream::Stream;
+use crate::stream::{Place, Stream};
 use isthmus_nic_protocol::{Direction, Request};
 use isthmus_stream::{Adu, Su, Tu};
 use isthmus_stream_net::frame::{Frame, Kind};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Where an SU's bytes are in what is sent.
@@ -34,7 +35,11 @@ impl Stream {
     ///   a part, the stream is cancelled, later calls get [`Error::Stream`], and the links go on.
     /// - [`Error::Stream`], [`Error::Link`], [`Error::Gone`], [`Error::Refused`].
     pub fn send(&self, adu: &[u8], patience: Patience<'_>) -> Result<u64> {
-        self.send_as(Lies::InAdu, adu.len() as u64, adu, patience)
+        let mut place = self.turn(Direction::Transmit, false, patience)?;
+        let bytes = adu.len() as u64;
+        let tus = self.format.tus(bytes);
+        self.send_as(&mut place, (bytes, tus), (Lies::InAdu, adu), patience)?;
+        Ok(place.adu - 1)
     }
 
     /// Sends of the next ADU, which has `adu_bytes`, the SUs that go over the links of this
@@ -46,43 +51,78 @@ impl Stream {
     /// # Errors
     /// As [`Stream::send`].
     pub fn send_own(&self, adu_bytes: u64, own: &[u8], patience: Patience<'_>) -> Result<u64> {
-        let wanted = self.own_bytes(adu_bytes);
-        if own.len() as u64 != wanted {
-            let (number, has) = (self.number, own.len());
-            return Err(Error::Misfit(format!(
-                "stream {number}: {has} bytes, of an ADU of {adu_bytes} the links of this process \
-                 carry {wanted}"
-            )));
-        }
-        self.send_as(Lies::Packed, adu_bytes, own, patience)
+        let mut place = self.turn(Direction::Transmit, false, patience)?;
+        self.fits_own(adu_bytes, own.len())?;
+        let tus = self.format.tus(adu_bytes);
+        self.send_as(&mut place, (adu_bytes, tus), (Lies::Packed, own), patience)?;
+        Ok(place.adu - 1)
     }
 
+    /// Sends the next bytes of those that go over the links of this process, of a stream whose ADUs
+    /// all have the same length: some TUs of an ADU, or of several.
+    ///
+    /// # Errors
+    /// [`Error::Misfit`] also if they end within a TU; otherwise as [`Stream::send`].
+    pub fn send_run(&self, own: &[u8], patience: Patience<'_>) -> Result<()> {
+        let mut place = self.turn(Direction::Transmit, true, patience)?;
+        let mut left = own;
+        while !left.is_empty() {
+            let (adu_bytes, tus, used) = self.run(&place, left.len())?;
+            let (now, rest) = left.split_at(used);
+            self.send_as(&mut place, (adu_bytes, tus), (Lies::Packed, now), patience)?;
+            left = rest;
+        }
+        Ok(())
+    }
+
+    /// Whether so many bytes are those of an ADU that go over the links of this process.
+    pub(crate) fn fits_own(&self, adu_bytes: u64, own: usize) -> Result<()> {
+        let wanted = self.own_bytes(adu_bytes);
+        match own as u64 == wanted {
+            true => Ok(()),
+            false => Err(Error::Misfit(format!(
+                "stream {}: {own} bytes, of an ADU of {adu_bytes} the links of this process carry \
+                 {wanted}",
+                self.number
+            ))),
+        }
+    }
+
+    /// Of so many bytes that go on where a stream is: bytes of its ADUs, up to which TU of this one
+    /// they lead, and how many are of this one.
+    pub(crate) fn run(&self, place: &Place, bytes: usize) -> Result<(u64, u64, usize)> {
+        let number = self.number;
+        let misfit = |what: &str| Err(Error::Misfit(format!("stream {number}: {what}")));
+        let Adu::Fixed(adu_bytes) = self.format.adu else {
+            return misfit("each of its ADUs has its own length: move them one by one");
+        };
+        match self.reach(adu_bytes, place.tu, bytes as u64) {
+            Some((_, 0)) => misfit("none of its SUs goes over the links of this process"),
+            Some((tus, used)) => Ok((adu_bytes, tus, used as usize)),
+            None => misfit(&format!("{bytes} bytes: they end within a TU")),
+        }
+    }
+
+    /// Sends the next ADU from where it is up to before a TU.
     fn send_as(
         &self,
-        lies: Lies,
-        adu_bytes: u64,
-        bytes: &[u8],
+        place: &mut Place,
+        (adu_bytes, tus): (u64, u64),
+        (lies, bytes): (Lies, &[u8]),
         patience: Patience<'_>,
-    ) -> Result<u64> {
-        let mut place = self.turn(Direction::Transmit, patience)?;
+    ) -> Result<()> {
         self.fits(place.adu, adu_bytes)?;
         self.goes_on(patience)?;
         let links = self.links()?;
         let mut outs = self.outs(&links, patience)?;
-        self.announce(&outs, adu_bytes, patience)?;
-        let mut began = false;
-        let sent = self.write(
-            &mut outs,
-            (place.adu, adu_bytes),
-            (lies, bytes),
-            &mut began,
-            patience,
-        );
+        if place.tu == 0 {
+            self.announce(&outs, adu_bytes, patience)?;
+        }
+        let mut began = place.tu > 0;
+        let what = (place.adu, adu_bytes, place.tu..tus);
+        let sent = self.write(&mut outs, what, (lies, bytes), &mut began, patience);
         match sent {
-            Ok(()) => {
-                place.adu += 1;
-                Ok(place.adu - 1)
-            }
+            Ok(()) => place.advance(tus, self.format.tus(adu_bytes)),
             Err(error) => {
                 // Before the links are let go, whose next frames are another stream's.
                 let error = named(error, || {
@@ -92,11 +132,12 @@ impl Stream {
                     format!("stream {number}: the links took {took} of ADU {adu} for {given}{why}")
                 });
                 if began {
-                    self.leave(&mut place, &error);
+                    self.leave(place, &error);
                 }
-                Err(error)
+                return Err(error);
             }
         }
+        Ok(())
     }
 
     /// Whether an ADU of this length can be the next.
@@ -158,13 +199,13 @@ impl Stream {
     fn write(
         &self,
         outs: &mut Outs<'_>,
-        (adu, adu_bytes): (u64, u64),
+        (adu, adu_bytes, tus): (u64, u64, Range<u64>),
         (lies, bytes): (Lies, &[u8]),
         began: &mut bool,
         patience: Patience<'_>,
     ) -> Result<()> {
         let mut packed = 0;
-        for index in 0..self.format.tus(adu_bytes) {
+        for index in tus {
             let Some(tu) = self.format.tu(adu, adu_bytes, index) else {
                 break;
             };

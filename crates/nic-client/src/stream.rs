@@ -40,8 +40,21 @@ pub struct Stream {
 pub(crate) struct Place {
     /// The next ADU.
     pub adu: u64,
+    /// Its next TU: above 0 only while it is moved in parts.
+    pub tu: u64,
     /// Why it cannot be used any more.
     pub broken: Option<String>,
+}
+
+impl Place {
+    /// TUs before `tu` are moved, of as many as the ADU has.
+    pub fn advance(&mut self, tu: u64, of: u64) {
+        self.tu = tu;
+        if tu == of {
+            self.adu += 1;
+            self.tu = 0;
+        }
+    }
 }
 
 /// The format that a submission says.
@@ -115,6 +128,30 @@ impl Stream {
             sus.map(|su| su.bytes).sum()
         };
         whole * of(self.format.tu_bytes) + of(adu_bytes % self.format.tu_bytes)
+    }
+
+    /// Up to which TU of an ADU `bytes` lead that go over the links of this process, from TU `from`
+    /// on, and how many of them are used: less than there are if the ADU ends first. None if they
+    /// end within a TU.
+    pub(crate) fn reach(&self, adu_bytes: u64, from: u64, bytes: u64) -> Option<(u64, u64)> {
+        let own = locked(&self.core.links);
+        let mut used = 0;
+        for index in from.. {
+            let Some(tu) = self.format.tu(0, adu_bytes, index) else {
+                return Some((index, used));
+            };
+            let sus = self.format.sus(tu.bytes);
+            let sus = sus.filter(|su| own.contains_key(&su.link.0));
+            let next: u64 = sus.map(|su| su.bytes).sum();
+            if next > 0 && used == bytes {
+                return Some((index, used));
+            }
+            if used + next > bytes {
+                return None;
+            }
+            used += next;
+        }
+        None
     }
 
     /// Its links that this process has, ascending.
@@ -313,10 +350,11 @@ impl Stream {
         );
     }
 
-    /// Waits for its turn and looks whether there can be another ADU.
+    /// Waits for its turn. `within`: whether it may be in the middle of an ADU.
     pub(crate) fn turn(
         &self,
         direction: Direction,
+        within: bool,
         patience: Patience<'_>,
     ) -> Result<Taken<'_, Place>> {
         let number = self.number;
@@ -335,6 +373,12 @@ impl Stream {
         })?;
         match &place.broken {
             Some(why) => Err(Error::Stream(number, why.clone())),
+            None if place.tu > 0 && !within => {
+                let (adu, tu) = (place.adu, place.tu);
+                let what =
+                    format!("stream {number}: {tu} TUs of ADU {adu} were moved: go on there");
+                Err(Error::Misfit(what))
+            }
             None => Ok(place),
         }
     }

@@ -183,6 +183,40 @@ fn ranks_receive_the_units_of_their_own_links() {
 }
 
 #[test]
+fn adus_can_be_received_in_parts_and_several_at_once() {
+    let rig = Rig::new();
+    let session = rig.session();
+    links(&session, 2, RINGS);
+    let (opening, source) = source();
+    let connection = session.open(&opening, soon()).unwrap();
+    let stream = session
+        .stream(receive(connection, ADU, 2, None), soon())
+        .unwrap();
+    let mut source = source.recv().unwrap();
+    let sender = std::thread::spawn(move || {
+        let id = source.begin(3, ADU, 6, 6);
+        source.ended(id)
+    });
+    let mut room = vec![0; 6 * ADU as usize];
+    let (tu, adu) = (TU as usize, ADU as usize);
+    let cuts = [0, 2 * tu, 3 * adu, 3 * adu + tu, 6 * adu];
+    for cut in cuts.windows(2) {
+        let missing = stream.recv_run(&mut room[cut[0]..cut[1]], soon()).unwrap();
+        assert!(missing.is_empty());
+    }
+    assert!(room == crate::rig::all(3, ADU, 6));
+    let said = stream
+        .recv_run(&mut room[..tu], soon())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        said.ends_with("it is done after 6 ADUs, more is waited for"),
+        "{said}"
+    );
+    assert_eq!(sender.join().unwrap(), stream::End::Done);
+}
+
+#[test]
 fn nothing_that_comes_is_told_and_can_be_waited_for_again() {
     let rig = Rig::new();
     let session = rig.session();

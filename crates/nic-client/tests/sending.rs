@@ -188,6 +188,42 @@ fn units_of_any_length_and_any_order() {
 }
 
 #[test]
+fn an_adu_can_be_sent_in_parts_and_several_at_once() {
+    let rig = Rig::new();
+    let session = rig.session();
+    links(&session, 2, RINGS);
+    let (opening, taken) = sink(|_| Action::Take);
+    let connection = session.open(&opening, soon()).unwrap();
+    let spec = spec(connection, Direction::Transmit, (ADU, TU), 2, 6);
+    let stream = session.stream(spec, soon()).unwrap();
+    let whole = all(1, ADU, 6);
+    // Two TUs, the rest of that ADU and two whole ones, one TU, the rest.
+    let (tu, adu) = (TU as usize, ADU as usize);
+    let cuts = [0, 2 * tu, 3 * adu, 3 * adu + tu, 6 * adu];
+    for (number, cut) in cuts.windows(2).enumerate() {
+        stream.send_run(&whole[cut[0]..cut[1]], soon()).unwrap();
+        if number == 0 {
+            let said = stream.send(&whole[..adu], soon()).unwrap_err().to_string();
+            assert!(
+                said.ends_with("2 TUs of ADU 0 were moved: go on there"),
+                "{said}"
+            );
+            let said = stream
+                .send_run(&whole[..tu - 1], soon())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                said.ends_with("32767 bytes: they end within a TU"),
+                "{said}"
+            );
+        }
+    }
+    stream.wait(soon()).unwrap();
+    session.close(connection, soon()).unwrap();
+    assert!(taken.join().unwrap().1 == whole);
+}
+
+#[test]
 fn threads_that_share_links_do_not_mix_their_streams() {
     let rig = Rig::new();
     let session = rig.session();

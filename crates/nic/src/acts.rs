@@ -4,6 +4,7 @@ use crate::accept::{self, Waits};
 use crate::hub::{Hub, Line, State, Waiter, ending, refusal};
 use crate::mailbox::Mailbox;
 use crate::{told, words};
+use isthmus_framebuffer::Screens;
 use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Told};
 use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::{Destination, Driver};
@@ -129,9 +130,18 @@ fn answer(
             let overview = told::overview(hub, state, driver, of);
             Ok(Answer::Overview { overview })
         }
-        Request::Geometry { screen, .. } | Request::Reset { screen } => {
-            let text = format!("no screen {screen:?}: open framebuffer:{screen} first");
-            Err(refusal(RefusalKind::Unknown, text))
+        Request::Geometry { screen, geometry } => {
+            let screens = screens(hub, state, asker.app, &screen)?;
+            let set = screens.set(&screen, words::geometry(geometry));
+            set.map_err(|error| words::screen(&error))?;
+            state.screens.insert(screen, asker.app);
+            Ok(Answer::Done)
+        }
+        Request::Reset { screen } => {
+            let screens = screens(hub, state, asker.app, &screen)?;
+            let reset = screens.reset(&screen);
+            reset.map_err(|error| words::screen(&error))?;
+            Ok(Answer::Done)
         }
         Request::Hello { .. } | Request::Join { .. } | Request::Link { .. } => {
             let text = "a session begins once: take another socket for hello, join or link";
@@ -186,6 +196,26 @@ fn may_connection(driver: &Driver, asker: &Asker, id: ConnectionId) -> Result<()
     Ok(())
 }
 
+/// The screens, if this one is no other application's: it is that one's which gave it its form, as
+/// long as that lives.
+fn screens<'h>(
+    hub: &'h Hub,
+    state: &State,
+    app: AppId,
+    name: &str,
+) -> Result<&'h Screens, Refusal> {
+    let Some(screens) = &hub.screens else {
+        let text = "this daemon shows no screens: the operator starts it with --screens";
+        return Err(refusal(RefusalKind::Unknown, text));
+    };
+    let owner = state.screens.get(name).filter(|owner| **owner != app);
+    if let Some(owner) = owner.filter(|owner| state.apps.contains_key(owner)) {
+        let text = format!("screen {name} is application {owner}'s: take another name");
+        return Err(refusal(RefusalKind::Denied, text));
+    }
+    Ok(screens)
+}
+
 /// Opens a connection, on the driver's thread; the words were allowed.
 fn open(
     hub: &Hub,
@@ -221,6 +251,9 @@ fn open(
     };
     let to = Destination::parse(&words).map_err(|error| words::refused(&error))?;
     let (protocol, receives) = words::protocol(&to, protocol)?;
+    if let Destination::Framebuffer(name) = &to {
+        screens(hub, state, app, name)?;
+    }
     if waits.is_some() && matches!(protocol, Protocol::Unconfirmed { .. }) {
         let text = "who waits for a peer sees its channel in what it confirms: take protocol \
                     `stream` or `confirmed`";

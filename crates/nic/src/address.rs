@@ -18,10 +18,12 @@ pub enum Address {
     Unix(PathBuf),
     /// A TCP port; 0 is any that is free.
     Tcp(SocketAddr),
+    /// The same, with TLS.
+    Tls(SocketAddr),
 }
 
 impl Address {
-    /// Reads `unix:/run/isthmus.sock` or `tcp:127.0.0.1:7000`.
+    /// Reads `unix:/run/isthmus.sock`, `tcp:127.0.0.1:7000` or `tls:0.0.0.0:7000`.
     ///
     /// # Errors
     /// [`Error::Address`].
@@ -30,12 +32,16 @@ impl Address {
         match words.split_once(':') {
             Some(("unix", path)) if path.starts_with('/') => Ok(Self::Unix(path.into())),
             Some(("unix", _)) => Err(refuse("a path begins with /, as unix:/run/isthmus.sock")),
-            Some(("tcp", address)) => {
+            Some((kind @ ("tcp" | "tls"), address)) => {
                 let why =
                     "it is numeric with a port, as tcp:127.0.0.1:7000; port 0 is any free one";
-                address.parse().map(Self::Tcp).map_err(|_| refuse(why))
+                let at = address.parse().map_err(|_| refuse(why))?;
+                Ok(match kind {
+                    "tls" => Self::Tls(at),
+                    _ => Self::Tcp(at),
+                })
             }
-            _ => Err(refuse("it begins with unix: or tcp:")),
+            _ => Err(refuse("it begins with unix:, tcp: or tls:")),
         }
     }
 
@@ -44,7 +50,7 @@ impl Address {
     pub fn leaves_the_machine(&self) -> bool {
         match self {
             Self::Unix(_) => false,
-            Self::Tcp(address) => !address.ip().to_canonical().is_loopback(),
+            Self::Tcp(address) | Self::Tls(address) => !address.ip().to_canonical().is_loopback(),
         }
     }
 }
@@ -54,6 +60,7 @@ impl fmt::Display for Address {
         match self {
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
             Self::Tcp(address) => write!(f, "tcp:{address}"),
+            Self::Tls(address) => write!(f, "tls:{address}"),
         }
     }
 }
@@ -66,6 +73,7 @@ pub(crate) enum Listener {
         #[expect(dead_code, reason = "what it does when it is dropped")] Lease,
     ),
     Tcp(TcpListener),
+    Tls(TcpListener),
 }
 
 /// The file of a Unix socket, which goes with the daemon, if it is the daemon's still.
@@ -99,7 +107,7 @@ impl Listener {
                 let path = path.clone();
                 Ok((Self::Unix(listener, Lease { path, inode }), address.clone()))
             }
-            Address::Tcp(at) => {
+            Address::Tcp(at) | Address::Tls(at) => {
                 let refused = |error: std::io::Error| match error.kind() {
                     std::io::ErrorKind::AddrInUse => Error::Address(
                         address.to_string(),
@@ -110,7 +118,10 @@ impl Listener {
                 };
                 let listener = TcpListener::bind(at).map_err(refused)?;
                 let at = listener.local_addr().map_err(refused)?;
-                Ok((Self::Tcp(listener), Address::Tcp(at)))
+                Ok(match address {
+                    Address::Tls(_) => (Self::Tls(listener), Address::Tls(at)),
+                    _ => (Self::Tcp(listener), Address::Tcp(at)),
+                })
             }
         }
     }
@@ -120,7 +131,7 @@ impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Unix(listener, _) => listener.as_fd(),
-            Self::Tcp(listener) => listener.as_fd(),
+            Self::Tcp(listener) | Self::Tls(listener) => listener.as_fd(),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::log::Logs;
 use crate::policy::Policy;
 use crate::secret::Secret;
+use crate::tls::Certificate;
 use isthmus_stream_net::Driver;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -24,10 +25,14 @@ pub struct Config {
     pub token: Option<Secret>,
     /// What makes an operator; the daemon's own user on a Unix socket, if there is none.
     pub operator_token: Option<Secret>,
+    /// What it shows at `tls:` addresses.
+    pub certificate: Option<Certificate>,
     /// Where acts are logged.
     pub log: Logs,
     /// Where Prometheus asks, by HTTP; anybody who can connect may.
     pub metrics: Option<SocketAddr>,
+    /// Where a page shows screens that streams draw on; none: there are no screens.
+    pub screens: Option<SocketAddr>,
     /// How long streams that are under way may go on when it is told to end.
     pub grace: Duration,
 }
@@ -85,8 +90,10 @@ impl Config {
             policy: Policy::default(),
             token: None,
             operator_token: None,
+            certificate: None,
             log: Logs::None,
             metrics: None,
+            screens: None,
             grace: Duration::from_secs(5),
         }
     }
@@ -99,15 +106,24 @@ impl Config {
             let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";
             return Err(Error::Config(text.into()));
         }
-        let outside = self
-            .listen
-            .iter()
-            .find(|address| address.leaves_the_machine());
-        if let Some(outside) = outside {
+        let hidden = |address: &&Address| matches!(address, Address::Tls(_));
+        let mut leave = self.listen.iter().filter(|at| at.leaves_the_machine());
+        if let Some(open) = leave.find(|address| !hidden(address)) {
             return Err(Error::Config(format!(
-                "listening at {outside} leaves this machine, which takes a token and TLS: listen \
-                 at tcp:127.0.0.1 or unix:"
+                "listening at {open} leaves this machine, which takes a token and TLS: give tls: \
+                 in place of tcp:, with --tls-cert, --tls-key and --token-file"
             )));
+        }
+        let Some(tls) = self.listen.iter().find(hidden) else {
+            return Ok(());
+        };
+        if self.certificate.is_none() {
+            let text = format!("listening at {tls} needs --tls-cert and --tls-key");
+            return Err(Error::Config(text));
+        }
+        if self.token.is_none() && self.listen.iter().any(Address::leaves_the_machine) {
+            let text = format!("listening at {tls} leaves this machine: give --token-file");
+            return Err(Error::Config(text));
         }
         Ok(())
     }

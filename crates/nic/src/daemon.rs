@@ -8,14 +8,17 @@ use crate::log::Log;
 use crate::mailbox::line;
 use crate::metrics;
 use crate::session;
+use crate::tls::{Certificate, Tls};
 use crate::wire::{Peer, Wire};
+use isthmus_framebuffer::{Page, Screens};
 use isthmus_nic_protocol::{Event, Refusal, RefusalKind, Told};
 use isthmus_stream_net::{Client, Driver, Service};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustls::ServerConfig;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -31,6 +34,8 @@ pub(crate) struct Shared {
     pub hub: Arc<Hub>,
     pub client: Client,
     sessions: AtomicU32,
+    /// What is shown at `tls:` addresses.
+    tls: Mutex<Option<Arc<ServerConfig>>>,
     /// Readable once the daemon ends.
     stop: OwnedFd,
 }
@@ -52,6 +57,7 @@ pub struct Daemon {
     threads: Vec<JoinHandle<()>>,
     addresses: Vec<Address>,
     metrics: Option<SocketAddr>,
+    page: Option<Page>,
 }
 
 impl Shared {
@@ -96,6 +102,17 @@ impl Shared {
         self.sessions.load(Ordering::Relaxed)
     }
 
+    fn tls(&self) -> MutexGuard<'_, Option<Arc<ServerConfig>>> {
+        self.tls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A side of TLS for a new socket.
+    fn hide(&self, wire: Wire) -> Result<Wire> {
+        let config = self.tls().clone();
+        let missing = || Error::Config("no certificate to show".into());
+        Ok(wire.hidden(Tls::new(config.ok_or_else(missing)?)?))
+    }
+
     fn sit(self: &Arc<Self>) -> Option<Seat> {
         let most = self.hub.config.limits.sessions;
         let taken = self.sessions.fetch_add(1, Ordering::Relaxed);
@@ -113,6 +130,8 @@ impl Daemon {
     pub fn start(mut config: Config) -> Result<Self> {
         config.check()?;
         config.policy = config.policy.settled()?;
+        let tls = config.certificate.as_ref().map(Certificate::load);
+        let tls = tls.transpose()?;
         let bound = config.listen.iter().map(Listener::bind);
         let bound: Vec<_> = bound.collect::<Result<_>>()?;
         let metrics = config.metrics.map(|at| {
@@ -122,9 +141,16 @@ impl Daemon {
             Ok::<_, Error>((listener, at))
         });
         let metrics = metrics.transpose()?;
-        let driver = Driver::new(config.manager.clone())?;
+        let mut driver = Driver::new(config.manager.clone())?;
+        let page = config.screens.map(|at| Page::serve(Screens::new(), at));
+        let page = page.transpose();
+        let page = page.map_err(|error| Error::Config(error.to_string()))?;
+        let screens = page.as_ref().map(|page| page.screens().clone());
+        if let Some(screens) = &screens {
+            driver.give_screens(Box::new(screens.clone()));
+        }
         let log = Log::start(&config.log)?;
-        let hub = Arc::new(Hub::new(config, log));
+        let hub = Arc::new(Hub::new(config, log, screens));
         let hears = Arc::clone(&hub);
         let tell = move |driver: &mut Driver, event| hears.heard(driver, event);
         let service = Service::start_with(driver, tell)?;
@@ -134,6 +160,7 @@ impl Daemon {
             hub,
             client: service.client(),
             sessions: AtomicU32::new(0),
+            tls: Mutex::new(tls),
             stop,
         });
         let mut daemon = Self {
@@ -141,6 +168,7 @@ impl Daemon {
             service: Some(service),
             threads: Vec::new(),
             addresses: Vec::new(),
+            page,
             metrics: metrics.as_ref().map(|(_, at)| *at),
         };
         if let Some((listener, _)) = metrics {
@@ -173,9 +201,26 @@ impl Daemon {
         self.shared.hub.log.say(who, what, result);
     }
 
-    /// Opens the log's file anew, after it was moved away.
-    pub fn reopen_log(&self) {
+    /// Opens the log's file anew, after it was moved away, and reads the certificate, which may be
+    /// a new one; one that is none is logged, and the old one is shown still.
+    pub fn reload(&self) {
         self.shared.hub.log.reopen();
+        let Some(certificate) = &self.shared.hub.config.certificate else {
+            return;
+        };
+        match certificate.load() {
+            Ok(tls) => {
+                *self.shared.tls() = Some(tls);
+                self.log("daemon", "certificate", "ok");
+            }
+            Err(error) => self.log("daemon", "certificate", &error.to_string()),
+        }
+    }
+
+    /// Where screens are shown.
+    #[must_use]
+    pub fn page(&self) -> Option<SocketAddr> {
+        self.page.as_ref().map(Page::address)
     }
 
     /// Where Prometheus asks.
@@ -302,6 +347,10 @@ fn listen(shared: &Arc<Shared>, listener: &Listener) {
             },
             Listener::Tcp(listener) => match listener.accept() {
                 Ok((socket, address)) => Ok(Wire::tcp(socket, address)),
+                Err(error) => Err(Error::system("accepting", error)),
+            },
+            Listener::Tls(listener) => match listener.accept() {
+                Ok((socket, address)) => shared.hide(Wire::tcp(socket, address)),
                 Err(error) => Err(Error::system("accepting", error)),
             },
         };

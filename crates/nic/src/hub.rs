@@ -6,6 +6,7 @@ use crate::log::Log;
 use crate::mailbox::{Mailbox, line};
 use crate::note::Tally;
 use crate::told;
+use isthmus_framebuffer::Screens;
 use isthmus_nic_protocol::{Answer, Event as Said, Refusal, RefusalKind, Told};
 use isthmus_stream::{AppId, ConnectionId, Event, LinkId, StreamId};
 use isthmus_stream_net::{Driver, Event as Heard};
@@ -28,6 +29,7 @@ pub(crate) struct Hub {
     state: Mutex<State>,
     pub config: Config,
     pub log: Log,
+    pub screens: Option<Screens>,
     pub began: Instant,
 }
 
@@ -46,6 +48,8 @@ pub(crate) struct State {
     pub accepting: BTreeMap<ConnectionId, Waits>,
     pub listening: BTreeMap<SocketAddr, u32>,
     pub next_accept: u64,
+    /// Screens by name, and who gave them their form.
+    pub screens: BTreeMap<String, AppId>,
     pub tally: Tally,
     pub ending: bool,
     /// Names of the last applications that ended, for what is logged of them still.
@@ -124,11 +128,12 @@ pub(crate) fn ending() -> Refusal {
 }
 
 impl Hub {
-    pub fn new(config: Config, log: Log) -> Self {
+    pub fn new(config: Config, log: Log, screens: Option<Screens>) -> Self {
         Self {
             state: Mutex::default(),
             config,
             log,
+            screens,
             began: Instant::now(),
         }
     }

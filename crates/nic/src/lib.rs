@@ -6,8 +6,8 @@
 //! | `config`, `address`, `error` | what the operator says |
 //! | `policy` | what applications may reach |
 //! | `daemon` | listens, lets sessions in, ends |
-//! | `session`, `wire`, `mailbox` | one socket: lines in, answers and events out |
-//! | `links`, `accept` | sockets that become links, rings, peers that come in |
+//! | `session`, `wire`, `tls`, `mailbox` | one socket: lines in, answers and events out |
+//! | `links`, `pump`, `accept` | sockets that become links, rings, peers that come in |
 //! | `log`, `note`, `metrics`, `secret` | who did what, counts for Prometheus, tokens |
 //! | `words`, `acts` | what is asked, done on the driver's thread |
 //! | `hub`, `told` | who is there, and what they are told |
@@ -32,8 +32,10 @@ mod mailbox;
 mod metrics;
 mod note;
 mod policy;
+mod pump;
 mod secret;
 mod session;
+mod tls;
 mod told;
 mod wire;
 mod words;
@@ -45,3 +47,4 @@ pub use error::{Error, Result};
 pub use log::Logs;
 pub use policy::{Network, Policy};
 pub use secret::Secret;
+pub use tls::Certificate;

@@ -3,6 +3,7 @@
 use crate::daemon::Shared;
 use crate::hub::{State, ending, refusal};
 use crate::mailbox::line;
+use crate::pump;
 use crate::session::{Sent, application};
 use crate::wire::{Peer, Wire};
 use crate::words;
@@ -11,6 +12,7 @@ use isthmus_ring::{Consumer, Handles, Producer, ring};
 use isthmus_stream::{AppId, LinkId};
 use isthmus_stream_net::{Driver, Ends, Socket};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -67,8 +69,12 @@ pub(crate) fn link(
             if !wire.write_all(&linked, deadline) {
                 return Ok(());
             }
-            let name = if wire.is_unix() { "unix" } else { "tcp" };
-            let ends = Ends::socket(Socket::new(wire.into_fd()));
+            let (name, socket) = match carried(wire) {
+                Ok(carried) => carried,
+                // The rank sees its link closed.
+                Err(_) => return Ok(()),
+            };
+            let ends = Ends::socket(socket);
             let made = Made {
                 ends,
                 handles: Vec::new(),
@@ -99,6 +105,19 @@ pub(crate) fn link(
         }
     }
     Ok(())
+}
+
+/// What the driver moves frames over: the socket itself, or, where TLS hides them, one end of a pair
+/// to whose other end a thread carries what goes over it.
+fn carried(wire: Wire) -> std::io::Result<(&'static str, Socket)> {
+    if !wire.is_hidden() {
+        let name = if wire.is_unix() { "unix" } else { "tcp" };
+        return Ok((name, Socket::new(wire.into_fd())));
+    }
+    let (own, other) = UnixStream::pair()?;
+    let thread = std::thread::Builder::new().name("nic-tls-link".into());
+    thread.spawn(move || pump::run(wire, &other))?;
+    Ok(("tls", own.into()))
 }
 
 /// The application, and the link for this session to attach.

@@ -310,7 +310,7 @@ mod tests {
     fn the_text_is_what_prometheus_reads() {
         let config = Config::new(Vec::new());
         let driver = Driver::new(config.manager.clone()).unwrap();
-        let hub = Hub::new(config, Log::start(&Logs::None).unwrap());
+        let hub = Hub::new(config, Log::start(&Logs::None).unwrap(), None);
         let text = text(&hub, &hub.state(), &driver, 0);
         let (mut heads, mut kind) = (Vec::new(), String::new());
         for line in text.lines() {

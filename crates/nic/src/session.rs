@@ -287,9 +287,15 @@ impl<'a> Session<'a> {
                 return false;
             }
             let reads = self.asker.mailbox.takes();
+            if reads && self.wire.has_more() {
+                if !self.hear(&mut buffer) {
+                    return false;
+                }
+                continue;
+            }
+            let writes = self.written < self.out.len() || self.wire.wants_write();
             let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
-            let flags =
-                when(reads, PollFlags::IN) | when(self.written < self.out.len(), PollFlags::OUT);
+            let flags = when(reads, PollFlags::IN) | when(writes, PollFlags::OUT);
             let mut fds = [
                 PollFd::from_borrowed_fd(self.wire.as_fd(), flags),
                 PollFd::from_borrowed_fd(self.asker.mailbox.fd(), PollFlags::IN),
@@ -301,10 +307,9 @@ impl<'a> Session<'a> {
                 self.asker.mailbox.heed();
             }
             if reads && !found.is_empty() {
-                match self.wire.read(&mut buffer) {
-                    Moved::Some(read) => self.lines.push(&buffer[..read]),
-                    Moved::None => {}
-                    Moved::End => return true,
+                // Who says no more may read still.
+                if !self.hear(&mut buffer) {
+                    return false;
                 }
             } else if found.intersects(PollFlags::HUP | PollFlags::ERR) {
                 return true;
@@ -312,8 +317,21 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Takes what has come; false if there will be no more.
+    fn hear(&mut self, buffer: &mut [u8]) -> bool {
+        match self.wire.read(buffer) {
+            Moved::Some(read) => self.lines.push(&buffer[..read]),
+            Moved::None => {}
+            Moved::End => return false,
+        }
+        true
+    }
+
     /// Writes what the socket takes; false if the other side is gone.
     fn say(&mut self) -> bool {
+        if !self.wire.flush() {
+            return false;
+        }
         loop {
             if self.written == self.out.len() {
                 self.out.clear();

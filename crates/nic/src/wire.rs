@@ -1,6 +1,7 @@
 //! A session's socket, which never blocks.
 
 use crate::error::{Error, Result};
+use crate::tls::Tls;
 use isthmus_nic_protocol::LINE_BYTES;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -47,6 +48,9 @@ pub(crate) enum Moved {
 #[derive(Debug)]
 pub(crate) struct Wire {
     fd: OwnedFd,
+    tls: Option<Tls>,
+    /// What came behind the first line, where it could not be left in the socket.
+    rest: Vec<u8>,
     pub peer: Peer,
 }
 
@@ -66,10 +70,15 @@ pub(crate) fn ready(fd: BorrowedFd<'_>, what: PollFlags, deadline: Instant) -> b
 
 /// Looks at what has come, and takes nothing.
 pub(crate) fn peek(socket: impl AsFd, bytes: &mut [u8]) -> Moved {
-    receive(socket, bytes, RecvFlags::DONTWAIT | RecvFlags::PEEK)
+    receive_with(socket, bytes, RecvFlags::DONTWAIT | RecvFlags::PEEK)
 }
 
-fn receive(socket: impl AsFd, bytes: &mut [u8], flags: RecvFlags) -> Moved {
+/// Reads what is there.
+pub(crate) fn receive(socket: impl AsFd, bytes: &mut [u8]) -> Moved {
+    receive_with(socket, bytes, RecvFlags::DONTWAIT)
+}
+
+fn receive_with(socket: impl AsFd, bytes: &mut [u8], flags: RecvFlags) -> Moved {
     loop {
         return match recv(&socket, &mut *bytes, flags) {
             Ok((0, _)) => Moved::End,
@@ -77,6 +86,18 @@ fn receive(socket: impl AsFd, bytes: &mut [u8], flags: RecvFlags) -> Moved {
             Err(Errno::AGAIN) => Moved::None,
             Err(Errno::INTR) => continue,
             // Whatever it is, nothing comes any more.
+            Err(_) => Moved::End,
+        };
+    }
+}
+
+/// Writes what the socket takes.
+pub(crate) fn send_some(socket: impl AsFd, bytes: &[u8]) -> Moved {
+    loop {
+        return match send(&socket, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Ok(0) | Err(Errno::AGAIN) => Moved::None,
+            Ok(written) => Moved::Some(written),
+            Err(Errno::INTR) => continue,
             Err(_) => Moved::End,
         };
     }
@@ -90,8 +111,7 @@ impl Wire {
             uid: peer.uid.as_raw(),
             pid: peer.pid.as_raw_nonzero().get(),
         };
-        let fd = socket.into();
-        Ok(Self { fd, peer })
+        Ok(Self::plain(socket.into(), peer))
     }
 
     /// A TCP connection: lines go at once, and a peer whose machine is gone is found out.
@@ -102,39 +122,86 @@ impl Wire {
         let _ = sockopt::set_tcp_keepidle(&socket, Duration::from_secs(30));
         let _ = sockopt::set_tcp_keepintvl(&socket, Duration::from_secs(10));
         let _ = sockopt::set_tcp_keepcnt(&socket, 3);
-        let (fd, peer) = (socket.into(), Peer::Tcp(address));
-        Self { fd, peer }
+        Self::plain(socket.into(), Peer::Tcp(address))
+    }
+
+    fn plain(fd: OwnedFd, peer: Peer) -> Self {
+        Self {
+            fd,
+            tls: None,
+            rest: Vec::new(),
+            peer,
+        }
+    }
+
+    /// The same with TLS, whose first bytes come from the other side.
+    pub fn hidden(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Whether TLS hides what goes over it.
+    pub fn is_hidden(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Whether there are bytes to read that a poll would not tell.
+    pub fn has_more(&mut self) -> bool {
+        !self.rest.is_empty() || self.tls.as_mut().is_some_and(Tls::has_more)
+    }
+
+    /// Whether something waits to be written that was taken already.
+    pub fn wants_write(&self) -> bool {
+        self.tls.as_ref().is_some_and(Tls::wants_write)
+    }
+
+    /// Writes what was taken already, as far as it goes; false if the other side is gone.
+    pub fn flush(&mut self) -> bool {
+        let fd = self.fd.as_fd();
+        self.tls.as_mut().is_none_or(|tls| tls.flush(fd))
     }
 
     pub fn read(&mut self, bytes: &mut [u8]) -> Moved {
-        receive(&self.fd, bytes, RecvFlags::DONTWAIT)
+        if !self.rest.is_empty() {
+            let read = self.rest.len().min(bytes.len());
+            bytes[..read].copy_from_slice(&self.rest[..read]);
+            self.rest.drain(..read);
+            return Moved::Some(read);
+        }
+        match &mut self.tls {
+            Some(tls) => tls.read(&self.fd, bytes),
+            None => receive(&self.fd, bytes),
+        }
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Moved {
-        loop {
-            return match send(&self.fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                Ok(0) | Err(Errno::AGAIN) => Moved::None,
-                Ok(written) => Moved::Some(written),
-                Err(Errno::INTR) => continue,
-                Err(_) => Moved::End,
-            };
+        if let Some(tls) = &mut self.tls {
+            return tls.write(&self.fd, bytes);
         }
+        send_some(&self.fd, bytes)
     }
 
     /// Writes all of it; false if the other side is gone or takes nothing until `deadline`.
     pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> bool {
-        while !bytes.is_empty() {
-            match self.write(bytes) {
-                Moved::Some(written) => bytes = &bytes[written..],
-                Moved::End => return false,
-                Moved::None => {
-                    if !ready(self.as_fd(), PollFlags::OUT, deadline) {
-                        return false;
+        loop {
+            if !bytes.is_empty() {
+                match self.write(bytes) {
+                    Moved::Some(written) => {
+                        bytes = &bytes[written..];
+                        continue;
                     }
+                    Moved::End => return false,
+                    Moved::None => {}
                 }
+            } else if !self.flush() {
+                return false;
+            } else if !self.wants_write() {
+                return true;
+            }
+            if !ready(self.as_fd(), PollFlags::OUT, deadline) {
+                return false;
             }
         }
-        true
     }
 
     /// The first line. Nothing behind it is taken from the socket, which may be a link's then.
@@ -142,6 +209,9 @@ impl Wire {
     /// # Errors
     /// None came: why.
     pub fn first_line(&mut self, deadline: Instant) -> std::result::Result<Vec<u8>, String> {
+        if self.is_hidden() {
+            return self.first_hidden_line(deadline);
+        }
         let mut line = Vec::new();
         let mut seen = [0; FIRST_BYTES];
         loop {
@@ -169,9 +239,40 @@ impl Wire {
         }
     }
 
+    fn first_hidden_line(&mut self, deadline: Instant) -> std::result::Result<Vec<u8>, String> {
+        let mut line = Vec::new();
+        let mut bytes = [0; 1024];
+        loop {
+            match self.read(&mut bytes) {
+                Moved::Some(read) => line.extend_from_slice(&bytes[..read]),
+                Moved::End => return Err("it was closed, or speaks no TLS".into()),
+                Moved::None => {
+                    let what = match self.wants_write() {
+                        true => PollFlags::IN | PollFlags::OUT,
+                        false => PollFlags::IN,
+                    };
+                    if !ready(self.as_fd(), what, deadline) || !self.flush() {
+                        return Err("it said nothing".into());
+                    }
+                }
+            }
+            if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+                self.rest = line.split_off(end + 1);
+                line.pop();
+                return Ok(line);
+            }
+            if line.len() > FIRST_BYTES {
+                return Err(format!("its first line has more than {FIRST_BYTES} bytes"));
+            }
+        }
+    }
+
     /// Says that no more is written, and lets the other side read the last of it: what it has sent
     /// meanwhile is passed by.
     pub fn leave(&mut self, deadline: Instant) {
+        if let Some(tls) = &mut self.tls {
+            tls.close(&self.fd);
+        }
         // One that is gone has nobody to tell.
         let _ = shutdown(&self.fd, rustix::net::Shutdown::Write);
         let mut waste = [0; 4096];

@@ -1,6 +1,7 @@
 //! What is asked, in the manager's own terms.
 
 use crate::hub::{State, refusal};
+use isthmus_framebuffer::{Error as Screen, Geometry, Pixel};
 use isthmus_nic_protocol as words;
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::checksum::Checksum;
@@ -9,11 +10,11 @@ use isthmus_stream::{
     StreamId, StreamSpec,
 };
 use isthmus_stream_net::{Destination, Error as Net};
+use subtle::ConstantTimeEq;
 
 /// Whether two secrets are the same, in a time that does not say where they differ.
 pub(crate) fn same(left: &[u8], right: &[u8]) -> bool {
-    let differ = |all: u8, (left, right): (&u8, &u8)| std::hint::black_box(all | (left ^ right));
-    left.len() == right.len() && left.iter().zip(right).fold(0, differ) == 0
+    left.ct_eq(right).into()
 }
 
 /// Why the driver did not do it.
@@ -45,7 +46,10 @@ pub(crate) fn checksum(checksum: words::Checksum) -> Checksum {
 
 /// What confirms there what is sent: a manager or a sink, or the system below.
 fn speaks_packets(to: &Destination) -> bool {
-    !matches!(to, Destination::Tcp(_) | Destination::File(_))
+    !matches!(
+        to,
+        Destination::Tcp(_) | Destination::File(_) | Destination::Framebuffer(_)
+    )
 }
 
 /// When a packet to this destination is done, as asked for or as is natural there; and whether
@@ -59,7 +63,7 @@ pub(crate) fn protocol(
 ) -> Result<(Protocol, bool), Refusal> {
     let packets = speaks_packets(to);
     let protocol = match (asked, to) {
-        (None, Destination::Tcp(_) | Destination::File(_)) => Protocol::Unconfirmed { reorder: 0 },
+        (None, _) if !packets => Protocol::Unconfirmed { reorder: 0 },
         (None, Destination::Udp(..) | Destination::UdpGiven(_)) => {
             Protocol::Confirmed { repair: true }
         }
@@ -74,12 +78,35 @@ pub(crate) fn protocol(
         }
         (Some(words::Protocol::Stream), _) if packets => Protocol::Stream,
         _ => {
-            let text = "nobody confirms packets at a tcp: or file: destination: leave the protocol \
-                        out, or take `unconfirmed`";
+            let text = "nobody confirms packets at a tcp:, file: or framebuffer: destination: leave \
+                        the protocol out, or take `unconfirmed`";
             return Err(refusal(RefusalKind::Conflict, text));
         }
     };
     Ok((protocol, packets))
+}
+
+/// The form of a screen.
+pub(crate) fn geometry(form: words::Geometry) -> Geometry {
+    Geometry {
+        width: form.width,
+        height: form.height,
+        pixel: match form.pixel {
+            words::Pixel::Grey => Pixel::Grey,
+            words::Pixel::Color => Pixel::Color,
+        },
+        interlaced: form.interlaced,
+    }
+}
+
+/// Why nothing was done with a screen.
+pub(crate) fn screen(error: &Screen) -> Refusal {
+    let kind = match error {
+        Screen::NoScreen(..) => RefusalKind::Unknown,
+        Screen::Screens(_) => RefusalKind::Limit,
+        _ => RefusalKind::Conflict,
+    };
+    refusal(kind, error.to_string())
 }
 
 fn other(other: words::Other) -> Other {
@@ -107,7 +134,7 @@ pub(crate) fn spec(
     let line = state.connections.get(&connection);
     if direction == Direction::Receive && line.is_some_and(|line| !line.receives) {
         let text = format!(
-            "connection {connection} is plain bytes or a file, of which nothing is received: open \
+            "connection {connection} is plain bytes, a file or a screen, of which nothing is received: open \
              a raw: or udp: one"
         );
         return Err(refusal(RefusalKind::Conflict, text));

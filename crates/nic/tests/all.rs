@@ -7,3 +7,4 @@ mod kills;
 mod operators;
 mod rig;
 mod streams;
+mod tls;

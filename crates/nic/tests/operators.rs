@@ -101,7 +101,7 @@ fn a_log_that_was_moved_away_is_begun_anew() {
     };
     until("leave, after hello");
     std::fs::rename(&path, folder.0.join("log.1")).unwrap();
-    rig.daemon.reopen_log();
+    rig.daemon.reload();
     rig.application("after");
     until("after #1");
     rig.daemon.stop().unwrap();

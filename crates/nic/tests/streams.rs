@@ -31,6 +31,7 @@ fn pipe(socket: Socket) -> Pipe {
     match socket {
         Socket::Unix(socket) => Pipe::Unix(socket),
         Socket::Tcp(socket) => Pipe::Tcp(socket),
+        Socket::Tls(_) => panic!("a rank of these tests speaks no TLS"),
     }
 }
 
@@ -214,7 +215,7 @@ fn refusals_say_what_would_do() {
     refused(r#""ask":"stream","stream":9"#, Unknown, "stream 9");
     refused(r#""ask":"close","connection":9"#, Unknown, "connection 9");
     refused(r#""ask":"dance""#, Garbled, "dance");
-    refused(r#""ask":"reset","screen":"wall""#, Unknown, "wall");
+    refused(r#""ask":"reset","screen":"wall""#, Unknown, "--screens");
     let rest = r#""ask":"open","destination":"tcp:127.0.0.1:9","protocol":"stream""#;
     refused(rest, Conflict, "unconfirmed");
     drop(session);
@@ -368,4 +369,47 @@ fn who_says_nothing_is_sent_away() {
         other => panic!("{other:?}"),
     }
     assert_eq!(silent.told(), None);
+}
+
+/// A screen has the form that its application gave it, and is that one's alone as long as it lives.
+#[test]
+fn a_screen_is_one_applications() {
+    let rig = Rig::with(|config| config.screens = Some("127.0.0.1:0".parse().unwrap()));
+    assert!(rig.daemon.page().is_some());
+    let (mut draws, ticket) = rig.application("draws");
+    let (mut other, _) = rig.application("other");
+    let form = |height: u32| {
+        format!(
+            r#""ask":"geometry","screen":"wall","geometry":{{"width":256,"height":{height},"pixel":"color"}}"#
+        )
+    };
+    let open = r#""ask":"open","destination":"framebuffer:wall""#;
+    assert!(draws.ask(open).unwrap_err().text.contains("geometry"));
+    assert_eq!(draws.ask(&form(96)), Ok(Answer::Done));
+    assert_eq!(draws.ask(&form(0)).unwrap_err().kind, RefusalKind::Conflict);
+    let reset = r#""ask":"reset","screen":"wall""#;
+    for rest in [open, reset, &form(8)] {
+        assert_eq!(
+            other.ask(rest).unwrap_err().kind,
+            RefusalKind::Denied,
+            "{rest}"
+        );
+    }
+    let connection = draws.open("framebuffer:wall", "");
+    let unix = rig.unix().link(&ticket, 0);
+    let stream = draws.submit(&sends(connection, ADU, TU, &[0], 2)).unwrap();
+    feed(vec![(0, pipe(unix))], stream, &[0], &data(2));
+    assert_eq!(draws.wait(stream).state, "done");
+    assert_eq!(draws.ask(reset), Ok(Answer::Done));
+    drop(draws);
+    // The sessions of an application end a little after it leaves.
+    let until = soon();
+    while other.ask(reset).is_err() {
+        assert!(
+            std::time::Instant::now() < until,
+            "the screen is not let go of"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    rig.daemon.stop().unwrap();
 }

@@ -1,14 +1,16 @@
 //! Applications of the stream manager.
 
-use crate::question::{Quantity, Refusal, read};
+use crate::question::{Quantity, Refusal, answer, read};
 use isthmus_framebuffer::Pixel;
 use isthmus_stream_apps::vcr::{Figures, Spec, Vcr};
-use isthmus_units::Rate;
+use isthmus_stream_apps::{mri as imaging, optimise as optimisation};
+use isthmus_units::{Rate, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,4 +125,82 @@ impl PyVcr {
         let ended = self.with(py, |vcr| Some(vcr.take()?.finish()))?;
         crate::json(&Told::from(ended.map_err(refused)?))
     }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Optimisation {
+    nodes: u32,
+    /// Of one node; none: as many samples as it can.
+    rate: Option<Quantity<Rate>>,
+    time: Quantity<Time>,
+}
+
+#[derive(Serialize)]
+struct Samples {
+    samples: u64,
+    checked: u64,
+    seconds: f64,
+    /// Of nodes: computing, waiting for their forwarder.
+    nodes: [f64; 2],
+    /// Of forwarders: waiting for samples, sending.
+    forwarders: [f64; 2],
+}
+
+/// Process optimisation by the stream manager, as JSON.
+#[pyfunction]
+pub(crate) fn optimise(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |asked: Optimisation, progress| {
+        let spec = optimisation::Spec {
+            nodes: asked.nodes,
+            samples_per_s: asked.rate.map(|rate| rate.0.per_s()),
+            time: Duration::from_secs_f64(asked.time.0.seconds()),
+        };
+        let report = optimisation::run(&spec, &|| progress.is_cancelled()).map_err(Refusal::of)?;
+        Ok(Samples {
+            samples: report.samples,
+            checked: report.checked,
+            seconds: report.ns as f64 / 1e9,
+            nodes: report.nodes,
+            forwarders: report.forwarders,
+        })
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Imaging {
+    images: u64,
+}
+
+#[derive(Serialize)]
+struct Triangles {
+    images: u64,
+    triangles: u64,
+    bytes: u64,
+    seconds: f64,
+    /// Of these while a rank that had control sent.
+    sending_seconds: f64,
+    /// Of an image, by the rank with the fewest and that with the most.
+    of_rank: [u64; 2],
+    /// Of ranks: computing, waiting for control, sending.
+    ranks: [f64; 3],
+}
+
+/// Medical imaging by the stream manager, as JSON.
+#[pyfunction]
+pub(crate) fn mri(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |asked: Imaging, progress| {
+        let over = || progress.is_cancelled();
+        let report = imaging::run(asked.images, &over).map_err(Refusal::of)?;
+        Ok(Triangles {
+            images: report.images,
+            triangles: report.triangles,
+            bytes: report.bytes,
+            seconds: report.ns as f64 / 1e9,
+            sending_seconds: report.sending_ns as f64 / 1e9,
+            of_rank: report.of_rank,
+            ranks: report.ranks,
+        })
+    })
 }

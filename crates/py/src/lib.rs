@@ -16,12 +16,16 @@ mod io_distribution;
 mod live;
 mod memory;
 mod model;
+#[cfg(target_os = "linux")]
+mod nic;
 mod peak;
 mod place;
 mod question;
 mod rings;
 mod settings;
 mod share;
+#[cfg(target_os = "linux")]
+mod sink;
 #[cfg(target_os = "linux")]
 mod streams;
 mod study;
@@ -127,7 +131,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(live::live_points, module)?)?;
         module.add_function(wrap_pyfunction!(live::live_run, module)?)?;
         module.add_class::<apps::PyVcr>()?;
+        module.add_function(wrap_pyfunction!(apps::optimise, module)?)?;
+        module.add_function(wrap_pyfunction!(apps::mri, module)?)?;
+        module.add_class::<nic::PyDaemon>()?;
         streams::add(module)?;
+        sink::add(module)?;
     }
     module.add_function(wrap_pyfunction!(model::model, module)?)?;
     module.add_function(wrap_pyfunction!(peak::peak, module)?)?;

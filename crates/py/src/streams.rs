@@ -279,6 +279,35 @@ impl PyStream {
         })
     }
 
+    /// Sends the next bytes of those that go over links of this process: whole TUs.
+    #[pyo3(signature = (data, seconds))]
+    fn send_run(
+        &self,
+        py: Python<'_>,
+        data: PyReadonlyArray1<'_, u8>,
+        seconds: Option<f64>,
+    ) -> PyResult<()> {
+        let data = data.as_slice().map_err(crate::arrays::wrong)?;
+        waited(py, seconds, |patience| self.0.send_run(data, patience))
+    }
+
+    /// Receives the next bytes of those that come over links of this process: whole TUs. By ADU what
+    /// is missing.
+    #[pyo3(signature = (data, seconds))]
+    fn recv_run(
+        &self,
+        py: Python<'_>,
+        mut data: PyReadwriteArray1<'_, u8>,
+        seconds: Option<f64>,
+    ) -> PyResult<Vec<(u64, (u64, u64))>> {
+        let data = data.as_slice_mut().map_err(crate::arrays::wrong)?;
+        let missing = waited(py, seconds, |patience| self.0.recv_run(data, patience))?;
+        let missing = missing.into_iter();
+        Ok(missing
+            .map(|(adu, range)| (adu, (range.start, range.end)))
+            .collect())
+    }
+
     /// Receives an ADU, or the SUs of one of so many bytes that come over links of this process;
     /// none at the end of the stream.
     #[pyo3(signature = (data, adu_bytes, seconds))]

@@ -96,6 +96,11 @@ impl Interface {
         Ok(self.client.call(what)??)
     }
 
+    /// How ranks reach the manager.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
     /// Registers streams, all or none.
     pub fn submit(&self, specs: Vec<StreamSpec>) -> Result<Vec<StreamId>, Error> {
         let app = self.app;

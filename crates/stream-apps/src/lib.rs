@@ -6,6 +6,9 @@
 //! |---|---|
 //! | `interface` | the manager on its thread, and what it has told of streams |
 //! | `ranks` | threads as ranks, which end together |
+//! | `shares`, `sink` | what ranks do with their time, and who takes and checks what is sent |
+//! | [`optimise`] | process optimisation: nodes and a forwarder for each quadrant (7.1) |
+//! | [`mri`] | medical imaging: irregular data, control over two routes handed from rank to rank (7.2) |
 //! | [`vcr`] | the digital VCR: stores, rebuilders, forwarders, screens in step (7.3) |
 //!
 //! Linux only, as the rings are: this crate is empty elsewhere.
@@ -14,7 +17,11 @@
 
 mod error;
 mod interface;
+pub mod mri;
+pub mod optimise;
 mod ranks;
+mod shares;
+mod sink;
 pub mod vcr;
 
 pub use error::Error;

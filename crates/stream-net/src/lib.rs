@@ -10,7 +10,7 @@
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
 //! | `screen` | what a frame buffer is to a driver |
-//! | [`sink`] | who takes packets outside, checks them and confirms; for tests and measurements |
+//! | [`sink`], `station` | who takes packets outside, checks them and confirms; for tests and measurements |
 //!
 //! Linux only, as the rings of `isthmus-ring` are: this crate is empty elsewhere.
 
@@ -34,6 +34,7 @@ mod screen;
 mod service;
 pub mod sink;
 mod socket;
+mod station;
 pub mod sum;
 mod turn;
 
@@ -45,3 +46,4 @@ pub use link::Ends;
 pub use screen::{Screen, Screens};
 pub use service::{Client, Service};
 pub use socket::Socket;
+pub use station::{Station, Taking};

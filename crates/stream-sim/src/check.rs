@@ -18,8 +18,8 @@ pub fn check_machine(machine: &Machine) -> Result<(), Error> {
     let cells = u64::from(rows) * u64::from(columns);
     if cells == 0 || cells > u64::from(CELLS_MAX) {
         let problem = format!("{cells} cells");
-        let hint = format!("give 1 to {CELLS_MAX}");
-        return Err(Error::new("machine.size", problem, hint));
+        let hint = format!("give 1 to {CELLS_MAX} by machine.rows and machine.columns");
+        return Err(Error::new("machine.rows", problem, hint));
     }
     if links == 0 || !columns.is_multiple_of(links) {
         let problem = format!("{links} links for {columns} columns");
@@ -149,7 +149,15 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
     // Cells that send over one link at a time: those whose parts an SU is made of.
     let together = u64::from(machine.columns / links);
     let most = machine.link_bytes_per_s / together;
-    if reserved == 0 || reserved > most {
+    if reserved == 0 {
+        let hint = "give more, or leave it out: links are shared evenly then";
+        return Err(Error::new(
+            "workload.reservation",
+            "nothing is reserved",
+            hint,
+        ));
+    }
+    if reserved > most {
         let problem = format!("{reserved} B/s for each of {together} cells that share a link");
         let hint = format!("give at most {most} B/s");
         return Err(Error::new("workload.reservation", problem, hint));

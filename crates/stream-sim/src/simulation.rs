@@ -22,10 +22,9 @@ pub struct Simulation {
 pub struct Use {
     /// What it is.
     pub part: Part,
-    /// What it carried of what it could, 0 to 1.
+    /// What it did of what it could have done in that time, 0 to 1. A link that several share
+    /// slowly is not full, however long anything crosses it.
     pub utilisation: f64,
-    /// Share of the time in which it had anything to do, 0 to 1.
-    pub busy: f64,
 }
 
 /// A part of the machine.
@@ -159,13 +158,10 @@ impl Simulation {
     /// What the parts did up to the end of the last ADU, in the order of [`parts`].
     pub fn uses(&self) -> Vec<Use> {
         let elapsed = self.world.done_at.max(1) as f64;
-        let Counters { bytes, busy } = self.engine.counted();
-        let capacities = self.engine.capacities().iter();
-        let links = capacities.zip(bytes.into_iter().zip(busy));
-        let links = links.map(|(capacity, (bytes, busy))| {
-            let carried = bytes as f64 / capacity.bytes_per_tick() / elapsed;
-            (carried.min(1.0), (busy as f64 / elapsed).min(1.0))
-        });
+        let Counters { bytes, .. } = self.engine.counted();
+        let links = self.engine.capacities().iter().zip(bytes);
+        let links =
+            links.map(|(capacity, bytes)| bytes as f64 / capacity.bytes_per_tick() / elapsed);
         let servers = &self.world.servers;
         let of_interface = [
             servers.processor,
@@ -173,18 +169,17 @@ impl Simulation {
             servers.microcode,
             servers.line,
         ];
-        let of_interface = of_interface.into_iter().map(|server| {
-            let busy = (server.busy(self.world.done_at) as f64 / elapsed).min(1.0);
-            (busy, busy)
-        });
-        let all = parts(&self.machine).into_iter();
-        all.zip(links.chain(of_interface))
-            .map(|(part, (utilisation, busy))| Use {
-                part,
-                utilisation,
-                busy,
-            })
-            .collect()
+        let of_interface = of_interface
+            .into_iter()
+            .map(|server| server.busy(self.world.done_at) as f64 / elapsed);
+        let uses = parts(&self.machine)
+            .into_iter()
+            .zip(links.chain(of_interface));
+        uses.map(|(part, utilisation)| Use {
+            part,
+            utilisation: utilisation.min(1.0),
+        })
+        .collect()
     }
 }
 

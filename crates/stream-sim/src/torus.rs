@@ -11,8 +11,10 @@ use isthmus_flow::Rate;
 
 /// Bytes per second as a rate of the engine.
 pub(crate) fn rate(field: &'static str, bytes_per_s: u64) -> Result<Rate, Error> {
-    Rate::new(bytes_per_s, SECOND_NS)
-        .map_err(|error| Error::new(field, error.to_string(), "give 1 B/s or more"))
+    Rate::new(bytes_per_s, SECOND_NS).map_err(|_| {
+        let problem = format!("{bytes_per_s} B/s is too slow to be counted");
+        Error::new(field, problem, "give 60 B/s or more")
+    })
 }
 
 /// A kind of link.
@@ -176,6 +178,13 @@ impl Torus {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_slow_is_told_what_would_do() {
+        assert!(rate("machine.bandwidth", 59).is_err());
+        assert!(rate("machine.bandwidth", 60).is_ok());
+        assert!(rate("machine.bandwidth", u64::MAX).is_ok());
+    }
 
     fn torus(routing: Routing) -> Torus {
         Torus {

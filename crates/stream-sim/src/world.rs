@@ -124,7 +124,7 @@ impl World {
         check_work(machine, work)?;
         let torus = Torus::new(machine);
         let engine = Engine::new(torus.capacities(machine)?)
-            .map_err(|error| Error::new("machine.size", error.to_string(), "give fewer cells"))?;
+            .map_err(|error| Error::new("machine.rows", error.to_string(), "give fewer cells"))?;
         let reserved = work.reservation_bytes_per_s;
         let reserved = reserved
             .map(|r| rate("workload.reservation", r))

@@ -20,8 +20,8 @@ fn machines_that_cannot_be() {
         change(&mut machine);
         field(&machine, &work())
     };
-    assert_eq!(change(|m| m.rows = 0), "machine.size");
-    assert_eq!(change(|m| m.rows = 1_000), "machine.size");
+    assert_eq!(change(|m| m.rows = 0), "machine.rows");
+    assert_eq!(change(|m| m.rows = 1_000), "machine.rows");
     assert_eq!(change(|m| m.links = 3), "machine.links");
     assert_eq!(
         change(|m| m.interface.engines = 0),

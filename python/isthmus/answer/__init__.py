@@ -72,7 +72,7 @@ class SeriesAnswer:
     ratios: dict[str, Ratio]
     badge: str
     """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``,
-    ``no clear difference`` (all is about the same), ``unknown``, ``collapses``."""
+    ``about the same`` (all that was compared), ``unknown``, ``collapses``."""
     sentence: str
     peak: Peak | None = None
     """Its highest accepted load, in runs that are judged by it."""
@@ -196,7 +196,7 @@ def answer(run: RunResult) -> Answer:
     )
 
 
-_PLAIN = {"no clear difference": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1}
+_PLAIN = {"about the same": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1}
 """Variants with these badges are told after the others."""
 
 
@@ -325,7 +325,7 @@ def _series_answer(
     unit = layout.run.load.words
     point = _stable_at(layout, series, x) if x is not None else None
     base_point = _stable_at(layout, base, x) if x is not None else None
-    why = reason(layout, series)
+    why = reason(layout, series, point)
     timeless = frozenset(m for m in measures if point and is_timeless(layout, point, m))
     if series is base:
         told = collapse_part(layout, series)
@@ -413,7 +413,7 @@ def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) ->
         signs.add(-1)
     if not signs:
         known = all(r.tendency == "same" for r in ratios)
-        return "no clear difference" if known and (ratios or saturation) else "unknown"
+        return "about the same" if known and (ratios or saturation) else "unknown"
     if len(signs) > 1:
         return "mixed"
     word = "better" if signs == {1} else "worse"

@@ -100,7 +100,14 @@ class Ratio:
             return f"{self.factor} × {more}"
         if self.tendency == "shorter":
             return f"{self.factor} × {less}"
-        return "about the same" if self.tendency == "same" else "unknown"
+        if self.tendency != "same":
+            return "unknown"
+        percent = 100 * (self.value - 1)
+        if self.low < self.high or percent == 0:
+            return "about the same"
+        # Nothing was drawn at random: a small difference is one.
+        times = ("more", "less") if self.is_rate else ("longer", "shorter")
+        return f"about the same ({number(abs(percent), 2)}% {times[percent < 0]})"
 
 
 @dataclass(frozen=True)

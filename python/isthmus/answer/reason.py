@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from isthmus.results.schema import Bottleneck, PointResult
@@ -39,7 +40,7 @@ class Reason:
     @property
     def words(self) -> str:
         """For a sentence: ``the disks fill first (98% busy, each held 12.9 ms per request)``."""
-        plural = self.part.partition(" of ")[0].partition(" into ")[0].endswith("s")
+        plural = re.split(" of | into | to ", self.part)[0].endswith("s")
         if self.full:
             return f"{self.part} {'fill' if plural else 'fills'} first ({self.busy})"
         return f"no part is full; {self.part} {'are' if plural else 'is'} busiest ({self.busy})"
@@ -63,9 +64,12 @@ def duration(us: float) -> str:
     return f"{number(us * 1e3)} ns"
 
 
-def limiting_point(layout: View, series: Series) -> PointResult | None:
+def limiting_point(
+    layout: View, series: Series, shown: PointResult | None = None
+) -> PointResult | None:
     """The point that shows what fills first: the lowest load at which the series is saturated, or
-    else its highest; where the load is not swept, the one whose fullest part is fullest.
+    else its highest; where the load is not swept and nothing is saturated the one that is shown
+    anyway, or else the one whose fullest part is fullest.
     """
     told = [p for p in series.points if p.bottleneck is not None and not p.collapsed]
     if not told:
@@ -73,6 +77,8 @@ def limiting_point(layout: View, series: Series) -> PointResult | None:
     lost = [p for p in told if p.verdict.verdict == "saturated"]
     if layout.by_load:
         return min(lost, key=_load) if lost else max(told, key=_load)
+    if not lost and shown in told:
+        return shown
     return max(lost or told, key=lambda p: p.bottleneck.busy if p.bottleneck else 0.0)
 
 
@@ -80,9 +86,11 @@ def _load(point: PointResult) -> float:
     return point.load or 0.0
 
 
-def reason(layout: View, series: Series) -> Reason | None:
-    """What fills first in a series; None where nothing was counted."""
-    point = limiting_point(layout, series)
+def reason(layout: View, series: Series, shown: PointResult | None = None) -> Reason | None:
+    """What fills first in a series, whose figures are those `shown`; None where nothing was
+    counted.
+    """
+    point = limiting_point(layout, series, shown)
     if point is None or point.bottleneck is None:
         return None
     limit = point.bottleneck

@@ -214,7 +214,7 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
         "mixed",
         "unknown",
         "not compared",
-        "no clear difference",
+        "about the same",
         "better",
         "far better",
     )
@@ -229,8 +229,8 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
                 parts.append(f"{names} {'collapses' if verb == 'is' else 'collapse'}")
             elif badge == "mixed":
                 parts.append(f"{names} {verb} better in one respect and worse in another")
-            elif badge == "no clear difference":
-                parts.append(f"{names} {verb} not clearly different")
+            elif badge == "about the same":
+                parts.append(f"{names} {verb} about the same")
             elif badge == "unknown":
                 parts.append(f"of {names} it is unknown, the intervals are too wide")
             elif badge == "not compared":

@@ -218,9 +218,11 @@ def _beyond(
 
 
 def _tip(view: View, told: Curves) -> Spec:
-    confidence = f"{view.run.confidence:.0%} interval"
+    ends = told.interval or f"{view.run.confidence:.0%} interval"
     fields = [("variant", "variant"), ("place", view.x_label), ("value", "value")]
-    fields += [("interval", confidence), ("verdict", "verdict")]
+    fields.append(("interval", ends))
+    if told.interval is None:
+        fields.append(("verdict", "verdict"))
     if told.model:
         fields.append(("model", model_label(view)))
     return tip(fields)

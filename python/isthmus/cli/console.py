@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isthmus.wording import counted, sentence, unit_label
+from isthmus.wording import EXACT, counted, sentence, unit_label
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -139,7 +139,7 @@ def print_answer(answer: Answer) -> None:
     if told:
         out.text("")
     undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
-    notes = [f"Intervals have {100 * run.confidence:g}% confidence."]
+    notes = [EXACT if run.exact else f"Intervals have {100 * run.confidence:g}% confidence."]
     if answer.basis:
         notes.insert(0, answer.basis)
     if undecided:

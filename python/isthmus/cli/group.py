@@ -34,7 +34,7 @@ class Group(Voiced, click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Print the help where nothing is asked for."""
-        if not args and not self.invoke_without_command:
+        if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
         return super().parse_args(ctx, args)

@@ -6,7 +6,13 @@ import click
 
 from isthmus.cli.group import Group
 
-_LATER = {"measure": "nic_measure", "vcr": "nic_vcr"}
+_LATER = {
+    "measure": "nic_measure",
+    "mri": "nic_mri",
+    "optimise": "nic_optimise",
+    "serve": "nic_serve",
+    "vcr": "nic_vcr",
+}
 """Subcommands with modules of their own, which are imported when they are called."""
 
 
@@ -17,8 +23,12 @@ _LATER = {"measure": "nic_measure", "vcr": "nic_vcr"}
     help="""Run streams for real, and what is built on them.
 
 \b
-  isthmus nic measure iface.toml     a scenario of kind "interface", carried out
-  isthmus nic vcr                    four moving images in step, in a browser
+  isthmus nic measure iface.toml   a scenario of an interface, carried out
+  isthmus nic optimise             samples of a plant, computed and sent
+  isthmus nic mri                  the surface of a brain, from rank to rank
+  isthmus nic vcr                  four moving images in step, in a browser
+  isthmus nic serve --listen unix:/run/isthmus.sock
+                                   the operator's daemon
 """,
 )
 def command() -> None:

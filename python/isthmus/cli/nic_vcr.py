@@ -129,9 +129,11 @@ def _print(shown: Shown) -> None:
     out = console()
     out.print(
         f"{shown.rate:.1f} frames/s for {shown.seconds:.1f} s: {shown.frames} frames on each of "
-        f"{SCREENS} screens, {rate:.1f} MB/s"
+        f"{SCREENS} screens, {rate:.1f} MB/s",
+        soft_wrap=True,
     )
     of = shown.in_step + shown.apart
     out.print(
-        f"in step: {shown.in_step} of {of} frames began when all screens had shown the one before"
+        f"in step: {shown.in_step} of {of} frames began when all screens had shown the one before",
+        soft_wrap=True,
     )

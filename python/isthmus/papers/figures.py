@@ -29,7 +29,7 @@ from isthmus.papers.folder import Paper, read_toml
 from isthmus.papers.live import live
 from isthmus.papers.select import conditions, points
 from isthmus.results.curves import load_bound, mean_of, model_of
-from isthmus.results.schema import RunResult
+from isthmus.results.schema import PointResult, RunResult
 from isthmus.results.series import View, view
 from isthmus.scenes.curves import Curves
 from isthmus.wording import measure_label, with_unit
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 
 BOUND: dict[str, Any] = {"ls": (0, (6, 3)), "lw": 1.2}
 """How the analytic bound is drawn."""
+LIVE_ENDS = "least to most"
+"""What the ends of an interval are where something was measured live."""
+LIVE = f"live: median of turns, {LIVE_ENDS}"
+"""What a mark means there."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,11 @@ class Figure:
     """A plot of reports, in place of panels."""
     live: Path | None = None
     """Where what was measured live is."""
+
+    @property
+    def has_live(self) -> bool:
+        """Whether a panel shows what was measured live."""
+        return any(panel.live for panel in self.panels)
 
     def __post_init__(self) -> None:
         if bool(self.panels) == (self.plot is not None):
@@ -124,6 +133,8 @@ def draw(figure: Figure, run: RunResult) -> Drawn:
         entries = curves.marks(view(run), model=modelled)
         if any(panel.bound for panel in figure.panels):
             entries.append(key("analytic bound", **BOUND))
+        if figure.has_live:
+            entries.append(key(LIVE, marker="o", ls="-"))
         legend_above(plot, views[0], entries)
     return plot
 
@@ -149,6 +160,8 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
     entries = curves.marks(view(run), model=any(panel.model for panel in figure.panels))
     if any(panel.bound for panel in figure.panels):
         entries.append(Symbol("analytic bound", "bound"))
+    if figure.has_live:
+        entries.append(Symbol(LIVE, "simulated"))
     return curves.assembled(figure.name, last, drawn, entries)
 
 
@@ -167,13 +180,30 @@ def _curves(panel: Panel, layout: View) -> Curves:
         zero=True if is_rate and not log else None,
         capped=not is_rate,
         bound=panel.bound,
+        interval=LIVE_ENDS if panel.live else None,
     )
 
 
 def _view(figure: Figure, panel: Panel, run: RunResult) -> View:
-    if panel.live and figure.live is not None:
-        run = live(run, figure.live)
     found = points(run, conditions(panel.at))
     if not found:
         raise IsthmusError(f"figure {figure.name}: {panel.at!r} fits no point")
-    return view(replace(run, points=found))
+    layout = view(replace(run, points=found))
+    if panel.live and figure.live is not None:
+        return _measured(layout, live(run, figure.live))
+    return layout
+
+
+def _measured(layout: View, run: RunResult) -> View:
+    """The same series, which keep their colours, with what was measured of them."""
+    shown = {point.index: point for point in run.points}
+
+    def of(points: list[PointResult]) -> list[PointResult]:
+        return [shown[point.index] for point in points if point.index in shown]
+
+    series = [replace(one, points=of(one.points)) for one in layout.series]
+    return replace(
+        layout,
+        run=replace(layout.run, points=of(layout.run.points)),
+        series=[one for one in series if one.points],
+    )

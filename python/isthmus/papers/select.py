@@ -48,6 +48,8 @@ from isthmus.value import Value
 __all__ = ["Claim", "Source", "claim", "conditions", "is_analytic", "points", "value"]
 
 
+_DIGITS = range(3, 7)
+"""How many digits values that are compared are shown with, at least and at most."""
 _DIVIDING = ("/", "above", "below")
 
 
@@ -111,10 +113,22 @@ def _comparison(node: Comparison, source: Source) -> Claim:
         _compare(a, sign, b, source)
         for a, sign, b in zip(values, node.signs, values[1:], strict=False)
     )
-    shown = [values[0].text]
-    for sign, each in zip(node.signs, values[1:], strict=True):
-        shown += [sign, each.text]
+    texts = _apart(values)
+    shown = [texts[0]]
+    for sign, each in zip(node.signs, texts[1:], strict=True):
+        shown += [sign, each]
     return Claim(holds, " ".join(shown))
+
+
+def _apart(values: list[Value]) -> list[str]:
+    """Values in words, with as many digits as show those apart that differ."""
+    texts: list[str] = []
+    for digits in _DIGITS:
+        texts = [value.told(digits) for value in values]
+        pairs = zip(pairwise(values), pairwise(texts), strict=True)
+        if all(one != other or a.value == b.value for (a, b), (one, other) in pairs):
+            break
+    return texts
 
 
 def _all_are(node: Selector, source: Source) -> Claim:

@@ -14,6 +14,7 @@ from isthmus.report.page import render_page, template
 from isthmus.results.kinds import KINDS, MAP
 from isthmus.results.series import VARIANTS
 from isthmus.wording import (
+    EXACT,
     ended,
     estimate,
     flow_label,
@@ -59,6 +60,7 @@ def render(results: Results, inputs: str | None = None) -> str:
         conclusion=sentence(said.conclusion),
         sentences=[sentence(text) for text in said.sentences],
         basis=said.basis,
+        exact=EXACT,
         lessons=lessons_rows(said),
         lead=lead,
         figures=figures,

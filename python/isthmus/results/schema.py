@@ -465,6 +465,12 @@ class RunResult:
         return points or any(trial.ended_by == "memory" for trial in trials)
 
     @property
+    def exact(self) -> bool:
+        """Whether it was simulated and nothing was drawn at random: intervals have no width."""
+        found = [m for p in self.points for m in p.measures if m.mean is not None]
+        return self.simulated and bool(found) and all(m.low == m.mean == m.high for m in found)
+
+    @property
     def simulated(self) -> bool:
         """Whether anything was simulated; otherwise there are the model's values only."""
         return any(m.mean is not None for p in self.points for m in p.measures)

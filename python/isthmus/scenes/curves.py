@@ -50,6 +50,8 @@ class Curves:
     """Whether to draw the line on which all that is offered is accepted."""
     bound: bool = False
     """Whether to draw what the analysis lets each series accept."""
+    interval: str | None = None
+    """What the ends of intervals are, in words; those of the run's confidence if None."""
 
 
 def latency(view: View, measures: Sequence[str] | None = None) -> list[Curves]:
@@ -202,9 +204,7 @@ def symbols(view: View, beyond: str, *, model: bool = True) -> dict[str, str]:
     verdicts = {p.verdict.verdict for p in view.run.points}
     found = {}
     if view.run.simulated:
-        measures = [m for p in view.run.points for m in p.measures if m.mean is not None]
-        exact = bool(measures) and all(m.low == m.mean == m.high for m in measures)
-        words = "exact" if exact else f"{view.run.confidence:.0%} interval"
+        words = "exact" if view.run.exact else f"{view.run.confidence:.0%} interval"
         found["simulated"] = f"simulated, {words}"
     if model and any(m.analytic is not None for p in view.run.points for m in p.measures):
         found["model"] = model_label(view)

@@ -17,6 +17,7 @@ Who owns a buffer until when, and what `wait` promises, says the guide's page "S
 
 from __future__ import annotations
 
+from isthmus.streams.arrays import recv_array, send_array
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
     IncompleteError,
@@ -28,6 +29,7 @@ from isthmus.streams.errors import (
     TimedOutError,
     UnreachableError,
 )
+from isthmus.streams.ranks import RankNic, connect_ranks
 from isthmus.streams.session import Nic, connect, join
 from isthmus.streams.specs import StreamSpec
 from isthmus.streams.status import ConnectionStatus, Event, StreamStatus
@@ -42,6 +44,7 @@ __all__ = [
     "IncompleteError",
     "LinkError",
     "Nic",
+    "RankNic",
     "RefusedError",
     "SessionOverError",
     "Stream",
@@ -52,5 +55,8 @@ __all__ = [
     "TimedOutError",
     "UnreachableError",
     "connect",
+    "connect_ranks",
     "join",
+    "recv_array",
+    "send_array",
 ]

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 class Connection:
     """A connection of this application. As a context manager it is closed at the end."""
 
-    def __init__(self, ask: Ask, number: int, destination: str) -> None:
+    def __init__(self, ask: Ask, number: int, destination: str, session: Any = None) -> None:
         self._ask = ask
+        self.session = session
+        """The session that opened it."""
         self.number = number
         """As the daemon counts."""
         self.destination = destination

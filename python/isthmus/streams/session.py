@@ -14,6 +14,7 @@ from isthmus.errors import IsthmusError
 from isthmus.streams.amounts import seconds, size
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import SessionOverError, StreamsError, told
+from isthmus.streams.movers import Movers, Threads
 from isthmus.streams.specs import LINK_MAX, StreamSpec
 from isthmus.streams.status import Event
 from isthmus.streams.stream import Stream
@@ -166,7 +167,7 @@ class Nic:
         if share is not None:
             request["share_bytes"] = size("share", share)
         told_ = self._ask(request)
-        return Connection(self._ask, told_["connection"]["connection"], destination)
+        return Connection(self._ask, told_["connection"]["connection"], destination, self)
 
     def link(
         self,
@@ -324,6 +325,10 @@ class Nic:
         """Clear a frame buffer; its counts are 0 then."""
         text("screen", screen, "left")
         self._ask({"ask": "reset", "screen": screen})
+
+    def movers(self, threads: int | None = None) -> Movers:
+        """Who reshuffles arrays of this session: threads of this process."""
+        return Threads(threads)
 
     @property
     def over(self) -> str | None:

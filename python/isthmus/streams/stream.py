@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -51,9 +52,9 @@ class Stream:
     @overload
     def send(self, adu: Any, *, block: Literal[True] = True, timeout: Timeout = None) -> int: ...
     @overload
-    def send(self, adu: Any, *, block: Literal[False], timeout: Timeout = None) -> Handle: ...
+    def send(self, adu: Any, *, block: Literal[False], timeout: Timeout = None) -> Handle[int]: ...
 
-    def send(self, adu: Any, *, block: bool = True, timeout: Timeout = None) -> int | Handle:
+    def send(self, adu: Any, *, block: bool = True, timeout: Timeout = None) -> int | Handle[int]:
         """Send the next ADU.
 
         Args:
@@ -77,7 +78,7 @@ class Stream:
 
     def send_own(
         self, own: Any, *, adu: int | None = None, block: bool = True, timeout: Timeout = None
-    ) -> int | Handle:
+    ) -> int | Handle[int]:
         """Send what goes over this process's links of the next ADU, as `send` does.
 
         Args:
@@ -102,17 +103,65 @@ class Stream:
 
     def _send(
         self, data: Any, adu_bytes: int | None, block: bool, timeout: float | None
-    ) -> int | Handle:
+    ) -> int | Handle[int]:
         flat = to_send("adu" if adu_bytes is None else "own", data)
         held = HOLDS.hold(flat, f"a send of stream {self.number}", writes=False)
         if not block:
-            return self._work().send(data, flat, held, lambda: self._now(flat, adu_bytes, timeout))
+            call = self._work().call
+            return call(data, flat, held, lambda: self._now(flat, adu_bytes, timeout))
         try:
             if self._worker is not None:
                 self._worker.drain()
             return self._now(flat, adu_bytes, timeout)
         finally:
             HOLDS.release(held)
+
+    def send_run(self, own: Any, *, timeout: Timeout = None) -> None:
+        """Send the next bytes of those that go over links of this process: whole TUs.
+
+        They may be some TUs of an ADU, or many ADUs; all of these have the same length.
+
+        Args:
+            own: the bytes, in the order of the ADUs.
+            timeout: as in `send`.
+
+        """
+        flat = to_send("own", own)
+        with self._holding(flat, "a send", writes=False):
+            told(self._core.send_run, flat, self._seconds(timeout))
+
+    def recv_run(self, out: Any, *, timeout: Timeout = None) -> None:
+        """Receive the next bytes of those that come over links of this process, as `send_run`.
+
+        Raises:
+            IncompleteError: bytes are missing for good.
+
+        """
+        flat = to_fill("out", out)
+        with self._holding(flat, "a receive", writes=True):
+            missing = told(self._core.recv_run, flat, self._seconds(timeout))
+        if missing:
+            adu = missing[0][0]
+            raise self._incomplete(adu, [each for at, each in missing if at == adu], out)
+
+    @contextmanager
+    def _holding(self, flat: Bytes, what: str, *, writes: bool) -> Iterator[None]:
+        held = HOLDS.hold(flat, f"{what} of stream {self.number}", writes=writes)
+        try:
+            yield
+        finally:
+            HOLDS.release(held)
+
+    def _incomplete(self, adu: int, missing: list[tuple[int, int]], data: Any) -> IncompleteError:
+        ranges = ", ".join(f"{low} to {high}" for low, high in missing[:8])
+        more = " and more" if len(missing) > 8 else ""
+        return IncompleteError(
+            f"stream {self.number}: ADU {adu} came without bytes {ranges}{more}, which will not "
+            "come again; the next can be received",
+            adu,
+            missing,
+            data,
+        )
 
     def _now(self, flat: Bytes, adu_bytes: int | None, timeout: float | None) -> int:
         number = told(self._core.send, flat, adu_bytes, timeout)
@@ -171,24 +220,13 @@ class Stream:
 
     def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:
         flat = to_fill("out", out)
-        held = HOLDS.hold(flat, f"a receive of stream {self.number}", writes=True)
-        try:
+        with self._holding(flat, "a receive", writes=True):
             came = told(self._core.recv, flat, adu_bytes, self._seconds(timeout))
-        finally:
-            HOLDS.release(held)
         if came is None:
             return None
         number, missing = came
         if missing:
-            ranges = ", ".join(f"{low} to {high}" for low, high in missing[:8])
-            more = " and more" if len(missing) > 8 else ""
-            raise IncompleteError(
-                f"stream {self.number}: ADU {number} came without bytes {ranges}{more}, which will "
-                "not come again; the next can be received",
-                number,
-                missing,
-                out,
-            )
+            raise self._incomplete(number, missing, out)
         found: NDArray[Any] = out
         return found
 

@@ -1,11 +1,11 @@
-"""Sends that do not block: one thread for each stream that has any."""
+"""Calls that do not block: one thread for each stream that has any."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -17,15 +17,18 @@ if TYPE_CHECKING:
     from isthmus.streams.buffers import Bytes
 
 WAITING_MAX = 256
-"""Sends of a stream that wait for those before them, at most."""
+"""Calls of a stream that wait for those before them, at most."""
 
 
-class Handle:
-    """A send that is under way; its memory is the caller's again after `wait`."""
+R = TypeVar("R")
 
-    def __init__(self, data: Any, flat: Bytes, held: object) -> None:
+
+class Handle(Generic[R]):
+    """A call that is under way; its memory is the caller's again after `wait`."""
+
+    def __init__(self, data: Any, flat: Bytes | None, held: object) -> None:
         self._done = threading.Event()
-        self._number: int | None = None
+        self._value: Any = None
         self._error: BaseException | None = None
         self._held = held
         self._flat = flat
@@ -38,10 +41,10 @@ class Handle:
             data.flags.writeable = False
             self._frozen = data
 
-    def finish(self, number: int | None, error: BaseException | None) -> None:
+    def finish(self, value: R | None, error: BaseException | None) -> None:
         """Tell how it ended; the worker does."""
         with self._lock:
-            self._number, self._error = number, error
+            self._value, self._error = value, error
             self._done.set()
             asked, self._asked = self._asked, []
         for tell in asked:
@@ -59,33 +62,33 @@ class Handle:
         """Whether it has ended: the links have all of it, or it failed."""
         return self._done.is_set()
 
-    def wait(self, timeout: str | float | None = None) -> int:
-        """Wait until the links have all of it.
+    def wait(self, timeout: str | float | None = None) -> R:
+        """Wait until it has ended: the links have all of what is sent.
 
         Args:
-            timeout: how long, such as ``"10 s"``; as long as the send itself may take if not given.
+            timeout: how long, such as ``"10 s"``; as long as the call itself may take if not given.
 
         Returns:
-            The number of the ADU.
+            What the call returns: of a send the number of the ADU.
 
         Raises:
             TimedOutError: it has not ended; wait again.
-            StreamsError: why it was not sent.
+            StreamsError: why it failed.
 
         """
         limit = None if timeout is None else seconds("timeout", timeout)
         if not self._done.wait(limit):
-            raise TimedOutError(f"timeout: the send has not ended after {timeout}; wait again")
+            raise TimedOutError(f"timeout: it has not ended after {timeout}; wait again")
         return self.result()
 
-    def result(self) -> int:
-        """What `wait` returns, of a send that has ended."""
+    def result(self) -> R:
+        """What `wait` returns, of a call that has ended."""
         self.release()
         self.told = True
         if self._error is not None:
             raise self._error
-        assert self._number is not None
-        return self._number
+        value: R = self._value
+        return value
 
     def release(self) -> None:
         """Give the memory back, if it has ended."""
@@ -101,20 +104,20 @@ class Handle:
 
 
 class Worker:
-    """A thread that sends what it is given, in order."""
+    """A thread that makes the calls that it is given, in order."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._jobs: deque[tuple[Handle, Callable[[], int]]] = deque()
+        self._jobs: deque[tuple[Handle[Any], Callable[[], Any]]] = deque()
         self._change = threading.Condition()
         self._busy = False
         self._over = False
-        self._failed: Handle | None = None
+        self._failed: Handle[Any] | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def send(self, data: Any, flat: Bytes, held: object, send: Callable[[], int]) -> Handle:
-        """Send after all that was given before.
+    def call(self, data: Any, flat: Bytes | None, held: object, call: Callable[[], R]) -> Handle[R]:
+        """Call after all that was given before; `data` is read-only until that was waited for.
 
         Raises:
             StreamsError: too many wait, or one before failed and nobody heard of it.
@@ -127,10 +130,10 @@ class Worker:
                     raise SessionOverError(f"{self._name}: the session was closed")
                 if len(self._jobs) >= WAITING_MAX:
                     raise StreamsError(
-                        f"{self._name}: {WAITING_MAX} sends wait; wait for some before the next"
+                        f"{self._name}: {WAITING_MAX} calls wait; wait for some before the next"
                     )
-                handle = Handle(data, flat, held)
-                self._jobs.append((handle, send))
+                handle: Handle[R] = Handle(data, flat, held)
+                self._jobs.append((handle, call))
                 self._change.notify_all()
         except StreamsError:
             HOLDS.release(held)
@@ -138,7 +141,7 @@ class Worker:
         return handle
 
     def drain(self) -> None:
-        """Wait until all is sent that was given.
+        """Wait until all is done that was given.
 
         Raises:
             StreamsError: what nobody has heard of one that failed.
@@ -161,30 +164,30 @@ class Worker:
                     self._change.wait()
                 if self._over:
                     break
-                handle, send = self._jobs.popleft()
+                handle, call = self._jobs.popleft()
                 self._busy = True
-            self._one(handle, send)
+            self._one(handle, call)
         while self._jobs:
             handle, _ = self._jobs.popleft()
             handle.finish(None, SessionOverError(f"{self._name}: the session was closed"))
 
-    def _one(self, handle: Handle, send: Callable[[], int]) -> None:
-        number: int | None = None
+    def _one(self, handle: Handle[Any], call: Callable[[], Any]) -> None:
+        value: Any = None
         error: BaseException | None = None
         try:
-            number = send()
+            value = call()
         except Exception as why:  # it is told to who waits for it
             error = why
         with self._change:
             if error is not None:
                 self._failed = handle
             self._busy = False
-        handle.finish(number, error)
+        handle.finish(value, error)
         with self._change:
             self._change.notify_all()
 
     def end(self, timeout_s: float) -> None:
-        """End the thread, after the send that is under way."""
+        """End the thread, after the call that is under way."""
         with self._change:
             self._over = True
             self._change.notify_all()

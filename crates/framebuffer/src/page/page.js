@@ -5,7 +5,7 @@
 // a screen comes before that, or nothing for a while, what is there is drawn: the screens are apart.
 
 const HEAD_BYTES = 40;
-const TOGETHER_MS = 200;
+const TOGETHER_MS = 500;
 const RATE_MS = 1000;
 const AGAIN_MS = 1000;
 

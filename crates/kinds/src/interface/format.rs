@@ -150,12 +150,31 @@ impl Format for Interface {
         };
         let inside = work.from == From::Interface;
         let (to_network, cells) = ("workload.sink = \"network\"", "workload.origin = \"cells\"");
-        for key in ["workload.packet", "workload.protocol"] {
+        let to_interface = "workload.sink = \"interface\" or \"network\"";
+        for key in [
+            "workload.packet",
+            "workload.protocol",
+            "machine.interface.packet",
+            "machine.interface.packet_rate",
+            "machine.interface.network",
+        ] {
             vain(key, work.to != To::Network, "workload.sink", to_network);
         }
-        for key in ["workload.reshuffle", "workload.reservation"] {
-            vain(key, inside, "workload.origin", cells);
+        vain("workload.reshuffle", inside, "workload.origin", cells);
+        let stay = work.to == To::Cells;
+        for key in [
+            "workload.stripes",
+            "machine.interface.bus",
+            "machine.interface.message",
+            "machine.interface.store",
+        ] {
+            vain(key, stay, "workload.sink", to_interface);
         }
+        let (cause, hint) = match inside {
+            true => ("workload.origin", cells),
+            false => ("workload.sink", to_interface),
+        };
+        vain("workload.reservation", inside || stay, cause, hint);
         vain(
             "workload.block",
             inside || work.reshuffle == Reshuffle::Streaming,

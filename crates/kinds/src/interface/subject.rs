@@ -223,7 +223,7 @@ impl Simulated for Running {
             held: uses
                 .iter()
                 .map(|part| Taken {
-                    cycles: ticks(part.busy),
+                    cycles: ticks(part.utilisation),
                     ..Taken::default()
                 })
                 .collect(),

@@ -112,7 +112,7 @@ fn manager(folder: &Path) {
     let mut addresses = daemon.addresses().iter();
     let tcp = addresses.find_map(|address| match address {
         Address::Tcp(address) => Some(format!("tcp:{address}")),
-        Address::Unix(_) => None,
+        _ => None,
     });
     note(&folder.join("manager"), &tcp.unwrap());
     std::thread::sleep(LIFE);

@@ -1,13 +1,18 @@
 //! A daemon, and clients that speak to it in lines of JSON.
 
-use isthmus_nic::{Address, Config, Daemon};
+use isthmus_nic::{Address, Certificate, Config, Daemon};
 use isthmus_nic_protocol::{Answer, Event, Lines, Refusal, Stream, Told, read};
 use isthmus_ring::Handles;
 use isthmus_stream_net::sink::{Action, Counts, Sink};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -75,13 +80,42 @@ impl Rig {
             .iter()
             .find_map(|address| match address {
                 Address::Tcp(address) => Some(*address),
-                Address::Unix(_) => None,
+                _ => None,
             });
         let socket = TcpStream::connect(address.unwrap()).unwrap();
         socket
             .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         Client::new(Socket::Tcp(socket))
+    }
+
+    /// A client that trusts the certificate of the tests, and calls the daemon by this name.
+    pub fn tls(&self, name: &'static str) -> Client {
+        let address = self
+            .daemon
+            .addresses()
+            .iter()
+            .find_map(|address| match address {
+                Address::Tls(address) => Some(*address),
+                _ => None,
+            });
+        let socket = TcpStream::connect(address.unwrap()).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        let certificate = certificate(&self.folder);
+        let chain = CertificateDer::from_pem_file(&certificate.chain).unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(chain).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = ServerName::try_from(name).unwrap();
+        let made = ClientConnection::new(Arc::new(config), name).unwrap();
+        Client::new(Socket::Tls(Box::new(StreamOwned::new(made, socket))))
     }
 
     /// An application on the Unix socket: its session and its ticket.
@@ -95,6 +129,19 @@ impl Rig {
 pub enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+/// The certificate and the key of the tests, as files that nobody else can read.
+pub fn certificate(folder: &Folder) -> Certificate {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let [chain, key] = ["cert.pem", "key.pem"].map(|name| {
+        let path = folder.0.join(name);
+        std::fs::copy(fixtures.join(name), &path).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+        path
+    });
+    Certificate { chain, key }
 }
 
 impl Read for Socket {
@@ -102,6 +149,7 @@ impl Read for Socket {
         match self {
             Self::Unix(socket) => socket.read(bytes),
             Self::Tcp(socket) => socket.read(bytes),
+            Self::Tls(socket) => socket.read(bytes),
         }
     }
 }
@@ -111,11 +159,15 @@ impl Write for Socket {
         match self {
             Self::Unix(socket) => socket.write(bytes),
             Self::Tcp(socket) => socket.write(bytes),
+            Self::Tls(socket) => socket.write(bytes),
         }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
+        match self {
+            Self::Tls(socket) => socket.flush(),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -140,6 +192,7 @@ impl Client {
 
     pub fn write(&mut self, text: &str) {
         self.socket.write_all(text.as_bytes()).unwrap();
+        self.socket.flush().unwrap();
     }
 
     /// The next line; none at the end.

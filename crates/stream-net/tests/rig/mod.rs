@@ -52,6 +52,10 @@ pub struct Had {
 pub trait Rig {
     /// What it is, for messages of failures.
     fn name(&self) -> String;
+    /// Whether who is at one end of a connection is told that the other end was closed.
+    fn tells_the_end(&self) -> bool {
+        true
+    }
     /// Opens a connection on both sides; the receiver's window in bytes.
     fn open(&mut self, protocol: Protocol, window: u64) -> usize;
     fn close(&mut self, connection: usize);

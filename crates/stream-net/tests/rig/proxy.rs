@@ -1,91 +1,153 @@
 //! What stands between two interfaces: it passes packets on, flips bits when asked to, and goes.
 
+use super::ranks::soon;
+use isthmus_ring::{Consumer, Error, Producer, ring};
 use isthmus_stream::wire::{Header, Kind};
-use isthmus_stream_net::Socket;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use isthmus_stream_net::Driver;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// What carries packets between two interfaces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Middle {
+    Unix,
+    Tcp,
+    Rings,
+    Datagrams,
+}
+
+/// What an interface is given for its connection.
+pub enum Given {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+    Rings(Producer, Consumer),
+    Datagrams(UdpSocket),
+}
+
+impl Given {
+    /// Gives it to a driver under a name.
+    pub fn to(self, driver: &mut Driver, name: &str) {
+        match self {
+            Self::Unix(socket) => driver.give(name, socket),
+            Self::Tcp(socket) => driver.give(name, socket),
+            Self::Rings(out, into) => driver.give_rings(name, out, into),
+            Self::Datagrams(socket) => driver.give_datagrams(name, socket),
+        }
+    }
+}
 
 /// Both ways of one connection.
 pub struct Proxy {
     flip: Arc<AtomicBool>,
-    ends: [End; 2],
+    cut: Arc<AtomicBool>,
+    /// Shuts the sockets, where there are any.
+    shut: Vec<Shut>,
 }
 
-enum End {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
+type Reads = Box<dyn Read + Send>;
+type Writes = Box<dyn Write + Send>;
+/// Shuts an end; dropping does that with rings.
+type Shut = Arc<dyn Fn(Shutdown) + Send + Sync>;
 
-impl End {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Unix(end) => Self::Unix(end.try_clone().unwrap()),
-            Self::Tcp(end) => Self::Tcp(end.try_clone().unwrap()),
+/// The end of a ring that is read, until it is closed or cut.
+struct RingReads(Consumer, Arc<AtomicBool>);
+
+impl Read for RingReads {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while !self.1.load(Ordering::SeqCst) {
+            let a_while = Instant::now() + Duration::from_millis(20);
+            match self.0.read(bytes, a_while) {
+                Ok(read) => return Ok(read),
+                Err(Error::TimedOut { .. }) => {}
+                Err(_) => return Ok(0),
+            }
         }
-    }
-
-    fn shut(&self, how: std::net::Shutdown) {
-        // It may be shut already.
-        let _ = match self {
-            Self::Unix(end) => end.shutdown(how),
-            Self::Tcp(end) => end.shutdown(how),
-        };
+        Ok(0)
     }
 }
 
-impl Read for End {
-    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Unix(end) => end.read(bytes),
-            Self::Tcp(end) => end.read(bytes),
-        }
-    }
-}
+struct RingWrites(Producer);
 
-impl Write for End {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Unix(end) => end.write(bytes),
-            Self::Tcp(end) => end.write(bytes),
-        }
+impl Write for RingWrites {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.0.write_all(bytes, soon());
+        written.map_err(|_| io::ErrorKind::BrokenPipe)?;
+        Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-fn tcp_pair() -> (TcpStream, TcpStream) {
+/// This end, read and written, how it is shut, and what the interface has.
+type Pair = (Reads, Writes, Shut, Given);
+
+fn unix() -> Pair {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (reads, writes) = (ours.try_clone().unwrap(), ours.try_clone().unwrap());
+    // It may be shut already.
+    let shut = move |how| _ = ours.shutdown(how);
+    let given = Given::Unix(theirs);
+    (Box::new(reads), Box::new(writes), Arc::new(shut), given)
+}
+
+fn tcp() -> Pair {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let theirs = listener.accept().unwrap().0;
-    (ours, theirs)
+    let (reads, writes) = (ours.try_clone().unwrap(), ours.try_clone().unwrap());
+    let shut = move |how| _ = ours.shutdown(how);
+    let given = Given::Tcp(theirs);
+    (Box::new(reads), Box::new(writes), Arc::new(shut), given)
+}
+
+fn rings(cut: &Arc<AtomicBool>) -> Pair {
+    let (out, from) = ring(1 << 17).unwrap();
+    let (to, into) = ring(1 << 17).unwrap();
+    let reads = RingReads(from, Arc::clone(cut));
+    let given = Given::Rings(out, into);
+    (
+        Box::new(reads),
+        Box::new(RingWrites(to)),
+        Arc::new(|_| ()),
+        given,
+    )
 }
 
 impl Proxy {
-    /// A proxy, and the sockets of the two interfaces.
-    pub fn new(tcp: bool) -> (Self, Socket, Socket) {
-        let pair = || -> (End, Socket) {
-            if tcp {
-                let (ours, theirs) = tcp_pair();
-                (End::Tcp(ours), theirs.into())
-            } else {
-                let (ours, theirs) = UnixStream::pair().unwrap();
-                (End::Unix(ours), theirs.into())
-            }
+    /// A proxy, and what the two interfaces have of it.
+    pub fn new(middle: Middle) -> (Self, Given, Given) {
+        let (flip, cut) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
+        let pair = || match middle {
+            Middle::Unix => unix(),
+            Middle::Tcp => tcp(),
+            _ => rings(&cut),
         };
-        let ((sender, first), (receiver, second)) = (pair(), pair());
-        let flip = Arc::new(AtomicBool::new(false));
-        let proxy = Self {
+        let mut proxy = Self {
             flip: Arc::clone(&flip),
-            ends: [sender.clone(), receiver.clone()],
+            cut: Arc::clone(&cut),
+            shut: Vec::new(),
         };
-        let (back, forth) = ((receiver.clone(), sender.clone()), (sender, receiver));
-        std::thread::spawn(move || pass(forth.0, forth.1, &flip));
-        std::thread::spawn(move || pass(back.0, back.1, &AtomicBool::new(false)));
+        if middle == Middle::Datagrams {
+            let (first, second) = datagrams(&flip, &cut);
+            return (proxy, first, second);
+        }
+        let (from, back, left, first) = pair();
+        let (other, to, right, second) = pair();
+        proxy.shut.extend([Arc::clone(&left), Arc::clone(&right)]);
+        std::thread::spawn(move || {
+            pass(from, to, &flip);
+            right(Shutdown::Write);
+        });
+        std::thread::spawn(move || {
+            pass(other, back, &AtomicBool::new(false));
+            left(Shutdown::Write);
+        });
         (proxy, first, second)
     }
 
@@ -94,13 +156,22 @@ impl Proxy {
     }
 
     pub fn cut(&self) {
-        for end in &self.ends {
-            end.shut(std::net::Shutdown::Both);
+        self.cut.store(true, Ordering::SeqCst);
+        for shut in &self.shut {
+            shut(Shutdown::Both);
         }
     }
 }
 
-fn pass(mut from: End, mut to: End, flip: &AtomicBool) {
+/// Flips a bit in the middle of the data, if that was asked for and there is any.
+fn spoil(header: &Header, data: &mut [u8], flip: &AtomicBool) {
+    let carries = header.kind == Kind::Data && !data.is_empty();
+    if carries && flip.swap(false, Ordering::SeqCst) {
+        data[data.len() / 2] ^= 1;
+    }
+}
+
+fn pass(mut from: Reads, mut to: Writes, flip: &AtomicBool) {
     let mut head = [0; Header::BYTES];
     let mut data = Vec::new();
     while from.read_exact(&mut head).is_ok() {
@@ -109,18 +180,55 @@ fn pass(mut from: End, mut to: End, flip: &AtomicBool) {
         if from.read_exact(&mut data).is_err() {
             break;
         }
-        let carries = header.kind == Kind::Data && !data.is_empty();
-        if carries && flip.swap(false, Ordering::SeqCst) {
-            let middle = data.len() / 2;
-            data[middle] ^= 1;
-        }
-        if to
-            .write_all(&head)
-            .and_then(|()| to.write_all(&data))
-            .is_err()
-        {
+        spoil(&header, &mut data, flip);
+        let written = to.write_all(&head).and_then(|()| to.write_all(&data));
+        if written.is_err() {
             break;
         }
     }
-    to.shut(std::net::Shutdown::Write);
+}
+
+/// Two sockets, each connected to one of the interface's, between which datagrams are passed on.
+fn datagrams(flip: &Arc<AtomicBool>, cut: &Arc<AtomicBool>) -> (Given, Given) {
+    let pair = || {
+        let [ours, theirs] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        ours.connect(theirs.local_addr().unwrap()).unwrap();
+        theirs.connect(ours.local_addr().unwrap()).unwrap();
+        let a_while = Some(Duration::from_millis(20));
+        ours.set_read_timeout(a_while).unwrap();
+        (ours, theirs)
+    };
+    let ((left, first), (right, second)) = (pair(), pair());
+    let ways = [
+        (
+            left.try_clone().unwrap(),
+            right.try_clone().unwrap(),
+            Arc::clone(flip),
+        ),
+        (right, left, Arc::default()),
+    ];
+    for (from, to, flip) in ways {
+        let cut = Arc::clone(cut);
+        std::thread::spawn(move || {
+            let mut room = vec![0; 1 << 16];
+            let begun = Instant::now();
+            while !cut.load(Ordering::SeqCst) && begun.elapsed() < Duration::from_secs(120) {
+                let Ok(len) = from.recv(&mut room) else {
+                    continue;
+                };
+                let (head, data) = room[..len].split_at_mut(Header::BYTES);
+                let header = Header::decode(head).expect("drivers send packets");
+                spoil(&header, data, &flip);
+                // One that nobody takes is lost, as datagrams are.
+                let _ = to.send(&room[..len]);
+            }
+        });
+    }
+    (Given::Datagrams(first), Given::Datagrams(second))
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.cut.store(true, Ordering::SeqCst);
+    }
 }

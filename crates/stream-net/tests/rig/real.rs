@@ -1,6 +1,6 @@
 //! Two real drivers, each on its thread, with ranks on links of any kind and a proxy between them.
 
-use super::proxy::Proxy;
+use super::proxy::{Middle, Proxy};
 use super::ranks::{Job, Links, Log, Writer, doomed, reader};
 use super::{Had, Plan, Rig, Side};
 use isthmus_stream::{
@@ -54,6 +54,9 @@ pub fn specs(plans: &[Plan], first: usize, known: &BTreeMap<usize, StreamId>) ->
     specs.collect()
 }
 
+/// Bytes of data of a datagram.
+const DATAGRAM: u64 = 32 << 10;
+
 /// Events of a driver, and that there are new ones.
 #[derive(Default)]
 struct Seen {
@@ -69,7 +72,7 @@ struct Node {
 
 pub struct Real {
     links: Links,
-    tcp: bool,
+    middle: Middle,
     nodes: [Node; 2],
     bell: Arc<(Mutex<u64>, Condvar)>,
     rung: u64,
@@ -81,7 +84,7 @@ pub struct Real {
 }
 
 impl Real {
-    pub fn new(links: Links, tcp: bool, config: &Config) -> Self {
+    pub fn new(links: Links, middle: Middle, config: &Config) -> Self {
         let bell = Arc::new((Mutex::new(0), Condvar::new()));
         let node = || {
             let mut driver = Driver::new(config.clone()).unwrap();
@@ -102,7 +105,7 @@ impl Real {
         };
         Self {
             links,
-            tcp,
+            middle,
             nodes: [node(), node()],
             bell: Arc::clone(&bell),
             rung: 0,
@@ -149,25 +152,31 @@ impl Real {
 
 impl Rig for Real {
     fn name(&self) -> String {
-        format!(
-            "{:?} links, raw over {}",
-            self.links,
-            if self.tcp { "TCP" } else { "Unix" }
-        )
+        format!("{:?} links, packets over {:?}", self.links, self.middle)
+    }
+
+    fn tells_the_end(&self) -> bool {
+        self.middle != Middle::Datagrams
     }
 
     fn open(&mut self, protocol: Protocol, window: u64) -> usize {
         let number = self.proxies.len();
-        let (proxy, first, second) = Proxy::new(self.tcp);
+        let (proxy, first, second) = Proxy::new(self.middle);
         self.proxies.push(proxy);
-        for (side, socket) in [first, second].into_iter().enumerate() {
+        let (kind, protocol) = match (self.middle, protocol) {
+            // What datagrams lose is to be repaired.
+            (Middle::Datagrams, Protocol::Stream) => ("udp", Protocol::Confirmed { repair: true }),
+            (Middle::Datagrams, other) => ("udp", other),
+            (_, other) => ("raw", other),
+        };
+        for (side, given) in [first, second].into_iter().enumerate() {
             let window = if side == 1 { window } else { 0 };
             let app = self.nodes[side].app;
             let id = self.call(side, move |driver| {
                 let name = format!("c{number}");
-                let spec = ConnectionSpec::new(&format!("raw:given:{name}"), protocol, window);
+                let spec = ConnectionSpec::new(&format!("{kind}:given:{name}"), protocol, window);
                 let id = driver.open(app, spec);
-                driver.give(&name, socket);
+                given.to(driver, &name);
                 id
             });
             assert_eq!(id.unwrap().0 as usize, number);
@@ -182,6 +191,13 @@ impl Rig for Real {
 
     fn submit(&mut self, plans: &[Plan]) -> Vec<usize> {
         let first = self.plans.len();
+        let mut plans = plans.to_vec();
+        if self.middle == Middle::Datagrams {
+            for plan in &mut plans {
+                plan.format.packet_bytes = plan.format.packet_bytes.min(DATAGRAM);
+            }
+        }
+        let plans = &plans;
         let specs = specs(plans, first, &self.nodes[0].ids);
         let app = self.nodes[0].app;
         let ids = self

@@ -1,0 +1,202 @@
+//! A stream from a rank to the manager over one or more TCP links, each through a network of its
+//! own, as who starts this has made them: this program is in one network namespace, and starts the
+//! rank in another. Link `k` goes from there to the address 10.77.`k`.1 here. The sink is a third
+//! process, over a ring, so that the links are what bounds it.
+
+use crate::clock::timed;
+use crate::stream::{self, Outcome, Report, deadline, other, said};
+use isthmus_ring::ring;
+use isthmus_stream::{
+    Config, ConnectionSpec, Direction, End, Event, Format, Limits, LinkId, Protocol, StreamId,
+    StreamSpec,
+};
+use isthmus_stream_net::rank::{Pipe, Sender};
+use isthmus_stream_net::{Driver, Ends, Event as Told, Socket};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// SUs in a TU: 4, so that one link and four carry the same pieces.
+const SUS: u16 = 4;
+
+/// What to move, and over what.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Links: 1, 2 or 4.
+    pub links: u16,
+    /// Bytes of a TU.
+    pub message: usize,
+    /// How many TUs.
+    pub messages: u64,
+    /// The network namespace of the rank; here, if it is empty.
+    pub ranks: String,
+    /// For the rank: where the manager listens.
+    pub port: u16,
+}
+
+impl Load {
+    fn format(&self) -> Format {
+        let order: Vec<_> = (0..SUS).map(|su| LinkId(su % self.links)).collect();
+        let tu = self.message as u64;
+        Format {
+            order,
+            ..Format::fixed(tu, tu, &[])
+        }
+    }
+
+    fn address(&self, link: u16) -> String {
+        match self.ranks.as_str() {
+            "" => format!("127.0.0.1:{}", self.port),
+            _ => format!("10.77.{link}.1:{}", self.port),
+        }
+    }
+
+    /// The rank, in its namespace.
+    fn start_rank(&self, port: u16) -> Outcome<Child> {
+        let program = std::env::current_exe()?;
+        let mut command = match self.ranks.as_str() {
+            "" => Command::new(program),
+            ranks => {
+                let mut command = Command::new("ip");
+                command.args(["netns", "exec", ranks]).arg(program);
+                command
+            }
+        };
+        command.arg("striping_rank").args([
+            format!("links={}", self.links),
+            format!("message={}", self.message),
+            format!("messages={}", self.messages),
+            format!("ranks={}", self.ranks),
+            format!("port={port}"),
+        ]);
+        Ok(command.stdout(Stdio::piped()).spawn()?)
+    }
+}
+
+/// The manager, which starts rank and sink.
+pub fn run(load: &Load) -> Outcome<Report> {
+    let sinks = stream::Load {
+        way: "shm".into(),
+        message: load.message,
+        capacity: 1 << 20,
+        messages: load.messages,
+        packet: load.message,
+        rank_sums: false,
+    };
+    let (sink, mut to_sink) = other("stream_sink", &sinks)?;
+    let mut driver = Driver::new(Config {
+        staging_bytes: 4 * load.message as u64,
+        network_bytes: 4 * load.message as u64,
+        ..Driver::config()
+    })?;
+    let app = driver.add_application(Limits::NONE);
+    let (out, from) = ring(sinks.capacity)?;
+    let (to, into) = ring(1 << 16)?;
+    from.into_handles().send(&to_sink, deadline())?;
+    to.into_handles().send(&to_sink, deadline())?;
+    driver.give_rings("sink", out, into);
+    let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
+    let connection = driver.open(app, spec)?;
+    let mut spec = StreamSpec::new(
+        connection,
+        Direction::Transmit,
+        load.format(),
+        load.messages,
+    );
+    spec.quantum = u32::MAX;
+    driver.submit(app, &spec)?;
+    to_sink.read_exact(&mut [0])?;
+    let listener = TcpListener::bind("0.0.0.0:0")?;
+    let rank = load.start_rank(listener.local_addr()?.port())?;
+    let mut sockets = Vec::new();
+    for _ in 0..load.links {
+        let mut socket = listener.accept()?.0;
+        let mut link = [0];
+        socket.read_exact(&mut link)?;
+        sockets.push((u16::from(link[0]), socket));
+    }
+    let begin = Instant::now();
+    let (outcome, cpu_s) = timed(|| -> Outcome<()> {
+        for (link, mut socket) in sockets {
+            socket.write_all(&[1])?;
+            driver.attach(LinkId(link), Ends::socket(Socket::from(socket)))?;
+        }
+        drive(&mut driver)
+    });
+    outcome?;
+    let seconds = begin.elapsed().as_secs_f64();
+    driver.close(connection)?;
+    let end = Instant::now() + Duration::from_millis(200);
+    while Instant::now() < end && driver.turn(Some(end))? {
+        while driver.poll_event().is_some() {}
+    }
+    drop(driver);
+    drop(to_sink);
+    let (rank, sink) = (said(rank)?, said(sink)?);
+    Ok(Report {
+        seconds,
+        cpu_s: cpu_s + rank.cpu_s + sink.cpu_s,
+        packets: sink.packets,
+        manager_bytes: stream::resident_most()?,
+    })
+}
+
+/// Until the stream has ended.
+fn drive(driver: &mut Driver) -> Outcome<()> {
+    let until = deadline();
+    while Instant::now() < until {
+        driver.turn(Some(until))?;
+        while let Some(event) = driver.poll_event() {
+            match event {
+                Told::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
+                Told::Stream(Event::Ended { end, .. }) => return Err(format!("{end:?}").into()),
+                Told::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
+                _ => {}
+            }
+        }
+    }
+    Err("the stream did not end in time".into())
+}
+
+/// The rank: a thread for each link.
+pub fn rank(load: &Load) -> Outcome<Report> {
+    let begin = Instant::now();
+    let (outcome, cpu_s) = timed(|| {
+        std::thread::scope(|scope| {
+            let links = (0..load.links).map(|link| {
+                scope.spawn(move || write(load, link).map_err(|error| error.to_string()))
+            });
+            let links: Vec<_> = links.collect();
+            links.into_iter().try_for_each(|link| {
+                let outcome = link.join();
+                outcome.unwrap_or_else(|_| Err("a thread panicked".into()))
+            })
+        })
+    });
+    outcome?;
+    Ok(Report {
+        seconds: begin.elapsed().as_secs_f64(),
+        cpu_s,
+        packets: 0,
+        manager_bytes: 0,
+    })
+}
+
+fn write(load: &Load, link: u16) -> Outcome<()> {
+    let mut socket = TcpStream::connect(load.address(link))?;
+    drop(Socket::from(socket.try_clone()?));
+    socket.write_all(&[link as u8])?;
+    socket.read_exact(&mut [0])?;
+    let mut sender = Sender::new(LinkId(link), Pipe::Tcp(socket.try_clone()?));
+    let (format, until) = (load.format(), deadline());
+    let mut message = vec![1; load.message];
+    for number in 0..load.messages {
+        message[..8].copy_from_slice(&number.to_ne_bytes());
+        sender.send_adu(StreamId(0), &format, (number, &message), (0, 0), until)?;
+    }
+    // Until the manager has all: it closes the link.
+    drop(sender);
+    while socket.read(&mut [0; 4096])? > 0 {}
+    Ok(())
+}

@@ -1,0 +1,142 @@
+"""A stream from a rank over one and over four TCP links to the manager, each link shaped.
+
+The links are pairs of ``veth`` between two network namespaces that this makes and takes away: one
+for the rank, one for manager and sink. Each is shaped to 1 Gbit/s by ``tbf`` at the rank's end. That
+takes root, ``ip`` and ``tc`` (iproute2).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from measure import Engine, Line, run, spread
+
+LINKS = 4
+RATE_GBIT = 1
+SHAPE = ("rate", f"{RATE_GBIT}gbit", "burst", "256kb", "limit", "4mb")
+"""Of ``tbf``. What TCP has under way beyond the rate waits; 4 MB do that without loss."""
+MESSAGE = 1 << 20
+MESSAGES = 400
+"""TUs of a turn for each link: 3.4 s."""
+RUNS = 5
+WANTED = 3.8
+NAMES = (f"isthmus-ranks-{os.getpid()}", f"isthmus-nic-{os.getpid()}")
+
+
+def striping(engine: Engine, quick: bool) -> Iterator[Line]:
+    """Four links beside one, in turns."""
+    if why := _missing():
+        sys.stdout.write(f"striping is left out: {why}\n")
+        return
+    with _network():
+        messages = MESSAGES // 10 if quick else MESSAGES
+        turns = [
+            (_once(engine, LINKS, LINKS * messages), _once(engine, 1, messages))
+            for _ in range(1 if quick else RUNS)
+        ]
+    sizes = (LINKS * messages * MESSAGE, messages * MESSAGE)
+    rates = [
+        [size / turn[side]["seconds"] / 1e6 for turn in turns] for side, size in enumerate(sizes)
+    ]
+    cost = [[turn[side]["cpu_s"] / size * 1e9 for turn in turns] for side, size in enumerate(sizes)]
+    ratios = [many / one for many, one in zip(*rates, strict=True)]
+    memory = max(turn[0]["manager_bytes"] for turn in turns)
+    yield Line(
+        id="stream.striping.4",
+        name=f"TUs of 1 MiB from a rank over {LINKS} TCP links of {RATE_GBIT} Gbit/s each, striped "
+        "in SUs of 256 KiB, through the manager to a sink that checks and confirms",
+        ours=statistics.median(rates[0]),
+        peer=statistics.median(rates[1]),
+        unit="MB/s",
+        ratio=statistics.median(ratios),
+        command="python bench/run.py striping",
+        detail={
+            "peer": "the same over one of these links",
+            "load_average": os.getloadavg()[0],
+            "ratio": spread(ratios),
+            "ours": _told(rates[0], cost[0]) | {"manager_memory_bytes": memory},
+            "theirs": _told(rates[1], cost[1]),
+            "shape": " ".join(("tbf", *SHAPE)),
+        },
+        note="CPU s/GB: {:.3g}, one link {:.3g}; manager {:.3g} MB; {} wanted".format(
+            *map(statistics.median, cost), memory / 1e6, WANTED
+        ),
+    )
+
+
+def _told(rates: list[float], cost: list[float]) -> dict[str, Any]:
+    return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}
+
+
+def _once(engine: Engine, links: int, messages: int) -> dict[str, float]:
+    ranks, interface = NAMES
+    command = engine.words("striping", links=links, message=MESSAGE, messages=messages, ranks=ranks)
+    output = run(["ip", "netns", "exec", interface, *command]).output
+    found: dict[str, float] = json.loads(output)
+    if found["packets"] != messages:
+        raise SystemExit("striping: the sink did not find all packets right")
+    return found
+
+
+def _missing() -> str | None:
+    """What is missing to make networks, if something is."""
+    if os.geteuid() != 0:
+        return "only root makes networks"
+    if missing := [tool for tool in ("ip", "tc") if not shutil.which(tool)]:
+        return f"{' and '.join(missing)} of iproute2 missing: apt-get install iproute2"
+    tried = subprocess.run(["ip", "netns", "add", NAMES[0]], capture_output=True, check=False)
+    if tried.returncode != 0:
+        return f"the system makes no networks: {tried.stderr.decode().strip()}"
+    _ip("netns", "del", NAMES[0])
+    return None
+
+
+@contextmanager
+def _network() -> Iterator[None]:
+    """Two namespaces with shaped links between them, for as long as they are wanted."""
+    try:
+        for name in NAMES:
+            _ip("netns", "add", name)
+            _ip("-n", name, "link", "set", "lo", "up")
+        for link in range(LINKS):
+            _join(link)
+        yield
+    finally:
+        # The links go with them.
+        for name in NAMES:
+            _remove(name)
+
+
+def _remove(name: str) -> None:
+    """Takes a namespace away; a process in it may need a moment to end."""
+    for _ in range(50):
+        listed = subprocess.run(["ip", "netns", "list"], capture_output=True, check=False)
+        if name not in listed.stdout.decode():
+            return
+        subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+        time.sleep(0.1)
+    sys.stdout.write(f"striping: the network {name} is left: ip netns del {name}\n")
+
+
+def _join(link: int) -> None:
+    ranks, interface = NAMES
+    ends = (f"rank{link}", f"nic{link}")
+    peer = ("peer", "name", ends[1], "netns", interface)
+    _ip("link", "add", ends[0], "netns", ranks, "type", "veth", *peer)
+    for name, end, host in ((ranks, ends[0], 2), (interface, ends[1], 1)):
+        _ip("-n", name, "address", "add", f"10.77.{link}.{host}/24", "dev", end)
+        _ip("-n", name, "link", "set", end, "up")
+    run(["tc", "-n", ranks, "qdisc", "add", "dev", ends[0], "root", "tbf", *SHAPE])
+
+
+def _ip(*words: str) -> None:
+    run(["ip", *words])

@@ -1,0 +1,182 @@
+//! The daemon of the stream manager, for the command that serves it.
+
+use crate::question::{Refusal, answer};
+use isthmus_nic::{Address, Certificate, Config, Daemon, Limits, Logs, Network, Policy, Secret};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What the command is given: sizes in bytes, times in nanoseconds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    listen: Vec<String>,
+    token_file: Option<PathBuf>,
+    operator_token_file: Option<PathBuf>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
+    files: Vec<PathBuf>,
+    to: Vec<String>,
+    accept: Vec<String>,
+    staging_bytes: u64,
+    network_bytes: u64,
+    stall_ns: u64,
+    grace_ns: u64,
+    hello_ns: u64,
+    applications: u32,
+    sessions: u32,
+    connections: u32,
+    streams: u32,
+    links: u32,
+    waits: u32,
+    application_staging_bytes: Option<u64>,
+    connection_network_bytes: Option<u64>,
+    ring_bytes: u64,
+    /// A file, or "-" for standard error.
+    log: Option<String>,
+    metrics: Option<String>,
+    screens: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Listening {
+    listening: Vec<String>,
+    metrics: Option<String>,
+    screens: Option<String>,
+}
+
+fn port(flag: &str, words: Option<&str>) -> Result<Option<SocketAddr>, Refusal> {
+    let Some(words) = words else {
+        return Ok(None);
+    };
+    words.parse().map(Some).map_err(|_| {
+        let text = format!("{words:?} is no address with a port, as 127.0.0.1:9464");
+        Refusal::at(flag, text)
+    })
+}
+
+fn networks(words: &[String]) -> Result<Vec<Network>, isthmus_nic::Error> {
+    match words {
+        [] => Ok(Network::loopback()),
+        words => words.iter().map(|words| Network::parse(words)).collect(),
+    }
+}
+
+impl Given {
+    fn config(self) -> Result<Config, Refusal> {
+        let refused = |error: isthmus_nic::Error| Refusal::of(error);
+        let secret = |path: Option<&Path>| path.map(Secret::read).transpose().map_err(refused);
+        let listen = self.listen.iter().map(|words| Address::parse(words));
+        let mut config = Config::new(listen.collect::<Result<_, _>>().map_err(refused)?);
+        config.manager.staging_bytes = self.staging_bytes;
+        config.manager.network_bytes = self.network_bytes;
+        config.manager.stall_ns = self.stall_ns;
+        config.limits = Limits {
+            applications: self.applications,
+            sessions: self.sessions,
+            connections: self.connections,
+            streams: self.streams,
+            links: self.links,
+            staging_bytes: self.application_staging_bytes.unwrap_or(u64::MAX),
+            connection_bytes: self.connection_network_bytes.unwrap_or(u64::MAX),
+            ring_bytes: self.ring_bytes,
+            waits: self.waits,
+            hello: Duration::from_nanos(self.hello_ns),
+        };
+        config.policy = Policy {
+            to: networks(&self.to).map_err(refused)?,
+            accept: networks(&self.accept).map_err(refused)?,
+            files: self.files,
+        };
+        config.token = secret(self.token_file.as_deref())?;
+        config.operator_token = secret(self.operator_token_file.as_deref())?;
+        config.certificate = match (self.tls_cert, self.tls_key) {
+            (None, None) => None,
+            (Some(chain), Some(key)) => Some(Certificate { chain, key }),
+            _ => {
+                let text = "--tls-cert and --tls-key go together: give both";
+                return Err(Refusal::of(text));
+            }
+        };
+        config.log = match self.log.as_deref() {
+            None => Logs::None,
+            Some("-") => Logs::Stderr,
+            Some(path) => Logs::File(path.into()),
+        };
+        config.metrics = port("--metrics", self.metrics.as_deref())?;
+        config.screens = port("--screens", self.screens.as_deref())?;
+        config.grace = Duration::from_nanos(self.grace_ns);
+        Ok(config)
+    }
+}
+
+/// A daemon that runs until it is stopped.
+#[pyclass(name = "NicDaemon", frozen)]
+pub(crate) struct PyDaemon {
+    daemon: Mutex<Option<Daemon>>,
+    listening: String,
+}
+
+impl PyDaemon {
+    fn with<T>(&self, what: impl FnOnce(&Daemon) -> T) -> Option<T> {
+        let daemon = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
+        daemon.as_ref().map(what)
+    }
+}
+
+#[pymethods]
+impl PyDaemon {
+    /// Starts it.
+    #[new]
+    fn new(py: Python<'_>, config_json: &str) -> PyResult<Self> {
+        let kept = Arc::new(Mutex::new(None));
+        let made = Arc::clone(&kept);
+        let listening = answer(py, config_json, move |given: Given, _| {
+            let daemon = Daemon::start(given.config()?).map_err(Refusal::of)?;
+            let listening = Listening {
+                listening: daemon.addresses().iter().map(ToString::to_string).collect(),
+                metrics: daemon.metrics().map(|at| at.to_string()),
+                screens: daemon.page().map(|at| at.to_string()),
+            };
+            *made.lock().unwrap_or_else(PoisonError::into_inner) = Some(daemon);
+            Ok(listening)
+        })?;
+        let daemon = kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let daemon = daemon.ok_or_else(|| PyValueError::new_err("it was not started"))?;
+        Ok(Self {
+            daemon: Mutex::new(Some(daemon)),
+            listening,
+        })
+    }
+
+    /// Where it listens, as JSON.
+    fn listening(&self) -> &str {
+        &self.listening
+    }
+
+    /// Whether it runs.
+    fn runs(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.with(Daemon::runs)).unwrap_or(false)
+    }
+
+    /// Opens the log's file anew, and reads the certificate.
+    fn reload(&self, py: Python<'_>) {
+        py.detach(|| self.with(Daemon::reload));
+    }
+
+    /// Ends it, within its time of grace and some seconds.
+    fn stop(&self, py: Python<'_>) -> PyResult<()> {
+        let stopped = py.detach(|| {
+            let mut daemon = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
+            daemon.take().map(Daemon::stop)
+        });
+        match stopped {
+            Some(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),
+            _ => Ok(()),
+        }
+    }
+}

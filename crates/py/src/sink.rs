@@ -1,0 +1,150 @@
+//! A sink that listens, to try streams with.
+
+use isthmus_nic_client::words::Checksum as Word;
+use isthmus_stream::checksum::Checksum;
+use isthmus_stream_net::sink::Sink;
+use isthmus_stream_net::{Station, Taking};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::fmt::Display;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+fn wrong(error: impl Display) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn failed(error: impl Display) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}
+
+/// A sink that listens on a TCP port.
+#[pyclass(name = "NicSink", module = "isthmus._core", frozen)]
+pub(crate) struct PySink(Station);
+
+#[pymethods]
+impl PySink {
+    /// Listens: an address with a port, bytes that a sender may send before they are confirmed, the
+    /// checksum and the channel of the connection, whether corrupted packets are waited for again.
+    #[new]
+    #[pyo3(signature = (address, window, checksum, channel, repair))]
+    fn new(
+        address: &str,
+        window: u64,
+        checksum: &str,
+        channel: u32,
+        repair: bool,
+    ) -> PyResult<Self> {
+        let numeric = "it is numeric with a port, as 127.0.0.1:5000; port 0 is any free one";
+        let at: SocketAddr = address
+            .parse()
+            .map_err(|_| wrong(format!("address {address:?}: {numeric}")))?;
+        let word: Word = serde_json::from_value(checksum.into()).map_err(wrong)?;
+        let checksum = match word {
+            Word::None => Checksum::None,
+            Word::Internet => Checksum::Internet,
+            Word::Crc32c => Checksum::Crc32c,
+        };
+        let sink = Sink {
+            channel,
+            checksum,
+            window,
+            repair,
+        };
+        Ok(Self(Station::listen(at, sink).map_err(wrong)?))
+    }
+
+    /// Where it listens.
+    fn address(&self) -> PyResult<String> {
+        let address = self.0.address().map_err(failed)?;
+        Ok(address.to_string())
+    }
+
+    /// Lets the next sender in, if one comes in time; what is good goes to a file as well.
+    #[pyo3(signature = (seconds, out))]
+    fn take(
+        &self,
+        py: Python<'_>,
+        seconds: f64,
+        out: Option<String>,
+    ) -> PyResult<Option<PyTaking>> {
+        let out = out
+            .map(|path| {
+                File::create(&path)
+                    .map_err(|error| wrong(format!("{path}: cannot be written ({error})")))
+            })
+            .transpose()?;
+        let time = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
+        let taking = py.detach(|| self.0.take(time, out)).map_err(failed)?;
+        Ok(taking.map(|taking| PyTaking(Mutex::new(Some(taking)))))
+    }
+}
+
+#[derive(Serialize)]
+struct Counted {
+    packets: u64,
+    bytes: u64,
+    adus: u64,
+    ended: u64,
+    cut: u64,
+    corrupted: u64,
+    duplicates: u64,
+    early: u64,
+}
+
+/// A sender that is being listened to.
+#[pyclass(name = "NicTaking", module = "isthmus._core", frozen)]
+pub(crate) struct PyTaking(Mutex<Option<Taking>>);
+
+impl PyTaking {
+    fn look<T>(&self, look: impl FnOnce(&Taking) -> T) -> PyResult<T> {
+        let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taking = taking.as_ref();
+        taking.map(look).ok_or_else(|| failed("it was ended"))
+    }
+}
+
+#[pymethods]
+impl PyTaking {
+    /// Who sends.
+    fn peer(&self) -> PyResult<String> {
+        self.look(|taking| taking.peer().to_string())
+    }
+
+    /// Bytes of data that came and were right.
+    fn bytes(&self) -> PyResult<u64> {
+        self.look(Taking::bytes)
+    }
+
+    /// Waits for the end so long at most; whether it is over.
+    fn over(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        let time = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
+        py.detach(|| self.look(|taking| taking.over(time)))
+    }
+
+    /// Ends it, and says what was counted, as JSON.
+    fn end(&self, py: Python<'_>) -> PyResult<String> {
+        let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taking = taking.ok_or_else(|| failed("it was ended"))?;
+        let counts = py.detach(|| taking.end()).map_err(failed)?;
+        crate::json(&Counted {
+            packets: counts.packets,
+            bytes: counts.bytes,
+            adus: counts.adus,
+            ended: counts.ended,
+            cut: counts.cut,
+            corrupted: counts.corrupted,
+            duplicates: counts.duplicates,
+            early: counts.early,
+        })
+    }
+}
+
+/// Adds all of this to the module.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PySink>()?;
+    module.add_class::<PyTaking>()
+}

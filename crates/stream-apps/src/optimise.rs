@@ -1,0 +1,337 @@
+//! Chemical process optimisation (paper, 7.1): four quadrants of ranks that compute samples, each with
+//! one that forwards them; four SUs of 16 KB are a TU of 64 KB, and nothing has to be reordered.
+//!
+//! A sample is what a plant yields for conditions drawn at random: the conversion of a stirred tank
+//! reactor in steady state. Which conditions belong to a sample is a function of its number, so that
+//! whoever takes samples can compute any of them again.
+
+use crate::error::Error;
+use crate::interface::Interface;
+use crate::ranks::{Course, IN_CHANNEL, PATIENCE, Ranks, give, take};
+use crate::shares::{Numbers, Shares};
+use crate::sink::{Look, Taker};
+use isthmus_stream::wire::Header;
+use isthmus_stream::{ConnectionSpec, Direction, Format, LinkId, Protocol, StreamId, StreamSpec};
+use isthmus_stream_net::Driver;
+use isthmus_stream_net::rank::Sender;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Quadrants, and so forwarders and links.
+pub const QUADRANTS: u32 = 4;
+/// Bytes of an SU: what a forwarder sends at a time.
+pub const SU_BYTES: u64 = 16 << 10;
+/// Bytes of a sample.
+pub const SAMPLE_BYTES: u64 = 4;
+/// Samples of an SU, and of a TU.
+const SU_SAMPLES: u64 = SU_BYTES / SAMPLE_BYTES;
+const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
+/// One of so many samples is computed again where it is taken; the sum of each packet is of all.
+pub const CHECKED_OF: u64 = 61;
+/// Ranks that compute, of a quadrant, at most.
+const NODES_MOST: u32 = 256;
+const RING_BYTES: u64 = 256 << 10;
+/// Between two looks at whether it is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What is done.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spec {
+    /// Ranks that compute, of each quadrant; 15 in the paper.
+    pub nodes: u32,
+    /// Samples that such a rank computes in a second; none: as many as it can.
+    pub samples_per_s: Option<f64>,
+    /// How long.
+    pub time: Duration,
+}
+
+/// How it went.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// Samples that came.
+    pub samples: u64,
+    /// Of these computed again and found the same.
+    pub checked: u64,
+    /// Nanoseconds until the last was confirmed.
+    pub ns: u64,
+    /// What computing ranks did: they computed, they waited for their forwarder.
+    pub nodes: [f64; 2],
+    /// What forwarders did: they waited for samples, they sent or waited for the interface.
+    pub forwarders: [f64; 2],
+}
+
+impl Spec {
+    fn check(&self) -> Result<(), Error> {
+        if !(1..=NODES_MOST).contains(&self.nodes) {
+            let nodes = self.nodes;
+            return Err(Error::Spec(format!(
+                "{nodes} nodes of a quadrant: give 1 to {NODES_MOST}"
+            )));
+        }
+        let rate = self.samples_per_s.unwrap_or(1.0);
+        if !rate.is_finite() || !(1.0..=1e9).contains(&rate) {
+            return Err(Error::Spec(format!(
+                "{rate} samples/s of a node: give 1 /s to 1000000000 /s"
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// What the plant yields in the conditions of a sample: the part of what comes in that has reacted.
+///
+/// A stirred tank with a reaction of first order that makes heat: with conversion `x`, temperature
+/// rises by `b x`, and `x = d (1 - x) exp(b x / (1 + b x / g))`. Newton's method from 1/2.
+#[must_use]
+pub fn sample(number: u64) -> f32 {
+    let mut state = number;
+    // SplitMix64, three draws.
+    let mut draw = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let (d, b, g) = (
+        0.05 + 0.3 * draw(),
+        1.0 + 2.0 * draw(),
+        15.0 + 10.0 * draw(),
+    );
+    let mut x = 0.5;
+    for _ in 0..6 {
+        let heat = b * x / (1.0 + b * x / g);
+        let rate = d * heat.exp();
+        let slope = b / (1.0 + b * x / g).powi(2);
+        let (off, steep) = (x - rate * (1.0 - x), 1.0 + rate - rate * (1.0 - x) * slope);
+        x = (x - off / steep).clamp(0.0, 1.0);
+    }
+    x as f32
+}
+
+/// The samples of an SU, as bytes.
+fn samples(tu: u64, quadrant: u32) -> Vec<u8> {
+    let first = tu * TU_SAMPLES + u64::from(quadrant) * SU_SAMPLES;
+    let each = (first..first + SU_SAMPLES).flat_map(|number| sample(number).to_le_bytes());
+    each.collect()
+}
+
+/// Computes some of the samples again.
+#[derive(Debug, Default)]
+struct Again {
+    samples: u64,
+    checked: u64,
+}
+
+impl Look for Again {
+    fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String> {
+        let first = header.adu * TU_SAMPLES + header.offset / SAMPLE_BYTES;
+        let (all, rest) = data.as_chunks::<{ SAMPLE_BYTES as usize }>();
+        if !rest.is_empty() || !header.offset.is_multiple_of(SAMPLE_BYTES) {
+            return Err(format!("a packet of {} bytes: samples have 4", data.len()));
+        }
+        for (number, bytes) in (first..).zip(all) {
+            if number % CHECKED_OF == 0 {
+                let (found, wanted) = (f32::from_le_bytes(*bytes), sample(number));
+                if found.to_bits() != wanted.to_bits() {
+                    return Err(format!("sample {number} came as {found}, not as {wanted}"));
+                }
+                self.checked += 1;
+            }
+        }
+        self.samples += all.len() as u64;
+        Ok(())
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    tus: Numbers,
+    nodes: Shares<2>,
+    forwarders: Shares<2>,
+    /// Links over which all went: closed before the stream has ended, the interface would take their
+    /// ranks for lost.
+    through: Mutex<Vec<Sender>>,
+}
+
+/// Computes and sends until the time is over or `over` says so.
+///
+/// # Errors
+/// What cannot be; a rank or the stream that failed; samples that came as others.
+pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
+    spec.check()?;
+    let config = Driver::config();
+    let (sink, to_sink) = Taker::start(config.network_bytes, Again::default())?;
+    let interface = Interface::new(config, |driver| driver.give("sink", to_sink))?;
+    let stream = submit(&interface)?;
+    let shared = Arc::new(Shared::default());
+    let mut ranks = Ranks::default();
+    let begin = Instant::now();
+    for quadrant in 0..QUADRANTS {
+        let sender = interface.link(LinkId(quadrant as u16), RING_BYTES)?;
+        start(&mut ranks, spec, quadrant, &shared, (sender, stream))?;
+    }
+    while begin.elapsed() < spec.time && !over() && ranks.failure().is_none() {
+        std::thread::sleep(LOOK);
+    }
+    let tus = shared.tus.stop();
+    let finish = move |driver: &mut Driver| driver.finish(stream, tus);
+    let ended = interface.with(finish).and_then(|()| {
+        let failed = || ranks.failure().is_some();
+        interface.wait(&[stream], PATIENCE, failed)
+    });
+    let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let failed = ranks.failure();
+    // The sink sees the end of its connection, and ranks that of their links.
+    interface.stop()?;
+    let joined = ranks.join();
+    if let Some(why) = failed {
+        return Err(Error::Ended(why));
+    }
+    let seen = sink.join();
+    ended.and(joined)?;
+    let (seen, _) = seen?;
+    if seen.samples != tus * TU_SAMPLES {
+        let (came, sent) = (seen.samples, tus * TU_SAMPLES);
+        return Err(Error::Wrong(format!("{came} samples came of {sent}")));
+    }
+    Ok(Report {
+        samples: seen.samples,
+        checked: seen.checked,
+        ns,
+        nodes: shared.nodes.parts(),
+        forwarders: shared.forwarders.parts(),
+    })
+}
+
+fn format() -> Format {
+    let links: Vec<LinkId> = (0..QUADRANTS as u16).map(LinkId).collect();
+    let tu = SU_BYTES * u64::from(QUADRANTS);
+    Format {
+        granule_bytes: SAMPLE_BYTES,
+        ..Format::fixed(tu, tu, &links)
+    }
+}
+
+fn submit(interface: &Interface) -> Result<StreamId, Error> {
+    let app = interface.app;
+    let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
+    let connection = interface.with(move |driver| driver.open(app, spec))?;
+    let spec = StreamSpec {
+        adus: None,
+        ..StreamSpec::new(connection, Direction::Transmit, format(), 0)
+    };
+    let streams = interface.submit(vec![spec])?;
+    Ok(streams[0])
+}
+
+/// Starts the ranks of a quadrant.
+fn start(
+    ranks: &mut Ranks,
+    spec: &Spec,
+    quadrant: u32,
+    shared: &Arc<Shared>,
+    to: (Sender, StreamId),
+) -> Result<(), Error> {
+    let mut made = Vec::new();
+    let su_time = spec
+        .samples_per_s
+        .map(|rate| Duration::from_secs_f64(SU_SAMPLES as f64 / rate));
+    for node in 0..spec.nodes {
+        let (out, into) = sync_channel(IN_CHANNEL);
+        made.push(into);
+        let (shared, step) = (Arc::clone(shared), u64::from(spec.nodes));
+        ranks.start(format!("compute-{quadrant}-{node}"), move || {
+            compute((quadrant, node.into(), step), su_time, &shared, &out)
+        })?;
+    }
+    let shared = Arc::clone(shared);
+    ranks.start(format!("forward-{quadrant}"), move || {
+        forward(to, quadrant, &made, &shared)
+    })
+}
+
+/// Computes the SUs of every `step`-th TU, each in `su_time` if that is given.
+fn compute(
+    (quadrant, first, step): (u32, u64, u64),
+    su_time: Option<Duration>,
+    shared: &Shared,
+    to: &SyncSender<Vec<u8>>,
+) -> Course {
+    let mut due = Instant::now();
+    let mut tu = first;
+    while shared.tus.begin(tu) {
+        let made = shared.nodes.time(0, || {
+            let made = samples(tu, quadrant);
+            if let Some(time) = su_time {
+                // A rank that was held up computes no faster afterwards.
+                due = (due + time).max(Instant::now());
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            }
+            made
+        });
+        shared.nodes.time(1, || give(to, made))?;
+        tu += step;
+    }
+    Ok(())
+}
+
+/// Takes SUs of one node after the other, and hands them to the interface.
+fn forward(
+    (mut sender, stream): (Sender, StreamId),
+    quadrant: u32,
+    made: &[Receiver<Vec<u8>>],
+    shared: &Shared,
+) -> Course {
+    let format = format();
+    for (adu, (node, from)) in (0..).zip(made.iter().enumerate().cycle()) {
+        let told = format_args!("node {node}").to_string();
+        let Some(data) = shared.forwarders.time(0, || take(from, told))? else {
+            let through = shared.through.lock();
+            let mut through = through.unwrap_or_else(PoisonError::into_inner);
+            through.push(sender);
+            return Ok(());
+        };
+        let tu = format.tu(adu, format.tu_bytes, 0);
+        let su = format.sus(format.tu_bytes).nth(quadrant as usize);
+        let (Some(tu), Some(su)) = (tu, su) else {
+            return Ok(());
+        };
+        let until = Instant::now() + PATIENCE;
+        shared
+            .forwarders
+            .time(1, || sender.send_su(stream, &tu, &su, &data, until))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_solves_the_balance_of_the_tank() {
+        let mut all: Vec<f32> = (0..1000).map(sample).collect();
+        assert!(all.iter().all(|x| (0.0..=1.0).contains(x)));
+        all.sort_by(f32::total_cmp);
+        // A manifold, and not a constant.
+        assert!(all[900] - all[100] > 0.2, "{} to {}", all[100], all[900]);
+    }
+
+    #[test]
+    fn a_sample_that_is_another_is_found() {
+        let mut header = Header::new(isthmus_stream::wire::Kind::Data, 0);
+        (header.adu, header.offset) = (3, SU_BYTES);
+        let good = samples(3, 1);
+        let mut looks = Again::default();
+        looks.look(&header, &good).unwrap();
+        assert_eq!(looks.samples, SU_SAMPLES);
+        assert!(looks.checked >= SU_SAMPLES / CHECKED_OF);
+        // In a place of its own, the same samples are others.
+        header.offset = 2 * SU_BYTES;
+        let why = looks.look(&header, &good).unwrap_err();
+        assert!(why.contains("came as"), "{why}");
+        assert!(looks.look(&header, &good[..6]).is_err());
+    }
+}

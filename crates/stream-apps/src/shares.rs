@@ -1,0 +1,60 @@
+//! What ranks do with their time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// Nanoseconds that ranks of one sort spend on `N` things, all ranks together.
+#[derive(Debug)]
+pub(crate) struct Shares<const N: usize>([AtomicU64; N]);
+
+impl<const N: usize> Default for Shares<N> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+}
+
+impl<const N: usize> Shares<N> {
+    /// Does something, and counts its time to the `which`-th thing.
+    pub fn time<T>(&self, which: usize, work: impl FnOnce() -> T) -> T {
+        let begin = Instant::now();
+        let done = work();
+        let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.0[which].fetch_add(ns, Ordering::Relaxed);
+        done
+    }
+
+    /// The part of all that time that each took, from 0 to 1.
+    pub fn parts(&self) -> [f64; N] {
+        let each = std::array::from_fn(|at| self.0[at].load(Ordering::Relaxed) as f64);
+        let all: f64 = each.iter().sum();
+        each.map(|one: f64| if all > 0.0 { one / all } else { 0.0 })
+    }
+}
+
+/// Numbers that ranks take up, until nobody takes up a further one.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers(std::sync::Mutex<(u64, Option<u64>)>);
+
+impl Numbers {
+    fn lock(&self) -> std::sync::MutexGuard<'_, (u64, Option<u64>)> {
+        let locked = self.0.lock();
+        locked.unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Whether a number is to be taken up.
+    pub fn begin(&self, number: u64) -> bool {
+        let mut state = self.lock();
+        if state.1.is_some_and(|end| number >= end) {
+            return false;
+        }
+        state.0 = state.0.max(number + 1);
+        true
+    }
+
+    /// Nobody takes up what nobody has by now; how many have been, with those below them.
+    pub fn stop(&self) -> u64 {
+        let mut state = self.lock();
+        let begun = state.0;
+        *state.1.get_or_insert(begun)
+    }
+}

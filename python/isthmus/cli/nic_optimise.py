@@ -1,0 +1,103 @@
+"""``isthmus nic optimise``: the paper's process optimisation."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from isthmus.cli.voice import Voiced
+
+if TYPE_CHECKING:
+    from isthmus.optimisation import Growth, Live
+
+
+@click.command(
+    name="optimise",
+    cls=Voiced,
+    help="""Compute samples of a plant, and send them by the stream manager.
+
+The paper's process optimisation: in each of four quadrants 15 nodes compute,
+and one forwards SUs of 16 KB, which make TUs of 64 KB. Nodes are threads
+here, as fast as the paper's; a sink checks what comes. Then the interface is
+simulated with what more and more cells compute:
+
+\b
+  isthmus nic optimise
+  isthmus nic optimise --time "30 s" --json
+  isthmus nic optimise --free                  as fast as this machine can
+  isthmus nic optimise --outside "40 MB/s"     what the paper's Cray took
+""",
+)
+@click.option(
+    "--time", "wanted", metavar="TIME", default="5 s", show_default=True, help="How long."
+)
+@click.option(
+    "--nodes", type=int, default=15, show_default=True, help="That compute, in each quadrant."
+)
+@click.option(
+    "--rate",
+    metavar="RATE",
+    default="23.33 /ms",
+    show_default=True,
+    help="Samples of one node; 60 make the paper's 1,400 Ksamples/s.",
+)
+@click.option("--free", is_flag=True, help="As many samples as nodes can compute.")
+@click.option(
+    "--outside",
+    default="100 MB/s",
+    show_default=True,
+    help="What the network carries in the simulation.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(wanted: str, nodes: int, rate: str, free: bool, outside: str, as_json: bool) -> None:
+    """Carry it out, simulate, print."""
+    from isthmus.cli.streams import document
+    from isthmus.cli.voice import voice
+    from isthmus.optimisation import growth, live
+
+    # What is wrong with the simulation is told before threads compute for long.
+    grown = growth(outside=outside)
+    voice().step(f"computing for {wanted}")
+    went = live(time=wanted, nodes=nodes, rate=None if free else rate)
+    if as_json:
+        told = {"live": went.as_json(), "growth": grown.as_json()}
+        document(json.dumps(told))
+        return
+    _print(went, grown, outside)
+
+
+def _print(went: Live, grown: Growth, outside: str) -> None:
+    """What was carried out in four lines, what was simulated as a table."""
+    from rich import box
+    from rich.table import Table
+
+    from isthmus.cli.console import console
+    from isthmus.wording import number
+
+    out = console()
+    out.print(
+        f"{went.samples_per_s / 1e3:,.0f} Ksamples/s, {went.bytes_per_s / 1e6:.1f} MB/s for "
+        f"{went.seconds:.1f} s: {went.samples:,} samples came, {went.checked:,} were computed "
+        "again and are the same",
+        soft_wrap=True,
+    )
+    computed, waited = went.nodes
+    out.print(f"nodes: computed {computed:.0%}, waited for their forwarder {waited:.0%}")
+    waited, sent = went.forwarders
+    out.print(f"forwarders: waited for samples {waited:.0%}, sent {sent:.0%}")
+    out.print(f"the limit is {went.limit}")
+    title = f"simulated, {outside} outside"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title=title)
+    for head in ("cells", "computed\n(MB/s)", "carried\n(MB/s)"):
+        table.add_column(head, justify="right")
+    table.add_column("limit")
+    for point in grown.points:
+        figures = (number(point.offered), number(point.carried))
+        table.add_row(str(point.cells), *figures, point.limit)
+    out.print(table)
+    out.print(
+        f"communication is the limit from {grown.cells:,.0f} cells on, with {grown.most:.1f} MB/s",
+        soft_wrap=True,
+    )

@@ -1,0 +1,234 @@
+"""``isthmus nic serve``: the daemon of the stream manager."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isthmus.cli.voice import Voiced
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from isthmus._core import NicDaemon
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
+
+LOOK = 0.5
+"""Seconds between two looks at whether the manager runs still."""
+
+
+def _sizes(name: str, default: str | None, help_: str) -> Decorator:
+    """Make an option whose value is an amount of data."""
+    return click.option(
+        name, default=default, show_default=default is not None, help=help_, metavar="SIZE"
+    )
+
+
+def _count(name: str, default: int, help_: str) -> Decorator:
+    """Make an option whose value is a number of things."""
+    return click.option(
+        name, type=click.IntRange(1, 65536), default=default, show_default=True, help=help_
+    )
+
+
+@click.command(
+    name="serve",
+    cls=Voiced,
+    help="""Serve streams to applications: the operator's daemon.
+
+\b
+  isthmus nic serve --listen unix:/run/isthmus.sock --files /data
+  isthmus nic serve --listen tcp:127.0.0.1:7000 --token-file token \\
+      --operator-token-file operator --to 10.0.0.0/8 --log nic.log \\
+      --metrics 127.0.0.1:9464
+  isthmus nic serve --listen tcp:127.0.0.1:0 --json     any free port, told
+
+It says where it listens, and runs until SIGTERM or Ctrl-C: then it takes
+nothing new, lets streams go on for --grace, and ends. SIGHUP opens the log
+anew and reads the certificate. What leaves this machine is tls:, with a token. Files are written below --files only; connections go to --to and wait
+for peers at --accept, both this machine alone if nothing is said.
+
+A token file holds one line that only the daemon's user may read (chmod 600).
+""",
+)
+@click.option(
+    "--listen",
+    multiple=True,
+    required=True,
+    metavar="ADDRESS",
+    help="unix:/PATH, tcp:ADDRESS:PORT or tls:ADDRESS:PORT; several may be given.",
+)
+@click.option("--token-file", type=click.Path(path_type=Path), help="What applications show.")
+@click.option("--operator-token-file", type=click.Path(path_type=Path), help="What operators show.")
+@click.option("--tls-cert", type=click.Path(path_type=Path), help="Its certificate, in PEM.")
+@click.option("--tls-key", type=click.Path(path_type=Path), help="The key of that, in PEM.")
+@click.option(
+    "--files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where files may be written; several may be given.",
+)
+@click.option("--to", multiple=True, metavar="NET", help="Where connections may go: 10.0.0.0/8.")
+@click.option("--accept", multiple=True, metavar="NET", help="Where they may wait for peers.")
+@_sizes("--staging", "16 MiB", "Staging memory, in each direction.")
+@_sizes("--network", "64 MiB", "Network memory, in each direction.")
+@_count("--applications", 16, "Applications at a time.")
+@_count("--sessions", 256, "Sessions at a time, of all applications.")
+@_count("--connections", 64, "Connections of an application.")
+@_count("--streams", 1024, "Streams of an application that have not ended.")
+@_count("--links", 64, "Links of an application.")
+@_count("--waits", 1024, "Requests of a session that wait for streams.")
+@_sizes("--application-staging", None, "Staging memory of an application; all, if not given.")
+@_sizes("--connection-network", None, "Network memory of a connection; all, if not given.")
+@_sizes("--rings", "256 MiB", "Rings of an application.")
+@click.option(
+    "--stall",
+    default="5 s",
+    show_default=True,
+    metavar="TIME",
+    help="Streams without progress for so long are named.",
+)
+@click.option(
+    "--hello",
+    default="10 s",
+    show_default=True,
+    metavar="TIME",
+    help="How long a socket may take to say who it is.",
+)
+@click.option(
+    "--grace",
+    default="5 s",
+    show_default=True,
+    metavar="TIME",
+    help="How long streams may go on at the end.",
+)
+@click.option("--log", metavar="FILE", help="Who did what, a line each; - is standard error.")
+@click.option("--metrics", metavar="ADDRESS", help="Where Prometheus asks: 127.0.0.1:9464.")
+@click.option("--screens", metavar="ADDRESS", help="Where a page shows screens: 127.0.0.1:8000.")
+@click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
+def command(as_json: bool, **given: Any) -> None:
+    """Start it, say where it listens, and wait for a signal."""
+    from isthmus.cli.streams import document
+
+    daemon = _start(given)
+    end = threading.Event()
+    before = _heed(daemon, end)
+    try:
+        _notify("READY=1")
+        listening = daemon.listening()
+        document(listening if as_json else _words(listening))
+        while not end.wait(LOOK):
+            if not daemon.runs():
+                break
+        _notify("STOPPING=1")
+        _stop(daemon)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _start(given: dict[str, Any]) -> NicDaemon:
+    import json
+
+    from isthmus import _core
+    from isthmus.arrays.fields import Given
+    from isthmus.errors import IsthmusError
+
+    if not hasattr(_core, "NicDaemon"):
+        raise IsthmusError("isthmus nic serve: it needs Linux; run it there")
+
+    def value(name: str) -> Given:
+        return Given(f"--{name.replace('_', '-')}", "", "text", given.pop(name))
+
+    question: dict[str, Any] = {}
+    for name in ("staging", "network"):
+        question[f"{name}_bytes"] = value(name).data()
+    question["ring_bytes"] = value("rings").data()
+    for name in ("application_staging", "connection_network"):
+        bound = given[name] is not None
+        question[f"{name}_bytes"] = value(name).data() if bound else given.pop(name)
+    for name in ("stall", "hello", "grace"):
+        least = 1e-9 if name == "stall" else 0
+        question[f"{name}_ns"] = round(value(name).quantity("a time", least) * 1e9)
+    for name in ("token_file", "operator_token_file", "tls_cert", "tls_key"):
+        path = given.pop(name)
+        question[name] = None if path is None else str(path)
+    question["files"] = [str(path) for path in given.pop("files")]
+    for name in ("listen", "to", "accept"):
+        question[name] = list(given.pop(name))
+    try:
+        return _core.NicDaemon(json.dumps({**question, **given}))
+    except ValueError as error:
+        raise IsthmusError(str(error)) from None
+
+
+def _words(listening: str) -> str:
+    import json
+
+    told = json.loads(listening)
+    metrics = f", metrics at http://{told['metrics']}/metrics" if told["metrics"] else ""
+    screens = f", screens at http://{told['screens']}/" if told["screens"] else ""
+    return f"listens at {', '.join(told['listening'])}{metrics}{screens}\n"
+
+
+def _heed(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:
+    """Take signals; what took them before."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        if end.is_set():
+            # Asked twice: at once, as by SIGKILL, and the socket's file is left.
+            os._exit(128 + number)
+        end.set()
+
+    before: dict[int, Any] = {}
+    for number in (signal.SIGTERM, signal.SIGINT):
+        before[number] = signal.signal(number, stop)
+    before[signal.SIGHUP] = signal.signal(signal.SIGHUP, lambda *_: daemon.reload())
+    return before
+
+
+def _stop(daemon: NicDaemon) -> None:
+    """End it on a thread of its own, so that a second signal is heard."""
+    from isthmus.errors import RunFailedError
+
+    failed: list[RuntimeError] = []
+    done = threading.Event()
+
+    def stop() -> None:
+        try:
+            daemon.stop()
+        except RuntimeError as error:
+            failed.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=stop, daemon=True).start()
+    while not done.wait(LOOK):
+        pass
+    if failed:
+        raise RunFailedError(f"the stream manager had ended: {failed[0]}")
+
+
+def _notify(state: str) -> None:
+    """Tell systemd, if it started this: one datagram (sd_notify(3))."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if not address:
+        return
+    if address.startswith("@"):
+        address = "\0" + address[1:]
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as told:
+        try:
+            told.connect(address)
+            told.sendall(state.encode())
+        except OSError:
+            # systemd gives up on it by itself, and says so.
+            return

@@ -1,0 +1,229 @@
+"""Distributed arrays sent and received: reshuffled piece by piece while the stream flows.
+
+The pipeline of Steenkiste 1996, sections 6.1 and 6.2: an array lies on ranks in any layout; piece
+by piece it is moved to the distribution for an interface, in which each link has one block of every
+TU, while the piece before is on the links. What goes out is ``array.tobytes()`` of the whole array,
+row by row; an ADU is a line of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from isthmus.arguments import one_of, refuse, whole
+from isthmus.arrays import Layout, Plan
+from isthmus.errors import IsthmusError
+from isthmus.streams.amounts import size
+from isthmus.streams.connection import Connection
+from isthmus.streams.errors import StreamsError
+from isthmus.streams.movers import Movers, Together
+from isthmus.streams.pieces import Cut, Piece
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isthmus.streams.session import Nic
+    from isthmus.streams.status import StreamStatus
+    from isthmus.streams.stream import Stream, Timeout
+
+R = TypeVar("R")
+LINKS_MAX = 64
+
+
+def send_array(
+    array: Any,
+    layout: Layout | None,
+    connection: Connection,
+    *,
+    links: int = 4,
+    tu: int | str = "1 MiB",
+    piece: int | str = "8 MiB",
+    line: int | None = None,
+    threads: int | None = None,
+    timeout: Timeout = None,
+    **settings: Any,
+) -> StreamStatus:
+    """Send a distributed array; all ranks of a session that has a communicator call it.
+
+    Args:
+        array: what is held: of one process in order of the layout's ranks what each holds, as
+            `Plan.redistribute` takes it, or the whole array if there is no layout; of a rank of MPI
+            what that rank holds, as `exchange` takes it.
+        layout: who holds what. Ranks are those of the session's communicator, or threads' data in
+            this process.
+        connection: where to.
+        links: over how many links; ranks have them in turn.
+        tu: bytes of a TU, at most; each link has a block of it.
+        piece: about so many bytes are reshuffled at a time, and as many are being sent.
+        line: the dimension along which ADUs are lines: an ADU has all of that dimension and of
+            those behind it. Without it the first of which an index has room in a block.
+        threads: that reshuffle, in one process; one for each processor if not given.
+        timeout: how long nothing may move.
+        **settings: of the stream, as in `StreamSpec`: `packet`, `quantum`, `permanent`, `after`,
+            `in_step_with`, `finished`.
+
+    Returns:
+        Where the stream was when it was done.
+
+    Raises:
+        StreamsError: what went wrong, on all ranks; the stream is cancelled.
+        IsthmusError: arrays that do not fit their layout, or settings that cannot be.
+
+    """
+    job = _Job(array, layout, connection, links, (tu, piece, line), threads, "array")
+    stream = job.stream("transmit", settings)
+
+    def sent(buffer: NDArray[Any]) -> Future[None] | None:
+        return job.later(lambda: stream.send_run(buffer, timeout=timeout), buffer)
+
+    with job.moving(stream):
+        under_way: Future[None] | None = None
+        for number, part in enumerate(job.cut.pieces()):
+            buffer = job.buffer(number % 2, part)
+            job.movers.gather(job.plan(part, out=True), job.given, job.parts(buffer, part))
+            # The piece before this one; the buffer after next is the one that it had.
+            job.settle(under_way)
+            under_way = sent(buffer)
+        job.settle(under_way)
+    return stream.wait(timeout=timeout)
+
+
+def recv_array(
+    out: Any,
+    layout: Layout | None,
+    connection: Connection,
+    *,
+    links: int = 4,
+    tu: int | str = "1 MiB",
+    piece: int | str = "8 MiB",
+    line: int | None = None,
+    threads: int | None = None,
+    timeout: Timeout = None,
+    **settings: Any,
+) -> StreamStatus:
+    """Receive a distributed array, as `send_array` sends it, to the arrays `out`.
+
+    It comes as an array of the same shape and type, in whatever layout and over however many links
+    it was sent. Its ADUs are lines of the same dimension on both sides: `line` says which, where
+    `tu` over `links` are not the same.
+
+    Arguments and errors are those of `send_array`; also `IncompleteError`, if bytes are missing.
+    """
+    job = _Job(out, layout, connection, links, (tu, piece, line), threads, "out")
+    stream = job.stream("receive", settings)
+    pieces = list(job.cut.pieces())
+
+    def coming(number: int) -> tuple[Piece, NDArray[Any], Future[None] | None] | None:
+        if number == len(pieces):
+            return None
+        buffer = job.buffer(number % 2, pieces[number])
+        got = job.later(lambda: stream.recv_run(buffer, timeout=timeout), buffer)
+        return pieces[number], buffer, got
+
+    with job.moving(stream):
+        next_ = coming(0)
+        number = 0
+        while next_ is not None:
+            part, buffer, got = next_
+            job.settle(got)
+            number += 1
+            # The next piece comes while this one is spread.
+            next_ = coming(number)
+            job.movers.spread(job.plan(part, out=False), job.parts(buffer, part), job.given)
+    return stream.wait(timeout=timeout)
+
+
+class _Job:
+    """An array that is moved: who holds it, how it is cut, and what moves it."""
+
+    def __init__(
+        self,
+        array: Any,
+        layout: Layout | None,
+        connection: Connection,
+        links: int,
+        sizes: tuple[int | str, int | str, int | None],
+        threads: int | None,
+        what: str,
+    ) -> None:
+        one_of("connection", connection, (Connection,), "a connection that a session has opened")
+        if layout is not None:
+            one_of("layout", layout, (Layout,), "a Layout: who holds what")
+        whole("links", links, 1, LINKS_MAX)
+        self.nic: Nic = connection.session
+        self.connection = connection
+        self.links = links
+        self.movers: Movers = self.nic.movers(threads)
+        if layout is None:
+            if not isinstance(array, np.ndarray):
+                raise refuse(what, array, "a numpy array, or a layout that says who holds what")
+            layout = Layout.whole(array.shape)
+            array = [array]
+        self.layout = layout
+        self.given = array
+        self.dtype = self.movers.dtype(layout, array, what)
+        tu, piece, line = sizes
+        self.cut = Cut.of(
+            layout.shape, links, self.dtype.itemsize, size("tu", tu), size("piece", piece), line
+        )
+        self.own = self.movers.own(links)
+        self.owners = self.movers.owners(links)
+        self._memory: list[NDArray[Any] | None] = [None, None]
+        self._thread = ThreadPoolExecutor(1, f"{what} of {self.nic!r}")
+
+    def stream(self, direction: str, settings: dict[str, Any]) -> Stream:
+        for name in ("adu", "adus", "granule", "su_order", "direction"):
+            if name in settings:
+                raise IsthmusError(f"{name}: it follows from the array; leave it out")
+        return self.nic.stream(
+            self.connection,
+            self.cut.adu,
+            tu=self.cut.tu,
+            links=self.links,
+            granule=self.cut.granule,
+            adus=self.cut.adus,
+            direction=direction,
+            **settings,
+        )
+
+    def buffer(self, number: int, piece: Piece) -> NDArray[Any]:
+        """Memory for what of a piece goes over this process's links."""
+        shape = self.cut.held(piece, self.own) if self.own else (0,)
+        bytes_ = self.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+        memory_ = self._memory[number]
+        if memory_ is None or memory_.nbytes < bytes_:
+            memory_ = np.empty(bytes_, np.uint8)
+            self._memory[number] = memory_
+        found: NDArray[Any] = memory_[:bytes_].view(self.dtype).reshape(shape)
+        return found
+
+    def parts(self, buffer: NDArray[Any], piece: Piece) -> list[NDArray[Any]]:
+        """Where in it the parts of the distribution for the interface are."""
+        if not self.own:
+            return []
+        return [buffer[view] for view in self.cut.views(piece, self.own)]
+
+    def plan(self, piece: Piece, *, out: bool) -> Plan:
+        there = self.cut.layout(piece, self.owners)
+        return Plan(self.layout, there) if out else Plan(there, self.layout)
+
+    def later(self, call: Callable[[], R], buffer: NDArray[Any]) -> Future[R] | None:
+        """Move a piece on the thread that does."""
+        return self._thread.submit(call) if buffer.size else None
+
+    def settle(self, future: Future[None] | None) -> None:
+        """Wait until a piece is moved, and agree that all have theirs."""
+        problem: BaseException | None = None
+        try:
+            if future is not None:
+                future.result()
+        except StreamsError as error:
+            problem = error
+        self.movers.agree(problem)
+
+    def moving(self, stream: Stream) -> Together:
+        return Together(stream, self._thread)

@@ -1,0 +1,94 @@
+"""`isthmus nic optimise` and `isthmus nic mri`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from isthmus.imaging import send
+from isthmus.optimisation import CELLS, growth, live
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the stream manager runs on Linux")
+PATIENCE_S = 120
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "isthmus", "nic", *arguments]
+    return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+
+
+@linux
+def test_samples_are_computed_sent_and_checked():
+    done = run("optimise", "--time", "1 s", "--nodes", "3", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    went = told["live"]
+    assert went["samples"] % 16384 == 0
+    assert went["checked"] >= went["samples"] // 61 > 0
+    # 12 nodes are not faster than they are told to be, but for a TU that is begun.
+    assert went["samples"] <= 12 * 23_330 * went["seconds"] + 16384 * 4
+    assert went["nodes"]["computed"] + went["nodes"]["waited"] == pytest.approx(1)
+    assert [point["cells"] for point in told["growth"]["points"]] == [64, 128, 256, 512, 1024]
+
+
+@linux
+def test_what_optimise_prints():
+    done = run("optimise", "--time", "500 ms", "--free")
+    assert done.returncode == 0, done.stderr
+    assert "were computed again and are the same" in done.stdout
+    assert "communication is the limit from" in done.stdout
+
+
+def test_growth_ends_where_the_interface_is_full():
+    hippi, cray = growth(), growth(outside="40 MB/s")
+    first = hippi.points[0]
+    # 60 cells that compute 1,400 Ksamples/s of 4 bytes.
+    assert (first.cells, first.offered) == (CELLS, pytest.approx(5.6))
+    for grown in (hippi, cray):
+        assert grown.most == pytest.approx(grown.cells * first.offered / CELLS)
+        for point in grown.points:
+            limit = "computing" if point.cells < grown.cells else "communication"
+            assert point.limit == limit
+            assert point.carried == pytest.approx(min(point.offered, grown.most), rel=0.05)
+    # The paper's 512 is the machine that is larger than what 40 MB/s suffice for.
+    assert 256 < cray.cells < 512 < hippi.cells
+
+
+@linux
+def test_triangles_come_from_rank_to_rank():
+    done = run("mri", "--images", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["images"] == 2
+    assert told["bytes"] == 40 * told["triangles"]
+    assert 550_000 < told["triangles"] / 2 < 610_000
+    assert told["triangles_of_rank"]["least"] == 0
+    assert sum(told["ranks"].values()) == pytest.approx(1)
+    assert run("mri", "--images", "1").stdout.startswith("1 images in ")
+
+
+@linux
+def test_the_same_from_python():
+    assert send(1).triangles > 500_000
+    assert live(time="300 ms", nodes=1, rate=None).samples > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["optimise", "--time", "5"], "the unit is missing"),
+        (["optimise", "--rate", "23"], "the unit is missing"),
+        (["optimise", "--nodes", "0"], "give 1 to 256"),
+        (["optimise", "--outside", "40"], "unit"),
+        (["mri", "--images", "0"], "give 1 to 1000"),
+        (["mri", "--images", "many"], "not a valid integer"),
+    ],
+)
+@linux
+def test_what_cannot_be_is_refused(arguments: list[str], part: str):
+    done = run(*arguments, "-q")
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert part in done.stderr

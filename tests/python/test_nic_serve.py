@@ -1,0 +1,129 @@
+"""``isthmus nic serve``: what an operator says to it, and signals."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import sys
+import urllib.request
+
+import pytest
+
+from nic_daemon import PATIENCE, Client, daemon, until
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the daemon is Linux's")
+
+TOKEN = "0123456789abcdef-clients"
+OPERATOR = "0123456789abcdef-operators"
+
+
+def secret(path, text):
+    path.write_text(text + "\n")
+    path.chmod(0o600)
+    return path
+
+
+def test_a_daemon_says_where_it_listens_and_ends_when_asked(tmp_path):
+    unix = f"unix:{tmp_path}/nic.sock"
+    words = ["--listen", unix, "--listen", "tcp:127.0.0.1:0", "--metrics", "127.0.0.1:0"]
+    with daemon(*words, "--grace", "100 ms", "--log", "-") as (process, told):
+        assert told["listening"][0] == unix
+        with Client(unix) as first, Client(told["listening"][1]) as second:
+            assert "welcome" in first.hello("first", watch=True)
+            assert "welcome" in second.hello("second")
+            assert len(second.ask("overview")["overview"]["overview"]["applications"]) == 1
+            text = urllib.request.urlopen(f"http://{told['metrics']}/metrics", timeout=PATIENCE)
+            assert b"\nisthmus_nic_applications 2\n" in text.read()
+            process.send_signal(signal.SIGTERM)
+            assert first.told() == {"event": {"event": {"what": "ending", "grace_ns": 100_000_000}}}
+            assert first.told() is None
+        assert process.wait(PATIENCE) == 0
+        log = process.stderr.read()
+        assert "first #0 uid" in log and "| hello | ok" in log
+        assert not (tmp_path / "nic.sock").exists()
+
+
+def test_tokens_come_from_files_and_a_moved_log_is_begun_anew(tmp_path):
+    log = tmp_path / "log"
+    words = ["--listen", "tcp:127.0.0.1:0", "--log", log]
+    words += ["--token-file", secret(tmp_path / "token", TOKEN)]
+    words += ["--operator-token-file", secret(tmp_path / "operator", OPERATOR)]
+    with daemon(*words) as (process, told):
+        (address,) = told["listening"]
+        with Client(address) as denied:
+            assert denied.hello("denied")["kind"] == "denied"
+            assert denied.told() is None
+        with Client(address) as operator:
+            assert "welcome" in operator.hello("op", token=OPERATOR, operator=True)
+            assert "overview" in operator.ask("overview", all=True)
+        until(lambda: "leave" in log.read_text(), "end of a session in the log")
+        log.rename(tmp_path / "log.1")
+        process.send_signal(signal.SIGHUP)
+        until(log.exists, "new log")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+        assert TOKEN not in (tmp_path / "log.1").read_text()
+
+
+def test_limits_and_policy_are_those_of_the_flags(tmp_path):
+    words = ["--listen", "tcp:127.0.0.1:0", "--applications", 1, "--staging", "256 KiB"]
+    words += ["--to", "10.0.0.0/8", "--files", tmp_path]
+    with daemon(*words) as (_, told):
+        (address,) = told["listening"]
+        with Client(address) as first, Client(address) as second:
+            assert first.hello("first")["welcome"]["staging_bytes"] == 256 << 10
+            refusal = second.hello("second")
+            assert (refusal["kind"], "1 applications" in refusal["text"]) == ("limit", True)
+            refusal = first.ask("open", destination="tcp:127.0.0.1:9")
+            assert refusal["kind"] == "denied"
+            assert "connection" in first.ask("open", destination=f"file:{tmp_path}/image")
+
+
+def test_systemd_is_told(tmp_path):
+    place = tmp_path / "notify"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
+        told.bind(str(place))
+        told.settimeout(PATIENCE)
+        words = ["--listen", "tcp:127.0.0.1:0"]
+        with daemon(*words, NOTIFY_SOCKET=str(place)) as (process, _):
+            assert told.recv(100) == b"READY=1"
+            process.send_signal(signal.SIGTERM)
+            assert told.recv(100) == b"STOPPING=1"
+            assert process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--listen", "unix:here"], "unix:/run/isthmus.sock"),
+        (["--listen", "tcp:0.0.0.0:0"], "token and TLS"),
+        (["--listen", "tcp:127.0.0.1:0", "--staging", "4"], "unit"),
+        (["--listen", "tcp:127.0.0.1:0", "--staging", "0 B"], "--staging"),
+        (["--listen", "tcp:127.0.0.1:0", "--grace", "1 MB"], "--grace"),
+        (["--listen", "tcp:127.0.0.1:0", "--to", "10.0.0.1/8"], "10.0.0.1/8"),
+        (["--listen", "tcp:127.0.0.1:0", "--files", "/nowhere/at/all"], "/nowhere/at/all"),
+        (["--listen", "tcp:127.0.0.1:0", "--token-file", "none"], "none"),
+        (["--listen", "tcp:127.0.0.1:0", "--metrics", "9464"], "127.0.0.1:9464"),
+        ([], "--listen"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(isthmus, words, says):
+    ran = isthmus("nic", "serve", *words)
+    assert ran.returncode == 2
+    assert says in ran.stderr.splitlines()[-1]
+    assert "Traceback" not in ran.stderr
+
+
+def test_an_address_is_one_daemons(isthmus, tmp_path):
+    unix = f"unix:{tmp_path}/nic.sock"
+    with daemon("--listen", unix) as (process, _):
+        ran = isthmus("nic", "serve", "--listen", unix)
+        assert ran.returncode == 2
+        assert "another daemon listens there" in ran.stderr
+        # Killed, it leaves its socket's file, and the next one takes it.
+        process.kill()
+        process.wait(PATIENCE)
+        assert (tmp_path / "nic.sock").exists()
+        with daemon("--listen", unix) as (_, told), Client(unix) as client:
+            assert told["listening"] == [unix]
+            assert "welcome" in client.hello("again")

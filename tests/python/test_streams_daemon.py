@@ -1,0 +1,254 @@
+"""``isthmus.streams`` with a daemon: what is sent is in the sink, what is waited for is so."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from isthmus.errors import IsthmusError
+from isthmus.streams import (
+    RefusedError,
+    SessionOverError,
+    StreamFailedError,
+    StreamsError,
+    StreamSpec,
+    TimedOutError,
+    connect,
+    join,
+)
+from nic_rig import PATIENCE, Sink, daemon
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="links are Linux's")
+
+ADU = 100_000
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with daemon(tmp_path_factory.mktemp("nic")) as process:
+        yield process
+
+
+@pytest.fixture
+def nic(served):
+    with connect(served.address, name="a test", watch=True, patience=PATIENCE) as session:
+        yield session
+
+
+def content(adu, size=ADU):
+    return np.random.default_rng(adu).integers(0, 256, size, np.uint8)
+
+
+def settle(nic, what):
+    for event in nic.events():
+        if event.what == what:
+            return event
+    raise AssertionError(f"no {what}")
+
+
+@pytest.mark.parametrize("carrier", ["rings", "socket"])
+def test_what_is_sent_is_in_the_sink(nic, tmp_path, carrier):
+    sink = Sink(tmp_path)
+    out = nic.open(sink.destination)
+    for link in range(3):
+        nic.link(link, carrier=carrier, ring="64 KiB")
+    stream = nic.stream(out, adu=ADU, tu="32 KiB", links=3, adus=8)
+    for adu in range(8):
+        assert stream.send(content(adu)) == adu
+    status = stream.wait()
+    assert (status.state, status.done, status.bytes) == ("done", 8, 8 * ADU)
+    assert out.status().moved_bytes == (8 * ADU, 0)
+    out.close()
+    assert sink.taken() == b"".join(content(adu).tobytes() for adu in range(8))
+    assert nic.overview()["applications"] == [[nic.application, "a test"]]
+
+
+def test_arrays_of_any_type_and_bytes_are_sent(nic, tmp_path):
+    sink = Sink(tmp_path)
+    out = nic.open(sink.destination)
+    stream = nic.stream(out, adu="variable", tu="64 KiB", links=2)
+    matrix = np.arange(600, dtype=np.float64).reshape(20, 30)
+    sent = [matrix, matrix[5:7], b"some bytes", np.int16(7), bytearray(b"x" * 500)]
+    for data in sent:
+        stream.send(data)
+    with pytest.raises(StreamsError, match="its ADUs have 1 to 65536"):
+        stream.send(b"")
+    with pytest.raises(StreamsError, match="not in one piece"):
+        stream.send(matrix.T)
+    stream.finish()
+    assert stream.wait().adus == len(sent)
+    out.close()
+    assert sink.taken() == b"".join(bytes(memoryview(data).cast("B")) for data in sent)
+
+
+def test_sends_that_do_not_block(nic, tmp_path):
+    sink = Sink(tmp_path)
+    out = nic.open(sink.destination)
+    stream = nic.stream(out, adu=ADU, tu="32 KiB", links=2, adus=5)
+    arrays = [content(adu) for adu in range(5)]
+    views = [array[:] for array in arrays]
+    handles = [stream.send(array, block=False) for array in arrays]
+    assert not arrays[4].flags.writeable
+    other = nic.open(Sink(tmp_path).destination, window="256 KiB")
+    receiver = nic.stream(other, adu=ADU, direction="receive", links=[7])
+    with pytest.raises(StreamsError, match=r"a receive of stream \d+: a send of stream \d+ has"):
+        receiver.recv(views[3])
+    assert [handle.wait() for handle in handles] == [0, 1, 2, 3, 4]
+    assert all(array.flags.writeable for array in arrays)
+    stream.wait()
+    out.close()
+    assert sink.taken() == b"".join(array.tobytes() for array in arrays)
+
+
+def test_streams_of_one_call_name_each_other(nic, tmp_path):
+    sinks = [Sink(tmp_path), Sink(tmp_path)]
+    outs = [nic.open(sink.destination) for sink in sinks]
+    first = StreamSpec(connection=outs[0], adu="8 KiB", links=[0], adus=6)
+    second = StreamSpec(
+        connection=outs[1], adu="8 KiB", links=[1], adus=6, in_step_with=[first], quantum=2
+    )
+    one, two = nic.submit([first, second])
+    for adu in range(6):
+        one.send(content(adu, 8192))
+        two.send(content(adu + 10, 8192))
+    one.wait()
+    two.wait()
+    # What is registered first on a connection goes first.
+    late = StreamSpec(connection=outs[0], adu="8 KiB", links=[0], adus=1)
+    early = StreamSpec(connection=outs[0], adu="8 KiB", links=[0], adus=1, after=[late])
+    with pytest.raises(RefusedError, match=r"cycle|wait") as caught:
+        nic.submit([early, late])
+    assert caught.value.kind == "conflict"
+    for out in outs:
+        out.close()
+    for number, sink in enumerate(sinks):
+        expected = [content(adu + 10 * number, 8192).tobytes() for adu in range(6)]
+        assert sink.taken() == b"".join(expected)
+
+
+def test_a_file_is_whole(nic, served, tmp_path):
+    folder = Path(served.address.removeprefix("unix:")).parent
+    with nic.open(f"file:{folder}/image") as out:
+        stream = nic.stream(out, adu=ADU, links=2, adus=2)
+        stream.send(content(0))
+        stream.send(content(1))
+        stream.wait()
+    assert settle(nic, "kept").bytes == 2 * ADU
+    assert (folder / "image").read_bytes() == content(0).tobytes() + content(1).tobytes()
+    with pytest.raises(RefusedError) as caught:
+        nic.open("file:/etc/isthmus-test")
+    assert caught.value.kind == "denied"
+
+
+def test_what_nobody_takes_times_out_with_a_reason(nic, tmp_path):
+    sink = Sink(tmp_path)
+    out = nic.open(sink.destination)
+    stream = nic.stream(out, adu=ADU, links=1, adus=2)
+    stream.send(content(0))
+    with pytest.raises(TimedOutError, match=r"nothing moved for 300 ms; it is active: .*link 0"):
+        stream.wait(timeout="300 ms")
+    assert "link 0" in " ".join(stream.status().waits)
+    stream.cancel()
+    with pytest.raises(StreamFailedError, match=r"it has cancelled; 1 of 2 ADUs are done"):
+        stream.wait()
+
+
+def test_a_connection_that_cannot_be_made_says_why(nic):
+    out = nic.open("tcp:127.0.0.1:1")
+    assert "refused" in settle(nic, "lost").reason
+    with pytest.raises(RefusedError, match="takes no streams: it could not be made"):
+        nic.stream(out, adu=ADU, links=1, adus=1)
+
+
+def _rank(address, ticket, number, rank, results):
+    with join(address, ticket, patience=PATIENCE) as nic:
+        nic.link(rank)
+        spec = StreamSpec(
+            connection=type("C", (), {"number": number[0]})(), adu=ADU, tu=32768, links=2, adus=4
+        )
+        stream = nic.adopt(number[1], spec)
+        for adu in range(4):
+            stream.send(content(adu))
+        results.put((rank, stream.wait().state))
+
+
+def test_plain_processes_are_ranks(served, tmp_path):
+    context = multiprocessing.get_context("spawn")
+    sink = Sink(tmp_path)
+    with connect(served.address, patience=PATIENCE) as nic:
+        out = nic.open(sink.destination)
+        spec = StreamSpec(connection=out, adu=ADU, tu=32768, links=2, adus=4)
+        (stream,) = nic.submit([spec], links=False)
+        results = context.Queue()
+        number = (out.number, stream.number)
+        ranks = [
+            context.Process(target=_rank, args=(nic.address, nic.ticket, number, rank, results))
+            for rank in range(2)
+        ]
+        for rank in ranks:
+            rank.start()
+        assert sorted(results.get(timeout=60) for _ in ranks) == [(0, "done"), (1, "done")]
+        for rank in ranks:
+            rank.join(60)
+        with pytest.raises(StreamsError, match="this process has none of them"):
+            stream.send(content(0))
+        out.close()
+        assert sink.taken() == b"".join(content(adu).tobytes() for adu in range(4))
+
+
+def test_the_daemon_killed_in_the_middle_of_a_send_is_one_clear_error(tmp_path):
+    with daemon(tmp_path) as process:
+        sink = Sink(tmp_path)
+        nic = connect(process.address, patience=PATIENCE)
+        out = nic.open(sink.destination)
+        stream = nic.stream(out, adu="1 MiB", links=2)
+        waiting = []
+
+        def wait():
+            try:
+                stream.wait()
+            except StreamsError as error:
+                waiting.append(error)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        stream.send(content(0, 1 << 20))
+        stream.wait_done(1)
+        process.send_signal(signal.SIGKILL)
+        with pytest.raises(SessionOverError, match=r"the session with unix:.* is over"):
+            while True:
+                stream.send(content(1, 1 << 20))
+        thread.join(60)
+        assert [type(error) for error in waiting] == [SessionOverError]
+        with pytest.raises(SessionOverError):
+            nic.open(sink.destination)
+        nic.close()
+
+
+def test_ctrl_c_is_heard_while_waiting(served, tmp_path):
+    sink = Sink(tmp_path)
+    with connect(served.address, patience=PATIENCE) as nic:
+        stream = nic.stream(nic.open(sink.destination), adu=ADU, links=1, adus=1)
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            stream.wait()
+        assert time.monotonic() - began < 30
+
+
+def test_settings_that_are_none(nic):
+    with pytest.raises(IsthmusError, match="unexpected keyword argument 'stripes'"):
+        nic.stream(None, adu=8, stripes=3)
+    with pytest.raises(StreamsError, match="checksum: 'md5' is not known here"):
+        nic.open("tcp:127.0.0.1:1", checksum="md5")
+    with pytest.raises(StreamsError, match="did you mean 'confirmed'"):
+        nic.open("tcp:127.0.0.1:1", protocol="confirm")
+    with pytest.raises(IsthmusError, match="number: 70000 is impossible"):
+        nic.link(70000)
