@@ -36,7 +36,8 @@ pub(crate) struct Spec {
     pub from_rings: bool,
     /// Bytes of each ADU, if it takes no others.
     pub adu_bytes: Option<u64>,
-    /// If plain bytes come: the channel, and the window in bytes.
+    /// If it is one of plain bytes: the channel, and the window for what comes, in bytes; 0, if
+    /// nothing is received.
     pub takes_plain: Option<(u32, u64)>,
     /// The streams that are to have them, in the order of registration.
     pub expects: VecDeque<Expected>,
@@ -222,8 +223,7 @@ impl Driver {
             _ => false,
         };
         let plain = matches!(&destination, Destination::Tcp(_) | Destination::TcpGiven(_));
-        let takes_plain =
-            (plain && spec.window_bytes > 0).then_some((spec.channel, spec.window_bytes));
+        let takes_plain = plain.then_some((spec.channel, spec.window_bytes));
         let screen = match &destination {
             Destination::Framebuffer(name) => Some(self.draw(name, &spec)?),
             _ => None,

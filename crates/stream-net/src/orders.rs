@@ -327,6 +327,7 @@ impl Driver {
 
     fn plain_bytes(&self, id: ConnectionId) -> Becomes {
         let takes = self.connections.get(&id).and_then(|one| one.takes_plain);
+        let takes = takes.filter(|(_, window)| *window > 0);
         Becomes::Plain(takes.map(|(channel, _)| channel))
     }
 

@@ -295,4 +295,16 @@ fn what_plain_bytes_cannot_say_is_refused() {
         why.contains("the connection's window of 131072 takes none"),
         "{why}"
     );
+    let only_sends = call(&takes.service, move |driver| {
+        let protocol = Protocol::Unconfirmed { reorder: 0 };
+        let spec = ConnectionSpec::new("tcp:given:other", protocol, 0);
+        let connection = driver.open(app, spec).unwrap();
+        let format = Format::fixed(4 * KB, 4 * KB, &[LinkId(1)]);
+        let spec = StreamSpec::new(connection, Direction::Receive, format, 1);
+        driver.submit(app, &spec).unwrap_err().to_string()
+    });
+    assert!(
+        only_sends.contains("window of 0 takes none"),
+        "{only_sends}"
+    );
 }
