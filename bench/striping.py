@@ -1,8 +1,8 @@
 """A stream from a rank over one and over four TCP links to the manager, each link shaped.
 
 The links are pairs of ``veth`` between two network namespaces that this makes and takes away: one
-for the rank, one for manager and sink. Each is shaped to 1 Gbit/s by ``tbf`` at the rank's end. That
-takes root, ``ip`` and ``tc`` (iproute2).
+for the rank, one for manager and sink. Each is shaped to 1 Gbit/s by ``tbf`` at the rank's end.
+That takes root, ``ip`` and ``tc`` (iproute2).
 """
 
 from __future__ import annotations

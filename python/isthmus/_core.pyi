@@ -111,11 +111,12 @@ class NicDaemon:
     def __new__(cls, config_json: str) -> NicDaemon:
         """Start it.
 
-        `config_json`: ``{"listen": [text], "token_file", "operator_token_file", "tls_cert", "tls_key": text | null,
-        "files", "to", "accept": [text], "staging_bytes", "network_bytes", "ring_bytes": int,
-        "application_staging_bytes", "connection_network_bytes": int | null, "stall_ns",
-        "grace_ns", "hello_ns": int, "applications", "sessions", "connections", "streams",
-        "links", "waits": int, "log", "metrics", "screens": text | null}``
+        `config_json`: ``{"listen": [text], "socket_mode": text, "token_file",
+        "operator_token_file", "tls_cert", "tls_key": text | null, "files", "to", "accept": [text],
+        "staging_bytes", "network_bytes", "ring_bytes": int, "application_staging_bytes",
+        "connection_network_bytes": int | null, "stall_ns", "grace_ns", "hello_ns": int,
+        "applications", "sessions", "connections", "streams", "links", "waits": int, "log",
+        "metrics", "screens": text | null}``
 
         Raises:
             ValueError: what is wrong, and what would do, in one line.
@@ -769,11 +770,20 @@ class NicSession:
 
     @staticmethod
     def connect(
-        address: str, token: str | None, name: str, watch: bool, seconds: float | None
+        address: str,
+        ca: str | None,
+        token: str | None,
+        name: str,
+        watch: bool,
+        seconds: float | None,
     ) -> NicSession:
-        """Make an application; `watch`: events are told."""
+        """Make an application; `ca`: a file of certificates that are trusted; `watch`: events are
+        told.
+        """
     @staticmethod
-    def join(address: str, ticket: str, watch: bool, seconds: float | None) -> NicSession:
+    def join(
+        address: str, ca: str | None, ticket: str, watch: bool, seconds: float | None
+    ) -> NicSession:
         """Join an application by its ticket."""
     def welcome(self) -> tuple[int, str, str, int, int]:
         """Number of the application, ticket, version of the daemon, bytes of staging and network

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
+import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 import pytest
 
@@ -104,6 +107,9 @@ def test_systemd_is_told(tmp_path):
         (["--listen", "tcp:127.0.0.1:0", "--files", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--listen", "tcp:127.0.0.1:0", "--token-file", "none"], "none"),
         (["--listen", "tcp:127.0.0.1:0", "--metrics", "9464"], "127.0.0.1:9464"),
+        (["--listen", "tcp:127.0.0.1:0", "--socket-mode", "777"], "--socket-mode"),
+        (["--listen", "tls:127.0.0.1:0", "--tls-cert", "x"], "--tls-key"),
+        (["--listen", "tls:127.0.0.1:0"], "--tls-cert"),
         ([], "--listen"),
     ],
 )
@@ -127,3 +133,25 @@ def test_an_address_is_one_daemons(isthmus, tmp_path):
         with daemon("--listen", unix) as (_, told), Client(unix) as client:
             assert told["listening"] == [unix]
             assert "welcome" in client.hello("again")
+
+
+def test_a_socket_may_be_the_groups(tmp_path):
+    with daemon("--listen", f"unix:{tmp_path}/nic.sock", "--socket-mode", "660"):
+        assert (tmp_path / "nic.sock").stat().st_mode & 0o777 == 0o660
+
+
+def test_the_unit_file_is_one_of_systemd(tmp_path):
+    verify = shutil.which("systemd-analyze")
+    if verify is None:
+        pytest.skip("needs systemd-analyze")
+    unit = Path(__file__).parents[2] / "packaging" / "isthmus-nic.service"
+    ran = subprocess.run(
+        [verify, "verify", "--man=no", str(unit)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    # What it says of other units is not ours.
+    said = [line for line in ran.stderr.splitlines() if "isthmus-nic" in line]
+    assert not said

@@ -178,7 +178,7 @@ def test_requests_and_answers(daemon):
 def test_nobody_there(tmp_path):
     with pytest.raises(UnreachableError, match="no daemon can be reached at unix:"):
         connect(f"unix:{tmp_path}/nobody.sock")
-    with pytest.raises(StreamsError, match="it begins with unix: or tcp:"):
+    with pytest.raises(StreamsError, match="it begins with unix:, tcp: or tls:"):
         connect("/run/nic.sock")
     with pytest.raises(IsthmusError, match="patience: 5"):
         connect("unix:/run/nic.sock", patience=5)

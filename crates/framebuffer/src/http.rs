@@ -122,6 +122,7 @@ fn here(host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const GOOD: &str = "GET /stream HTTP/1.1\r\nHost: 127.0.0.1:80\r\nUpgrade: websocket\r\n\
                         Connection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n\
@@ -135,6 +136,23 @@ mod tests {
         assert_eq!(request.rest, b"rest");
         for cut in 0..GOOD.len() - 6 {
             assert_eq!(parse(&GOOD.as_bytes()[..cut]), Ok(None), "{cut} bytes");
+        }
+    }
+
+    proptest! {
+        /// Whatever comes is a request, no request, or the beginning of one, and that is all.
+        #[test]
+        fn bytes_that_are_changed_are_answered(
+            at in 0..GOOD.len(), with in proptest::collection::vec(any::<u8>(), 0..8),
+            end in 0..=GOOD.len(),
+        ) {
+            let mut bytes = GOOD.as_bytes().to_vec();
+            bytes.splice(at..(at + with.len()).min(bytes.len()), with);
+            bytes.truncate(end);
+            if let Ok(Some(request)) = parse(&bytes) {
+                prop_assert!(bytes.ends_with(&request.rest));
+                prop_assert!(request.path.len() + request.rest.len() < bytes.len());
+            }
         }
     }
 

@@ -41,6 +41,8 @@ struct World {
     ids: Vec<StreamId>,
     /// Bytes were written that are no frames: what follows may be taken for data.
     tainted: bool,
+    /// Whether packets may be sent again.
+    repairs: bool,
 }
 
 impl World {
@@ -63,6 +65,7 @@ impl World {
             formats: Vec::new(),
             ids: Vec::new(),
             tainted: false,
+            repairs: protocol == Protocol::Confirmed { repair: true },
         }
     }
 
@@ -214,7 +217,7 @@ impl World {
     /// the right bytes, each stream from its first byte on.
     fn check(&mut self) {
         self.peer.read();
-        let (mut at, mut next) = (0, [(0, 0); STREAMS]);
+        let (mut at, mut sequence, mut next) = (0, 0, [(0, 0); STREAMS]);
         let had = &self.peer.had;
         while let Some(head) = had[at..].first_chunk::<{ Header::BYTES }>() {
             let header = Header::decode(head).expect("a driver writes packets");
@@ -223,7 +226,17 @@ impl World {
                 break;
             };
             at = begin + data.len();
-            if header.kind != Packet::Data || data.is_empty() {
+            if header.kind != Packet::Data {
+                continue;
+            }
+            if header.sequence < sequence {
+                // Sent again, as nobody acknowledged it in time.
+                assert!(self.repairs, "{header:?} came twice");
+                continue;
+            }
+            assert_eq!(header.sequence, sequence, "{header:?}");
+            sequence += 1;
+            if data.is_empty() {
                 continue;
             }
             assert_eq!(header.sum, crc32c(data));

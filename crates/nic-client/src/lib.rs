@@ -55,6 +55,7 @@ mod registry;
 mod send;
 mod session;
 mod stream;
+mod tls;
 mod wire;
 
 pub use address::Address;

@@ -70,8 +70,12 @@ impl Link {
         }
     }
 
-    /// A link over the socket itself.
-    pub fn socket(number: u16, socket: Wire) -> Self {
+    /// A link over the socket itself; one with TLS goes through a thread.
+    pub fn socket(number: u16, socket: Wire) -> std::io::Result<Self> {
+        let socket = match socket {
+            Wire::Tls(tls) => Wire::Unix(tls.joined()?),
+            other => other,
+        };
         let (out, into) = match socket {
             Wire::Unix(socket) => {
                 let socket = Arc::new(socket);
@@ -81,13 +85,14 @@ impl Link {
                 let socket = Arc::new(socket);
                 (Out::Tcp(Arc::clone(&socket)), Into::Tcp(socket))
             }
+            Wire::Tls(_) => return Err(std::io::ErrorKind::Unsupported.into()),
         };
-        Self {
+        Ok(Self {
             number,
             out: Some(Half::new(Sending::new(out))),
             into: Some(Half::new(Reading::new(into))),
             _alive: None,
-        }
+        })
     }
 
     /// Wakes who waits for this link.

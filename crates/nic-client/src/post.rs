@@ -4,12 +4,25 @@ use crate::core::{Core, hush_bell};
 use crate::wire::Wire;
 use isthmus_nic_protocol::{Lines, Told, read};
 use rustix::event::{PollFd, PollFlags, poll};
+use std::io;
 use std::os::fd::AsFd;
 
 /// Bytes that are read at a time.
 const PIECE: usize = 64 << 10;
 /// Pieces that are read before requests are looked at.
 const TURN: usize = 16;
+
+/// What is said when the daemon has closed the socket, however that is seen.
+const ENDED: &str = "the daemon closed it or has ended";
+
+/// Why a socket is over.
+fn ended(doing: &str, error: &io::Error) -> String {
+    match error.kind() {
+        // It had not read all that was asked, or it is asked more after its end.
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => ENDED.into(),
+        _ => format!("{doing} the daemon: {error}"),
+    }
+}
 
 /// Runs until the socket or the session ends.
 pub(crate) fn run(core: &Core, wire: Wire, lines: Lines) {
@@ -58,7 +71,7 @@ impl Post<'_> {
         if self.core.gone().is_some() {
             return Ok(false);
         }
-        let wanted = match self.written < self.line.len() {
+        let wanted = match self.written < self.line.len() || self.wire.wants_write() {
             true => PollFlags::IN | PollFlags::OUT,
             false => PollFlags::IN,
         };
@@ -74,6 +87,8 @@ impl Post<'_> {
     }
 
     fn write(&mut self) -> Result<(), String> {
+        let flushed = self.wire.flush();
+        flushed.map_err(|error| ended("writing to", &error))?;
         loop {
             if self.written == self.line.len() {
                 let Some(line) = self.core.next_unsent() else {
@@ -83,7 +98,7 @@ impl Post<'_> {
             }
             let left = &self.line[self.written..];
             let written = self.wire.write(left);
-            match written.map_err(|error| format!("writing to the daemon: {error}"))? {
+            match written.map_err(|error| ended("writing to", &error))? {
                 0 => return Ok(()),
                 written => self.written += written,
             }
@@ -95,9 +110,9 @@ impl Post<'_> {
         // Not for ever, so that requests have their turn.
         for _ in 0..TURN {
             let read = self.wire.read(&mut self.piece);
-            match read.map_err(|error| format!("reading from the daemon: {error}"))? {
+            match read.map_err(|error| ended("reading from", &error))? {
                 None => return Ok(()),
-                Some(0) => return Err("the daemon closed it or has ended".into()),
+                Some(0) => return Err(ENDED.into()),
                 Some(read) => self.lines.push(&self.piece[..read]),
             }
             self.hear()?;

@@ -209,7 +209,8 @@ impl Session {
             return Err(strange("a link", &told));
         }
         let link = match carrier {
-            Carrier::Socket => Link::socket(number, wire),
+            Carrier::Socket => Link::socket(number, wire)
+                .map_err(|error| Error::Link(number, error.to_string()))?,
             Carrier::Rings {
                 from_rank_bytes,
                 to_rank_bytes,

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::patience::Patience;
+use crate::tls::Tls;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 pub(crate) enum Wire {
     Unix(UnixStream),
     Tcp(TcpStream),
+    Tls(Tls),
 }
 
 impl Wire {
@@ -21,6 +23,7 @@ impl Wire {
         match self {
             Self::Unix(socket) => socket.set_nonblocking(true),
             Self::Tcp(socket) => socket.set_nonblocking(true),
+            Self::Tls(tls) => tls.set_nonblocking(),
         }
     }
 
@@ -30,6 +33,7 @@ impl Wire {
             let read = match self {
                 Self::Unix(socket) => socket.read(bytes),
                 Self::Tcp(socket) => socket.read(bytes),
+                Self::Tls(tls) => tls.read(bytes),
             };
             match read {
                 Ok(read) => return Ok(Some(read)),
@@ -46,6 +50,7 @@ impl Wire {
             let written = match self {
                 Self::Unix(socket) => socket.write(bytes),
                 Self::Tcp(socket) => socket.write(bytes),
+                Self::Tls(tls) => tls.write(bytes),
             };
             match written {
                 Ok(written) => return Ok(written),
@@ -61,7 +66,31 @@ impl Wire {
         let _ = match self {
             Self::Unix(socket) => socket.shutdown(Shutdown::Both),
             Self::Tcp(socket) => socket.shutdown(Shutdown::Both),
+            Self::Tls(tls) => {
+                tls.shutdown();
+                Ok(())
+            }
         };
+    }
+
+    /// Whether something that was written waits here still.
+    pub fn wants_write(&self) -> bool {
+        matches!(self, Self::Tls(tls) if tls.wants_write())
+    }
+
+    /// Writes what waits here.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Tls(tls) => tls.flush(),
+            _ => Ok(()),
+        }
+    }
+
+    fn wanted(&self) -> PollFlags {
+        match self.wants_write() {
+            true => PollFlags::IN | PollFlags::OUT,
+            false => PollFlags::IN,
+        }
     }
 
     /// Writes all, before the socket has a thread.
@@ -84,7 +113,8 @@ impl Wire {
                 Some(0) => return Err(Error::Garbled("it closed the socket".into())),
                 Some(read) => return Ok(read),
                 None => {
-                    ready(self.as_fd(), PollFlags::IN, patience.slice()?);
+                    self.flush().map_err(said)?;
+                    ready(self.as_fd(), self.wanted(), patience.slice()?);
                 }
             }
         }
@@ -115,6 +145,7 @@ impl AsFd for Wire {
         match self {
             Self::Unix(socket) => socket.as_fd(),
             Self::Tcp(socket) => socket.as_fd(),
+            Self::Tls(tls) => tls.as_fd(),
         }
     }
 }

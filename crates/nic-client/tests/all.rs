@@ -1,6 +1,7 @@
 //! Tests of the client, in one program.
 
 mod fake;
+mod hidden;
 mod receiving;
 mod rig;
 mod sending;

@@ -244,7 +244,7 @@ fn a_session_that_is_closed_here_says_so() {
 #[test]
 fn daemons_that_are_not_there_and_addresses_that_are_none() {
     for (words, said) in [
-        ("/run/x.sock", "it begins with unix: or tcp:"),
+        ("/run/x.sock", "it begins with unix:, tcp: or tls:"),
         ("unix:", "a path is missing"),
         ("tcp:7000", "a host and a port are missing"),
         ("tcp:localhost:x", "a host and a port are missing"),

@@ -2,8 +2,9 @@
 //! the connection's channel. Several connections may wait at one address, by different channels;
 //! the port is closed when none does.
 
-use crate::daemon::Shared;
-use crate::hub::{State, refusal};
+use crate::hub::State;
+use crate::refusal::refusal;
+use crate::shared::Shared;
 use crate::wire::{Moved, peek};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::ConnectionId;
@@ -14,9 +15,6 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a destination that waits begins with.
-pub(crate) const WORDS: &str = "raw:accept:";
-
 /// How long a peer may take to show a channel, and one that nobody waits for is kept.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -25,18 +23,6 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Peers that have not shown their channel, at most at each address.
 const PEERS: usize = 64;
-
-/// A connection that waits.
-#[derive(Debug)]
-pub(crate) struct Waits {
-    pub address: SocketAddr,
-    pub channel: u32,
-}
-
-/// The name of the socket that the driver is given.
-pub(crate) fn name(number: u64) -> String {
-    format!("accepted-{number}")
-}
 
 impl State {
     /// A connection waits no more: it has its peer, or is gone.

@@ -1,8 +1,9 @@
 //! What is asked, done: on the driver's thread, but for what may take long.
 
-use crate::accept::{self, Waits};
-use crate::hub::{Hub, Line, State, Waiter, ending, refusal};
+use crate::hub::{Hub, Line, State, Waiter, Waits};
 use crate::mailbox::Mailbox;
+use crate::policy::ACCEPT;
+use crate::refusal::{ending, refusal};
 use crate::{told, words};
 use isthmus_framebuffer::Screens;
 use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Told};
@@ -82,7 +83,12 @@ fn answer(
             }
             let links = hub.config.limits.links;
             let specs = streams.iter();
-            let specs = specs.map(|spec| words::spec(state, asker.app, spec, links));
+            let specs = specs.map(|spec| {
+                let line = state.connections.get(&ConnectionId(spec.connection));
+                let receives = line.map(|line| line.receives);
+                let mut link = |number| state.link(asker.app, number, links);
+                words::spec(spec, receives, &mut link)
+            });
             let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
             let ids = driver.submit_all(asker.app, &specs);
             let ids = ids.map_err(|error| words::refused(&error))?;
@@ -238,12 +244,12 @@ fn open(
     else {
         return Err(refusal(RefusalKind::Garbled, "this opens nothing"));
     };
-    let waits = destination.strip_prefix(accept::WORDS);
+    let waits = destination.strip_prefix(ACCEPT);
     let waits = waits.and_then(|address| address.parse().ok());
     let waits = waits.map(|address| Waits { address, channel });
     let given = waits.as_ref().map(|_| {
         state.next_accept += 1;
-        accept::name(state.next_accept)
+        format!("accepted-{}", state.next_accept)
     });
     let words = match &given {
         Some(name) => format!("raw:given:{name}"),

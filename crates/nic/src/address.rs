@@ -99,10 +99,10 @@ fn inode(path: &Path) -> Option<(u64, u64)> {
 
 impl Listener {
     /// Listens, and says where.
-    pub fn bind(address: &Address) -> Result<(Self, Address)> {
+    pub fn bind(address: &Address, mode: u32) -> Result<(Self, Address)> {
         match address {
             Address::Unix(path) => {
-                let listener = listen_unix(path)?;
+                let listener = listen_unix(path, mode)?;
                 let inode = inode(path).unwrap_or_default();
                 let path = path.clone();
                 Ok((Self::Unix(listener, Lease { path, inode }), address.clone()))
@@ -136,9 +136,9 @@ impl AsFd for Listener {
     }
 }
 
-/// A Unix socket that nobody but its user could ever connect to. What a daemon that was killed left
+/// A Unix socket that nobody could ever connect to whom its mode keeps out. What a daemon that was killed left
 /// at its path is replaced; anything else is not.
-fn listen_unix(path: &Path) -> Result<UnixListener> {
+fn listen_unix(path: &Path, mode: u32) -> Result<UnixListener> {
     let words = || format!("unix:{}", path.display());
     let refused = |error: Errno| Error::system(format!("listening at {}", words()), error);
     match std::fs::symlink_metadata(path) {
@@ -166,7 +166,7 @@ fn listen_unix(path: &Path) -> Result<UnixListener> {
     let at = SocketAddrUnix::new(path).map_err(refused)?;
     rustix::net::bind(&fd, &at).map_err(refused)?;
     // Before it listens nobody can connect.
-    chmod(path, Mode::RUSR | Mode::WUSR).map_err(refused)?;
+    chmod(path, Mode::from_raw_mode(mode & 0o777)).map_err(refused)?;
     rustix::net::listen(&fd, 128).map_err(refused)?;
     Ok(fd.into())
 }

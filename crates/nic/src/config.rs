@@ -15,6 +15,8 @@ use std::time::Duration;
 pub struct Config {
     /// Where it listens; at least one.
     pub listen: Vec<Address>,
+    /// Mode of Unix sockets' files: 0o600 is for the daemon's user alone, 0o660 for its group.
+    pub socket_mode: u32,
     /// Memory and engines of the stream manager.
     pub manager: isthmus_stream::Config,
     /// What applications may have.
@@ -85,6 +87,7 @@ impl Config {
     pub fn new(listen: Vec<Address>) -> Self {
         Self {
             listen,
+            socket_mode: 0o600,
             manager: Driver::config(),
             limits: Limits::default(),
             policy: Policy::default(),

@@ -3,22 +3,22 @@
 use crate::address::{Address, Listener};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::hub::{Hub, refusal};
+use crate::hub::Hub;
 use crate::log::Log;
 use crate::mailbox::line;
 use crate::metrics;
+use crate::refusal::refusal;
 use crate::session;
-use crate::tls::{Certificate, Tls};
-use crate::wire::{Peer, Wire};
+use crate::shared::Shared;
+use crate::tls::Certificate;
+use crate::wire::Wire;
 use isthmus_framebuffer::{Page, Screens};
-use isthmus_nic_protocol::{Event, Refusal, RefusalKind, Told};
-use isthmus_stream_net::{Client, Driver, Service};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
-use rustls::ServerConfig;
+use isthmus_nic_protocol::{Event, RefusalKind, Told};
+use isthmus_stream_net::{Driver, Service};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -27,27 +27,6 @@ const LINGER: Duration = Duration::from_secs(6);
 
 /// How long sessions may take to read their last lines.
 const LEAVE: Duration = Duration::from_secs(3);
-
-/// What sessions share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub hub: Arc<Hub>,
-    pub client: Client,
-    sessions: AtomicU32,
-    /// What is shown at `tls:` addresses.
-    tls: Mutex<Option<Arc<ServerConfig>>>,
-    /// Readable once the daemon ends.
-    stop: OwnedFd,
-}
-
-/// One of the sessions that there may be.
-struct Seat(Arc<Shared>);
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 /// A daemon that runs. Dropped, it ends without grace.
 #[derive(Debug)]
@@ -58,67 +37,6 @@ pub struct Daemon {
     addresses: Vec<Address>,
     metrics: Option<SocketAddr>,
     page: Option<Page>,
-}
-
-impl Shared {
-    /// Whether somebody may be an application, or an operator.
-    pub fn admit(
-        &self,
-        peer: &Peer,
-        token: Option<&str>,
-        operator: bool,
-    ) -> std::result::Result<(), Refusal> {
-        let config = &self.hub.config;
-        let denied = |text: &str| Err(refusal(RefusalKind::Denied, text));
-        let wanted = match operator {
-            true => &config.operator_token,
-            false => &config.token,
-        };
-        if let Some(secret) = wanted {
-            return match token {
-                Some(token) if secret.is(token) => Ok(()),
-                Some(_) => denied("this token lets nobody in: ask the operator for the right one"),
-                None => denied("this daemon asks for a token: give the one of its operator"),
-            };
-        }
-        let own = rustix::process::geteuid().as_raw();
-        let trusted = matches!(peer, Peer::Unix { uid, .. } if [own, 0].contains(uid));
-        if operator && !trusted {
-            return denied(
-                "an operator is the daemon's own user, through its Unix socket, where there is no \
-                 operator's token",
-            );
-        }
-        Ok(())
-    }
-
-    /// Readable once the daemon ends.
-    pub fn stop(&self) -> BorrowedFd<'_> {
-        self.stop.as_fd()
-    }
-
-    /// Sessions now.
-    pub fn sessions(&self) -> u32 {
-        self.sessions.load(Ordering::Relaxed)
-    }
-
-    fn tls(&self) -> MutexGuard<'_, Option<Arc<ServerConfig>>> {
-        self.tls.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A side of TLS for a new socket.
-    fn hide(&self, wire: Wire) -> Result<Wire> {
-        let config = self.tls().clone();
-        let missing = || Error::Config("no certificate to show".into());
-        Ok(wire.hidden(Tls::new(config.ok_or_else(missing)?)?))
-    }
-
-    fn sit(self: &Arc<Self>) -> Option<Seat> {
-        let most = self.hub.config.limits.sessions;
-        let taken = self.sessions.fetch_add(1, Ordering::Relaxed);
-        let seat = Seat(Arc::clone(self));
-        (taken < most).then_some(seat)
-    }
 }
 
 impl Daemon {
@@ -132,7 +50,10 @@ impl Daemon {
         config.policy = config.policy.settled()?;
         let tls = config.certificate.as_ref().map(Certificate::load);
         let tls = tls.transpose()?;
-        let bound = config.listen.iter().map(Listener::bind);
+        let bound = config
+            .listen
+            .iter()
+            .map(|at| Listener::bind(at, config.socket_mode));
         let bound: Vec<_> = bound.collect::<Result<_>>()?;
         let metrics = config.metrics.map(|at| {
             let what = |error| Error::system(format!("listening for metrics at {at}"), error);
@@ -154,15 +75,7 @@ impl Daemon {
         let hears = Arc::clone(&hub);
         let tell = move |driver: &mut Driver, event| hears.heard(driver, event);
         let service = Service::start_with(driver, tell)?;
-        let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
-        let stop = stop.map_err(|error| Error::system("what ends a daemon", error))?;
-        let shared = Arc::new(Shared {
-            hub,
-            client: service.client(),
-            sessions: AtomicU32::new(0),
-            tls: Mutex::new(tls),
-            stop,
-        });
+        let shared = Arc::new(Shared::new(hub, service.client(), tls)?);
         let mut daemon = Self {
             shared,
             service: Some(service),
@@ -210,7 +123,7 @@ impl Daemon {
         };
         match certificate.load() {
             Ok(tls) => {
-                *self.shared.tls() = Some(tls);
+                self.shared.show(tls);
                 self.log("daemon", "certificate", "ok");
             }
             Err(error) => self.log("daemon", "certificate", &error.to_string()),
@@ -258,8 +171,7 @@ impl Daemon {
         };
         self.shared.hub.state().ending = true;
         self.log("daemon", "end", &format!("grace {grace:?}"));
-        // It fails only where it was written already.
-        let _ = rustix::io::write(&self.shared.stop, &1u64.to_ne_bytes());
+        self.shared.end();
         for thread in self.threads.drain(..) {
             // One that panicked listens no more either.
             let _ = thread.join();
@@ -275,7 +187,7 @@ impl Daemon {
         let until = Instant::now() + LINGER.min(grace.saturating_mul(2));
         self.wait(until, |driver| driver.is_quiet());
         let until = Instant::now() + LEAVE.min(grace.saturating_mul(2));
-        while self.shared.sessions.load(Ordering::Relaxed) > 0 && Instant::now() < until {
+        while self.shared.sessions() > 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
         let stopped = service.stop();
@@ -330,7 +242,7 @@ fn listen(shared: &Arc<Shared>, listener: &Listener) {
     loop {
         let mut fds = [
             PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
-            PollFd::from_borrowed_fd(shared.stop.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(shared.stop(), PollFlags::IN),
         ];
         // Interrupted or not, it is looked at again.
         let _ = poll(&mut fds, None);

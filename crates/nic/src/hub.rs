@@ -1,23 +1,20 @@
 //! Who is there, and who is told what.
 
-use crate::accept::Waits;
 use crate::config::Config;
 use crate::log::Log;
 use crate::mailbox::{Mailbox, line};
-use crate::note::Tally;
-use crate::told;
+use crate::refusal::{ending, refusal};
+use crate::secret::same;
+use crate::tally::Tally;
 use isthmus_framebuffer::Screens;
-use isthmus_nic_protocol::{Answer, Event as Said, Refusal, RefusalKind, Told};
-use isthmus_stream::{AppId, ConnectionId, Event, LinkId, StreamId};
-use isthmus_stream_net::{Driver, Event as Heard};
+use isthmus_nic_protocol::{Event as Said, Refusal, RefusalKind, Told};
+use isthmus_stream::{AppId, ConnectionId, LinkId, StreamId};
+use isthmus_stream_net::Driver;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-
-/// Incomplete streams that are remembered before those that nobody knows any more are forgotten.
-const INCOMPLETE: usize = 4096;
 
 /// Applications that have ended of which the name is kept.
 const GONE: usize = 256;
@@ -39,7 +36,7 @@ pub(crate) struct State {
     /// Of the driver's links: whose they are, and which of theirs.
     pub links: BTreeMap<LinkId, (AppId, u16)>,
     pub connections: BTreeMap<ConnectionId, Line>,
-    waiters: BTreeMap<StreamId, Vec<Waiter>>,
+    pub waiters: BTreeMap<StreamId, Vec<Waiter>>,
     /// ADUs of streams of which something is missing.
     pub incomplete: BTreeMap<StreamId, u64>,
     /// Links that a session is about to attach.
@@ -92,6 +89,13 @@ pub(crate) struct Line {
     pub given: Option<String>,
 }
 
+/// A connection that waits for its peer.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    pub address: SocketAddr,
+    pub channel: u32,
+}
+
 /// A request that is answered when a stream is so far.
 #[derive(Debug)]
 pub(crate) struct Waiter {
@@ -113,20 +117,6 @@ impl Waiter {
     }
 }
 
-/// A refusal.
-pub(crate) fn refusal(kind: RefusalKind, text: impl Into<String>) -> Refusal {
-    let text = text.into();
-    Refusal { kind, text }
-}
-
-/// What is said to those who come when the daemon ends.
-pub(crate) fn ending() -> Refusal {
-    refusal(
-        RefusalKind::Ending,
-        "the daemon ends: ask another, or this one when it is started again",
-    )
-}
-
 impl Hub {
     pub fn new(config: Config, log: Log, screens: Option<Screens>) -> Self {
         Self {
@@ -142,34 +132,6 @@ impl Hub {
         // A thread that panicked with it has left each of its maps whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Passes on what the driver tells; on its thread.
-    pub fn heard(&self, driver: &mut Driver, event: Heard) {
-        let mut state = self.state();
-        let state = &mut *state;
-        state.count(driver, &event);
-        if let Some((app, said)) = told::event(state, driver, &event) {
-            self.note(state, app, &said);
-            state.tell(app, said);
-        }
-        if let Heard::Stream(Event::Closed(connection) | Event::Lost { connection, .. }) = &event {
-            state.stop_waiting(*connection);
-        }
-        if let Heard::LinkGone { link, .. } = &event
-            && let Some(link) = state.link_mut(*link)
-        {
-            link.socket = None;
-            link.ring_bytes = 0;
-        }
-        if let Heard::Stream(
-            Event::AduMoved { stream, .. }
-            | Event::AduDone { stream, .. }
-            | Event::Ended { stream, .. },
-        ) = event
-        {
-            state.settle_waiters(driver, stream);
-        }
-    }
 }
 
 impl State {
@@ -177,7 +139,7 @@ impl State {
     pub fn by_ticket(&self, ticket: &str) -> Option<AppId> {
         let mut found = None;
         for (id, app) in &self.apps {
-            if crate::words::same(app.ticket.as_bytes(), ticket.as_bytes()) {
+            if same(app.ticket.as_bytes(), ticket.as_bytes()) {
                 found = Some(*id);
             }
         }
@@ -194,7 +156,7 @@ impl State {
         known.or_else(gone).map_or("-", String::as_str)
     }
 
-    fn link_mut(&mut self, id: LinkId) -> Option<&mut AppLink> {
+    pub fn link_mut(&mut self, id: LinkId) -> Option<&mut AppLink> {
         let (app, number) = self.links.get(&id)?;
         self.apps.get_mut(app)?.links.get_mut(number)
     }
@@ -249,57 +211,6 @@ impl State {
         let bytes = line(&Told::Event { event });
         for mailbox in watch {
             mailbox.event(&bytes);
-        }
-    }
-
-    /// Keeps counts of what is told and then forgotten.
-    fn count(&mut self, driver: &Driver, event: &Heard) {
-        match event {
-            Heard::Stream(
-                Event::AduMoved { stream, good, .. } | Event::AduDone { stream, good, .. },
-            ) if !good => {
-                // Transmitted ADUs are whole when they are moved, received ones are done then.
-                *self.incomplete.entry(*stream).or_default() += 1;
-                if self.incomplete.len() > INCOMPLETE {
-                    let manager = driver.manager();
-                    self.incomplete.retain(|id, _| manager.status(*id).is_ok());
-                }
-            }
-            Heard::Stream(Event::Ended { stream, .. }) => {
-                if let Ok(status) = driver.manager().status(*stream)
-                    && let Some(line) = self.connections.get_mut(&status.connection)
-                {
-                    line.moved[status.direction as usize] += status.bytes;
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// Answers when a stream is so far; at once, if it is.
-    pub fn wait(&mut self, driver: &Driver, stream: StreamId, waiter: Waiter) {
-        self.waiters.entry(stream).or_default().push(waiter);
-        self.settle_waiters(driver, stream);
-    }
-
-    fn settle_waiters(&mut self, driver: &Driver, stream: StreamId) {
-        let Some(mut waiters) = self.waiters.remove(&stream) else {
-            return;
-        };
-        let Ok(status) = driver.manager().status(stream) else {
-            return;
-        };
-        waiters.retain(|waiter| {
-            let content = waiter.is_content(&status);
-            if content && let Ok(stream) = told::stream(self, driver, stream) {
-                let answer = Answer::Stream { stream };
-                let id = waiter.id;
-                waiter.mailbox.end_wait(&Told::Answer { id, answer });
-            }
-            !content
-        });
-        if !waiters.is_empty() {
-            self.waiters.insert(stream, waiters);
         }
     }
 

@@ -8,9 +8,10 @@
 //! | `daemon` | listens, lets sessions in, ends |
 //! | `session`, `wire`, `tls`, `mailbox` | one socket: lines in, answers and events out |
 //! | `links`, `pump`, `accept` | sockets that become links, rings, peers that come in |
-//! | `log`, `note`, `metrics`, `secret` | who did what, counts for Prometheus, tokens |
+//! | `log`, `tally`, `metrics`, `secret` | who did what, counts for Prometheus, tokens |
 //! | `words`, `acts` | what is asked, done on the driver's thread |
-//! | `hub`, `told` | who is there, and what they are told |
+//! | `shared`, `hub` | who is let in, and who is there |
+//! | `hear`, `told` | what the driver tells, in words, and to whom |
 //!
 //! The driver's thread never waits for a client: what it tells goes to a [mailbox](mailbox) with
 //! bounds, and a session that reads too slowly is told how many events it missed.
@@ -25,16 +26,19 @@ mod address;
 mod config;
 mod daemon;
 mod error;
+mod hear;
 mod hub;
 mod links;
 mod log;
 mod mailbox;
 mod metrics;
-mod note;
 mod policy;
 mod pump;
+mod refusal;
 mod secret;
 mod session;
+mod shared;
+mod tally;
 mod tls;
 mod told;
 mod wire;

@@ -1,10 +1,10 @@
 //! Sockets that become links of an application, and rings that are made for it.
 
-use crate::daemon::Shared;
-use crate::hub::{State, ending, refusal};
+use crate::hub::State;
 use crate::mailbox::line;
 use crate::pump;
-use crate::session::{Sent, application};
+use crate::refusal::{ending, refusal};
+use crate::shared::Shared;
 use crate::wire::{Peer, Wire};
 use crate::words;
 use isthmus_nic_protocol::{Answer, Carrier, Refusal, RefusalKind, Told};
@@ -21,6 +21,9 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Bytes of the smallest and the largest ring.
 const RING: (u64, u64) = (4 << 10, 1 << 30);
+
+/// Why a socket is not let in, and the socket.
+pub(crate) type Sent = (Wire, Option<u64>, Refusal);
 
 /// The driver's ends of a link, and the ranks'.
 struct Made {
@@ -248,4 +251,14 @@ fn attach(
         let what = format!("link {number} over {carrier}");
         shared.hub.log.say(&who, &what, "ok");
     }
+}
+
+pub(crate) fn no_ticket() -> Refusal {
+    let text = "no application has this ticket: it is in the answer to hello, and ends with it";
+    refusal(RefusalKind::Denied, text)
+}
+
+/// The application of a link that is asked for.
+pub(crate) fn application(shared: &Shared, ticket: &str) -> Result<AppId, Refusal> {
+    shared.hub.state().by_ticket(ticket).ok_or_else(no_ticket)
 }

@@ -1,8 +1,8 @@
 //! Counts for Prometheus, in its text format, and whether the daemon is well.
 
-use crate::daemon::Shared;
 use crate::hub::{Hub, State};
-use crate::note::ENDS;
+use crate::shared::Shared;
+use crate::tally::ENDS;
 use isthmus_stream::{Direction, State as At};
 use isthmus_stream_net::Driver;
 use rustix::event::{PollFd, PollFlags, poll};

@@ -1,13 +1,15 @@
 //! What applications may reach through the daemon: networks, and directories for files.
 
-use crate::accept;
 use crate::error::{Error, Result};
-use crate::hub::refusal;
+use crate::refusal::refusal;
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream_net::Destination;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
+
+/// What a destination begins with that waits for a peer.
+pub(crate) const ACCEPT: &str = "raw:accept:";
 
 /// Addresses that begin alike, as `10.0.0.0/8` or `::1`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,7 +126,7 @@ impl Policy {
     /// The destination, if it may be reached: with names looked up and links in paths followed,
     /// which may take as long as it takes.
     pub(crate) fn check(&self, words: &str) -> std::result::Result<Allowed, Refusal> {
-        if let Some(address) = words.strip_prefix(accept::WORDS) {
+        if let Some(address) = words.strip_prefix(ACCEPT) {
             let address = address.parse::<SocketAddr>().map_err(|_| {
                 let text = format!("`{words}`: an address is numeric, as 127.0.0.1:5000");
                 refusal(RefusalKind::Garbled, text)

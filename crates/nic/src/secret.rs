@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use subtle::ConstantTimeEq;
 
 /// Characters of a secret at least, and at most.
 const LENGTH: (usize, usize) = (16, 4096);
@@ -66,7 +67,7 @@ impl Secret {
     /// Whether somebody knows it.
     #[must_use]
     pub fn is(&self, token: &str) -> bool {
-        crate::words::same(&self.0, token.as_bytes())
+        same(&self.0, token.as_bytes())
     }
 }
 
@@ -74,4 +75,9 @@ impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret")
     }
+}
+
+/// Whether two secrets are the same, in a time that does not say where they differ.
+pub(crate) fn same(left: &[u8], right: &[u8]) -> bool {
+    left.ct_eq(right).into()
 }

@@ -2,16 +2,18 @@
 
 use crate::accept;
 use crate::acts::{self, Asker, act};
-use crate::daemon::Shared;
-use crate::hub::{App, ending, refusal};
+use crate::hub::App;
+use crate::links::{self, Sent, no_ticket};
 use crate::mailbox::{Mailbox, line};
-use crate::policy::Allowed;
+use crate::policy::{ACCEPT, Allowed};
+use crate::refusal::{ending, refusal};
+use crate::shared::Shared;
 use crate::wire::{Moved, Peer, Wire};
-use crate::{links, words};
+use crate::words;
 use isthmus_nic_protocol::{
     Answer, Asked, Lines, Refusal, RefusalKind, Request, Told, VERSION, number, read,
 };
-use isthmus_stream::{AppId, Limits};
+use isthmus_stream::Limits;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -49,9 +51,6 @@ pub(crate) fn run(shared: &Arc<Shared>, mut wire: Wire) {
     wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
     wire.leave(deadline);
 }
-
-/// Why a socket is not let in, and the socket.
-pub(crate) type Sent = (Wire, Option<u64>, Refusal);
 
 fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
     let asked: Asked = match read(line) {
@@ -203,11 +202,6 @@ fn join(shared: &Arc<Shared>, ticket: &str, watch: bool) -> Result<Asker, Refusa
         operator,
         mailbox,
     })
-}
-
-pub(crate) fn no_ticket() -> Refusal {
-    let text = "no application has this ticket: it is in the answer to hello, and ends with it";
-    refusal(RefusalKind::Denied, text)
 }
 
 /// A session of an application.
@@ -403,7 +397,7 @@ impl<'a> Session<'a> {
                 Allowed::Accept(address) => {
                     let address = accept::listen(self.shared, address)?;
                     at = Some(address);
-                    Ok(format!("{}{address}", accept::WORDS))
+                    Ok(format!("{}{address}", ACCEPT))
                 }
             });
             match allowed {
@@ -440,9 +434,4 @@ impl<'a> Session<'a> {
             self.shared.hub.log.say(&who, &what, result);
         }
     }
-}
-
-/// The application of a link that is asked for.
-pub(crate) fn application(shared: &Shared, ticket: &str) -> Result<AppId, Refusal> {
-    shared.hub.state().by_ticket(ticket).ok_or_else(no_ticket)
 }

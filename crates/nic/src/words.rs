@@ -1,21 +1,15 @@
 //! What is asked, in the manager's own terms.
 
-use crate::hub::{State, refusal};
+use crate::refusal::refusal;
 use isthmus_framebuffer::{Error as Screen, Geometry, Pixel};
 use isthmus_nic_protocol as words;
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
-    Adu, AppId, ConnectionId, Direction, Error as Manager, Finished, Format, Other, Protocol,
+    Adu, ConnectionId, Direction, Error as Manager, Finished, Format, LinkId, Other, Protocol,
     StreamId, StreamSpec,
 };
 use isthmus_stream_net::{Destination, Error as Net};
-use subtle::ConstantTimeEq;
-
-/// Whether two secrets are the same, in a time that does not say where they differ.
-pub(crate) fn same(left: &[u8], right: &[u8]) -> bool {
-    left.ct_eq(right).into()
-}
 
 /// Why the driver did not do it.
 pub(crate) fn refused(error: &Net) -> Refusal {
@@ -120,23 +114,22 @@ fn other(other: words::Other) -> Other {
     }
 }
 
-/// A stream to register. Links that the application has not named before get numbers.
+/// A stream to register. `receives` says whether its connection takes anything in, if it is known;
+/// `link` gives the driver's numbers of links.
 ///
 /// # Errors
-/// More links than the application may have; a connection that takes nothing in.
+/// Those of `link`; a connection that takes nothing in.
 pub(crate) fn spec(
-    state: &mut State,
-    app: AppId,
     spec: &words::Spec,
-    links: u32,
+    receives: Option<bool>,
+    link: &mut dyn FnMut(u16) -> Result<LinkId, Refusal>,
 ) -> Result<StreamSpec, Refusal> {
     let direction = match spec.direction {
         words::Direction::Transmit => Direction::Transmit,
         words::Direction::Receive => Direction::Receive,
     };
     let connection = ConnectionId(spec.connection);
-    let line = state.connections.get(&connection);
-    if direction == Direction::Receive && line.is_some_and(|line| !line.receives) {
+    if direction == Direction::Receive && receives == Some(false) {
         let text = format!(
             "connection {connection} is a file or a screen, of which nothing is received: open a raw:, \
              udp: or tcp: one"
@@ -148,7 +141,7 @@ pub(crate) fn spec(
         return Err(refusal(RefusalKind::Conflict, text));
     }
     let order = spec.format.su_order.iter();
-    let order = order.map(|number| state.link(app, *number, links));
+    let order = order.map(|number| link(*number));
     Ok(StreamSpec {
         connection,
         direction,

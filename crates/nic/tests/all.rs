@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod attacks;
 mod between;
 mod kills;
 mod operators;

@@ -15,6 +15,7 @@ use std::time::Duration;
 #[serde(deny_unknown_fields)]
 struct Given {
     listen: Vec<String>,
+    socket_mode: String,
     token_file: Option<PathBuf>,
     operator_token_file: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
@@ -72,6 +73,15 @@ impl Given {
         let secret = |path: Option<&Path>| path.map(Secret::read).transpose().map_err(refused);
         let listen = self.listen.iter().map(|words| Address::parse(words));
         let mut config = Config::new(listen.collect::<Result<_, _>>().map_err(refused)?);
+        let mode = u32::from_str_radix(&self.socket_mode, 8).ok();
+        let mode = mode.filter(|mode| mode & !0o666 == 0 && mode & 0o600 == 0o600);
+        config.socket_mode = mode.ok_or_else(|| {
+            let text = format!(
+                "{:?} is no mode of a socket: 600, 660 or 666",
+                self.socket_mode
+            );
+            Refusal::at("--socket-mode", text)
+        })?;
         config.manager.staging_bytes = self.staging_bytes;
         config.manager.network_bytes = self.network_bytes;
         config.manager.stall_ns = self.stall_ns;

@@ -68,6 +68,16 @@ fn waited<T: Send>(
     }
 }
 
+/// An address, and a file of certificates that are trusted there.
+fn reached(words: &str, ca: Option<String>) -> PyResult<Address> {
+    let address = Address::parse(words);
+    let address = match ca {
+        Some(path) => address.and_then(|address| address.trusting(path.as_ref())),
+        None => address,
+    };
+    address.map_err(|error| told(&error))
+}
+
 fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
     serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }
@@ -80,16 +90,17 @@ pub(crate) struct PySession(Session);
 impl PySession {
     /// Makes an application.
     #[staticmethod]
-    #[pyo3(signature = (address, token, name, watch, seconds))]
+    #[pyo3(signature = (address, ca, token, name, watch, seconds))]
     fn connect(
         py: Python<'_>,
         address: &str,
+        ca: Option<String>,
         token: Option<String>,
         name: String,
         watch: bool,
         seconds: Option<f64>,
     ) -> PyResult<Self> {
-        let address = Address::parse(address).map_err(|error| told(&error))?;
+        let address = reached(address, ca)?;
         let token = token.as_deref();
         let session = waited(py, seconds, |patience| match watch {
             true => Session::watching(&address, token, &name, patience),
@@ -100,15 +111,16 @@ impl PySession {
 
     /// Joins an application by its ticket.
     #[staticmethod]
-    #[pyo3(signature = (address, ticket, watch, seconds))]
+    #[pyo3(signature = (address, ca, ticket, watch, seconds))]
     fn join(
         py: Python<'_>,
         address: &str,
+        ca: Option<String>,
         ticket: String,
         watch: bool,
         seconds: Option<f64>,
     ) -> PyResult<Self> {
-        let address = Address::parse(address).map_err(|error| told(&error))?;
+        let address = reached(address, ca)?;
         let join = |patience: Patience<'_>| Session::join(&address, &ticket, watch, patience);
         Ok(Self(waited(py, seconds, join)?))
     }

@@ -3,6 +3,7 @@
 mod conformance;
 mod datagrams;
 mod frames;
+mod full_disk;
 mod garbage;
 mod in_rings;
 mod outsides;

@@ -9,6 +9,9 @@ pub const CELLS_MAX: u32 = 4096;
 /// Most messages to the interface, or packets, of one run.
 const MESSAGES_MAX: u64 = 4_000_000;
 
+/// Most SUs in a TU, as the stream manager has it.
+const PIECES_MAX: u64 = 1 << 16;
+
 /// Whether a machine can be.
 ///
 /// # Errors
@@ -75,7 +78,21 @@ pub fn check_work(machine: &Machine, work: &Work) -> Result<(), Error> {
             "give smaller ones, and several columns",
         ));
     }
+    check_pieces(machine, work)?;
     check_length(machine, work)
+}
+
+/// Pieces of a TU that go over links, of which the manager takes so many.
+fn check_pieces(machine: &Machine, work: &Work) -> Result<(), Error> {
+    let sent = work.sent_bytes(machine);
+    let rounds = work.tu_bytes / (sent * u64::from(machine.columns));
+    let pieces = rounds.saturating_mul(u64::from(work.links));
+    if work.to == To::Cells || pieces <= PIECES_MAX {
+        return Ok(());
+    }
+    let problem = format!("{sent} B make {pieces} pieces of a TU for the links");
+    let hint = format!("give larger ones: at most {PIECES_MAX} pieces can be, or a smaller TU");
+    Err(Error::new("workload.block", problem, hint))
 }
 
 fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {

@@ -66,6 +66,17 @@ fn work_that_cannot_be() {
         change(|w| w.reservation_bytes_per_s = Some(21 * MB)),
         "workload.reservation"
     );
+    // 131,072 pieces of a TU, which links carry one by one.
+    let fine = |machine: &mut Machine, w: &mut Work| {
+        machine.interface.staging_bytes = 16 << 20;
+        machine.interface.memory_bytes = 16 << 20;
+        (w.tu_bytes, w.adu_bytes, w.packet_bytes) = (8 << 20, 8 << 20, 64 * KIB);
+        (w.reshuffle, w.block_bytes) = (Reshuffle::None, 32);
+        (w.adus, w.to) = (1, To::Network);
+    };
+    let (mut large, mut pieces) = (machine(), work());
+    fine(&mut large, &mut pieces);
+    assert_eq!(field(&large, &pieces), "workload.block");
     let stays = |w: &mut Work| (w.to, w.reshuffle) = (To::Cells, Reshuffle::None);
     assert_eq!(change(stays), "workload.reshuffle");
     let large = |w: &mut Work| (w.to, w.block_bytes) = (To::Cells, 8 * KIB);

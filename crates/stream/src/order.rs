@@ -152,7 +152,8 @@ pub enum Reason {
     Discarded,
     /// What the peer sends is not what was asked for.
     Mismatch(String),
-    /// Its end was lost, on a connection that repairs nothing.
+    /// Packets of a later stream came, and its end had not: it was lost, on a connection that
+    /// repairs nothing. Whether ADUs came after the last that is known nobody can say.
     EndLost,
 }
 

@@ -3,11 +3,13 @@
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream::{
-    Adu, Config, ConnectionId, ConnectionSpec, Direction, Format, Instant, Limits, LinkId, Manager,
-    Offer, OrderId, Other, PacketId, Protocol, StreamId, StreamSpec, Work,
+    Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Format, Instant, Limits, LinkId,
+    Manager, Offer, OrderId, Other, PacketId, Protocol, StreamId, StreamSpec, Work,
 };
 use proptest::prelude::*;
 use std::cell::Cell;
+
+const NOW: Instant = Instant(1);
 
 /// One call, its numbers taken as they come.
 type Call = (u8, u8, u8, u16, u16);
@@ -46,6 +48,27 @@ fn header(call: Call, next: u64) -> Header {
     header
 }
 
+/// What the second application may have.
+const FEW: Limits = Limits {
+    connections: 2,
+    streams: 2,
+    staging_bytes: 60,
+};
+
+/// The second application has no more than it may, and all that is known can be asked.
+fn check(manager: &Manager) {
+    let (mut streams, mut staging) = (0, [0; 2]);
+    for id in manager.streams() {
+        assert!(manager.waits(id).is_ok());
+        let status = manager.status(id).expect("a stream that is listed");
+        if status.app == AppId(1) {
+            streams += u32::from(!status.over);
+            staging[status.direction as usize] += status.holds.0;
+        }
+    }
+    assert!(streams <= FEW.streams && staging.iter().all(|has| *has <= FEW.staging_bytes));
+}
+
 /// Plays the calls; gives how many packets were taken and orders completed.
 fn play(calls: &[Call]) -> (u64, u64) {
     let config = Config {
@@ -57,7 +80,8 @@ fn play(calls: &[Call]) -> (u64, u64) {
     };
     let bounds = config.clone();
     let mut manager = Manager::new(config).expect("sizes above 0");
-    let app = manager.add_application(Limits::NONE);
+    manager.add_application(Limits::NONE);
+    manager.add_application(FEW);
     let (mut orders, mut packets) = (Vec::<OrderId>::new(), Vec::<PacketId>::new());
     let (mut taken, mut completed, mut next) = (0, 0, 0);
     for (at, call) in calls.iter().enumerate() {
@@ -66,6 +90,7 @@ fn play(calls: &[Call]) -> (u64, u64) {
         let connection = ConnectionId(u32::from(a % 3));
         let stream = StreamId(u32::from(b % 8));
         let link = LinkId(c % 3);
+        let app = AppId(u32::from(a / 3 % 2));
         match what % 32 {
             0 | 1 => {
                 let protocol = match b % 4 {
@@ -128,6 +153,7 @@ fn play(calls: &[Call]) -> (u64, u64) {
                     }
                 }
             }
+            3 | 14 if a == 1 => _ = manager.remove_application(now, app),
             27 | 28 => {
                 if let Some(packet) = packets.pop() {
                     manager.handle_arrived(now, packet, (c % 9 > 0).then_some(0));
@@ -151,10 +177,7 @@ fn play(calls: &[Call]) -> (u64, u64) {
             let (staging, network) = manager.used(direction);
             assert!(staging <= bounds.staging_bytes && network <= bounds.network_bytes);
         }
-        let known: Vec<_> = manager.streams().collect();
-        for stream in known {
-            assert!(manager.waits(stream).is_ok() && manager.status(stream).is_ok());
-        }
+        check(&manager);
     }
     (taken, completed)
 }
@@ -180,4 +203,45 @@ fn nothing_that_is_said_makes_it_panic() {
     played.unwrap();
     println!("packets taken {taken:?}, orders completed {completed:?}");
     assert!(taken.get() > 500 && completed.get() > 2000);
+}
+
+/// Who submits and cancels again and again, towards a peer that says nothing, is refused at some
+/// time, and no longer once the peer has confirmed.
+#[test]
+fn ends_that_nobody_confirms_are_bounded() {
+    let mut manager = Manager::new(Config::iwarp()).expect("sizes above 0");
+    let limits = Limits {
+        streams: 8,
+        ..Limits::NONE
+    };
+    let app = manager.add_application(limits);
+    let spec = ConnectionSpec::new("x", Protocol::Stream, 0);
+    let connection = manager.open(NOW, app, spec).expect("a connection");
+    manager.handle_connected(NOW, connection);
+    let format = Format::fixed(8, 8, &[LinkId(0)]);
+    let spec = StreamSpec::new(connection, Direction::Transmit, format, 1);
+    let mut cancelled = 0;
+    let mut refusal = None;
+    while cancelled < 100 && refusal.is_none() {
+        match manager.submit(NOW, app, &spec) {
+            Ok(stream) => {
+                manager.cancel(NOW, stream).expect("a stream that goes on");
+                cancelled += 1;
+            }
+            Err(error) => refusal = Some(error.to_string()),
+        }
+        while let Some(order) = manager.poll_order() {
+            manager.handle_completed(NOW, order.id, 0);
+        }
+    }
+    let refusal = refusal.expect("a limit");
+    assert_eq!(cancelled, 8);
+    assert!(
+        refusal.contains("the ends of 8 before them are not confirmed"),
+        "{refusal}"
+    );
+    let mut header = Header::new(Kind::Acknowledge, 0);
+    (header.acknowledged, header.delivered) = (8, 8);
+    assert_eq!(manager.offer(NOW, connection, &header), Offer::Taken);
+    assert!(manager.submit(NOW, app, &spec).is_ok());
 }

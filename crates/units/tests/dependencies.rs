@@ -148,7 +148,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
         "serde_json",
         &["experiment", "nic-protocol", "py", "scenario"],
     ),
-    ("rustls", &["nic"]),
+    ("rustls", &["nic", "nic-client"]),
     ("sha2", &["experiment", "scenario"]),
     ("subtle", &["nic"]),
     ("syn", &["describe"]),

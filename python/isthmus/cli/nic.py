@@ -11,6 +11,8 @@ _LATER = {
     "mri": "nic_mri",
     "optimise": "nic_optimise",
     "serve": "nic_serve",
+    "sink": "nic_sink",
+    "top": "nic_top",
     "vcr": "nic_vcr",
 }
 """Subcommands with modules of their own, which are imported when they are called."""
@@ -29,6 +31,8 @@ _LATER = {
   isthmus nic vcr                  four moving images in step, in a browser
   isthmus nic serve --listen unix:/run/isthmus.sock
                                    the operator's daemon
+  isthmus nic sink 127.0.0.1:5000  what takes streams, to try them with
+  isthmus nic top                  its connections and streams, live
 """,
 )
 def command() -> None:

@@ -53,8 +53,9 @@ def _count(name: str, default: int, help_: str) -> Decorator:
 
 It says where it listens, and runs until SIGTERM or Ctrl-C: then it takes
 nothing new, lets streams go on for --grace, and ends. SIGHUP opens the log
-anew and reads the certificate. What leaves this machine is tls:, with a token. Files are written below --files only; connections go to --to and wait
-for peers at --accept, both this machine alone if nothing is said.
+anew and reads the certificate. What leaves this machine is tls:, with a token.
+Files are written below --files only; connections go to --to and wait for
+peers at --accept, both this machine alone if nothing is said.
 
 A token file holds one line that only the daemon's user may read (chmod 600).
 """,
@@ -65,6 +66,13 @@ A token file holds one line that only the daemon's user may read (chmod 600).
     required=True,
     metavar="ADDRESS",
     help="unix:/PATH, tcp:ADDRESS:PORT or tls:ADDRESS:PORT; several may be given.",
+)
+@click.option(
+    "--socket-mode",
+    default="600",
+    show_default=True,
+    metavar="MODE",
+    help="Who has the Unix socket: 660, the daemon's group as well.",
 )
 @click.option("--token-file", type=click.Path(path_type=Path), help="What applications show.")
 @click.option("--operator-token-file", type=click.Path(path_type=Path), help="What operators show.")

@@ -17,6 +17,7 @@ Who owns a buffer until when, and what `wait` promises, says the guide's page "S
 
 from __future__ import annotations
 
+from isthmus.streams.aio import AsyncConnection, AsyncNic, AsyncStream, aconnect, ajoin
 from isthmus.streams.arrays import recv_array, send_array
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
@@ -37,6 +38,9 @@ from isthmus.streams.stream import Stream
 from isthmus.streams.worker import Handle
 
 __all__ = [
+    "AsyncConnection",
+    "AsyncNic",
+    "AsyncStream",
     "Connection",
     "ConnectionStatus",
     "Event",
@@ -54,6 +58,8 @@ __all__ = [
     "StreamsError",
     "TimedOutError",
     "UnreachableError",
+    "aconnect",
+    "ajoin",
     "connect",
     "connect_ranks",
     "join",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +26,7 @@ def connect_ranks(
     comm: Any,
     *,
     token: str | None = None,
+    ca: str | os.PathLike[str] | None = None,
     name: str | None = None,
     watch: bool = False,
     patience: str | float = "60 s",
@@ -40,6 +42,7 @@ def connect_ranks(
         address: where the daemon listens.
         comm: the communicator, of mpi4py.
         token: as in `connect`.
+        ca: as in `connect`.
         name: as in `connect`.
         watch: whether rank 0 is told events.
         patience: as in `connect`.
@@ -50,13 +53,13 @@ def connect_ranks(
     """
 
     def hello() -> Nic:
-        return connect(address, token=token, name=name, watch=watch, patience=patience)
+        return connect(address, token=token, ca=ca, name=name, watch=watch, patience=patience)
 
     first = _together(comm, hello if comm.rank == 0 else None)
     ticket = comm.bcast(first.ticket if first is not None else None, 0)
 
     def later() -> Nic:
-        return join(address, ticket, patience=patience)
+        return join(address, ticket, ca=ca, patience=patience)
 
     other = _together(comm, later if comm.rank != 0 else None)
     made = first or other

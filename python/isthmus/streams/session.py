@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.arguments import flag, one_of, text, whole
+from isthmus.arguments import flag, one_of, path, text, whole
 from isthmus.errors import IsthmusError
 from isthmus.streams.amounts import seconds, size
 from isthmus.streams.connection import Connection
@@ -42,6 +43,7 @@ def connect(
     address: str,
     *,
     token: str | None = None,
+    ca: str | os.PathLike[str] | None = None,
     name: str | None = None,
     watch: bool = False,
     patience: str | float = "60 s",
@@ -49,8 +51,10 @@ def connect(
     """Make an application at a daemon.
 
     Args:
-        address: where it listens, as ``unix:/run/isthmus/nic.sock`` or ``tcp:127.0.0.1:7000``.
+        address: where it listens: ``unix:/run/isthmus/nic.sock``, ``tcp:127.0.0.1:7000``, or with
+            TLS ``tls:nic.example.org:7000``.
         token: the secret that lets in, where the daemon asks for one.
+        ca: with TLS a file, in PEM, of the daemon's certificate or of its signer's.
         name: what the application calls itself in the daemon's log and tables; that of the program
             if not given.
         watch: whether events are told: see `Nic.events`.
@@ -68,6 +72,7 @@ def connect(
     """
     from isthmus import _core
 
+    needs_linux()
     text("address", address, "unix:/run/isthmus/nic.sock")
     if token is not None:
         text("token", token, "a secret")
@@ -76,11 +81,18 @@ def connect(
     text("name", name, "imaging")
     flag("watch", watch)
     limit = seconds("patience", patience)
-    core = told(_core.NicSession.connect, address, token, name, watch, limit)
+    core = told(_core.NicSession.connect, address, trusted(ca), token, name, watch, limit)
     return Nic(core, address, limit)
 
 
-def join(address: str, ticket: str, *, watch: bool = False, patience: str | float = "60 s") -> Nic:
+def join(
+    address: str,
+    ticket: str,
+    *,
+    ca: str | os.PathLike[str] | None = None,
+    watch: bool = False,
+    patience: str | float = "60 s",
+) -> Nic:
     """Join an application as a further process of it, by its `Nic.ticket`.
 
     The session has links of its own, and may use all that the application has; the application
@@ -88,12 +100,39 @@ def join(address: str, ticket: str, *, watch: bool = False, patience: str | floa
     """
     from isthmus import _core
 
+    needs_linux()
     text("address", address, "unix:/run/isthmus/nic.sock")
     text("ticket", ticket, "0123abcd")
     flag("watch", watch)
     limit = seconds("patience", patience)
-    core = told(_core.NicSession.join, address, ticket, watch, limit)
+    core = told(_core.NicSession.join, address, trusted(ca), ticket, watch, limit)
     return Nic(core, address, limit)
+
+
+def needs_linux() -> None:
+    """Say so where links are not to be had.
+
+    Raises:
+        StreamsError: on other systems.
+
+    """
+    from isthmus import _core
+
+    if not hasattr(_core, "NicSession"):
+        raise StreamsError("isthmus.streams: links to the manager need Linux; run it there")
+
+
+def trusted(ca: str | os.PathLike[str] | None) -> str | None:
+    """The path of a file of certificates.
+
+    Raises:
+        IsthmusError: it is none.
+
+    """
+    if ca is None:
+        return None
+    path("ca", ca, "nic.pem")
+    return os.fspath(ca)
 
 
 def _ended(core: _core.NicSession, streams: weakref.WeakSet[Stream]) -> None:
@@ -151,21 +190,7 @@ class Nic:
             StreamsError: the daemon is gone or silent.
 
         """
-        text("destination", destination, "raw:tcp:127.0.0.1:5000")
-        whole("channel", channel, 0, NUMBER_MAX)
-        _word("checksum", checksum, CHECKSUMS)
-        request: dict[str, object] = {
-            "ask": "open",
-            "destination": destination,
-            "channel": channel,
-            "checksum": checksum,
-            "window_bytes": size("window", window, 0),
-        }
-        if protocol is not None:
-            _word("protocol", protocol, tuple(PROTOCOLS))
-            request["protocol"] = PROTOCOLS[protocol]
-        if share is not None:
-            request["share_bytes"] = size("share", share)
+        request = opening(destination, channel, protocol, checksum, share, window)
         told_ = self._ask(request)
         return Connection(self._ask, told_["connection"]["connection"], destination, self)
 
@@ -355,3 +380,35 @@ def _word(name: str, value: object, words: tuple[str, ...]) -> None:
 
         hint = meant(str(value), words, f"it is one of {', '.join(words)}")
         raise StreamsError(f"{name}: {value!r} is not known here; {hint}")
+
+
+def opening(
+    destination: str,
+    channel: int,
+    protocol: str | None,
+    checksum: str,
+    share: int | str | None,
+    window: int | str,
+) -> dict[str, object]:
+    """The request to open a connection, from what `Nic.open` is given.
+
+    Raises:
+        IsthmusError: an argument that cannot be.
+
+    """
+    text("destination", destination, "raw:tcp:127.0.0.1:5000")
+    whole("channel", channel, 0, NUMBER_MAX)
+    _word("checksum", checksum, CHECKSUMS)
+    request: dict[str, object] = {
+        "ask": "open",
+        "destination": destination,
+        "channel": channel,
+        "checksum": checksum,
+        "window_bytes": size("window", window, 0),
+    }
+    if protocol is not None:
+        _word("protocol", protocol, tuple(PROTOCOLS))
+        request["protocol"] = PROTOCOLS[protocol]
+    if share is not None:
+        request["share_bytes"] = size("share", share)
+    return request

@@ -226,7 +226,13 @@ impl Manager {
             let share = self.connections.get(&stream.connection);
             let share = share.map_or(0, |connection| connection.spec.share_bytes);
             let has = self.memory.of(Direction::Transmit, stream.connection);
-            let full = has.saturating_add(stream.format.tu_bytes) > share;
+            // The last TU of an ADU may be shorter.
+            let waits_with = stream
+                .buffers
+                .as_ref()
+                .map(|all| all[stream.empty].tu.bytes);
+            let bytes = waits_with.unwrap_or(stream.format.tu_bytes);
+            let full = has.saturating_add(bytes) > share;
             waits.push(match full {
                 true => Wait::Share(stream.connection),
                 false => Wait::NetworkMemory(self.memory.holders(Direction::Transmit)),

@@ -92,10 +92,19 @@ impl Manager {
         // One that ends before its turn is in line until then: its number and its mark are due.
         let in_line = connection.order[spec.direction.index()].len();
         let most = self.apps.get(&app).map_or(0, |app| app.limits.streams);
-        if in_line as u64 >= u64::from(most) {
+        // And marks that the peer has not confirmed are kept: of streams that were cancelled, too.
+        let marks = match spec.direction {
+            Direction::Transmit if most < u32::MAX => connection.transmit.marks(),
+            _ => 0,
+        };
+        if (in_line + marks) as u64 >= u64::from(most) {
+            let unconfirmed = match marks {
+                0 => String::new(),
+                marks => format!(" and the ends of {marks} before them are not confirmed"),
+            };
             return Err(Error::Limit(format!(
-                "{in_line} streams are in line on connection {id}, application {app} may have \
-                 {most} there: wait for the first, or cancel it"
+                "{in_line} streams are in line on connection {id}{unconfirmed}, application {app} \
+                 may have {most} there: wait for the first, or cancel it"
             )));
         }
         if spec.quantum == 0 || spec.adus == Some(0) {

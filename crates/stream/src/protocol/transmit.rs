@@ -86,6 +86,12 @@ impl Transmit {
         cost == 0 || self.spent.saturating_add(cost) <= self.granted
     }
 
+    /// Marks of ends that are not delivered.
+    pub fn marks(&self) -> usize {
+        let awaited = self.awaited.values();
+        awaited.filter(|packet| packet.adu.is_none()).count()
+    }
+
     /// Whether there is anything to hear from the peer.
     pub fn waits(&self) -> bool {
         !self.queue.is_empty() || self.acknowledged < self.sent || !self.awaited.is_empty()

@@ -1,0 +1,119 @@
+//! What sessions share: who is let in, and how many.
+
+use crate::error::{Error, Result};
+use crate::hub::Hub;
+use crate::refusal::refusal;
+use crate::tls::Tls;
+use crate::wire::{Peer, Wire};
+use isthmus_nic_protocol::{Refusal, RefusalKind};
+use isthmus_stream_net::Client;
+use rustix::event::{EventfdFlags, eventfd};
+use rustls::ServerConfig;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What sessions share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub hub: Arc<Hub>,
+    pub client: Client,
+    sessions: AtomicU32,
+    /// What is shown at `tls:` addresses.
+    tls: Mutex<Option<Arc<ServerConfig>>>,
+    /// Readable once the daemon ends.
+    stop: OwnedFd,
+}
+
+/// One of the sessions that there may be.
+pub(crate) struct Seat(pub Arc<Shared>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Shared {
+    pub fn new(hub: Arc<Hub>, client: Client, tls: Option<Arc<ServerConfig>>) -> Result<Self> {
+        let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        let stop = stop.map_err(|error| Error::system("what ends a daemon", error))?;
+        Ok(Self {
+            hub,
+            client,
+            sessions: AtomicU32::new(0),
+            tls: Mutex::new(tls),
+            stop,
+        })
+    }
+
+    /// Ends those that listen.
+    pub fn end(&self) {
+        // It fails only where it was written already.
+        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+    }
+
+    /// Shows another certificate from now on.
+    pub fn show(&self, tls: Arc<ServerConfig>) {
+        *self.tls() = Some(tls);
+    }
+
+    /// Whether somebody may be an application, or an operator.
+    pub fn admit(
+        &self,
+        peer: &Peer,
+        token: Option<&str>,
+        operator: bool,
+    ) -> std::result::Result<(), Refusal> {
+        let config = &self.hub.config;
+        let denied = |text: &str| Err(refusal(RefusalKind::Denied, text));
+        let wanted = match operator {
+            true => &config.operator_token,
+            false => &config.token,
+        };
+        if let Some(secret) = wanted {
+            return match token {
+                Some(token) if secret.is(token) => Ok(()),
+                Some(_) => denied("this token lets nobody in: ask the operator for the right one"),
+                None => denied("this daemon asks for a token: give the one of its operator"),
+            };
+        }
+        let own = rustix::process::geteuid().as_raw();
+        let trusted = matches!(peer, Peer::Unix { uid, .. } if [own, 0].contains(uid));
+        if operator && !trusted {
+            return denied(
+                "an operator is the daemon's own user, through its Unix socket, where there is no \
+                 operator's token",
+            );
+        }
+        Ok(())
+    }
+
+    /// Readable once the daemon ends.
+    pub fn stop(&self) -> BorrowedFd<'_> {
+        self.stop.as_fd()
+    }
+
+    /// Sessions now.
+    pub fn sessions(&self) -> u32 {
+        self.sessions.load(Ordering::Relaxed)
+    }
+
+    fn tls(&self) -> MutexGuard<'_, Option<Arc<ServerConfig>>> {
+        self.tls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A side of TLS for a new socket.
+    pub fn hide(&self, wire: Wire) -> Result<Wire> {
+        let config = self.tls().clone();
+        let missing = || Error::Config("no certificate to show".into());
+        Ok(wire.hidden(Tls::new(config.ok_or_else(missing)?)?))
+    }
+
+    pub fn sit(self: &Arc<Self>) -> Option<Seat> {
+        let most = self.hub.config.limits.sessions;
+        let taken = self.sessions.fetch_add(1, Ordering::Relaxed);
+        let seat = Seat(Arc::clone(self));
+        (taken < most).then_some(seat)
+    }
+}

@@ -1,0 +1,409 @@
+//! Clients that mean no good, or are not well: garbage, silence, haste, sudden ends.
+
+use crate::rig::{Client, Rig, Socket, sends, sink, soon};
+use isthmus_nic_protocol::{Answer, Event, LINE_BYTES, RefusalKind, Told};
+use proptest::prelude::*;
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::time::{Duration, Instant};
+
+/// The daemon is well: somebody is let in, and answered.
+fn well(rig: &Rig) {
+    let (mut client, _) = rig.application("well");
+    assert!(matches!(
+        client.ask(r#""ask":"overview""#),
+        Ok(Answer::Overview { .. })
+    ));
+}
+
+/// All that a socket is told until its end.
+fn all(client: &mut Client) -> Vec<Told> {
+    std::iter::from_fn(|| client.told()).collect()
+}
+
+fn shut(client: &Client) {
+    let shut = match &client.socket {
+        Socket::Tcp(socket) => socket.shutdown(Shutdown::Write),
+        Socket::Unix(socket) => socket.shutdown(Shutdown::Write),
+        Socket::Tls(_) => Ok(()),
+    };
+    shut.unwrap();
+}
+
+/// Lines of all kinds, most of which are none; some are cut in the middle.
+fn garbage() -> impl Strategy<Value = Vec<u8>> {
+    let asked = prop_oneof![
+        Just(r#"{"id":1,"ask":"hello","version":1,"name":"g"}"#.to_owned()),
+        Just(r#"{"id":1,"ask":"hello","version":1,"name":""}"#.to_owned()),
+        Just(r#"{"id":1,"ask":"join","version":1,"ticket":"00"}"#.to_owned()),
+        Just(
+            r#"{"id":1,"ask":"link","version":1,"ticket":"","link":9,"carrier":"socket"}"#
+                .to_owned()
+        ),
+        Just(r#"{"id":2,"ask":"overview"}"#.to_owned()),
+        Just(r#"{"id":3,"ask":"wait","stream":0,"adus":18446744073709551615}"#.to_owned()),
+        Just(r#"{"id":-1,"ask":"wait"}"#.to_owned()),
+        Just(r#"{"id":4,"ask":"open","destination":"raw:accept:127.0.0.1:0"}"#.to_owned()),
+        Just(r#"{"id":4,"ask":"open","destination":"tcp:127.0.0.1:1","window_bytes":18446744073709551615}"#.to_owned()),
+        Just(format!(
+            r#"{{"id":5,"ask":"submit","streams":[{}]}}"#,
+            sends(0, u64::MAX, u64::MAX, &[0, 1, 65535], u64::MAX)
+        )),
+        Just("[".repeat(10_000)),
+        ".{0,40}",
+    ];
+    let line = prop_oneof![
+        4 => asked.prop_map(String::into_bytes),
+        1 => proptest::collection::vec(any::<u8>(), 0..200),
+    ];
+    let lines = proptest::collection::vec(line, 0..12);
+    (lines, any::<prop::sample::Index>()).prop_map(|(lines, cut)| {
+        let mut bytes = lines.join(&b'\n');
+        if !bytes.is_empty() && cut.index(3) == 0 {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        bytes.push(b'\n');
+        bytes
+    })
+}
+
+/// Whatever comes on the control port, each socket is told lines of the language and then closed,
+/// and the daemon is well.
+#[test]
+fn garbage_is_answered_in_words() {
+    let rig = Rig::new();
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let tried = runner.run(&garbage(), |bytes| {
+        let mut client = rig.tcp();
+        // It may be sent away before all is written.
+        let _ = client.socket.write_all(&bytes);
+        shut(&client);
+        all(&mut client);
+        Ok(())
+    });
+    tried.unwrap();
+    well(&rig);
+    rig.daemon.stop().unwrap();
+}
+
+/// A line without end is refused when it is too long, before hello and after; in memory there is
+/// never more than a line.
+#[test]
+fn a_line_without_end_is_refused() {
+    let rig = Rig::new();
+    let mut client = rig.tcp();
+    client.hello("long");
+    let piece = vec![b' '; 64 << 10];
+    for _ in 0..=LINE_BYTES / piece.len() {
+        if client.socket.write_all(&piece).is_err() {
+            break;
+        }
+    }
+    let refused = |told: Vec<Told>| {
+        let last = told.last().expect("a refusal");
+        assert!(
+            matches!(last, Told::Refused { refusal, .. } if refusal.kind == RefusalKind::Garbled),
+            "{last:?}"
+        );
+    };
+    refused(all(&mut client));
+    let mut client = rig.unix();
+    let _ = client.socket.write_all(&piece);
+    refused(all(&mut client));
+    well(&rig);
+    rig.daemon.stop().unwrap();
+}
+
+/// Who asks and never reads is kept waiting at a bounded cost; others are served as ever.
+#[test]
+fn who_never_reads_holds_up_nobody() {
+    let rig = Rig::new();
+    let mut slow = rig.tcp();
+    slow.hello("slow");
+    let Socket::Tcp(socket) = &mut slow.socket else {
+        panic!("it is TCP");
+    };
+    socket
+        .set_write_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    let line = b"{\"id\":7,\"ask\":\"overview\"}\n".repeat(1000);
+    let mut written = 0;
+    let deadline = soon();
+    // Until the daemon takes no more, as nobody reads its answers.
+    loop {
+        match socket.write(&line[written % line.len()..]) {
+            Ok(bytes) => written += bytes,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+            Err(error) => panic!("{error}"),
+        }
+        assert!(
+            Instant::now() < deadline,
+            "{written} bytes of requests taken"
+        );
+    }
+    well(&rig);
+    // What was kept back is answered once it reads: as many as were written whole.
+    let whole = written / (line.len() / 1000);
+    for _ in 0..whole {
+        assert!(matches!(slow.told(), Some(Told::Answer { id: 7, .. })));
+    }
+    rig.daemon.stop().unwrap();
+}
+
+/// A watcher that does not read is told how many events it missed; the stream goes on meanwhile.
+#[test]
+fn a_watcher_that_does_not_read_is_told_what_it_missed() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("many");
+    let mut watcher = rig.unix();
+    let rest = format!(r#""ask":"join","version":1,"ticket":"{ticket}","watch":true"#);
+    watcher.ask(&rest).unwrap();
+    let (address, taken) = sink();
+    let connection = session.open(&address, "");
+    let adus = 30_000;
+    let stream = session
+        .submit(&sends(connection, 64, 64, &[0], adus))
+        .unwrap();
+    let mut rank = rig.unix().link(&ticket, 0);
+    let writer = std::thread::spawn(move || {
+        let format = isthmus_stream::Format::fixed(64, 64, &[isthmus_stream::LinkId(0)]);
+        let mut all = Vec::new();
+        for adu in 0..adus {
+            let tu = format.tu(adu, 64, 0).unwrap();
+            let su = format.sus(64).next().unwrap();
+            let kind = isthmus_stream_net::frame::Kind::Data;
+            let id = isthmus_stream::StreamId(stream);
+            let frame = isthmus_stream_net::frame::Frame::su(kind, id, &tu, &su);
+            all.extend(frame.encode());
+            all.extend([adu as u8; 64]);
+        }
+        rank.write_all(&all).unwrap();
+        rank
+    });
+    let mut ended = session.wait(stream);
+    assert_eq!((ended.state.as_str(), ended.done), ("done", adus));
+    let _rank = writer.join().unwrap();
+    // What is told of it and what was missed are all events: 2 for each ADU, and 2 more.
+    let (mut told, mut missed) = (0, 0);
+    while told + missed < 2 * adus + 2 {
+        match watcher.told() {
+            Some(Told::Event {
+                event: Event::Missed { events },
+            }) => missed += events,
+            Some(Told::Event { event }) => {
+                told += 1;
+                if let Event::Ended { stream } = event {
+                    ended = stream;
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(missed > 0, "it read all of {told} events");
+    assert_eq!((told + missed, ended.done), (2 * adus + 2, adus));
+    drop(session);
+    assert_eq!(taken.join().unwrap().0.adus, adus);
+    rig.daemon.stop().unwrap();
+}
+
+/// A thousand sockets that say nothing, or half of a line: those beyond the limit are refused at
+/// once, those within it when their time is over, and who has begun is served all the while.
+#[test]
+fn a_thousand_that_say_nothing_are_sent_away() {
+    let rig = Rig::with(|config| {
+        config.limits.sessions = 100;
+        config.limits.hello = Duration::from_secs(1);
+    });
+    let (mut session, _) = rig.application("before");
+    let mut silent = Vec::new();
+    for number in 0..1000 {
+        let mut client = rig.tcp();
+        if number % 2 == 0 {
+            // It may be closed already.
+            let _ = client.socket.write_all(b"{\"id\":1,");
+        }
+        silent.push(client);
+        if number % 100 == 0 {
+            assert!(session.ask(r#""ask":"overview""#).is_ok());
+        }
+    }
+    for mut client in silent {
+        for told in all_or_reset(&mut client) {
+            assert!(matches!(told, Told::Refused { id: None, .. }), "{told:?}");
+        }
+    }
+    let until = soon();
+    // Their seats are free again.
+    loop {
+        let mut client = rig.unix();
+        match client.ask(r#""ask":"hello","version":1,"name":"after""#) {
+            Ok(_) => break,
+            Err(refusal) => assert_eq!(refusal.kind, RefusalKind::Limit),
+        }
+        assert!(Instant::now() < until);
+    }
+    rig.daemon.stop().unwrap();
+}
+
+fn all_or_reset(client: &mut Client) -> Vec<Told> {
+    let Socket::Tcp(socket) = &mut client.socket else {
+        panic!("it is TCP");
+    };
+    let mut bytes = Vec::new();
+    // A socket that is closed with bytes unread is reset.
+    let _ = socket.read_to_end(&mut bytes);
+    let lines = bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    lines
+        .filter_map(|line| isthmus_nic_protocol::read(line).ok())
+        .collect()
+}
+
+/// Sessions, ranks and peers that end in the middle of everything, again and again, leave nothing
+/// behind: no application, link, connection, memory or descriptor.
+#[test]
+fn who_ends_suddenly_leaves_nothing_behind() {
+    let rig = Rig::new();
+    let (mut watch, _) = rig.application("watch");
+    let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let round = |number: u64| {
+        let (mut session, ticket) = rig.application("sudden");
+        let (address, taken) = sink();
+        let connection = session.open(&address, "");
+        let mut link = rig.tcp().link(&ticket, 0);
+        let _rings = rig.unix().rings(&ticket, 1, [1 << 16, 1 << 16]);
+        let _waits = session.open("raw:accept:127.0.0.1:0", r#","window_bytes":1000"#);
+        let stream = session
+            .submit(&sends(connection, 8192, 4096, &[0, 1], 3))
+            .unwrap();
+        let id = session.send(&format!(r#""ask":"wait","stream":{stream}"#));
+        link.write_all(&vec![b'I'; number as usize % 40]).unwrap();
+        let mut half = rig.tcp();
+        half.write(r#"{"id":1,"ask":"lin"#);
+        if number.is_multiple_of(3) {
+            drop(link);
+            // It had no whole frame: the stream fails with its link, or with its session below.
+            assert!(session.answer(id).is_ok());
+        }
+        drop(session);
+        taken.join().unwrap();
+    };
+    round(0);
+    let rest = r#""ask":"overview","all":true"#;
+    let settled = || {
+        let deadline = soon();
+        loop {
+            // The daemon's own user sees all.
+            let mut operator = rig.unix();
+            let hello = r#""ask":"hello","version":1,"name":"o","operator":true"#;
+            operator.ask(hello).unwrap();
+            let Ok(Answer::Overview { overview }) = operator.ask(rest) else {
+                panic!("an operator sees all");
+            };
+            let live = |open: bool, gone: bool| open && !gone;
+            let mut lines = overview.connections.iter();
+            let idle = overview
+                .applications
+                .iter()
+                .all(|(_, name)| name != "sudden")
+                && overview.links.is_empty()
+                && !lines.any(|line| live(line.open, line.gone.is_some()))
+                && overview.streams.iter().all(|stream| stream.over)
+                && overview
+                    .counts
+                    .staging_bytes
+                    .iter()
+                    .all(|(used, _)| *used == 0)
+                && overview
+                    .counts
+                    .network_bytes
+                    .iter()
+                    .all(|(used, _)| *used == 0);
+            if idle {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{overview:#?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    settled();
+    let before = descriptors();
+    for number in 1..40 {
+        round(number);
+    }
+    settled();
+    let deadline = soon();
+    // Other tests of this process have some as well.
+    while descriptors() > before + 60 {
+        assert!(
+            Instant::now() < deadline,
+            "{} descriptors, {before} before",
+            descriptors()
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(watch.ask(r#""ask":"overview""#).is_ok());
+    rig.daemon.stop().unwrap();
+}
+
+/// A daemon is ended and another begun, again and again, while clients send, ask and come: each is
+/// told or closed, none waits for ever, and the address is free each time.
+#[test]
+fn it_stops_and_starts_under_load() {
+    let mut rig = Rig::with(|config| config.grace = Duration::from_millis(50));
+    for _ in 0..5 {
+        let path = rig.folder.0.join("nic.sock");
+        let busy: Vec<_> = (0..4)
+            .map(|_| {
+                let (mut session, ticket) = rig.application("busy");
+                let mut link = rig.unix().link(&ticket, 0);
+                std::thread::spawn(move || {
+                    let (address, taken) = sink();
+                    let rest = format!(r#""ask":"open","destination":"{address}""#);
+                    let id = session.send(&rest);
+                    let Ok(Answer::Connection { connection }) = session.answer(id) else {
+                        return;
+                    };
+                    let endless = sends(connection, 4096, 4096, &[0], 1 << 40);
+                    let stream = session.submit(&endless).unwrap();
+                    let id = session.send(&format!(r#""ask":"wait","stream":{stream}"#));
+                    let format =
+                        isthmus_stream::Format::fixed(4096, 4096, &[isthmus_stream::LinkId(0)]);
+                    for adu in 0.. {
+                        let tu = format.tu(adu, 4096, 0).unwrap();
+                        let su = format.sus(4096).next().unwrap();
+                        let kind = isthmus_stream_net::frame::Kind::Data;
+                        let id = isthmus_stream::StreamId(stream);
+                        let frame = isthmus_stream_net::frame::Frame::su(kind, id, &tu, &su);
+                        let sent = link.write_all(&frame.encode());
+                        if sent.and_then(|()| link.write_all(&[7; 4096])).is_err() {
+                            break;
+                        }
+                    }
+                    assert_eq!(session.answer(id).unwrap_err().kind, RefusalKind::Ending);
+                    while session.told().is_some() {}
+                    taken.join().unwrap();
+                })
+            })
+            .collect();
+        let Rig { daemon, folder } = rig;
+        let addresses = daemon.addresses().to_vec();
+        std::thread::sleep(Duration::from_millis(50));
+        daemon.stop().unwrap();
+        for thread in busy {
+            thread.join().unwrap();
+        }
+        assert!(!path.exists());
+        let mut config = isthmus_nic::Config::new(addresses);
+        config.grace = Duration::from_millis(50);
+        let daemon = isthmus_nic::Daemon::start(config).unwrap();
+        rig = Rig { daemon, folder };
+    }
+    well(&rig);
+    rig.daemon.stop().unwrap();
+}

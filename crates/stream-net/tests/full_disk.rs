@@ -1,0 +1,83 @@
+//! A disk that is full: a small file system in memory, in a name space of its own.
+
+use crate::outsides::{ADU, Sends, TU, all};
+use isthmus_stream::{End, Protocol, Reason};
+use isthmus_stream_net::Event as Told;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const ROLE: &str = "ISTHMUS_STREAM_NET_FULL_DISK";
+
+/// This test again, where `folder` is a disk of 1 MiB; what came of it. None where the system makes
+/// no such thing, with its reason printed.
+fn where_the_disk_is_small(folder: &Path) -> Option<bool> {
+    let shell = |then: &str| {
+        let mount = format!("mount -t tmpfs -o size=1m tmpfs '{}'", folder.display());
+        let mut command = Command::new("unshare");
+        command.args(["-m", "sh", "-c", &format!("{mount} && {then}")]);
+        command.stdin(Stdio::null());
+        command
+    };
+    let tried = shell("true").output();
+    let why = match &tried {
+        Err(error) => error.to_string(),
+        Ok(output) if output.status.success() => String::new(),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    };
+    if !why.is_empty() {
+        println!("left out, as no disk can be mounted: {why}");
+        return None;
+    }
+    let mut command = shell("exec \"$0\" --exact full_disk::a_full_disk --nocapture");
+    command.arg(std::env::current_exe().unwrap());
+    let status = command.env(ROLE, folder).stdout(Stdio::null()).status();
+    Some(status.unwrap().success())
+}
+
+#[test]
+fn a_full_disk() {
+    if let Some(folder) = std::env::var_os(ROLE) {
+        return fill(&PathBuf::from(folder));
+    }
+    let folder = std::env::temp_dir().join(format!("isthmus-full-disk-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let passed = where_the_disk_is_small(&folder);
+    std::fs::remove_dir(&folder).unwrap();
+    assert_ne!(passed, Some(false));
+}
+
+/// A file that does not fit is told, with the place and the reason; what was there stays, nothing
+/// of the new one does, and one that fits is kept afterwards.
+fn fill(folder: &Path) {
+    let path = folder.join("out.raw");
+    std::fs::write(&path, b"before").unwrap();
+    let mut sends = Sends::new();
+    let destination = format!("file:{}", path.display());
+    let protocol = Protocol::Unconfirmed { reorder: 0 };
+    let connection = sends.open(&destination, protocol);
+    let stream = sends.send(connection, TU, 16);
+    let End::Failed(Reason::ConnectionLost(_, why)) = sends.end(stream) else {
+        panic!("a stream of 2 MiB fits to a disk of 1 MiB");
+    };
+    let told = why.starts_with(&format!("writing {} at byte ", path.display()));
+    assert!(told && why.contains("No space left on device"), "{why}");
+    let kept = sends.wait("file that is not kept", |event| match event {
+        Told::NotKept {
+            path: of, reason, ..
+        } if *of == path => Some(reason.clone()),
+        _ => None,
+    });
+    assert!(kept.contains("No space left on device"), "{kept}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"before");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1);
+    // Its place is free again. The rank has written the rest of the first stream, which goes by.
+    let connection = sends.open(&destination, protocol);
+    let stream = sends.send(connection, TU, 2);
+    assert_eq!(sends.end(stream), End::Done);
+    sends.call(move |driver| driver.close(connection)).unwrap();
+    sends.wait("file that is kept", |event| match event {
+        Told::Kept { bytes, .. } => Some(assert_eq!(*bytes, 2 * ADU)),
+        _ => None,
+    });
+    assert!(std::fs::read(&path).unwrap() == all(2));
+}

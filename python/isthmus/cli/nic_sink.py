@@ -1,0 +1,139 @@
+"""``isthmus nic sink``: takes streams outside, checks them, and says how fast they came."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isthmus.cli.voice import Voiced
+
+if TYPE_CHECKING:
+    from isthmus._core import NicSink, NicTaking
+
+LOOK = 0.1
+"""Seconds between two looks at whether somebody came, or is through."""
+NUMBER_MAX = (1 << 32) - 1
+
+
+@click.command(
+    name="sink",
+    cls=Voiced,
+    help="""Take streams outside: a sink to try them with.
+
+ADDRESS is numeric, with a port, or port 0 for any free one. Applications open
+raw:tcp:ADDRESS at the daemon. What comes is checked (order, lengths, sums) and
+confirmed; when a sender leaves, a line says what it sent and how fast:
+
+\b
+  isthmus nic sink 127.0.0.1:5000
+  isthmus nic sink 127.0.0.1:5000 --senders 1 --out image.raw
+  isthmus nic sink --json                  any free port, told as JSON
+
+It takes one sender after another until Ctrl-C. Data that is not what was sent
+ends that sender's connection, and the exit status is 1.
+""",
+)
+@click.argument("address", default="127.0.0.1:0")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), help="Write good data to this file."
+)
+@click.option(
+    "--senders", type=click.IntRange(1), help="End after so many; with Ctrl-C if not given."
+)
+@click.option(
+    "--window",
+    default="64 MiB",
+    show_default=True,
+    metavar="SIZE",
+    help="What a sender may send before it is confirmed.",
+)
+@click.option(
+    "--checksum",
+    type=click.Choice(["crc32c", "internet", "none"]),
+    default="crc32c",
+    show_default=True,
+    help="Of data, as the connection has it.",
+)
+@click.option(
+    "--channel",
+    type=click.IntRange(0, NUMBER_MAX),
+    default=0,
+    show_default=True,
+    help="Of the connection.",
+)
+@click.option("--repair", is_flag=True, help="Wait for corrupted packets to be sent again.")
+@click.option("--json", "as_json", is_flag=True, help="Print a line of JSON each.")
+def command(
+    address: str,
+    out: Path | None,
+    senders: int | None,
+    window: str,
+    checksum: str,
+    channel: int,
+    repair: bool,
+    as_json: bool,
+) -> None:
+    """Listen, take, and tell."""
+    from isthmus import _core
+    from isthmus.arrays.fields import Given
+    from isthmus.cli.streams import document
+    from isthmus.core import ask
+    from isthmus.errors import IsthmusError, RunFailedError
+
+    if not hasattr(_core, "NicSink"):
+        raise IsthmusError("isthmus nic sink: it needs Linux; run it there")
+    if out is not None and senders != 1:
+        raise IsthmusError("--out: it holds what one sender sends; give --senders 1 too")
+    bytes_ = Given("--window", "", "text", window).data()
+    sink: NicSink = ask(_core.NicSink, address, bytes_, checksum, channel, repair)
+    at = sink.address()
+    document(json.dumps({"address": at}) if as_json else f"listening: raw:tcp:{at}")
+    done, wrong = 0, []
+    try:
+        while senders is None or done < senders:
+            taking = ask(sink.take, LOOK, None if out is None else str(out))
+            if taking is None:
+                continue
+            done += 1
+            found = _taken(taking)
+            if "problem" in found:
+                wrong.append(found["problem"])
+            document(json.dumps(found) if as_json else _words(found))
+    except KeyboardInterrupt:
+        pass
+    if wrong:
+        raise RunFailedError(f"{len(wrong)} of {done} senders: {wrong[0]}")
+
+
+def _taken(taking: NicTaking) -> dict[str, Any]:
+    """What one sender sent."""
+    peer, begin = taking.peer(), time.monotonic()
+    found: dict[str, Any] = {"peer": peer}
+    try:
+        while not taking.over(LOOK):
+            pass
+    finally:
+        # Also where Ctrl-C ends it.
+        found["seconds"] = time.monotonic() - begin
+        found["bytes"] = taking.bytes()
+    try:
+        found |= json.loads(taking.end())
+    except RuntimeError as error:
+        found["problem"] = str(error)
+    return found
+
+
+def _words(found: dict[str, Any]) -> str:
+    """What it sent, for people."""
+    rate = found["bytes"] / max(found["seconds"], 1e-9) / 1e6
+    came = (
+        f"{found['peer']}: {found['bytes']:,} bytes in {found['seconds']:.3g} s, {rate:,.0f} MB/s"
+    )
+    if "problem" in found:
+        return f"{came}; then {found['problem']}"
+    cut = f", {found['cut']} cut short" if found["cut"] else ""
+    return f"{came}; {found['adus']:,} ADUs, {found['ended']} streams whole{cut}"

@@ -1,0 +1,276 @@
+"""``isthmus nic top``: connections and streams of a daemon, as they go."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from isthmus.cli.voice import Voiced
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from isthmus.control import Control
+
+SHOWN = 24
+"""Most rows of a table on a screen."""
+PATIENCE = 10.0
+"""Seconds until an answer is missed."""
+
+
+@click.command(
+    name="top",
+    cls=Voiced,
+    help="""Show connections and streams of a daemon live.
+
+\b
+  isthmus nic top                                  at unix:/run/isthmus.sock
+  isthmus nic top --address tcp:127.0.0.1:7000 --token-file operator
+  isthmus nic top --once --json | jq .rates
+
+Rates are those since the last look. In a pipe, or with --once, it looks twice
+and prints what it saw. The token is the operator's; where the daemon has none,
+its own user looks through its Unix socket. Ctrl-C ends it.
+""",
+)
+@click.option(
+    "--address",
+    default="unix:/run/isthmus.sock",
+    show_default=True,
+    help="unix:/PATH, tcp:HOST:PORT or tls:HOST:PORT.",
+)
+@click.option("--token-file", type=click.Path(path_type=Path), help="The operator's token.")
+@click.option("--tls-ca", type=click.Path(path_type=Path), help="Certificates to trust, in PEM.")
+@click.option("--every", default="1 s", show_default=True, metavar="TIME", help="Between looks.")
+@click.option("--once", is_flag=True, help="Look twice, print, and end.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; implies --once.")
+def command(
+    address: str,
+    token_file: Path | None,
+    tls_ca: Path | None,
+    every: str,
+    once: bool,
+    as_json: bool,
+) -> None:
+    """Look again and again, or twice."""
+    from isthmus.arrays.fields import Given
+    from isthmus.control import Control, Door
+
+    seconds = Given("--every", "", "text", every).quantity("a time", 1e-3)
+    token = _token(token_file) if token_file else None
+    door = Door(address, token, tls_ca, PATIENCE)
+    try:
+        with Control(door, "isthmus nic top") as control:
+            if once or as_json or not sys.stdout.isatty():
+                _once(control, address, seconds, as_json=as_json)
+            else:
+                _live(control, address, seconds)
+    except KeyboardInterrupt:
+        return
+
+
+def _token(path: Path) -> str:
+    from isthmus.errors import IsthmusError
+
+    try:
+        words = path.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise IsthmusError(
+            f"--token-file {path}: {why}; give the file that the daemon has"
+        ) from None
+    if not words:
+        raise IsthmusError(f"--token-file {path}: it is empty; give the file that the daemon has")
+    return words[0]
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What there was at some time, and how fast it went since the last look."""
+
+    overview: dict[str, Any]
+    rates: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """Of ``connections`` and ``streams``, by number: bytes per second sent and received."""
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of applications."""
+        return dict(self.overview["applications"])
+
+    def rate(self, what: str, number: int) -> list[float]:
+        """Bytes per second of a connection or stream, sent and received."""
+        return self.rates.get(what, {}).get(str(number), [0.0, 0.0])
+
+
+def _moved(overview: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
+    """Bytes of each connection and stream, sent and received."""
+    connections = {
+        str(each["connection"]): list(each["moved_bytes"]) for each in overview["connections"]
+    }
+    streams = {
+        str(each["stream"]): [
+            each["bytes"] * (each["direction"] == way) for way in ("transmit", "receive")
+        ]
+        for each in overview["streams"]
+    }
+    return {"connections": connections, "streams": streams}
+
+
+def _look(control: Control, before: _Look | None) -> _Look:
+    overview = control.overview()
+    if before is None:
+        return _Look(overview)
+    nanoseconds = overview["counts"]["up_ns"] - before.overview["counts"]["up_ns"]
+    past = _moved(before.overview)
+    rates = {
+        what: {
+            number: [
+                max(0, now - then) / nanoseconds * 1e9
+                for now, then in zip(moved, past[what].get(number, [0, 0]), strict=True)
+            ]
+            for number, moved in each.items()
+        }
+        for what, each in _moved(overview).items()
+    }
+    return _Look(overview, rates)
+
+
+def _once(control: Control, address: str, seconds: float, *, as_json: bool) -> None:
+    import json
+
+    from isthmus.cli.console import console
+    from isthmus.cli.streams import document
+
+    first = _look(control, None)
+    time.sleep(seconds)
+    look = _look(control, first)
+    if as_json:
+        told = {**look.overview, "rates": look.rates}
+        document(json.dumps(told, ensure_ascii=False))
+        return
+    out = console()
+    out.text(_head(look, address))
+    for title, table in _tables(look, None):
+        out.text(f"\n{title}")
+        out.table(table)
+
+
+def _live(control: Control, address: str, seconds: float) -> None:
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
+    from isthmus.cli.console import console
+
+    look = _look(control, None)
+
+    def shown() -> RenderableType:
+        parts: list[RenderableType] = [Text(_head(look, address), "bold")]
+        for title, table in _tables(look, SHOWN):
+            parts += [Text(f"\n{title}"), table]
+        return Group(*parts)
+
+    with Live(shown(), console=console(), screen=True, auto_refresh=False) as live:
+        while True:
+            time.sleep(seconds)
+            look = _look(control, look)
+            live.update(shown(), refresh=True)
+
+
+def _head(look: _Look, address: str) -> str:
+    """Say how the daemon is, in two lines."""
+    from isthmus.wording import counted, quantity
+
+    counts = look.overview["counts"]
+    live = sum(not each["over"] for each in look.overview["streams"])
+    links = sum(each["attached"] for each in look.overview["links"])
+    memory = []
+    for what in ("staging", "network"):
+        used = [quantity(each[0], "B") for each in counts[f"{what}_bytes"]]
+        has = quantity(counts[f"{what}_bytes"][0][1], "B")
+        memory.append(f"{what} {used[0]} out, {used[1]} in, of {has}")
+    left_out = look.overview.get("left_out", 0)
+    return (
+        f"{address}, up {quantity(counts['up_ns'], 'ns')}: "
+        f"{counted(len(look.names), 'application')}, "
+        f"{counted(len(look.overview['connections']), 'connection')}, "
+        f"{counted(live, 'stream')}, {counted(links, 'link')}\n"
+        f"{'; '.join(memory)}" + (f"; {left_out} more are not shown" if left_out else "")
+    )
+
+
+def _tables(look: _Look, most: int | None) -> list[tuple[str, Any]]:
+    """Tables of connections and of streams, each with its title, of `most` rows each."""
+    found = []
+    connections = sorted(
+        look.overview["connections"],
+        key=lambda each: each["gone"] is not None if "gone" in each else False,
+    )
+    if connections:
+        found.append(("connections", _connections(look, connections[:most])))
+    streams = sorted(look.overview["streams"], key=lambda each: (each["over"], -each["stream"]))
+    if streams:
+        found.append(("streams", _streams(look, streams[:most])))
+    return found
+
+
+def _table(*heads: str) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for head in heads:
+        right = head.endswith(("\n(MB/s)", "\n(kB)")) or head in ("", "ADUs")
+        table.add_column(head, justify="right" if right else "left", overflow="fold")
+    return table
+
+
+def _connections(look: _Look, rows: list[dict[str, Any]]) -> Any:
+    from rich.text import Text
+
+    from isthmus.wording import number
+
+    table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)")
+    for each in rows:
+        rates = look.rate("connections", each["connection"])
+        gone = each.get("gone")
+        state = "open" if each["open"] else f"gone: {gone}" if gone else "opening"
+        table.add_row(
+            str(each["connection"]),
+            Text(look.names.get(each["application"], "–")),
+            Text(each["destination"]),
+            Text(state, "dim" if gone else "" if each["open"] else "yellow"),
+            *(number(rate / 1e6) for rate in rates),
+            number((each["transmit_bytes"] + each["receive_bytes"]) / 1e3),
+        )
+    return table
+
+
+STYLES = {"failed": "red", "cancelled": "dim", "done": "dim", "active": "green"}
+
+
+def _streams(look: _Look, rows: list[dict[str, Any]]) -> Any:
+    from rich.text import Text
+
+    from isthmus.wording import number
+
+    table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for")
+    for each in rows:
+        way = "out" if each["direction"] == "transmit" else "in"
+        whole = "" if each.get("adus") is None else f"/{each['adus']}"
+        why = each.get("reason") or "; ".join(each["waits"])
+        table.add_row(
+            str(each["stream"]),
+            Text(look.names.get(each["application"], "–")),
+            f"{each['connection']} {way}",
+            Text(each["state"], STYLES.get(each["state"], "yellow")),
+            f"{each['done']}{whole}",
+            number(sum(look.rate("streams", each["stream"])) / 1e6),
+            Text(why),
+        )
+    return table

@@ -1,0 +1,147 @@
+"""The control interface of a stream manager's daemon, for operators: a line of JSON each way."""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus.errors import IsthmusError, RunFailedError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+VERSION = 1
+"""Of the language."""
+LINE_BYTES = 1 << 20
+"""Bytes of a line at most."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """How to get in."""
+
+    address: str
+    """``unix:/PATH``, ``tcp:HOST:PORT`` or ``tls:HOST:PORT``."""
+    token: str | None = None
+    authority: Path | None = None
+    """A file of certificates that are trusted; those of the system, if not given."""
+    patience: float = 10.0
+    """Seconds until an answer is missed."""
+
+    def wrong(self, problem: object, right: str) -> IsthmusError:
+        """Return an error about the address."""
+        return IsthmusError(f"{self.address}: {problem}; {right}")
+
+    def connect(self) -> socket.socket:
+        """Connect.
+
+        Raises:
+            IsthmusError: nobody listens there, or shows a certificate that is trusted.
+
+        """
+        kind, _, rest = self.address.partition(":")
+        host, _, port = rest.rpartition(":")
+        unix = kind == "unix" and rest.startswith("/")
+        if not unix and not (kind in ("tcp", "tls") and host and port.isdecimal()):
+            raise self.wrong(
+                "this is no address", "write unix:/run/isthmus.sock or tcp:127.0.0.1:7000"
+            )
+        made = None
+        try:
+            if unix:
+                made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                made.settimeout(self.patience)
+                made.connect(rest)
+                return made
+            made = socket.create_connection((host.strip("[]"), int(port)), self.patience)
+            if kind == "tcp":
+                return made
+            context = ssl.create_default_context(cafile=self.authority)
+            return context.wrap_socket(made, server_hostname=host.strip("[]"))
+        except (OSError, OverflowError) as error:
+            if made is not None:
+                made.close()
+            why = getattr(error, "strerror", None) or error
+            raise self.wrong(
+                f"cannot connect: {why}", "isthmus nic serve --listen starts a daemon"
+            ) from None
+
+
+class Control:
+    """A session of an operator."""
+
+    def __init__(self, door: Door, name: str) -> None:
+        """Get in.
+
+        Raises:
+            IsthmusError: nobody is there, or the daemon does not let in.
+
+        """
+        self._door = door
+        self._socket = door.connect()
+        self._lines = self._socket.makefile("rb")
+        self._number = 0
+        hello = {"version": VERSION, "name": name, "operator": True}
+        if door.token is not None:
+            hello["token"] = door.token
+        try:
+            self.ask("hello", **hello)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """Use it as a context: it is closed at its end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave."""
+        self.close()
+
+    def close(self) -> None:
+        """Leave."""
+        self._lines.close()
+        self._socket.close()
+
+    def ask(self, ask: str, **fields: Any) -> Any:
+        """Ask, and return the answer.
+
+        Raises:
+            IsthmusError: the daemon refuses.
+            RunFailedError: it is gone, or says nothing.
+
+        """
+        self._number += 1
+        question = {"id": self._number, "ask": ask, **fields}
+        try:
+            self._socket.sendall(json.dumps(question).encode() + b"\n")
+            told = self._told()
+        except OSError as error:
+            why = "it says nothing" if isinstance(error, TimeoutError) else str(error)
+            raise RunFailedError(f"{self._door.address}: {why}") from None
+        if refused := told.get("refused"):
+            raise IsthmusError(f"{self._door.address}: {refused['refusal']['text']}")
+        return told["answer"]["answer"]
+
+    def overview(self) -> dict[str, Any]:
+        """Return all that there is, of all applications."""
+        found = self.ask("overview", all=True)["overview"]["overview"]
+        assert isinstance(found, dict)
+        return found
+
+    def _told(self) -> dict[str, Any]:
+        """Return the next answer; an operator that does not watch is told nothing else."""
+        line = self._lines.readline(LINE_BYTES + 1)
+        if not line.endswith(b"\n"):
+            raise RunFailedError(f"{self._door.address}: the daemon has ended")
+        try:
+            told = json.loads(line)
+        except ValueError:
+            told = None
+        if not isinstance(told, dict) or not {"answer", "refused"} & set(told):
+            raise self._door.wrong("this is no daemon of isthmus", "give the address of one")
+        return told

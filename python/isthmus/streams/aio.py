@@ -1,0 +1,359 @@
+"""The same for event loops: answers and events by one descriptor, no thread per call.
+
+A session's descriptor is readable while there is an answer or an event; the loop watches it. Data
+is sent and received by one thread for each stream, as the memory of links is not waited for by
+descriptors alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from isthmus.streams.connection import Connection
+from isthmus.streams.errors import (
+    SessionOverError,
+    StreamFailedError,
+    StreamsError,
+    TimedOutError,
+    told,
+)
+from isthmus.streams.session import Nic, connect, join, opening
+from isthmus.streams.specs import StreamSpec
+from isthmus.streams.status import ConnectionStatus, Event, StreamStatus
+from isthmus.streams.stream import Stream
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+    from isthmus import _core
+    from isthmus.streams.stream import Timeout
+    from isthmus.streams.worker import Handle
+
+R = TypeVar("R")
+EVENTS_MAX = 4096
+"""Events that are kept until somebody takes them; the oldest give way, and are counted."""
+
+
+def aconnect(address: str, **settings: Any) -> _Entering:
+    """Make an application at a daemon, by ``async with`` or ``await``.
+
+    Arguments and errors are those of `connect`.
+    """
+    return _Entering(lambda: connect(address, **settings))
+
+
+def ajoin(address: str, ticket: str, **settings: Any) -> _Entering:
+    """Join an application by its ticket; arguments and errors are those of `join`."""
+    return _Entering(lambda: join(address, ticket, **settings))
+
+
+class _Entering:
+    """A session that is about to be made."""
+
+    def __init__(self, make: Callable[[], Nic]) -> None:
+        self._make = make
+        self._nic: AsyncNic | None = None
+
+    async def _made(self) -> AsyncNic:
+        return AsyncNic(await asyncio.to_thread(self._make))
+
+    def __await__(self) -> Any:
+        return self._made().__await__()
+
+    async def __aenter__(self) -> AsyncNic:
+        self._nic = await self._made()
+        return self._nic
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._nic is not None
+        await self._nic.close()
+
+
+class AsyncNic:
+    """A session in an event loop: made by `aconnect` and `ajoin`, used in that loop alone."""
+
+    def __init__(self, nic: Nic) -> None:
+        self.nic = nic
+        """The session itself, for what does not wait."""
+        self._core = nic._core
+        self._loop = asyncio.get_running_loop()
+        self._asked: dict[int, tuple[_core.NicPending, asyncio.Future[str | None]]] = {}
+        self._events: deque[dict[str, Any]] = deque()
+        self._missed = 0
+        self._news = asyncio.Event()
+        self._loop.add_reader(self._core.fileno(), self._notices)
+        self._watched = True
+
+    @property
+    def application(self) -> int:
+        """The application's number."""
+        return self.nic.application
+
+    @property
+    def ticket(self) -> str:
+        """What lets further processes of it in."""
+        return self.nic.ticket
+
+    def _notices(self) -> None:
+        """Take answers and events; the loop calls it when there are any."""
+        answered, events = self._core.notices()
+        for number in answered:
+            pending, future = self._asked.pop(number, (None, None))
+            if pending is not None and future is not None and not future.done():
+                try:
+                    future.set_result(told(pending.poll))
+                except StreamsError as error:
+                    future.set_exception(error)
+        for event in events:
+            if len(self._events) == EVENTS_MAX:
+                self._events.popleft()
+                self._missed += 1
+            self._events.append(json.loads(event))
+        over = self._core.gone()
+        if over is not None:
+            self._unwatch()
+            for _, future in self._asked.values():
+                if not future.done():
+                    future.set_exception(SessionOverError(over))
+            self._asked.clear()
+        if events or over is not None:
+            self._news.set()
+
+    def _unwatch(self) -> None:
+        if self._watched:
+            self._watched = False
+            self._loop.remove_reader(self._core.fileno())
+
+    async def _ask(
+        self, request: dict[str, object], timeout: float | None = math.nan
+    ) -> dict[str, Any]:
+        """Ask, and wait for the answer; not a number: for as long as the session has patience."""
+        limit = self.nic._patience
+        pending = told(self._core.ask_noticed, json.dumps(request), limit)
+        future: asyncio.Future[str | None] = self._loop.create_future()
+        self._asked[pending.id] = (pending, future)
+        wait = limit if timeout is not None and math.isnan(timeout) else timeout
+        try:
+            found: str | None = await asyncio.wait_for(future, wait)
+            answer = json.loads(found or "null")
+        except asyncio.TimeoutError:
+            if future.done() and not future.cancelled():
+                raise
+            asked = request["ask"]
+            raise TimedOutError(
+                f"{self.nic.address} has not answered `{asked}` for {wait} s"
+            ) from None
+        finally:
+            # Of who was cancelled the answer is not wanted any more.
+            self._asked.pop(pending.id, None)
+        return answer if isinstance(answer, dict) else {str(answer): {}}
+
+    async def open(
+        self,
+        destination: str,
+        *,
+        channel: int = 0,
+        protocol: str | None = None,
+        checksum: str = "crc32c",
+        share: int | str | None = None,
+        window: int | str = 0,
+    ) -> AsyncConnection:
+        """Open a connection; arguments and errors are those of `Nic.open`."""
+        request = opening(destination, channel, protocol, checksum, share, window)
+        answer = await self._ask(request)
+        number = answer["connection"]["connection"]
+        return AsyncConnection(self, Connection(self.nic._ask, number, destination, self.nic))
+
+    async def stream(
+        self, connection: AsyncConnection, adu: int | str, **settings: Any
+    ) -> AsyncStream:
+        """Register a stream, and make its links; arguments and errors are those of `Nic.stream`."""
+        of = connection.connection
+        stream = await asyncio.to_thread(self.nic.stream, of, adu, **settings)
+        return AsyncStream(self, stream)
+
+    async def submit(self, specs: list[StreamSpec]) -> list[AsyncStream]:
+        """Register streams, all or none; arguments and errors are those of `Nic.submit`."""
+        streams = await asyncio.to_thread(self.nic.submit, specs)
+        return [AsyncStream(self, stream) for stream in streams]
+
+    async def overview(self) -> dict[str, Any]:
+        """All that there is of this application."""
+        answer = await self._ask({"ask": "overview", "all": False})
+        found: dict[str, Any] = answer["overview"]["overview"]
+        return found
+
+    async def events(self) -> AsyncIterator[Event]:
+        """Events as they come, until the session is over; a session has them that watches."""
+        while True:
+            while self._missed or self._events:
+                if self._missed:
+                    missed, self._missed = self._missed, 0
+                    yield Event({"what": "missed", "events": missed})
+                else:
+                    yield Event(self._events.popleft())
+            if not self._watched:
+                return
+            self._news.clear()
+            await self._news.wait()
+
+    async def close(self) -> None:
+        """End the session: what waits for it is told."""
+        self._unwatch()
+        self.nic.close()
+        self._notices()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class AsyncConnection:
+    """A connection, in an event loop. As a context manager it is closed at the end."""
+
+    def __init__(self, nic: AsyncNic, connection: Connection) -> None:
+        self._nic = nic
+        self.connection = connection
+        """The same for `StreamSpec`."""
+        self.number = connection.number
+        """As the daemon counts."""
+
+    async def status(self) -> ConnectionStatus:
+        """Where it is."""
+        answer = await self._nic._ask({"ask": "connection", "connection": self.number})
+        found: Any = answer["connection-status"]["connection"]
+        return msgspec.convert(found, ConnectionStatus)
+
+    async def close(self) -> None:
+        """Close it once its streams have ended; what was sent goes out first."""
+        await self._nic._ask({"ask": "close", "connection": self.number})
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is None:
+            await self.close()
+
+
+class AsyncStream:
+    """A stream, in an event loop. What is cancelled of its calls goes on in the links."""
+
+    def __init__(self, nic: AsyncNic, stream: Stream) -> None:
+        self._nic = nic
+        self.stream = stream
+        """The stream itself, for what does not wait."""
+        self.number = stream.number
+        """As the daemon counts."""
+
+    async def _settled(self, handle: Handle[R]) -> R:
+        """Wait for a call of the stream's thread."""
+        loop = self._nic._loop
+        future: asyncio.Future[None] = loop.create_future()
+
+        def tell() -> None:
+            if not future.done():
+                future.set_result(None)
+
+        def hear() -> None:
+            # A loop that is closed waits no more.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(tell)
+
+        handle.when_done(hear)
+        await future
+        return handle.result()
+
+    async def send(self, adu: Any, *, timeout: Timeout = None) -> int:
+        """Send the next ADU; arguments and errors are those of `Stream.send`.
+
+        The array is read-only until this returns.
+        """
+        return await self._settled(self.stream.send(adu, block=False, timeout=timeout))
+
+    async def recv(
+        self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
+    ) -> NDArray[Any] | None:
+        """Receive the next ADU; arguments and errors are those of `Stream.recv`."""
+        stream = self.stream
+        if out is None:
+            out = np.empty(stream._adu_bytes(adu), np.uint8)
+        call = stream._work().call
+        return await self._settled(
+            call(None, None, None, lambda: stream.recv(out, adu=adu, timeout=timeout))
+        )
+
+    async def __aiter__(self) -> AsyncIterator[NDArray[Any]]:
+        """Receive ADU after ADU, each in memory of its own, until the stream ends."""
+        while (adu := await self.recv()) is not None:
+            yield adu
+
+    async def wait(self, *, timeout: Timeout = math.inf) -> StreamStatus:
+        """Wait until it is done.
+
+        Args:
+            timeout: how long in all, such as ``"10 s"``.
+
+        Raises:
+            StreamFailedError: it failed, or was cancelled.
+            TimedOutError: it is not done; it says who waits for what.
+            StreamsError: the daemon is gone.
+
+        """
+        return await self._wait({}, timeout)
+
+    async def wait_moved(self, adus: int, *, timeout: Timeout = math.inf) -> StreamStatus:
+        """Wait until so many ADUs are in the manager's network memory, or with the ranks."""
+        return await self._wait({"adus": adus, "moved": True}, timeout)
+
+    async def wait_done(self, adus: int, *, timeout: Timeout = math.inf) -> StreamStatus:
+        """Wait until so many ADUs are where the destination promises them."""
+        return await self._wait({"adus": adus}, timeout)
+
+    async def _wait(self, more: dict[str, object], timeout: Timeout) -> StreamStatus:
+        limit = self.stream._seconds(timeout)
+        request: dict[str, object] = {"ask": "wait", "stream": self.number, **more}
+        try:
+            answer = await self._nic._ask(request, limit)
+        except TimedOutError:
+            status = await self.status()
+            why = "; ".join(status.waits) or "it goes on"
+            raise TimedOutError(
+                f"stream {self.number}: waited {timeout}; it is {status.state}: {why}"
+            ) from None
+        status = msgspec.convert(answer["stream"]["stream"], StreamStatus)
+        wanted = more.get("adus")
+        there = status.moved if more.get("moved") else status.done
+        if status.state == "done" or (isinstance(wanted, int) and there >= wanted):
+            return status
+        reason = f": {status.reason}" if status.reason else ""
+        of = "" if status.adus is None else f" of {status.adus}"
+        raise StreamFailedError(
+            f"stream {self.number}: it has {status.state}{reason}; {status.done}{of} ADUs are done"
+        )
+
+    async def finish(self, adus: int | None = None) -> None:
+        """Say how many ADUs it has, if that was left open; those sent so far if not given."""
+        count = self.stream.sent if adus is None else adus
+        await self._nic._ask({"ask": "finish", "stream": self.number, "adus": count})
+
+    async def cancel(self) -> None:
+        """Cancel it: what has not been moved does not come."""
+        await self._nic._ask({"ask": "cancel", "stream": self.number})
+
+    async def status(self) -> StreamStatus:
+        """Where it is, and what it waits for."""
+        answer = await self._nic._ask({"ask": "stream", "stream": self.number})
+        return msgspec.convert(answer["stream"]["stream"], StreamStatus)

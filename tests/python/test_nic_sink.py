@@ -1,0 +1,92 @@
+"""``isthmus nic sink``: what it takes, what it tells."""
+
+import json
+import socket
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from isthmus.streams import connect
+from nic_rig import PATIENCE, daemon
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="links are Linux's")
+
+
+@contextmanager
+def sink(*words):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "isthmus", "nic", "sink", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(60)
+        process.stdout.close()
+        process.stderr.close()
+
+
+def send(folder, destination, adus):
+    with (
+        daemon(folder) as served,
+        connect(served.address, patience=PATIENCE) as nic,
+        nic.open(destination) as out,
+    ):
+        stream = nic.stream(out, adu="64 KiB", links=2, adus=adus)
+        for adu in range(adus):
+            stream.send(np.full(65536, adu, np.uint8))
+        stream.wait()
+
+
+def test_a_sender_is_taken_and_told_as_json(tmp_path):
+    out = tmp_path / "taken"
+    with sink("--senders", "1", "--out", str(out), "--json") as process:
+        address = json.loads(process.stdout.readline())["address"]
+        send(tmp_path, f"raw:tcp:{address}", 3)
+        told = json.loads(process.stdout.readline())
+        assert process.wait(60) == 0
+    assert {key: told[key] for key in ("adus", "bytes", "ended", "cut", "corrupted")} == {
+        "adus": 3,
+        "bytes": 3 * 65536,
+        "ended": 1,
+        "cut": 0,
+        "corrupted": 0,
+    }
+    assert told["seconds"] > 0
+    assert out.read_bytes() == b"".join(bytes([adu]) * 65536 for adu in range(3))
+
+
+def test_what_is_no_packet_is_told_and_the_status_is_1(tmp_path):
+    with sink("127.0.0.1:0", "--senders", "2") as process:
+        at = process.stdout.readline()
+        assert at.startswith("listening: raw:tcp:127.0.0.1:")
+        host, _, port = at.strip().rpartition("tcp:")[2].rpartition(":")
+        with socket.create_connection((host, int(port))) as garbage:
+            garbage.sendall(b"GET / HTTP/1.1\r\n" + b"x" * 200)
+            assert "; then " in process.stdout.readline()
+        send(tmp_path, at.split()[1], 2)
+        assert "2 ADUs, 1 streams whole" in process.stdout.readline()
+        assert process.wait(60) == 1
+        assert "1 of 2 senders: " in process.stderr.read()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["localhost"], "it is numeric with a port"),
+        (["127.0.0.1:0", "--window", "5"], "--window"),
+        (["127.0.0.1:0", "--out", "x"], "give --senders 1 too"),
+        (["8.8.8.8:5000"], "listening on 8.8.8.8:5000"),
+    ],
+)
+def test_what_cannot_be(words, said):
+    with sink(*words) as process:
+        assert process.wait(60) == 2
+        told = process.stderr.read()
+        assert said in told and told.count("\n") == 1

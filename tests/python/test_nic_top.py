@@ -1,0 +1,143 @@
+"""``isthmus nic top``: on a terminal, in a pipe, and where no daemon is."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import sys
+import threading
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from nic_daemon import PATIENCE, Client, daemon, until
+from terminal import Terminal
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the daemon is Linux's")
+
+OPERATOR = "0123456789abcdef-operators"
+
+
+def spec(connection):
+    form = {"adu_bytes": 4096, "tu_bytes": 4096, "su_order": [0]}
+    form |= {"granule_bytes": 1, "packet_bytes": 4096}
+    return {"connection": connection, "direction": "transmit", "format": form, "adus": 7}
+
+
+@contextmanager
+def served(tmp_path, *words):
+    """A daemon with an application that has a connection and a stream that waits for data."""
+    unix = f"unix:{tmp_path}/nic.sock"
+    with (
+        daemon("--listen", unix, "--stall", "100 ms", *words) as (process, _),
+        Client(unix) as client,
+        socket.create_server(("127.0.0.1", 0)) as sink,
+    ):
+        client.hello("imaging [1]")
+        to = f"tcp:127.0.0.1:{sink.getsockname()[1]}"
+        connection = client.ask("open", destination=to)["connection"]["connection"]
+        client.ask("submit", streams=[spec(connection)])
+        until(
+            lambda: client.ask("connection", connection=connection)["connection-status"][
+                "connection"
+            ]["open"],
+            "open connection",
+        )
+        yield process, unix, to
+
+
+def test_in_a_pipe_it_says_what_there_is(isthmus, tmp_path):
+    with served(tmp_path) as (_, unix, to):
+        ran = isthmus("nic", "top", "--address", unix, "--every", "10 ms")
+        assert ran.returncode == 0, ran.stderr
+        for words in (unix, "1 stream", "imaging [1]", to, "open", "0/7", "no data on link 0"):
+            assert words in ran.stdout
+        ran = isthmus("nic", "top", "--address", unix, "--every", "10 ms", "--json")
+        told = json.loads(ran.stdout)
+        assert told["connections"][0]["destination"] == to
+        assert told["rates"]["connections"]["0"] == [0.0, 0.0]
+
+
+def test_on_a_terminal_it_goes_on_until_ctrl_c(tmp_path):
+    with served(tmp_path) as (_, unix, to):
+        command = ["-m", "isthmus", "nic", "top", "--address", unix]
+        terminal = Terminal([*command, "--every", "20 ms"], tmp_path)
+        for words in ("imaging [1]", to, "no data on"):
+            terminal.until(lambda words=words: words in "\n".join(terminal.screen.display))
+        terminal.signal(signal.SIGINT)
+        assert terminal.end() == 0
+        assert b"Traceback" not in terminal.raw
+
+
+def test_an_operator_has_a_token(isthmus, tmp_path):
+    token = tmp_path / "operator"
+    token.write_text(OPERATOR + "\n")
+    token.chmod(0o600)
+    with served(tmp_path, "--operator-token-file", token) as (_, unix, _to):
+        ran = isthmus("nic", "top", "--address", unix)
+        assert (ran.returncode, "asks for a token" in ran.stderr) == (2, True)
+        ran = isthmus("nic", "top", "--address", unix, "--token-file", token, "--every", "1 ms")
+        assert (ran.returncode, "imaging [1]" in ran.stdout) == (0, True)
+        ran = isthmus("nic", "top", "--address", unix, "--token-file", tmp_path / "none")
+        assert (ran.returncode, "--token-file" in ran.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("unix:here", "unix:/run/isthmus.sock"),
+        ("7000", "tcp:127.0.0.1:7000"),
+        ("tcp:127.0.0.1:99999", "isthmus nic serve"),
+        ("unix:/nowhere/at/all", "isthmus nic serve"),
+    ],
+)
+def test_where_no_daemon_is_it_says_so(isthmus, address, says):
+    ran = isthmus("nic", "top", "--address", address, "--once")
+    assert ran.returncode == 2
+    assert says in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n", b"[]\n", b"x" * 100])
+def test_something_else_is_no_daemon(isthmus, answer):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            guest, _ = server.accept()
+            with guest:
+                guest.recv(1000)
+                guest.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        ran = isthmus("nic", "top", "--address", f"tcp:127.0.0.1:{server.getsockname()[1]}")
+        thread.join(PATIENCE)
+    assert ran.returncode in (1, 2)
+    assert len(ran.stderr.splitlines()) == 1
+    assert "daemon" in ran.stderr
+
+
+def test_rates_are_bytes_by_the_time_between_two_looks():
+    from isthmus.cli.nic_top import _look
+
+    def overview(up_ns, out, into):
+        return {
+            "applications": [[0, "a"]],
+            "connections": [{"connection": 3, "moved_bytes": [out, into]}],
+            "streams": [
+                {"stream": 5, "direction": "transmit", "bytes": out},
+                {"stream": 6, "direction": "receive", "bytes": into},
+            ],
+            "counts": {"up_ns": up_ns},
+        }
+
+    looks = iter([overview(1_000, 10, 20), overview(500_001_000, 1_010, 20)])
+    told = SimpleNamespace(overview=lambda: next(looks))
+    look = _look(told, _look(told, None))
+    # 1,000 bytes in half a second.
+    assert look.rate("connections", 3) == [2000.0, 0.0]
+    assert look.rate("streams", 5) == [2000.0, 0.0]
+    assert look.rate("streams", 6) == [0.0, 0.0]
+    assert look.rate("streams", 7) == [0.0, 0.0]

@@ -1,0 +1,156 @@
+"""``isthmus.streams`` in event loops."""
+
+import asyncio
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from isthmus.streams import (
+    RefusedError,
+    SessionOverError,
+    StreamFailedError,
+    TimedOutError,
+    aconnect,
+    ajoin,
+)
+from nic_rig import PATIENCE, Sink, daemon
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="links are Linux's")
+
+ADU = 100_000
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with daemon(tmp_path_factory.mktemp("nic"), "--accept", "127.0.0.1") as process:
+        yield process
+
+
+def content(adu):
+    return np.random.default_rng(adu).integers(0, 256, ADU, np.uint8)
+
+
+def run(main):
+    """Run it, with an end of its own."""
+    return asyncio.run(asyncio.wait_for(main, 120))
+
+
+def test_streams_of_one_loop_go_side_by_side(served, tmp_path):
+    sinks = [Sink(tmp_path) for _ in range(3)]
+    threads = []
+
+    async def one(nic, number):
+        async with await nic.open(sinks[number].destination) as out:
+            links = [2 * number, 2 * number + 1]
+            stream = await nic.stream(out, adu=ADU, tu="32 KiB", links=links)
+            for adu in range(6):
+                array = content(10 * number + adu)
+                assert await stream.send(array) == adu
+                assert array.flags.writeable
+            await stream.finish()
+            status = await stream.wait()
+            assert (await stream.wait_moved(6)).moved == 6
+            threads.append(threading.active_count())
+            return status.done
+
+    async def main():
+        async with aconnect(served.address, name="loop", watch=True, patience=PATIENCE) as nic:
+            before = threading.active_count()
+            done = await asyncio.gather(*(one(nic, number) for number in range(3)))
+            assert done == [6, 6, 6]
+            closed = 0
+            async for event in nic.events():
+                closed += event.what == "closed"
+                if closed == 3:
+                    break
+            assert (await nic.overview())["applications"] == [[nic.application, "loop"]]
+            return before
+
+    before = run(main())
+    # Streams have a thread each, and those that make links are the loop's own few.
+    assert max(threads) < before + 3 + 8
+    for number, sink in enumerate(sinks):
+        wanted = b"".join(content(10 * number + adu).tobytes() for adu in range(6))
+        assert sink.taken() == wanted
+
+
+def test_what_is_sent_is_received(served):
+    async def main():
+        async with (
+            aconnect(served.address, patience=PATIENCE) as one,
+            aconnect(served.address, patience=PATIENCE) as other,
+        ):
+            into = await other.open("raw:accept:127.0.0.1:0", window="1 MiB")
+            where = (await into.status()).destination.removeprefix("raw:accept:")
+            out = await one.open(f"raw:tcp:{where}")
+            sends = await one.stream(out, adu=ADU, links=2, adus=5)
+            receives = await other.stream(into, adu=ADU, links=1, direction="receive")
+
+            async def send():
+                for adu in range(5):
+                    await sends.send(content(adu))
+                return await sends.wait()
+
+            async def receive():
+                return [adu async for adu in receives]
+
+            status, got = await asyncio.gather(send(), receive())
+            assert status.done == 5
+            assert len(got) == 5
+            assert all((adu == content(number)).all() for number, adu in enumerate(got))
+
+    run(main())
+
+
+def test_waits_that_end_badly(served, tmp_path):
+    async def main():
+        async with aconnect(served.address, patience=PATIENCE) as nic:
+            with pytest.raises(RefusedError):
+                await nic.open("file:/etc/isthmus-test")
+            out = await nic.open(Sink(tmp_path).destination)
+            stream = await nic.stream(out, adu=ADU, links=1, adus=2)
+            with pytest.raises(TimedOutError, match=r"waited 200 ms; it is \w+: .*link 0"):
+                await stream.wait(timeout="200 ms")
+            # One who gives up leaves nothing behind.
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(stream.wait(), 0.05)
+            assert not nic._asked
+            waiting = asyncio.create_task(stream.wait())
+            await asyncio.sleep(0)
+            await stream.cancel()
+            with pytest.raises(StreamFailedError, match="it has cancelled; 0 of 2 ADUs are done"):
+                await waiting
+            async with ajoin(served.address, nic.ticket, patience=PATIENCE) as other:
+                assert other.application == nic.application
+                return other
+
+    other = run(main())
+    assert "closed here" in other.nic.over
+
+
+def test_the_daemons_end_ends_all_that_waits(tmp_path):
+    async def main():
+        with daemon(tmp_path) as process:
+            nic = await aconnect(process.address, watch=True, patience=PATIENCE)
+            out = await nic.open(Sink(tmp_path).destination)
+            stream = await nic.stream(out, adu=ADU, links=1)
+
+            async def listen():
+                return [event.what async for event in nic.events()]
+
+            tasks = [asyncio.create_task(each) for each in (stream.wait(), listen())]
+            await stream.send(content(0))
+            process.kill()
+            with pytest.raises(SessionOverError, match="the daemon closed it or has ended"):
+                await tasks[0]
+            assert "opened" in await tasks[1]
+            with pytest.raises(SessionOverError):
+                await nic.open("tcp:127.0.0.1:1")
+            with pytest.raises(SessionOverError):
+                while True:
+                    await stream.send(content(1))
+            await nic.close()
+
+    run(main())
