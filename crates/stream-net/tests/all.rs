@@ -7,4 +7,5 @@ mod full_disk;
 mod garbage;
 mod in_rings;
 mod outsides;
+mod plain;
 mod rig;
