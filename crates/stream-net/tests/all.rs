@@ -9,3 +9,4 @@ mod in_rings;
 mod outsides;
 mod plain;
 mod rig;
+mod simulated;
