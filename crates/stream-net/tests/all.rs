@@ -7,4 +7,6 @@ mod full_disk;
 mod garbage;
 mod in_rings;
 mod outsides;
+mod plain;
 mod rig;
+mod simulated;
