@@ -1,6 +1,6 @@
 //! Streams through a daemon: over all kinds of link, to all kinds of destination.
 
-use crate::rig::{Client, Rig, Socket, content, sends, sink, soon};
+use crate::rig::{Client, Rig, Socket, content, sends, sink, soon, spec};
 use isthmus_nic_protocol::{Answer, Event, RefusalKind};
 use isthmus_ring::Producer;
 use isthmus_stream::{Format, LinkId, StreamId};
@@ -411,5 +411,38 @@ fn a_screen_is_one_applications() {
         );
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
+    rig.daemon.stop().unwrap();
+}
+
+/// A rank that sends what it should receive is out of step: its stream fails, and its link goes on.
+#[test]
+fn a_rank_that_sends_what_it_receives_is_out_of_step() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("twisted");
+    let (address, taken) = sink();
+    let connection = session.open(&address, r#","window_bytes":200000"#);
+    let received = session
+        .submit(&spec("receive", connection, ADU, TU, &[0], 1))
+        .unwrap();
+    let sent = session
+        .submit(&sends(connection, ADU, TU, &[0], 1))
+        .unwrap();
+    let link = rig.unix().link(&ticket, 0);
+    let Socket::Unix(socket) = &link else {
+        panic!("it is a Unix socket");
+    };
+    let twin = Pipe::Unix(socket.try_clone().unwrap());
+    // Data of the one that it should receive come first, and those of the other behind them.
+    feed(vec![(0, twin)], received, &[0], &data(1));
+    feed(vec![(0, pipe(link))], sent, &[0], &data(1));
+    let reason = session.event(|event| match event {
+        Event::OutOfStep { stream, reason, .. } if *stream == received => Some(reason.clone()),
+        _ => None,
+    });
+    assert!(reason.contains("receives"), "{reason}");
+    assert_eq!(session.wait(received).state, "failed");
+    assert_eq!(session.wait(sent).state, "done");
+    drop(session);
+    assert!(taken.join().unwrap().1 == data(1).concat());
     rig.daemon.stop().unwrap();
 }
