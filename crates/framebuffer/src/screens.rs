@@ -359,8 +359,8 @@ impl State {
 }
 
 impl Viewer {
-    /// Lines up a frame of each screen: those that were there together, or the newest ones of screens
-    /// that do not go in step. How many it was never sent in between.
+    /// Lines up a frame of each screen: those that were there together, or the newest ones of
+    /// screens that do not go in step. How many it was never sent in between.
     fn line_up(
         &mut self,
         screens: &BTreeMap<String, Screen>,
