@@ -81,6 +81,7 @@ fn join(shared: &Shared, at: SocketAddr) -> bool {
 /// A peer, until when it is kept, and its channel once that is known.
 struct Guest {
     socket: TcpStream,
+    from: SocketAddr,
     until: Instant,
     channel: Option<u32>,
 }
@@ -101,28 +102,35 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: &TcpListener) {
             }
         }
         sleep(listener, &guests);
-        while let Ok((socket, _)) = listener.accept() {
-            if guests.len() < PEERS && socket.set_nonblocking(true).is_ok() {
-                let until = Instant::now() + PATIENCE;
-                let channel = None;
-                guests.push(Guest {
-                    socket,
-                    until,
-                    channel,
-                });
+        while let Ok((socket, from)) = listener.accept() {
+            let guest = Guest {
+                socket,
+                from,
+                until: Instant::now() + PATIENCE,
+                channel: None,
+            };
+            if guests.len() < PEERS && guest.socket.set_nonblocking(true).is_ok() {
+                guests.push(guest);
+            } else {
+                guest.log(shared, address, "refused: too many peers are there already");
             }
         }
         let now = Instant::now();
         let mut left = Vec::new();
         for mut guest in guests {
-            if guest.until <= now || !guest.look() {
-                continue;
-            }
-            match guest.channel {
-                Some(channel) if waits(shared, address, channel) => {
-                    seat(shared, address, channel, guest.socket);
-                }
-                _ => left.push(guest),
+            if !guest.look() {
+                guest.log(shared, address, "refused: it left, or speaks no packets");
+            } else if let Some(channel) = guest.channel.filter(|it| waits(shared, address, *it)) {
+                guest.log(shared, address, &format!("channel {channel}"));
+                seat(shared, address, channel, guest.socket);
+            } else if guest.until <= now {
+                guest.log(
+                    shared,
+                    address,
+                    "refused: it shows no channel that is waited for",
+                );
+            } else {
+                left.push(guest);
             }
         }
         guests = left;
@@ -140,6 +148,11 @@ fn sleep(listener: &TcpListener, guests: &[Guest]) {
 }
 
 impl Guest {
+    fn log(&self, shared: &Shared, at: SocketAddr, result: &str) {
+        let what = format!("peer at {at}");
+        shared.hub.log.say(&self.from.to_string(), &what, result);
+    }
+
     /// Looks at what it has sent so far, which stays in its socket; false if it is no peer.
     fn look(&mut self) -> bool {
         let mut head = [0; Header::BYTES];

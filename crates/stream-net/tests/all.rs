@@ -8,5 +8,6 @@ mod garbage;
 mod in_rings;
 mod outsides;
 mod plain;
+mod plainly;
 mod rig;
 mod simulated;

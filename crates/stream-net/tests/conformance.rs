@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const KB: u64 = 1 << 10;
 
-fn config() -> Config {
+pub fn config() -> Config {
     Config {
         staging_bytes: 256 * KB,
         engines: 16,
@@ -77,7 +77,7 @@ pub fn fates_of(name: &str, events: Vec<Event>) -> BTreeMap<StreamId, Fate> {
 }
 
 /// Waits until a side's events are what is wanted.
-fn wait(rig: &mut dyn Rig, side: Side, what: &str, wanted: impl Fn(&[Event]) -> bool) {
+pub fn wait(rig: &mut dyn Rig, side: Side, what: &str, wanted: impl Fn(&[Event]) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let events = rig.events(side);
@@ -105,7 +105,7 @@ pub fn ended(rig: &mut dyn Rig, side: Side, streams: &[usize]) {
     wait(rig, side, "the end of streams", all);
 }
 
-fn moved(rig: &mut dyn Rig, side: Side, key: usize, number: u64) {
+pub fn moved(rig: &mut dyn Rig, side: Side, key: usize, number: u64) {
     wait(
         rig,
         side,
@@ -194,7 +194,7 @@ fn on(script: &impl Fn(&mut dyn Rig), fits: impl Fn(Middle) -> bool) {
     }
 }
 
-fn links(numbers: std::ops::RangeInclusive<u16>) -> Vec<LinkId> {
+pub fn links(numbers: std::ops::RangeInclusive<u16>) -> Vec<LinkId> {
     numbers.map(LinkId).collect()
 }
 
