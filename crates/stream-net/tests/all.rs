@@ -8,3 +8,4 @@ mod garbage;
 mod in_rings;
 mod outsides;
 mod rig;
+mod service;
