@@ -48,10 +48,9 @@ fn rings_asked_for_at_once_stay_within_their_limit() {
             let mut client = rig.unix();
             let (ticket, together) = (ticket.clone(), Arc::clone(&together));
             std::thread::spawn(move || {
-                let rings = format!(r#"{{"rings":{{"from_rank_bytes":{RING},"to_rank_bytes":0}}}}"#);
-                let rest = format!(
-                    r#""ask":"link","version":1,"ticket":"{ticket}","link":{link},"carrier":{rings}"#
-                );
+                let sizes = format!(r#"{{"from_rank_bytes":{RING},"to_rank_bytes":0}}"#);
+                let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","#)
+                    + &format!(r#""link":{link},"carrier":{{"rings":{sizes}}}"#);
                 together.wait();
                 let id = client.send(&rest);
                 // The line alone: what comes behind it are descriptors.
@@ -79,9 +78,8 @@ fn rings_asked_for_at_once_stay_within_their_limit() {
 fn screens_of_those_who_are_gone_make_room() {
     let rig = Rig::with(|config| config.screens = Some("127.0.0.1:0".parse().unwrap()));
     let form = |name: &str| {
-        format!(
-            r#""ask":"geometry","screen":"{name}","geometry":{{"width":8,"height":8,"pixel":"grey"}}"#
-        )
+        let form = r#"{"width":8,"height":8,"pixel":"grey"}"#;
+        format!(r#""ask":"geometry","screen":"{name}","geometry":{form}"#)
     };
     for number in 0..3 {
         let (mut session, _) = rig.application("screens");
