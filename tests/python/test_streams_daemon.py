@@ -252,3 +252,23 @@ def test_settings_that_are_none(nic):
         nic.open("tcp:127.0.0.1:1", protocol="confirm")
     with pytest.raises(IsthmusError, match="number: 70000 is impossible"):
         nic.link(70000)
+
+
+def test_screens_are_told_their_form(tmp_path):
+    with (
+        daemon(tmp_path, "--screens", "127.0.0.1:0") as process,
+        connect(process.address, patience=PATIENCE) as nic,
+    ):
+        with pytest.raises(RefusedError):
+            nic.reset("left")
+        nic.geometry("left", 16, 8, pixel="grey")
+        out = nic.open("framebuffer:left")
+        stream = nic.stream(out, adu=128, links=1, adus=3)
+        for number in range(3):
+            stream.send(np.full((8, 16), number, np.uint8))
+        assert stream.wait().done == 3
+        nic.reset("left")
+        with pytest.raises(StreamsError, match="pixel: 'gray' is not known here; did you mean"):
+            nic.geometry("left", 16, 8, pixel="gray")
+        with pytest.raises(IsthmusError, match="width: 0 is impossible"):
+            nic.geometry("left", 0, 8)

@@ -52,6 +52,7 @@ pub fn destination(data: &[u8]) {
         "raw:unix:",
         "raw:given:",
         "tcp:",
+        "tcp:given:",
         "file:",
         "udp:",
         "udp:given:",

@@ -69,6 +69,7 @@ pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr,
 /// A peer, until when it is kept, and its channel once that is known.
 struct Guest {
     socket: TcpStream,
+    from: SocketAddr,
     until: Instant,
     channel: Option<u32>,
     /// Whether a part of its header is there, which a poll would tell again and again.
@@ -87,6 +88,7 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
                 return;
             }
         }
+<<<<<<< HEAD
         sleep(&listener, &guests);
         loop {
             let socket = match listener.accept() {
@@ -105,19 +107,38 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
                     channel: None,
                     begun: false,
                 });
+=======
+        sleep(listener, &guests);
+        while let Ok((socket, from)) = listener.accept() {
+            let guest = Guest {
+                socket,
+                from,
+                until: Instant::now() + PATIENCE,
+                channel: None,
+            };
+            if guests.len() < PEERS && guest.socket.set_nonblocking(true).is_ok() {
+                guests.push(guest);
+            } else {
+                guest.log(shared, address, "refused: too many peers are there already");
+>>>>>>> main
             }
         }
         let now = Instant::now();
         let mut left = Vec::new();
         for mut guest in guests {
-            if guest.until <= now || !guest.look() {
-                continue;
-            }
-            match guest.channel {
-                Some(channel) if waits(shared, address, channel) => {
-                    seat(shared, address, channel, guest.socket);
-                }
-                _ => left.push(guest),
+            if !guest.look() {
+                guest.log(shared, address, "refused: it left, or speaks no packets");
+            } else if let Some(channel) = guest.channel.filter(|it| waits(shared, address, *it)) {
+                guest.log(shared, address, &format!("channel {channel}"));
+                seat(shared, address, channel, guest.socket);
+            } else if guest.until <= now {
+                guest.log(
+                    shared,
+                    address,
+                    "refused: it shows no channel that is waited for",
+                );
+            } else {
+                left.push(guest);
             }
         }
         guests = left;
@@ -135,6 +156,11 @@ fn sleep(listener: &TcpListener, guests: &[Guest]) {
 }
 
 impl Guest {
+    fn log(&self, shared: &Shared, at: SocketAddr, result: &str) {
+        let what = format!("peer at {at}");
+        shared.hub.log.say(&self.from.to_string(), &what, result);
+    }
+
     /// Looks at what it has sent so far, which stays in its socket; false if it is no peer.
     fn look(&mut self) -> bool {
         let mut head = [0; Header::BYTES];

@@ -17,6 +17,9 @@ impl Hub {
         let mut state = self.state();
         let state = &mut *state;
         state.count(driver, &event);
+        if state.is_nobodys(&event) {
+            return;
+        }
         if let Some((app, said)) = told::event(state, driver, &event) {
             self.note(state, app, &said);
             state.tell(app, said);
@@ -114,6 +117,17 @@ impl Hub {
 }
 
 impl State {
+    /// Whether an event is one of an ADU, of which there may be very many, and nobody is to be told
+    /// or waits for its stream.
+    fn is_nobodys(&self, event: &Heard) -> bool {
+        let Heard::Stream(Event::AduMoved { stream, .. } | Event::AduDone { stream, .. }) = event
+        else {
+            return false;
+        };
+        let mut sessions = self.apps.values().flat_map(|app| &app.sessions);
+        !self.waiters.contains_key(stream) && !sessions.any(|session| session.watch)
+    }
+
     /// Keeps counts of what is told and then forgotten.
     fn count(&mut self, driver: &Driver, event: &Heard) {
         match event {

@@ -42,7 +42,10 @@ pub(crate) fn checksum(checksum: words::Checksum) -> Checksum {
 fn speaks_packets(to: &Destination) -> bool {
     !matches!(
         to,
-        Destination::Tcp(_) | Destination::File(_) | Destination::Framebuffer(_)
+        Destination::Tcp(_)
+            | Destination::TcpGiven(_)
+            | Destination::File(_)
+            | Destination::Framebuffer(_)
     )
 }
 
@@ -77,7 +80,8 @@ pub(crate) fn protocol(
             return Err(refusal(RefusalKind::Conflict, text));
         }
     };
-    Ok((protocol, packets))
+    // Plain bytes may come as well, for streams whose ADUs have a size.
+    Ok((protocol, packets || matches!(to, Destination::Tcp(_))))
 }
 
 /// The form of a screen.
@@ -127,8 +131,8 @@ pub(crate) fn spec(
     let connection = ConnectionId(spec.connection);
     if direction == Direction::Receive && receives == Some(false) {
         let text = format!(
-            "connection {connection} is plain bytes, a file or a screen, of which nothing is received: open \
-             a raw: or udp: one"
+            "connection {connection} is a file or a screen, of which nothing is received: open a raw:, \
+             udp: or tcp: one"
         );
         return Err(refusal(RefusalKind::Conflict, text));
     }

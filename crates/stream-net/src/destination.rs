@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `raw:tcp:ADDRESS`, `raw:unix:PATH` | a stream manager or a sink that speaks its packets |
 //! | `raw:given:NAME` | the same, over a socket that the driver is given under this name |
-//! | `tcp:ADDRESS` | anything that takes plain bytes |
+//! | `tcp:ADDRESS` | anything that takes plain bytes, or sends them |
+//! | `tcp:given:NAME` | the same, over a socket that the driver is given under this name |
 //! | `file:PATH` | a file, which is there whole when the connection is closed, or not at all |
 //! | `framebuffer:NAME` | a screen of the [`Screens`](crate::Screens) that the driver is given |
 //! | `udp:ADDRESS`, `udp:ADDRESS?mb_per_s=RATE` | a stream manager, a packet a datagram, paced |
@@ -28,6 +29,8 @@ pub enum Destination {
     RawGiven(String),
     /// Plain bytes over TCP.
     Tcp(SocketAddr),
+    /// Plain bytes over a socket that is given.
+    TcpGiven(String),
     /// A file.
     File(PathBuf),
     /// A screen.
@@ -58,6 +61,7 @@ impl Destination {
             ("raw", Some(("tcp", rest))) => Ok(Self::RawTcp(address(rest)?)),
             ("raw", Some(("unix", rest))) => Ok(Self::RawUnix(named(rest)?)),
             ("raw", Some(("given", rest))) => Ok(Self::RawGiven(named(rest)?)),
+            ("tcp", Some(("given", rest))) => Ok(Self::TcpGiven(named(rest)?)),
             ("udp", Some(("given", rest))) => Ok(Self::UdpGiven(named(rest)?)),
             ("tcp", _) => Ok(Self::Tcp(address(rest)?)),
             ("file", _) => Ok(Self::File(named(rest)?.into())),

@@ -6,9 +6,11 @@ use crate::error::{Error, Result};
 use crate::event::{Event, Figures};
 use crate::frame::{Frame, Kind};
 use crate::known::Known;
-use crate::link::{Ends, Input, Link, Output, Told};
+use crate::link::{Ends, Input, Link, Output};
 use crate::memory::Memory;
-use crate::outside::{DATAGRAM_MOST, Datagrams, Filing, Framed, Outside};
+use crate::outside::{
+    Becomes, DATAGRAM_MOST, Datagrams, Expected, Filing, Framed, Outside, refused_by_plain,
+};
 use crate::screen::{Screen, Screens};
 use crate::socket::Socket;
 use isthmus_ring::{Consumer, Producer};
@@ -34,6 +36,11 @@ pub(crate) struct Spec {
     pub from_rings: bool,
     /// Bytes of each ADU, if it takes no others.
     pub adu_bytes: Option<u64>,
+    /// If it is one of plain bytes: the channel, and the window for what comes, in bytes; 0, if
+    /// nothing is received.
+    pub takes_plain: Option<(u32, u64)>,
+    /// The streams that are to have them, in the order of registration.
+    pub expects: VecDeque<Expected>,
     /// Whether a stream of it did not end well.
     pub spoiled: bool,
 }
@@ -212,9 +219,11 @@ impl Driver {
             Destination::RawTcp(_) | Destination::RawUnix(_) | Destination::RawGiven(_) => {
                 !matches!(spec.protocol, Protocol::Confirmed { .. })
             }
-            Destination::Tcp(_) => true,
+            Destination::Tcp(_) | Destination::TcpGiven(_) => true,
             _ => false,
         };
+        let plain = matches!(&destination, Destination::Tcp(_) | Destination::TcpGiven(_));
+        let takes_plain = plain.then_some((spec.channel, spec.window_bytes));
         let screen = match &destination {
             Destination::Framebuffer(name) => Some(self.draw(name, &spec)?),
             _ => None,
@@ -230,6 +239,8 @@ impl Driver {
                 packet_most: most,
                 from_rings,
                 adu_bytes,
+                takes_plain,
+                expects: VecDeque::new(),
                 spoiled: false,
             },
         );
@@ -256,7 +267,9 @@ impl Driver {
     /// Registers streams, all or none: [`Manager::submit_all`].
     ///
     /// # Errors
-    /// SUs of 4 GiB or more, which links do not carry; ADUs that are no frames of their screen; otherwise those of the manager.
+    /// SUs of 4 GiB or more, which links do not carry; ADUs that are no frames of their screen, or
+    /// of any size where plain bytes come, or packets larger than the window there; otherwise those
+    /// of the manager.
     pub fn submit_all(&mut self, app: AppId, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
         for spec in specs {
             let su = spec.format.su_bytes(spec.format.tu_bytes);
@@ -280,6 +293,10 @@ impl Driver {
                     format!("{found}: each is a frame or field of its screen, {whole} bytes");
                 return Err(isthmus_stream::Error::Format(what).into());
             }
+            let plain = connection.and_then(|one| one.takes_plain);
+            if let Some(what) = plain.and_then(|(_, window)| refused_by_plain(spec, window)) {
+                return Err(isthmus_stream::Error::Format(what).into());
+            }
             let most = connection.map_or(u64::MAX, |one| one.packet_most);
             if sends && packet > most {
                 let what = format!("packets of {packet} bytes: a datagram carries {most}");
@@ -288,8 +305,11 @@ impl Driver {
         }
         let ids = self.manager.submit_all(self.now(), app, specs)?;
         for (id, spec) in ids.iter().zip(specs) {
-            let connection = self.connections.get(&spec.connection);
-            let from_rings = connection.is_some_and(|one| one.from_rings);
+            let mut connection = self.connections.get_mut(&spec.connection);
+            if let Some(one) = connection.as_mut().filter(|one| one.takes_plain.is_some()) {
+                one.expects.extend(Expected::of(*id, spec));
+            }
+            let from_rings = connection.as_ref().is_some_and(|one| one.from_rings);
             let checksum = connection.map_or(Checksum::None, |one| one.checksum);
             let known = Known::new(spec, checksum, from_rings);
             self.streams.insert(*id, known);
@@ -431,14 +451,18 @@ impl Driver {
         self.give_carrier(name, Carrier::Rings(Box::new((out, into))));
     }
 
-    fn give_carrier(&mut self, name: &str, carrier: Carrier) {
-        let waits = self.outsides.iter().find(|(_, one)| match one {
-            Outside::Given(wanted) => wanted == name,
-            _ => false,
+    pub(crate) fn give_carrier(&mut self, name: &str, carrier: Carrier) {
+        let mut outsides = self.outsides.iter();
+        let waits = outsides.find_map(|(id, one)| match one {
+            Outside::Given(wanted, becomes) if wanted == name => Some((*id, *becomes)),
+            _ => None,
         });
-        match waits.map(|(id, _)| *id) {
-            Some(id) => self.framed(id, carrier),
-            None => _ = self.given.insert(name.to_owned(), carrier),
+        let Some((id, becomes)) = waits else {
+            self.given.insert(name.to_owned(), carrier);
+            return;
+        };
+        if let Err(why) = self.carried(id, carrier, becomes) {
+            self.lost(id, &why);
         }
     }
 
@@ -471,97 +495,29 @@ impl Driver {
         self.given.remove(name)
     }
 
-    /// Makes a connection of packets.
-    pub(crate) fn framed(&mut self, id: ConnectionId, carrier: Carrier) {
-        let checksum = self
-            .connections
-            .get(&id)
-            .map_or(Checksum::None, |one| one.checksum);
-        let framed = Framed::new(carrier, checksum);
-        self.outsides.insert(id, Outside::Framed(Box::new(framed)));
+    /// Makes a connection of what carries it.
+    ///
+    /// # Errors
+    /// Rings for plain bytes, in words.
+    pub(crate) fn carried(
+        &mut self,
+        id: ConnectionId,
+        carrier: Carrier,
+        becomes: Becomes,
+    ) -> std::result::Result<(), String> {
+        let outside = match (carrier, becomes) {
+            (Carrier::Socket(socket), _) => Outside::connected(socket, becomes),
+            (rings, Becomes::Framed(checksum)) => {
+                Outside::Framed(Box::new(Framed::new(rings, checksum)))
+            }
+            (Carrier::Rings(_), Becomes::Plain(_)) => {
+                return Err("rings were given for plain bytes: they go over a socket".into());
+            }
+        };
+        self.outsides.insert(id, outside);
         let now = self.now();
         self.manager.handle_connected(now, id);
-    }
-
-    /// The other end of a link is gone, as was seen `reading` from it, or writing.
-    pub(crate) fn link_gone(&mut self, id: LinkId, why: &str, reading: bool) {
-        let users = self.users(id);
-        let Some(link) = self.links.get_mut(&id) else {
-            return;
-        };
-        // A ring that was closed when all was in it is no loss; what is written is another ring.
-        let rings = link.input.as_ref().is_some_and(Input::is_ring);
-        let receive = |of: &StreamId| self.streams[of].direction == Direction::Receive;
-        if reading && (users.is_empty() || rings && users.iter().all(receive)) {
-            link.input = None;
-            if !rings {
-                link.output = None;
-            }
-            return;
-        }
-        let grace = link.grace;
-        let event = Event::LinkGone {
-            link: id,
-            reason: why.to_owned(),
-        };
-        self.events.push_back(event);
-        if !grace.is_zero() {
-            return self.cut(id, Some(grace));
-        }
-        self.rank_lost(id);
-    }
-
-    /// Streams that need the ranks of a link still.
-    fn users(&self, id: LinkId) -> Vec<StreamId> {
-        let users = self.streams.iter().filter(|(stream, known)| {
-            let taken = self.links.get(&id).and_then(|link| link.taken.get(stream));
-            known.needs(id, taken.copied().unwrap_or(0))
-        });
-        users.map(|(stream, _)| *stream).collect()
-    }
-
-    /// Nobody is at the other end of a link: streams that need it fail, and it can be attached
-    /// anew.
-    pub(crate) fn rank_lost(&mut self, id: LinkId) {
-        let now = self.now();
-        let users = self.users(id);
-        // Cut and restored, so that what is under way on it is over whatever it was.
-        self.cut(id, None);
-        for stream in users {
-            self.manager.handle_rank_lost(now, stream, id);
-        }
-        self.manager.handle_link_restored(now, id);
-        if let Some(link) = self.links.get_mut(&id) {
-            link.cut = false;
-        }
-    }
-
-    /// Takes in what a link has told; `reading`: the half that ranks write.
-    pub(crate) fn hear(&mut self, id: LinkId, told: Vec<Told>, reading: bool) {
-        for told in told {
-            let now = self.round_at;
-            match told {
-                Told::Over(order) => {
-                    self.places.remove(&order);
-                    self.manager.handle_completed(now, order, 0);
-                }
-                Told::Offered(stream, bytes) => {
-                    // It may have ended since.
-                    let _ = self.manager.handle_offered(now, stream, id, bytes);
-                }
-                Told::GivenUp(stream) => self.manager.handle_rank_lost(now, stream, id),
-                Told::OutOfStep(stream, reason) => {
-                    let event = Event::OutOfStep {
-                        link: id,
-                        stream,
-                        reason,
-                    };
-                    self.events.push_back(event);
-                    self.manager.handle_rank_lost(now, stream, id);
-                }
-                Told::Gone(why) => self.link_gone(id, &why, reading),
-            }
-        }
+        Ok(())
     }
 
     /// Loses a connection.

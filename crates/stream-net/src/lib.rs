@@ -3,7 +3,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `driver`, `known`, `orders`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
+//! | `driver`, `known`, `orders`, `heard`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
 //! | `service` | the same on a thread of its own |
 //! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
 //! | `claims` | data that stays in the rings of links until it is sent |
@@ -23,6 +23,7 @@ mod driver;
 mod error;
 mod event;
 pub mod frame;
+mod heard;
 mod known;
 mod link;
 mod memory;

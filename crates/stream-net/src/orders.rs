@@ -265,23 +265,23 @@ impl Driver {
     fn connect(&mut self, id: ConnectionId, words: &str) -> Result<(), String> {
         let said = |error: crate::Error| error.to_string();
         match Destination::parse(words).map_err(said)? {
-            Destination::RawGiven(name) => match self.take_given(&name) {
-                Some(carrier) => self.framed(id, carrier),
-                None => _ = self.outsides.insert(id, Outside::Given(name)),
-            },
+            Destination::RawGiven(name) => self.want(id, name, self.packets(id)),
+            Destination::TcpGiven(name) => self.want(id, name, self.plain_bytes(id)),
             Destination::RawUnix(path) => {
                 let socket = Socket::connect_unix(&path).map_err(said)?;
-                self.framed(id, Carrier::Socket(socket));
+                self.carried(id, Carrier::Socket(socket), self.packets(id))?;
             }
             Destination::RawTcp(address) => {
                 let socket = Socket::connect_tcp(address).map_err(said)?;
+                let becomes = self.packets(id);
                 self.outsides
-                    .insert(id, Outside::Connecting(socket, Becomes::Framed));
+                    .insert(id, Outside::Connecting(socket, becomes));
             }
             Destination::Tcp(address) => {
                 let socket = Socket::connect_tcp(address).map_err(said)?;
+                let becomes = self.plain_bytes(id);
                 self.outsides
-                    .insert(id, Outside::Connecting(socket, Becomes::Plain));
+                    .insert(id, Outside::Connecting(socket, becomes));
             }
             Destination::File(path) => {
                 let waker = self.waker();
@@ -310,6 +310,25 @@ impl Driver {
             },
         }
         Ok(())
+    }
+
+    /// Takes what was given under this name, or waits for it.
+    fn want(&mut self, id: ConnectionId, name: String, becomes: Becomes) {
+        self.outsides
+            .insert(id, Outside::Given(name.clone(), becomes));
+        if let Some(carrier) = self.take_given(&name) {
+            self.give_carrier(&name, carrier);
+        }
+    }
+
+    fn packets(&self, id: ConnectionId) -> Becomes {
+        Becomes::Framed(self.checksum_of(id))
+    }
+
+    fn plain_bytes(&self, id: ConnectionId) -> Becomes {
+        let takes = self.connections.get(&id).and_then(|one| one.takes_plain);
+        let takes = takes.filter(|(_, window)| *window > 0);
+        Becomes::Plain(takes.map(|(channel, _)| channel))
     }
 
     fn disconnect(&mut self, id: ConnectionId) {

@@ -7,6 +7,7 @@ use crate::link::Input;
 use crate::outside::{Kept, Outside, Wrote};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
@@ -130,7 +131,7 @@ impl Driver {
             };
             let mut over = Vec::new();
             let moved = match outside {
-                Outside::Given(_) | Outside::GivenDatagrams(_) => Ok(false),
+                Outside::Given(..) | Outside::GivenDatagrams(_) => Ok(false),
                 Outside::Connecting(..) => self.connecting(id),
                 Outside::Framed(framed) => {
                     let wrote = framed.write(&self.memory, &mut over);
@@ -141,7 +142,15 @@ impl Driver {
                 }
                 Outside::Plain(plain) => {
                     let wrote = plain.write(&self.memory, &mut over);
-                    wrote.and_then(|wrote| Ok(wrote | plain.read()?))
+                    let mut none = VecDeque::new();
+                    let spec = self.connections.get_mut(&id);
+                    let expects = spec.map_or(&mut none, |spec| &mut spec.expects);
+                    wrote.and_then(|wrote| {
+                        let (manager, memory) = (&mut self.manager, &mut self.memory);
+                        let streams = &self.streams;
+                        let moved = |stream| streams.get(&stream).map(|known| known.moved);
+                        Ok(wrote | plain.read((now, id), manager, memory, expects, &moved)?)
+                    })
                 }
                 Outside::Datagrams(datagrams) => {
                     let wrote = datagrams.write(&self.memory, &mut over);
@@ -181,14 +190,9 @@ impl Driver {
         {
             return Ok(false);
         }
-        let checksum = self
-            .connections
-            .get(&id)
-            .map(|spec| spec.checksum)
-            .unwrap_or_default();
         if let Some(Outside::Connecting(socket, _)) = self.outsides.remove(&id) {
             self.outsides
-                .insert(id, Outside::connected(socket, becomes, checksum));
+                .insert(id, Outside::connected(socket, becomes));
         }
         let now = self.now();
         self.manager.handle_connected(now, id);
@@ -406,11 +410,15 @@ impl Driver {
                     }
                     continue;
                 }
-                Outside::Plain(plain) => PollFlags::IN | when(plain.wants_write(), PollFlags::OUT),
+                Outside::Plain(plain) => {
+                    let spec = self.connections.get(id);
+                    let reads = spec.is_none_or(|spec| plain.wants_read(&spec.expects));
+                    when(reads, PollFlags::IN) | when(plain.wants_write(), PollFlags::OUT)
+                }
                 Outside::Datagrams(datagrams) => {
                     PollFlags::IN | when(datagrams.wants_write(), PollFlags::OUT)
                 }
-                Outside::Given(_)
+                Outside::Given(..)
                 | Outside::GivenDatagrams(_)
                 | Outside::File(_)
                 | Outside::Screen(_) => PollFlags::empty(),

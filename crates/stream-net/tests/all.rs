@@ -7,5 +7,8 @@ mod full_disk;
 mod garbage;
 mod in_rings;
 mod outsides;
+mod plain;
+mod plainly;
 mod rig;
 mod service;
+mod simulated;

@@ -99,6 +99,7 @@ fn destinations_are_read() {
         ("raw:unix:@nic", Destination::RawUnix("@nic".into())),
         ("raw:given:peer", Destination::RawGiven("peer".into())),
         ("tcp:[::1]:80", Destination::Tcp(six)),
+        ("tcp:given:camera", Destination::TcpGiven("camera".into())),
         (
             "file:/data/out.raw",
             Destination::File("/data/out.raw".into()),

@@ -75,9 +75,10 @@ fn fill(folder: &Path) {
     let stream = sends.send(connection, TU, 2);
     assert_eq!(sends.end(stream), End::Done);
     sends.call(move |driver| driver.close(connection)).unwrap();
-    sends.wait("file that is kept", |event| match event {
-        Told::Kept { bytes, .. } => Some(assert_eq!(*bytes, 2 * ADU)),
+    let bytes = sends.wait("file that is kept", |event| match event {
+        Told::Kept { bytes, .. } => Some(*bytes),
         _ => None,
     });
+    assert_eq!(bytes, 2 * ADU);
     assert!(std::fs::read(&path).unwrap() == all(2));
 }

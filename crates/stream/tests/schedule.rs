@@ -370,6 +370,8 @@ fn a_limit_counts_streams_that_ended_before_their_turn() {
     );
     driver.manager.cancel(NOW, first).expect("it lives");
     driver.poll();
+    assert!(driver.submit(&spec).is_err(), "no end is sent yet");
+    driver.run();
     driver.submit(&spec).expect("nobody is in line");
     // Those in line, and those of which the status is kept.
     assert!(driver.manager.streams().count() <= 3 + 2);

@@ -72,6 +72,7 @@ def connect(
     """
     from isthmus import _core
 
+    needs_linux()
     text("address", address, "unix:/run/isthmus/nic.sock")
     if token is not None:
         text("token", token, "a secret")
@@ -99,12 +100,26 @@ def join(
     """
     from isthmus import _core
 
+    needs_linux()
     text("address", address, "unix:/run/isthmus/nic.sock")
     text("ticket", ticket, "0123abcd")
     flag("watch", watch)
     limit = seconds("patience", patience)
     core = told(_core.NicSession.join, address, trusted(ca), ticket, watch, limit)
     return Nic(core, address, limit)
+
+
+def needs_linux() -> None:
+    """Say so where links are not to be had.
+
+    Raises:
+        StreamsError: on other systems.
+
+    """
+    from isthmus import _core
+
+    if not hasattr(_core, "NicSession"):
+        raise StreamsError("isthmus.streams: links to the manager need Linux; run it there")
 
 
 def trusted(ca: str | os.PathLike[str] | None) -> str | None:
@@ -313,7 +328,7 @@ class Nic:
     def geometry(
         self, screen: str, width: int, height: int, *, pixel: str = "grey", interlaced: bool = False
     ) -> None:
-        """Set the form of a frame buffer, and clear it.
+        """Set the form of a frame buffer, and clear it; before a connection to it is opened.
 
         Args:
             screen: its name, as in ``framebuffer:NAME``.

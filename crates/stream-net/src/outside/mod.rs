@@ -5,12 +5,14 @@ mod file;
 mod framed;
 mod plain;
 mod screen;
+mod taking;
 
 pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
 pub(crate) use file::{Filing, Kept, Wrote};
 pub(crate) use framed::Framed;
 pub(crate) use plain::Plain;
 pub(crate) use screen::Drawing;
+pub(crate) use taking::{Expected, refused as refused_by_plain};
 
 use crate::carrier::Carrier;
 use crate::socket::Socket;
@@ -19,15 +21,17 @@ use isthmus_stream::checksum::Checksum;
 /// What becomes of a socket once it is connected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Becomes {
-    Framed,
-    Plain,
+    /// One of packets with this checksum.
+    Framed(Checksum),
+    /// One of plain bytes; the channel, if it receives.
+    Plain(Option<u32>),
 }
 
 /// One connection.
 #[derive(Debug)]
 pub(crate) enum Outside {
     /// It is given a socket under this name, and was not yet.
-    Given(String),
+    Given(String, Becomes),
     /// The system makes it.
     Connecting(Socket, Becomes),
     /// Packets.
@@ -45,13 +49,13 @@ pub(crate) enum Outside {
 }
 
 impl Outside {
-    pub fn connected(socket: Socket, becomes: Becomes, checksum: Checksum) -> Self {
+    pub fn connected(socket: Socket, becomes: Becomes) -> Self {
         match becomes {
-            Becomes::Framed => {
+            Becomes::Framed(checksum) => {
                 let carrier = Carrier::Socket(socket);
                 Self::Framed(Box::new(Framed::new(carrier, checksum)))
             }
-            Becomes::Plain => Self::Plain(Box::new(Plain::new(socket))),
+            Becomes::Plain(takes) => Self::Plain(Box::new(Plain::new(socket, takes))),
         }
     }
 
@@ -61,7 +65,7 @@ impl Outside {
             Self::Connecting(socket, _) => Some(socket),
             Self::Framed(framed) => framed.carrier.socket(),
             Self::Plain(plain) => Some(&plain.socket),
-            Self::Given(_) | Self::File(_) | Self::Screen(_) => None,
+            Self::Given(..) | Self::File(_) | Self::Screen(_) => None,
             Self::GivenDatagrams(_) | Self::Datagrams(_) => None,
         }
     }

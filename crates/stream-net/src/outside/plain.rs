@@ -1,17 +1,21 @@
-//! Plain bytes over TCP, to anything that takes them.
+//! Plain bytes over TCP, to anything that takes them, and from anything that sends them ([`taking`]
+//! cuts what comes into ADUs).
+//!
+//! [`taking`]: super::taking
 //!
 //! The data of all streams of the connection, one after the other, without headers. A packet is
 //! done when the system of the other side has acknowledged all its bytes: the program there may
 //! not have read them, and may never. What is promised is that none is done that is still in the
 //! memory of this machine, and that what was not acknowledged when the connection is lost fails.
 
+use super::taking::{Expected, Taking};
 use crate::memory::{Data, Memory};
 use crate::socket::{Moved, Socket};
-use isthmus_stream::{OrderId, PacketId};
+use isthmus_stream::{ConnectionId, Instant, Manager, OrderId, PacketId, StreamId};
 use rustix::fs::fstat;
 use std::collections::VecDeque;
 use std::io::IoSlice;
-use std::time::{Duration, Instant};
+use std::time::{self, Duration};
 
 /// Between two looks at what is acknowledged: at first, and at most.
 const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(32));
@@ -36,16 +40,20 @@ pub(crate) struct Plain {
     written: u64,
     /// Written packets that are not acknowledged: where each ends.
     unknown: VecDeque<(OrderId, u64)>,
-    look_at: Option<Instant>,
+    look_at: Option<time::Instant>,
     pause: Duration,
-    /// Bytes that came, which nobody here reads.
+    /// How far what comes is cut into ADUs; nothing, if the connection only sends.
+    taking: Option<Taking>,
+    /// Bytes that came where the connection only sends.
     pub ignored: u64,
 }
 
 impl Plain {
-    pub fn new(socket: Socket) -> Self {
+    /// Over this socket; `takes` is the channel, if the connection receives as well.
+    pub fn new(socket: Socket, takes: Option<u32>) -> Self {
         Self {
             socket,
+            taking: takes.map(Taking::new),
             queue: VecDeque::new(),
             front: 0,
             written: 0,
@@ -69,7 +77,7 @@ impl Plain {
     }
 
     /// When to look at what is acknowledged.
-    pub fn deadline(&self) -> Option<Instant> {
+    pub fn deadline(&self) -> Option<time::Instant> {
         self.look_at
     }
 
@@ -136,7 +144,7 @@ impl Plain {
             self.pause = LOOK.0;
             return Ok(false);
         }
-        let now = Instant::now();
+        let now = time::Instant::now();
         let at = *self.look_at.get_or_insert(now);
         if now < at {
             return Ok(false);
@@ -178,11 +186,28 @@ impl Plain {
         Err("the system knows the connection no more".into())
     }
 
-    /// Takes what comes, which nobody reads; whether anything came.
+    /// Whether it is to be told of bytes that come.
+    pub fn wants_read(&self, expects: &VecDeque<Expected>) -> bool {
+        let taking = self.taking.as_ref();
+        taking.is_none_or(|taking| taking.wants_read(expects))
+    }
+
+    /// Reads what comes: for streams that expect it, or where the connection only sends, to notice
+    /// its end; whether anything came. `moved` says how many ADUs of a stream ranks have.
     ///
     /// # Errors
     /// Why the connection is lost, in words.
-    pub fn read(&mut self) -> Result<bool, String> {
+    pub fn read(
+        &mut self,
+        at: (Instant, ConnectionId),
+        manager: &mut Manager,
+        memory: &mut Memory,
+        expects: &mut VecDeque<Expected>,
+        moved: &dyn Fn(StreamId) -> Option<u64>,
+    ) -> Result<bool, String> {
+        if let Some(taking) = &mut self.taking {
+            return taking.read(&self.socket, at, manager, memory, expects, moved);
+        }
         let mut waste = [0; 16 << 10];
         match self
             .socket

@@ -1,0 +1,367 @@
+//! Plain bytes that come, cut into the ADUs of the streams that are to receive them.
+//!
+//! Plain bytes have neither bounds nor numbers: the first bytes of the connection are the first
+//! ADU of the first receive that was registered on it, and so on. Nothing is read before a receive
+//! is registered, nor more than its ADUs have, so that the system holds the other side back. What
+//! comes of a stream that was cancelled is passed by, so that the next one begins where it should.
+//! Where the number of ADUs is not told, the stream ends when the other side closes.
+
+use crate::memory::Memory;
+use crate::socket::{Moved, Socket};
+use isthmus_stream::wire::{Header, Kind};
+use isthmus_stream::{
+    Adu, ConnectionId, Direction, Format, Instant, Manager, Offer, PacketId, StreamId, StreamSpec,
+};
+use std::collections::VecDeque;
+
+/// Bytes that one look at a socket reads at most.
+const TURN: usize = 1 << 20;
+
+/// A stream that is to receive.
+#[derive(Debug)]
+pub(crate) struct Expected {
+    stream: StreamId,
+    format: Format,
+    adu_bytes: u64,
+    adus: Option<u64>,
+}
+
+impl Expected {
+    /// What a registered stream expects of plain bytes; nothing, if it sends.
+    pub fn of(stream: StreamId, spec: &StreamSpec) -> Option<Self> {
+        match (spec.direction, spec.format.adu) {
+            (Direction::Receive, Adu::Fixed(adu_bytes)) => Some(Self {
+                stream,
+                format: spec.format.clone(),
+                adu_bytes,
+                adus: spec.adus,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Why plain bytes cannot be received by such a stream, into a window of so many bytes.
+pub(crate) fn refused(spec: &StreamSpec, window: u64) -> Option<String> {
+    if spec.direction != Direction::Receive {
+        return None;
+    }
+    let packet = spec.format.packet_bytes;
+    if spec.format.adu == Adu::Variable {
+        return Some("ADUs of any size: plain bytes do not say where one ends".into());
+    }
+    if packet.saturating_add(Header::BYTES as u64) > window {
+        return Some(format!(
+            "packets of {packet} bytes: the connection's window of {window} takes none of them"
+        ));
+    }
+    None
+}
+
+/// The stream whose bytes come.
+#[derive(Debug)]
+struct Current {
+    expected: Expected,
+    adu: u64,
+    tu: u64,
+    /// The next packet's first byte, counted in the TU.
+    at: u64,
+    /// All of it has its place: what of it has not come yet is the last packet.
+    placed: bool,
+}
+
+impl Current {
+    /// The next packet: its ADU, first byte there, length, whether it is the last of the stream.
+    fn next(&self) -> Option<(u64, u64, u32, bool)> {
+        let Expected {
+            format,
+            adu_bytes,
+            adus,
+            ..
+        } = &self.expected;
+        let tu = format.tu(self.adu, *adu_bytes, self.tu)?;
+        let bytes = (tu.bytes - self.at).min(format.packet_bytes);
+        let last = tu.last && self.at + bytes == tu.bytes && *adus == Some(self.adu + 1);
+        Some((self.adu, tu.offset + self.at, bytes as u32, last))
+    }
+
+    /// Goes on behind it.
+    fn pass(&mut self) {
+        let format = &self.expected.format;
+        let Some(tu) = format.tu(self.adu, self.expected.adu_bytes, self.tu) else {
+            return;
+        };
+        self.at += (tu.bytes - self.at).min(format.packet_bytes);
+        if self.at == tu.bytes {
+            (self.at, self.tu) = (0, self.tu + 1);
+            if tu.last {
+                (self.adu, self.tu) = (self.adu + 1, 0);
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Reading {
+    packet: PacketId,
+    bytes: usize,
+    done: usize,
+}
+
+/// How far the bytes of a connection are cut.
+#[derive(Debug)]
+pub(crate) struct Taking {
+    channel: u32,
+    /// The next one's number on the connection, and that of the next packet.
+    ordinal: u32,
+    sequence: u64,
+    current: Option<Current>,
+    /// The first byte of the next packet. Only when it is there a place is asked for.
+    first: Option<u8>,
+    reading: Option<Reading>,
+    /// Bytes of a packet that nobody wants.
+    skip: u64,
+    /// The other side has closed, and why that ends the connection.
+    over: Option<String>,
+}
+
+impl Taking {
+    pub fn new(channel: u32) -> Self {
+        Self {
+            channel,
+            ordinal: 0,
+            sequence: 0,
+            current: None,
+            first: None,
+            reading: None,
+            skip: 0,
+            over: None,
+        }
+    }
+
+    /// Whether there is something to do here as soon as bytes come.
+    pub fn wants_read(&self, expects: &VecDeque<Expected>) -> bool {
+        let half = self.reading.is_some() || self.skip > 0;
+        let next = self.first.is_none() && (self.current.is_some() || !expects.is_empty());
+        self.over.is_none() && (half || next)
+    }
+
+    /// Reads what has come and gives it to the manager; whether anything moved.
+    ///
+    /// # Errors
+    /// Why the connection is lost, in words.
+    pub fn read(
+        &mut self,
+        socket: &Socket,
+        (now, id): (Instant, ConnectionId),
+        manager: &mut Manager,
+        memory: &mut Memory,
+        expects: &mut VecDeque<Expected>,
+        moved: &dyn Fn(StreamId) -> Option<u64>,
+    ) -> Result<bool, String> {
+        let (mut left, mut any) = (TURN, false);
+        while left > 0 {
+            if self.current.is_none() {
+                let Some(expected) = expects.pop_front() else {
+                    return Ok(any);
+                };
+                let (adu, tu, at) = (0, 0, 0);
+                self.current = Some(Current {
+                    expected,
+                    adu,
+                    tu,
+                    at,
+                    placed: false,
+                });
+            }
+            if self.over.is_some() {
+                if !self.is_moved(moved) {
+                    return Ok(any);
+                }
+                return self.end(now, id, manager).map(|moved| moved | any);
+            }
+            let moved = if self.skip > 0 {
+                self.pass_by(socket)?
+            } else if self.reading.is_some() {
+                self.read_data(socket, now, manager, memory)?
+            } else if self.first.is_some() {
+                if !self.place(now, id, manager, memory) {
+                    return Ok(any);
+                }
+                any = true;
+                continue;
+            } else {
+                self.read_first(socket)?
+            };
+            match moved {
+                Moved::Some(bytes) => left = left.saturating_sub(bytes),
+                Moved::None => return Ok(any),
+                Moved::End => self.over = Some(self.closed()),
+            }
+            any = true;
+        }
+        Ok(any)
+    }
+
+    fn read_first(&mut self, socket: &Socket) -> Result<Moved, String> {
+        let mut byte = [0];
+        let moved = socket.read(&mut byte).map_err(|error| error.to_string())?;
+        if let Moved::Some(_) = moved {
+            self.first = Some(byte[0]);
+        }
+        Ok(moved)
+    }
+
+    /// Asks for a place for the next packet; false if it has to wait.
+    fn place(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        manager: &mut Manager,
+        memory: &mut Memory,
+    ) -> bool {
+        let Some(current) = &mut self.current else {
+            return false;
+        };
+        let Some((adu, offset, bytes, last)) = current.next() else {
+            return false;
+        };
+        let mut header = Header::new(Kind::Data, self.channel);
+        (header.stream, header.sequence) = (self.ordinal, self.sequence);
+        (header.adu, header.adu_bytes) = (adu, current.expected.adu_bytes);
+        (header.offset, header.bytes, header.end) = (offset, bytes, last);
+        match manager.offer(now, id, &header) {
+            Offer::Take(packet) => {
+                memory.place(packet, bytes as usize);
+                self.reading = Some(Reading {
+                    packet,
+                    bytes: bytes as usize,
+                    done: 0,
+                });
+            }
+            Offer::Later => return false,
+            Offer::Taken | Offer::Drop(_) => self.skip = u64::from(bytes),
+        }
+        self.sequence += 1;
+        current.pass();
+        current.placed = last;
+        true
+    }
+
+    /// After the data of a packet: the next stream's come behind the last packet of this one.
+    fn passed(&mut self) {
+        if self.current.as_ref().is_some_and(|current| current.placed) {
+            self.current = None;
+            self.ordinal += 1;
+        }
+    }
+
+    fn read_data(
+        &mut self,
+        socket: &Socket,
+        now: Instant,
+        manager: &mut Manager,
+        memory: &mut Memory,
+    ) -> Result<Moved, String> {
+        let Some(it) = &mut self.reading else {
+            return Ok(Moved::None);
+        };
+        let Some(block) = memory.packet_mut(it.packet) else {
+            // The manager let go of it while it came.
+            self.skip = (it.bytes - it.done) as u64;
+            self.reading = None;
+            return Ok(Moved::None);
+        };
+        let room = &mut block.bytes[it.done..it.bytes];
+        let moved = match self.first.take() {
+            Some(first) => {
+                room[0] = first;
+                Moved::Some(1)
+            }
+            None => socket.read(room).map_err(|error| error.to_string())?,
+        };
+        if let Moved::Some(bytes) = moved {
+            it.done += bytes;
+        }
+        if it.done == it.bytes {
+            let packet = it.packet;
+            self.reading = None;
+            self.passed();
+            // As its header says: what came is all there is to compare it with.
+            manager.handle_arrived(now, packet, Some(0));
+        }
+        Ok(moved)
+    }
+
+    fn pass_by(&mut self, socket: &Socket) -> Result<Moved, String> {
+        let mut waste = [0; 16 << 10];
+        let first = self.first.take().is_some();
+        let most = self.skip.min(waste.len() as u64) as usize;
+        let moved = match first {
+            true => Moved::Some(1),
+            false => {
+                let moved = socket.read(&mut waste[..most]);
+                moved.map_err(|error| error.to_string())?
+            }
+        };
+        if let Moved::Some(bytes) = moved {
+            self.skip -= bytes as u64;
+            if self.skip == 0 {
+                self.passed();
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Why the connection ends here, in words.
+    fn closed(&self) -> String {
+        let half = self.reading.is_some() || self.skip > 0;
+        let current = self.current.as_ref();
+        match current.map(|it| (it.adu, it.expected.adus, it.tu > 0 || it.at > 0)) {
+            Some((adu, _, begun)) if begun || half && adu > 0 => {
+                let adu = if begun { adu } else { adu - 1 };
+                format!("the other side closed it in the middle of ADU {adu}")
+            }
+            Some((adu, Some(adus), _)) => {
+                format!("the other side closed it after {adu} of {adus} ADUs")
+            }
+            _ => "the other side closed it".into(),
+        }
+    }
+
+    /// Whether ranks have all ADUs that came whole: what is lost with the connection is told to
+    /// those who have the rest.
+    fn is_moved(&self, moved: &dyn Fn(StreamId) -> Option<u64>) -> bool {
+        let Some(current) = &self.current else {
+            return true;
+        };
+        let half = self.reading.is_some() || self.skip > 0;
+        let between = (current.tu, current.at) == (0, 0);
+        let whole = current.adu - u64::from(half && between && current.adu > 0);
+        // One that has ended waits for none.
+        moved(current.expected.stream).is_none_or(|moved| moved >= whole)
+    }
+
+    /// Ends the stream that was to end so, and then the connection.
+    fn end(
+        &mut self,
+        now: Instant,
+        id: ConnectionId,
+        manager: &mut Manager,
+    ) -> Result<bool, String> {
+        let why = self.over.clone().unwrap_or_default();
+        let whole = self.reading.is_none() && self.skip == 0;
+        if let Some(current) = self.current.as_ref().filter(|_| whole)
+            && current.expected.adus.is_none()
+            && (current.tu, current.at) == (0, 0)
+        {
+            let mut header = Header::new(Kind::Data, self.channel);
+            (header.stream, header.sequence) = (self.ordinal, self.sequence);
+            (header.adu, header.end) = (current.adu, true);
+            if manager.offer(now, id, &header) == Offer::Later {
+                return Ok(false);
+            }
+        }
+        Err(why)
+    }
+}
