@@ -88,11 +88,10 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
                 return;
             }
         }
-<<<<<<< HEAD
         sleep(&listener, &guests);
         loop {
-            let socket = match listener.accept() {
-                Ok((socket, _)) => socket,
+            let (socket, from) = match listener.accept() {
+                Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(_) => {
                     // Descriptors may be there again soon.
@@ -100,27 +99,17 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
                     break;
                 }
             };
-            if guests.len() < PEERS && socket.set_nonblocking(true).is_ok() {
-                guests.push(Guest {
-                    socket,
-                    until: Instant::now() + PATIENCE,
-                    channel: None,
-                    begun: false,
-                });
-=======
-        sleep(listener, &guests);
-        while let Ok((socket, from)) = listener.accept() {
             let guest = Guest {
                 socket,
                 from,
                 until: Instant::now() + PATIENCE,
                 channel: None,
+                begun: false,
             };
             if guests.len() < PEERS && guest.socket.set_nonblocking(true).is_ok() {
                 guests.push(guest);
             } else {
                 guest.log(shared, address, "refused: too many peers are there already");
->>>>>>> main
             }
         }
         let now = Instant::now();
