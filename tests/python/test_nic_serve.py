@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import socket
@@ -155,3 +156,21 @@ def test_the_unit_file_is_one_of_systemd(tmp_path):
     # What it says of other units is not ours.
     said = [line for line in ran.stderr.splitlines() if "isthmus-nic" in line]
     assert not said
+
+
+def test_the_page_for_operators_names_all_metrics():
+    page = (Path(__file__).parents[2] / "docs" / "nic-operators.md").read_text()
+    begin, end = page.index("## Metrics"), page.index("Worth an alarm")
+    rows = [line.split("|")[1] for line in page[begin:end].splitlines() if line.startswith("| `")]
+    told = {name for row in rows for name in re.findall(r"`(\w+)", row)}
+    words = ["--listen", "tcp:127.0.0.1:0", "--metrics", "127.0.0.1:0"]
+    with daemon(*words) as (_, listening):
+        url = f"http://{listening['metrics']}/metrics"
+        text = urllib.request.urlopen(url, timeout=PATIENCE).read().decode()
+    assert told == set(re.findall(r"^# TYPE isthmus_nic_(\w+)", text, re.MULTILINE))
+
+
+def test_the_page_for_operators_names_all_options(isthmus):
+    page = (Path(__file__).parents[2] / "docs" / "nic-operators.md").read_text()
+    options = set(re.findall(r"^ +(--[\w-]+)", isthmus("nic", "serve", "--help").stdout, re.M))
+    assert {option for option in options if f"`{option}" not in page} <= {"--help"}

@@ -118,6 +118,38 @@ def test_fields_are_woven(nic, page):
         stream.wait()
 
 
+def test_the_page_says_how_far_screens_are_apart_and_when_they_are_not(nic, page):
+    nic.geometry("one", WIDTH, HEIGHT)
+    nic.geometry("two", WIDTH, HEIGHT)
+    outs = [nic.open("framebuffer:one"), nic.open("framebuffer:two")]
+    one, two = (nic.stream(out, adu=WIDTH * HEIGHT, links=[link]) for link, out in enumerate(outs))
+    data = noise(1, HEIGHT, WIDTH)
+
+    def until(wanted: str, streams: list) -> None:
+        """Move these until the page says so: a screen to which nothing comes stands still."""
+        for _ in range(600):
+            for stream in streams:
+                stream.send(data)
+                stream.wait_done(stream.status().moved)
+            if page.locator("#state").text_content().startswith(wanted):
+                return
+            page.wait_for_timeout(50)
+        raise AssertionError(page.locator("#state").text_content())
+
+    until("in step", [one, two])
+    for _ in range(3):
+        one.send(data)
+    until("3 frames apart", [one, two])
+    for _ in range(3):
+        two.send(data)
+    until("in step", [one, two])
+    until("in step; ", [one])
+    for stream, out in zip((one, two), outs, strict=True):
+        stream.finish()
+        stream.wait()
+        out.close()
+
+
 def test_what_no_screen_takes_is_refused(nic, served):
     with pytest.raises(RefusedError, match="geometry"):
         nic.open("framebuffer:nobody")

@@ -96,8 +96,8 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     }))
 }
 
-/// Pages of others must not look: neither with a name of theirs for this machine's address, nor by a
-/// WebSocket from where they are.
+/// Pages of others must not look: neither with a name of theirs for this machine's address, nor by
+/// a WebSocket from where they are.
 fn here(host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
     let Some(host) = host else {
         return Err(bad("a request without Host"));

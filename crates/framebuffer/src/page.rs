@@ -41,8 +41,8 @@ struct Shared {
 }
 
 impl Page {
-    /// Shows screens at an address of this machine; port 0: one that is free. It has no password, as
-    /// it changes nothing; no other machine can reach it.
+    /// Shows screens at an address of this machine; port 0: one that is free. It has no password,
+    /// as it changes nothing; no other machine can reach it.
     ///
     /// # Errors
     /// [`Error::Address`]; an address that the system does not give.

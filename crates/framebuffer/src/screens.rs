@@ -34,7 +34,7 @@ struct State {
     next_form: u64,
     /// Counts changes to the list of screens.
     edition: u64,
-    /// The newest frames of all screens that had the same number.
+    /// The newest frames of one number that all screens had which are drawn on.
     set: Option<(u64, Vec<(u32, Bytes)>)>,
     viewers: BTreeMap<u64, Viewer>,
     next_viewer: u64,
@@ -169,6 +169,22 @@ impl Screens {
         Ok(())
     }
 
+    /// Takes a screen away; false if somebody draws on it.
+    pub fn forget(&self, name: &str) -> bool {
+        let mut state = self.state();
+        let Some(screen) = state.screens.get(name) else {
+            return true;
+        };
+        if screen.drawn {
+            return false;
+        }
+        let id = screen.id;
+        state.screens.remove(name);
+        state.cleared(id);
+        self.0.changed.notify_all();
+        true
+    }
+
     /// The form of a screen.
     ///
     /// # Errors
@@ -222,9 +238,10 @@ impl Screens {
         stamp(&mut frame, screen.number, ns);
         screen.newest = frame.into();
         let number = screen.number;
-        if state.screens.values().all(|one| one.number == number) {
-            let all = state.screens.values();
-            let all = all.map(|one| (one.id, one.newest.clone()));
+        // Screens on which nobody draws stand still, and nobody waits for them.
+        let drawn = || state.screens.values().filter(|one| one.drawn);
+        if drawn().all(|one| one.number == number) {
+            let all = drawn().map(|one| (one.id, one.newest.clone()));
             state.set = Some((number, all.collect()));
         }
         self.0.changed.notify_all();
@@ -358,8 +375,8 @@ impl State {
 }
 
 impl Viewer {
-    /// Lines up a frame of each screen: those that were there together, or the newest ones of screens
-    /// that do not go in step. How many it was never sent in between.
+    /// Lines up a frame of each screen: those that were there together, or the newest ones of
+    /// screens that do not go in step. How many it was never sent in between.
     fn line_up(
         &mut self,
         screens: &BTreeMap<String, Screen>,
@@ -378,7 +395,8 @@ impl Viewer {
             self.waits_since = None;
             return 0;
         }
-        let numbers = || screens.values().map(|one| one.number);
+        let drawn = || screens.values().filter(|one| one.drawn);
+        let numbers = || drawn().map(|one| one.number);
         let apart = numbers().max() > numbers().min().map(|least| least + 1);
         let since = *self.waits_since.get_or_insert_with(Instant::now);
         let first = newer.iter().any(|one| !self.sent.contains_key(&one.id));

@@ -11,8 +11,8 @@ use tungstenite::{Message, WebSocket};
 /// Bytes of a message of a viewer at most: they say `+`.
 const SAID_MOST: usize = 256;
 
-/// The half that reads. What the protocol would have it answer is the other half's to write, so that
-/// no two write at a time.
+/// The half that reads. What the protocol would have it answer is the other half's to write, so
+/// that no two write at a time.
 struct Hearing(TcpStream);
 
 impl Read for Hearing {

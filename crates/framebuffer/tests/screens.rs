@@ -204,6 +204,36 @@ fn rounds_of_a_slow_viewer_are_of_one_number() {
 }
 
 #[test]
+fn a_screen_that_stands_still_holds_up_no_rounds() {
+    let screens = Screens::new();
+    for name in ["a", "b", "still"] {
+        screens.set(name, grey(64, 64)).unwrap();
+    }
+    let page = page(&screens);
+    let mut viewer = look(page.address());
+    let first: Vec<_> = (0..3).map(|_| next(&mut viewer).1).collect();
+    assert_eq!(first, [0; 3]);
+    let mut painters = ["a", "b"].map(|name| screens.draw(name).unwrap());
+    let feeds = std::thread::spawn(move || {
+        for adu in 0..2000 {
+            for painter in &mut painters {
+                painter.put(adu, 0, &[1; 64 * 64]).unwrap();
+            }
+        }
+        painters
+    });
+    loop {
+        let round = [next(&mut viewer), next(&mut viewer)];
+        let [one, two] = round.map(|(id, number, _)| (id, number));
+        assert_eq!((one.0, two), (1, (2, one.1)));
+        if one.1 == 2000 {
+            break;
+        }
+    }
+    feeds.join().unwrap();
+}
+
+#[test]
 fn screens_that_do_not_go_in_step_are_shown_all_the_same() {
     let screens = Screens::new();
     screens.set("still", grey(2, 2)).unwrap();

@@ -7,7 +7,7 @@ use crate::link::Link;
 use crate::lock::locked;
 use crate::patience::Patience;
 use crate::pending::Pending;
-use isthmus_nic_protocol::{Answer, Direction, Request, Spec, Stream as Status};
+use isthmus_nic_protocol::{Answer, Direction, RefusalKind, Request, Spec, Stream as Status};
 use isthmus_stream::{Adu, Format, LinkId};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -252,7 +252,9 @@ impl Stream {
     /// The question when and how it ends, which is asked once.
     pub(crate) fn end(&self, patience: Patience<'_>) -> Result<Arc<Pending>> {
         let mut end = locked(&self.end);
-        if let Some(pending) = &*end {
+        if let Some(pending) = &*end
+            && !too_many(pending.poll().as_ref())
+        {
             return Ok(Arc::clone(pending));
         }
         let request = Request::Wait {
@@ -272,6 +274,8 @@ impl Stream {
     pub(crate) fn goes_on(&self, patience: Patience<'_>) -> Result<()> {
         match self.end(patience)?.poll() {
             None => Ok(()),
+            // It is asked again by the next.
+            answer @ Some(Err(_)) if too_many(answer.as_ref()) => Ok(()),
             Some(Ok(Answer::Stream { stream })) => self.ended(stream).map(|_| ()),
             Some(other) => other.map(|_| ()),
         }
@@ -409,6 +413,11 @@ fn explained(status: Result<Status>) -> String {
         Ok(status) => format!("; it is {}: {}", status.state, status.waits.join("; ")),
         Err(error) => format!("; why is not known ({error})"),
     }
+}
+
+/// Whether too many requests waited for this one to wait as well.
+fn too_many(answer: Option<&Result<Answer>>) -> bool {
+    matches!(answer, Some(Err(error)) if error.is_refused(RefusalKind::Limit))
 }
 
 /// Numbers of links, for messages.

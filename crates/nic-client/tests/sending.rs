@@ -2,7 +2,7 @@
 
 use crate::fake::soon;
 use crate::rig::{CARRIERS, RINGS, Rig, all, content, links, send_all, sink, spec};
-use isthmus_nic_client::words::{Direction, Event};
+use isthmus_nic_client::words::{Direction, Event, Request};
 use isthmus_nic_client::{Error, Opening, Patience, Session};
 use isthmus_stream_net::sink::Action;
 use std::sync::mpsc::channel;
@@ -472,4 +472,80 @@ fn a_file_is_kept_when_its_connection_is_closed() {
         }
     }
     assert!(std::fs::read(&path).unwrap() == all(1, ADU, 3));
+}
+
+#[test]
+fn streams_go_on_where_no_more_requests_may_wait() {
+    let rig = Rig::with(|config| config.limits.waits = 1);
+    let session = rig.session();
+    links(&session, 1, RINGS);
+    let (opening, taken) = sink(|_| Action::Take);
+    let connection = session.open(&opening, soon()).unwrap();
+    let spec = spec(connection, Direction::Transmit, (TU, TU), 1, 3);
+    let streams = session
+        .submit(&[spec.clone(), spec.clone(), spec], soon())
+        .unwrap();
+    let held = session
+        .ask(wait(streams[2].number()), false, soon())
+        .unwrap();
+    for (key, stream) in (0..).zip(&streams) {
+        send_all(stream, key, TU, 3);
+    }
+    held.wait(soon()).unwrap();
+    for stream in &streams {
+        assert_eq!(stream.wait(soon()).unwrap().done, 3);
+    }
+    session.close(connection, soon()).unwrap();
+    let wanted: Vec<u8> = (0..3).flat_map(|key| all(key, TU, 3)).collect();
+    assert!(taken.join().unwrap().1 == wanted);
+}
+
+fn wait(stream: u32) -> Request {
+    Request::Wait {
+        stream,
+        adus: None,
+        moved: false,
+    }
+}
+
+/// Numbers from a seed, below a bound each.
+fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
+    let mut bytes = content(99, seed, 4096).into_iter();
+    move |below| {
+        let word = bytes.by_ref().take(4);
+        word.fold(0, |word, byte| word << 8 | u64::from(byte)) % below
+    }
+}
+
+#[test]
+fn any_format_comes_out_as_it_went_in() {
+    let rig = Rig::new();
+    let session = rig.session();
+    links(&session, 5, RINGS);
+    let mut uneven = 0;
+    for seed in 0..30 {
+        let mut below = chance(seed);
+        let (opening, taken) = sink(|_| Action::Take);
+        let connection = session.open(&opening, soon()).unwrap();
+        let (tu, adus) = (1 + below(5000), 1 + below(4));
+        let adu = 1 + below(4 * tu);
+        let mut spec = spec(connection, Direction::Transmit, (adu, tu), 1, adus);
+        spec.format.su_order = (0..1 + below(7)).map(|_| below(5) as u16).collect();
+        spec.format.granule_bytes = 1 + below(64);
+        spec.format.packet_bytes = 1 + below(tu).max(tu / 9);
+        spec.format.packet_bytes = spec.format.packet_bytes.min(tu);
+        uneven += u32::from(!adu.is_multiple_of(tu));
+        let stream = session.stream(spec.clone(), soon()).unwrap();
+        // All at once, or ADU by ADU.
+        if below(2) == 0 {
+            stream.send_run(&all(seed, adu, adus), soon()).unwrap();
+        } else {
+            send_all(&stream, seed, adu, adus);
+        }
+        let status = stream.wait(soon());
+        assert!(status.is_ok(), "{spec:?}: {status:?}");
+        session.close(connection, soon()).unwrap();
+        assert!(taken.join().unwrap().1 == all(seed, adu, adus), "{spec:?}");
+    }
+    assert!(uneven > 10, "{uneven} of 30 have shorter last TUs");
 }

@@ -1,6 +1,6 @@
 //! Streams through a daemon: over all kinds of link, to all kinds of destination.
 
-use crate::rig::{Client, Rig, Socket, content, sends, sink, soon};
+use crate::rig::{Client, Rig, Socket, content, sends, sink, soon, spec};
 use isthmus_nic_protocol::{Answer, Event, RefusalKind};
 use isthmus_ring::Producer;
 use isthmus_stream::{Format, LinkId, StreamId};
@@ -412,4 +412,72 @@ fn a_screen_is_one_applications() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     rig.daemon.stop().unwrap();
+}
+
+/// A rank that sends what it should receive is out of step: its stream fails, and its link goes on.
+#[test]
+fn a_rank_that_sends_what_it_receives_is_out_of_step() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("twisted");
+    let (address, taken) = sink();
+    let connection = session.open(&address, r#","window_bytes":200000"#);
+    let received = session
+        .submit(&spec("receive", connection, ADU, TU, &[0], 1))
+        .unwrap();
+    let sent = session
+        .submit(&sends(connection, ADU, TU, &[0], 1))
+        .unwrap();
+    let link = rig.unix().link(&ticket, 0);
+    let Socket::Unix(socket) = &link else {
+        panic!("it is a Unix socket");
+    };
+    let twin = Pipe::Unix(socket.try_clone().unwrap());
+    // Data of the one that it should receive come first, and those of the other behind them.
+    feed(vec![(0, twin)], received, &[0], &data(1));
+    feed(vec![(0, pipe(link))], sent, &[0], &data(1));
+    let reason = session.event(|event| match event {
+        Event::OutOfStep { stream, reason, .. } if *stream == received => Some(reason.clone()),
+        _ => None,
+    });
+    assert!(reason.contains("receives"), "{reason}");
+    assert_eq!(session.wait(received).state, "failed");
+    assert_eq!(session.wait(sent).state, "done");
+    drop(session);
+    assert!(taken.join().unwrap().1 == data(1).concat());
+    rig.daemon.stop().unwrap();
+}
+
+/// When the daemon ends, a file whose stream is done is kept, though nobody closed its connection; of
+/// one whose stream is cut short nothing is there.
+#[test]
+fn files_that_are_whole_are_kept_when_the_daemon_ends() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("files");
+    let [whole, half] = ["whole", "half"].map(|name| rig.folder.0.join(name));
+    let mut streams = Vec::new();
+    for (number, (path, adus)) in [(&whole, 2), (&half, 3)].into_iter().enumerate() {
+        let link = number as u16;
+        let connection = session.open(&format!("file:{}", path.display()), "");
+        let stream = session
+            .submit(&sends(connection, ADU, TU, &[link], adus))
+            .unwrap();
+        let unix = rig.unix().link(&ticket, link);
+        feed(vec![(link, pipe(unix))], stream, &[link], &data(2));
+        streams.push(stream);
+    }
+    assert_eq!(session.wait(streams[0]).state, "done");
+    let id = session.send(&format!(r#""ask":"wait","stream":{}"#, streams[1]));
+    session.ask(r#""ask":"overview""#).unwrap();
+    let Rig { daemon, folder } = rig;
+    daemon.stop().unwrap();
+    assert_eq!(session.answer(id).unwrap_err().kind, RefusalKind::Ending);
+    assert!(std::fs::read(&whole).unwrap() == data(2).concat());
+    let left = std::fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    assert_eq!(
+        left.collect::<Vec<_>>(),
+        ["whole"],
+        "and no part of the other"
+    );
 }

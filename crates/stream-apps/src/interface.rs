@@ -17,7 +17,8 @@ pub(crate) struct Stream {
     pub begun: u64,
     pub done: u64,
     pub end: Option<End>,
-    /// ADUs that began when all in step with it had finished the ones before; and those that did not.
+    /// ADUs that began when all in step with it had finished the ones before; and those that did
+    /// not.
     pub in_step: [u64; 2],
     /// Nanoseconds that it stood still, longer than a stall takes to be told.
     pub stalls: u64,

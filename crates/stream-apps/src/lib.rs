@@ -1,6 +1,6 @@
-//! The applications of the stream manager that Steenkiste describes (1996, section 7), with the same
-//! division of work. Threads are ranks, channels between them the wires of the machine, rings in shared
-//! memory the links to the interface; the manager is the real one.
+//! The applications of the stream manager that Steenkiste describes (1996, section 7), with the
+//! same division of work. Threads are ranks, channels between them the wires of the machine, rings
+//! in shared memory the links to the interface; the manager is the real one.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `ranks` | threads as ranks, which end together |
 //! | `shares`, `sink` | what ranks do with their time, and who takes and checks what is sent |
 //! | [`optimise`] | process optimisation: nodes and a forwarder for each quadrant (7.1) |
-//! | [`mri`] | medical imaging: irregular data, control over two routes handed from rank to rank (7.2) |
+//! | [`mri`] | medical imaging: irregular data, control handed from rank to rank (7.2) |
 //! | [`vcr`] | the digital VCR: stores, rebuilders, forwarders, screens in step (7.3) |
 //!
 //! Linux only, as the rings are: this crate is empty elsewhere.

@@ -1,9 +1,10 @@
-//! Chemical process optimisation (paper, 7.1): four quadrants of ranks that compute samples, each with
-//! one that forwards them; four SUs of 16 KB are a TU of 64 KB, and nothing has to be reordered.
+//! Chemical process optimisation (paper, 7.1): four quadrants of ranks that compute samples, each
+//! with one that forwards them; four SUs of 16 KB are a TU of 64 KB, and nothing has to be
+//! reordered.
 //!
 //! A sample is what a plant yields for conditions drawn at random: the conversion of a stirred tank
-//! reactor in steady state. Which conditions belong to a sample is a function of its number, so that
-//! whoever takes samples can compute any of them again.
+//! reactor in steady state. Which conditions belong to a sample is a function of its number, so
+//! that whoever takes samples can compute any of them again.
 
 use crate::error::Error;
 use crate::interface::Interface;
@@ -150,8 +151,8 @@ struct Shared {
     tus: Numbers,
     nodes: Shares<2>,
     forwarders: Shares<2>,
-    /// Links over which all went: closed before the stream has ended, the interface would take their
-    /// ranks for lost.
+    /// Links over which all went: closed before the stream has ended, the interface would take
+    /// their ranks for lost.
     through: Mutex<Vec<Sender>>,
 }
 

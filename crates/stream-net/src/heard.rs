@@ -59,6 +59,22 @@ impl Driver {
         }
     }
 
+    /// A rank that sends of a stream that it receives would wait for ever for it to be taken, and all
+    /// behind it on the link.
+    fn refuse_sent(&mut self, id: LinkId, stream: StreamId) {
+        let known = self.streams.get(&stream);
+        if known.is_none_or(|known| known.direction == Direction::Transmit) {
+            return;
+        }
+        let input = self.links.get_mut(&id).and_then(|link| link.input.as_mut());
+        if let Some(input) = input {
+            input.forget(stream);
+        }
+        let reason = "it sends data of a stream that it receives".to_owned();
+        let told = Told::OutOfStep(stream, reason);
+        self.hear(id, vec![told], true);
+    }
+
     /// Takes in what a link has told; `reading`: the half that ranks write.
     pub(crate) fn hear(&mut self, id: LinkId, told: Vec<Told>, reading: bool) {
         for told in told {
@@ -71,6 +87,7 @@ impl Driver {
                 Told::Offered(stream, bytes) => {
                     // It may have ended since.
                     let _ = self.manager.handle_offered(now, stream, id, bytes);
+                    self.refuse_sent(id, stream);
                 }
                 Told::GivenUp(stream) => self.manager.handle_rank_lost(now, stream, id),
                 Told::OutOfStep(stream, reason) => {

@@ -8,4 +8,7 @@ mod garbage;
 mod in_rings;
 mod outsides;
 mod plain;
+mod plainly;
 mod rig;
+mod service;
+mod simulated;

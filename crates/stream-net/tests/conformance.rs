@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 const KB: u64 = 1 << 10;
 
-fn config() -> Config {
+pub fn config() -> Config {
     Config {
         staging_bytes: 256 * KB,
         engines: 16,
@@ -30,35 +30,35 @@ fn config() -> Config {
 
 /// What became of a stream on one side.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Fate {
-    begun: Vec<u64>,
-    moved: Vec<(u64, bool)>,
-    done: Vec<(u64, bool)>,
-    end: Option<End>,
+pub struct Fate {
+    pub begun: Vec<u64>,
+    pub moved: Vec<(u64, bool)>,
+    pub done: Vec<(u64, bool)>,
+    pub end: Option<End>,
 }
 
 /// What became of all, and that causes come before what they cause.
-fn fates(rig: &dyn Rig, side: Side) -> BTreeMap<StreamId, Fate> {
+pub fn fates(rig: &dyn Rig, side: Side) -> BTreeMap<StreamId, Fate> {
+    fates_of(&rig.name(), rig.events(side))
+}
+
+pub fn fates_of(name: &str, events: Vec<Event>) -> BTreeMap<StreamId, Fate> {
     let mut fates: BTreeMap<StreamId, Fate> = BTreeMap::new();
-    for event in rig.events(side) {
+    for event in events {
         let Some(stream) = event.stream() else {
             continue;
         };
         let fate = fates.entry(stream).or_default();
-        assert_eq!(fate.end, None, "{}: after its end: {event:?}", rig.name());
+        assert_eq!(fate.end, None, "{name}: after its end: {event:?}");
         match event {
             Event::AduBegun { adu, .. } => fate.begun.push(adu),
             Event::AduMoved { adu, good, .. } => {
-                assert!(
-                    fate.begun.contains(&adu),
-                    "{}: ADU {adu} moved first",
-                    rig.name()
-                );
+                assert!(fate.begun.contains(&adu), "{name}: ADU {adu} moved first");
                 fate.moved.push((adu, good));
             }
             Event::AduDone { adu, good, .. } => {
                 let moved = fate.moved.iter().any(|(of, _)| *of == adu);
-                assert!(moved, "{}: ADU {adu} done first", rig.name());
+                assert!(moved, "{name}: ADU {adu} done first");
                 fate.done.push((adu, good));
             }
             Event::Ended { end, .. } => {
@@ -77,7 +77,7 @@ fn fates(rig: &dyn Rig, side: Side) -> BTreeMap<StreamId, Fate> {
 }
 
 /// Waits until a side's events are what is wanted.
-fn wait(rig: &mut dyn Rig, side: Side, what: &str, wanted: impl Fn(&[Event]) -> bool) {
+pub fn wait(rig: &mut dyn Rig, side: Side, what: &str, wanted: impl Fn(&[Event]) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         let events = rig.events(side);
@@ -93,7 +93,7 @@ fn wait(rig: &mut dyn Rig, side: Side, what: &str, wanted: impl Fn(&[Event]) -> 
     }
 }
 
-fn ended(rig: &mut dyn Rig, side: Side, streams: &[usize]) {
+pub fn ended(rig: &mut dyn Rig, side: Side, streams: &[usize]) {
     let all = |events: &[Event]| {
         streams.iter().all(|key| {
             let ends = |event: &Event| {
@@ -105,7 +105,7 @@ fn ended(rig: &mut dyn Rig, side: Side, streams: &[usize]) {
     wait(rig, side, "the end of streams", all);
 }
 
-fn moved(rig: &mut dyn Rig, side: Side, key: usize, number: u64) {
+pub fn moved(rig: &mut dyn Rig, side: Side, key: usize, number: u64) {
     wait(
         rig,
         side,
@@ -120,7 +120,7 @@ fn moved(rig: &mut dyn Rig, side: Side, key: usize, number: u64) {
 }
 
 /// All ADUs came to the ranks, each byte where it belongs.
-fn whole(rig: &mut dyn Rig, key: usize, plan: &Plan) {
+pub fn whole(rig: &mut dyn Rig, key: usize, plan: &Plan) {
     let bytes = adu_bytes(&plan.format);
     let tus = (0..plan.format.tus(bytes)).filter_map(|index| plan.format.tu(0, bytes, index));
     let sus: usize = tus.map(|tu| plan.format.sus(tu.bytes).count()).sum();
@@ -170,7 +170,7 @@ const WAYS: [(Links, Middle); 10] = [
 ];
 
 /// Runs a script on all, and compares.
-fn on_all(script: impl Fn(&mut dyn Rig)) {
+pub fn on_all(script: impl Fn(&mut dyn Rig)) {
     on(&script, |_| true);
 }
 
@@ -194,7 +194,7 @@ fn on(script: &impl Fn(&mut dyn Rig), fits: impl Fn(Middle) -> bool) {
     }
 }
 
-fn links(numbers: std::ops::RangeInclusive<u16>) -> Vec<LinkId> {
+pub fn links(numbers: std::ops::RangeInclusive<u16>) -> Vec<LinkId> {
     numbers.map(LinkId).collect()
 }
 

@@ -7,6 +7,7 @@ use crate::torus::{LinkKind, Torus};
 use crate::world::{Tag, World};
 use isthmus_flow::{Counters, Engine};
 use isthmus_kernel::{Cycles, Engine as _, Ran, RunUntil};
+use isthmus_stream::{Event, Format};
 
 /// The stream manager of the interface at work. Ticks are nanoseconds.
 #[derive(Debug)]
@@ -81,7 +82,20 @@ impl Simulation {
     /// # Errors
     /// What does not go together in the machine or its work.
     pub fn new(machine: &Machine, work: &Work) -> Result<Self, Error> {
+        Self::begin(machine, work, None)
+    }
+
+    /// The same, of which [`told`](Self::told) is kept. It grows with the run.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`].
+    pub fn telling(machine: &Machine, work: &Work) -> Result<Self, Error> {
+        Self::begin(machine, work, Some(Vec::new()))
+    }
+
+    fn begin(machine: &Machine, work: &Work, told: Option<Vec<Event>>) -> Result<Self, Error> {
         let (mut world, mut engine) = World::new(machine, work)?;
+        world.told = told;
         engine.count_from_now();
         world.begin(&mut engine)?;
         Ok(Self {
@@ -98,6 +112,16 @@ impl Simulation {
         self.world.limit = adus.min(self.work.adus);
         let ran = self.engine.run_until(until, &mut self.world);
         self.world.failed.is_none() && (ran == Ran::Going || ran == Ran::Finished)
+    }
+
+    /// What the stream manager told so far of its stream, the only one it has, number 0.
+    pub fn told(&self) -> &[Event] {
+        self.world.told.as_deref().unwrap_or_default()
+    }
+
+    /// How the data of the stream are cut.
+    pub fn format(&self) -> Format {
+        crate::world::format(&self.machine, &self.work)
     }
 
     /// The present time.

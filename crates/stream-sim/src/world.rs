@@ -100,6 +100,17 @@ pub(crate) struct World {
     /// ADUs at which to stop.
     pub limit: u64,
     pub failed: Option<String>,
+    /// What the manager told, if that is wanted.
+    pub told: Option<Vec<stream::Event>>,
+}
+
+/// How the stream's data are cut.
+pub(crate) fn format(machine: &Machine, work: &Work) -> stream::Format {
+    stream::Format {
+        order: su_order(machine, work),
+        packet_bytes: work.packet_bytes,
+        ..stream::Format::fixed(work.adu_bytes, work.tu_bytes, &[])
+    }
 }
 
 /// Links of the machine that the stream uses.
@@ -170,6 +181,7 @@ impl World {
             done_at: 0,
             limit: work.adus,
             failed: None,
+            told: None,
             machine: machine.clone(),
             work: work.clone(),
         };
@@ -192,11 +204,7 @@ impl World {
                 ConnectionSpec::new("network", stream::Protocol::Unconfirmed { reorder: 0 }, 0);
             let connection = self.manager.open(now, app, spec).map_err(refused)?;
             self.manager.handle_connected(now, connection);
-            let format = stream::Format {
-                order: su_order(&self.machine, work),
-                packet_bytes: work.packet_bytes,
-                ..stream::Format::fixed(work.adu_bytes, work.tu_bytes, &[])
-            };
+            let format = format(&self.machine, work);
             let links = format.links();
             let direction = stream::Direction::Transmit;
             let spec = StreamSpec::new(connection, direction, format, work.adus);
@@ -222,6 +230,9 @@ impl World {
         }
         let now = isthmus_kernel::Engine::now(engine);
         while let Some(event) = self.manager.poll_event() {
+            if let Some(told) = &mut self.told {
+                told.push(event.clone());
+            }
             match event {
                 stream::Event::AduMoved { .. } if self.work.to == To::Interface => self.adu(now),
                 stream::Event::AduDone { .. } if self.work.to == To::Network => self.adu(now),

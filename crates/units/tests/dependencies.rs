@@ -117,6 +117,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
     ("nic", &["nic-client"]),
+    ("stream-net", &["stream-sim"]),
     ("framebuffer", &["stream", "ring"]),
     ("nic-client", &["nic"]),
 ];

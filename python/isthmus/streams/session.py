@@ -328,7 +328,7 @@ class Nic:
     def geometry(
         self, screen: str, width: int, height: int, *, pixel: str = "grey", interlaced: bool = False
     ) -> None:
-        """Set the form of a frame buffer, and clear it.
+        """Set the form of a frame buffer, and clear it; before a connection to it is opened.
 
         Args:
             screen: its name, as in ``framebuffer:NAME``.

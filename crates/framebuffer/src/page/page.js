@@ -3,9 +3,11 @@
 //
 // A frame is drawn together with those of all other screens that have its number. When a second frame of
 // a screen comes before that, or nothing for a while, what is there is drawn: the screens are apart.
+// Screens to which nothing came for a while stand still: they are not waited for.
 
 const HEAD_BYTES = 40;
 const TOGETHER_MS = 500;
+const STILL_MS = 1000;
 const RATE_MS = 1000;
 const AGAIN_MS = 1000;
 
@@ -36,7 +38,7 @@ function list(all) {
     at("screens").append(figure);
     const context = canvas.getContext("2d", { alpha: false });
     screens.set(id, {
-      name, context, image: context.createImageData(width, height), number: null, waiting: null,
+      name, context, image: context.createImageData(width, height), number: null, waiting: null, came: performance.now(),
       drawn: [], told: figure.querySelector(".number"), rate: figure.querySelector(".rate"),
     });
   }
@@ -51,21 +53,28 @@ function frame(buffer) {
   screen.waiting = {
     number: long(view, 8), pixels: new Uint8ClampedArray(buffer, HEAD_BYTES), bytes: view.getUint32(32, true),
   };
-  const all = [...screens.values()];
-  if (all.every((one) => one.waiting && one.waiting.number === screen.waiting.number)) draw();
+  screen.came = performance.now();
+  if (awake().every((one) => (one.waiting ?? one).number === screen.waiting.number)) draw();
   else if (late === null) late = setTimeout(draw, TOGETHER_MS);
+}
+
+/** The screens that do not stand still. */
+function awake() {
+  const since = performance.now() - STILL_MS;
+  return [...screens.values()].filter((one) => one.came >= since);
 }
 
 function draw() {
   clearTimeout(late);
   late = null;
-  const all = [...screens.values()];
-  const numbers = all.map((one) => (one.waiting ? one.waiting.number : one.number ?? 0));
+  const all = awake();
+  const numbers = all.map((one) => (one.waiting ?? one).number ?? 0);
   const waiting = all.filter((one) => one.waiting);
-  for (const one of waiting) paint(one);
+  for (const one of screens.values()) if (one.waiting) paint(one);
+  if (all.length === 0) return;
   counts.between = Math.max(...numbers) - Math.min(...numbers);
-  if (waiting.length === all.length && counts.between === 0) counts.together += 1;
-  else counts.apart += 1;
+  if (counts.between > 0) counts.apart += 1;
+  else if (waiting.length === all.length) counts.together += 1;
 }
 
 function paint(one) {
@@ -95,10 +104,11 @@ function tell() {
   }
   for (const key of ["together", "apart", "between", "missed"]) at(key).textContent = counts[key];
   if (socket && socket.readyState === WebSocket.OPEN && screens.size > 0) {
-    const moving = [...screens.values()].some((one) => one.drawn.length > 0);
-    if (!moving) say("connected; nothing moves", "");
-    else if (counts.between === 0) say("in step", "good");
-    else say(`${counts.between} frame${counts.between > 1 ? "s" : ""} apart`, "bad");
+    const still = screens.size - awake().length;
+    const rest = still > 0 ? `; ${still} of ${screens.size} screens stand still` : "";
+    if (still === screens.size) say("connected; nothing moves", "");
+    else if (counts.between === 0) say(`in step${rest}`, "good");
+    else say(`${counts.between} frame${counts.between > 1 ? "s" : ""} apart${rest}`, "bad");
   }
 }
 

@@ -1,10 +1,10 @@
 //! Medical imaging (paper, 7.2): 32 ranks have lines of 52 slices each and make triangles of the
 //! surface that they show, as many as there happen to be: there is no ADU.
 //!
-//! Two routes pass through all ranks to two links of the interface, in opposite directions, so that all
-//! ranks are as far from it, both ways together. One rank at a time has control over both: it sends what
-//! it has, half of each block by either route, and hands control to the next. The others compute for the
-//! next image meanwhile. Each block is an ADU of its own size, which is announced.
+//! Two routes pass through all ranks to two links of the interface, in opposite directions, so that
+//! all ranks are as far from it, both ways together. One rank at a time has control over both: it
+//! sends what it has, half of each block by either route, and hands control to the next. The others
+//! compute for the next image meanwhile. Each block is an ADU of its own size, which is announced.
 
 mod surface;
 

@@ -1,8 +1,8 @@
 //! Triangles of a surface in a volume, by marching tetrahedra, and the volume: a brain, as far as a
 //! formula goes.
 //!
-//! A cube between eight voxels is cut into six tetrahedra, which share its longest diagonal. Where the
-//! surface passes between the corners of one it is one triangle, or two.
+//! A cube between eight voxels is cut into six tetrahedra, which share its longest diagonal. Where
+//! the surface passes between the corners of one it is one triangle, or two.
 
 /// Voxels of a line, lines, slices; 52 slices in the paper. Lines are what ranks have.
 pub(crate) const VOLUME: [u32; 3] = [256, 256, 52];
@@ -20,8 +20,8 @@ const TETRAHEDRA: [[usize; 4]; 6] = [
     [0, 5, 1, 7],
 ];
 
-/// The probability that a voxel is of the brain: an ellipsoid with folds, which differ from image to
-/// image.
+/// The probability that a voxel is of the brain: an ellipsoid with folds, which differ from image
+/// to image.
 pub(crate) fn probability(image: u64, [x, y, z]: [u32; 3]) -> f32 {
     let scaled = |at: u32, of: u32, half: f32| (at as f32 - (of as f32 - 1.0) / 2.0) / half;
     let [p, q, r] = [

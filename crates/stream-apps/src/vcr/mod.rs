@@ -1,10 +1,11 @@
-//! The digital VCR (paper, 7.3): images of four cameras, stored as fields by 32 ranks, rebuilt by 26
-//! others, forwarded by 4 to the interface, which shows them on four screens in step.
+//! The digital VCR (paper, 7.3): images of four cameras, stored as fields by 32 ranks, rebuilt by
+//! 26 others, forwarded by 4 to the interface, which shows them on four screens in step.
 //!
-//! A store plays its lines of a field of one camera at the rate of frames. Rebuilders of a camera hold
-//! bands of its frames: what goes from stores to them is a redistribution, from lines of two fields to
-//! whole lines in order. A forwarder puts bands together and hands frames to its link. The manager
-//! moves the four streams in lock step: none begins a frame before all have shown the one before.
+//! A store plays its lines of a field of one camera at the rate of frames. Rebuilders of a camera
+//! hold bands of its frames: what goes from stores to them is a redistribution, from lines of two
+//! fields to whole lines in order. A forwarder puts bands together and hands frames to its link.
+//! The manager moves the four streams in lock step: none begins a frame before all have shown the
+//! one before.
 
 mod picture;
 mod work;
@@ -95,8 +96,8 @@ pub struct Figures {
     pub frames: u64,
     /// Nanoseconds from the first frame's time to the newest look, or to the last frame.
     pub ns: u64,
-    /// Frames of any camera that the manager began when all others had shown the one before; and those
-    /// that it did not.
+    /// Frames of any camera that the manager began when all others had shown the one before; and
+    /// those that it did not.
     pub in_step: [u64; 2],
     /// Bytes shown.
     pub bytes: u64,

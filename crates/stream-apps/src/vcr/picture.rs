@@ -22,7 +22,8 @@ const FONT: [u16; 10] = [
 /// Where images come from.
 #[derive(Clone, Debug)]
 pub(crate) enum Picture {
-    /// A pattern: a slope of grey or colour, a bar and a ball that move, the number of the frame, from 1.
+    /// A pattern: a slope of grey or colour, a bar and a ball that move, the number of the frame,
+    /// from 1.
     Pattern,
     /// Frames one after the other, as bytes; how many.
     Film(Arc<File>, PathBuf, u64),
@@ -82,8 +83,8 @@ impl Picture {
     }
 }
 
-/// The pixels of a line that are of the ball. It goes round once in 120 frames; each camera sees it from
-/// somewhat further to the right.
+/// The pixels of a line that are of the ball. It goes round once in 120 frames; each camera sees it
+/// from somewhat further to the right.
 fn ball(geometry: &Geometry, (camera, frame): (u32, u64), y: u32) -> Option<(u32, u32)> {
     let (width, height) = (f64::from(geometry.width), f64::from(geometry.height));
     let turn = (frame % 120) as f64 / 120.0 * std::f64::consts::TAU;

@@ -2,6 +2,7 @@
 //! that receives, with ranks on links and something between them.
 
 pub mod memory;
+pub mod plain;
 pub mod proxy;
 pub mod ranks;
 pub mod real;
@@ -93,6 +94,11 @@ pub trait Rig {
     fn events(&self, side: Side) -> Vec<Event>;
     /// What ranks of the receiver had of a stream, by link in the order of the links.
     fn had(&mut self, stream: usize) -> Vec<Had>;
+    /// What came where there is no second interface, once the connection is closed; none if there is
+    /// one.
+    fn taken(&mut self, _connection: usize) -> Option<Vec<u8>> {
+        None
+    }
     /// Most bytes in network memory of a side, for a direction.
     fn most(&mut self, side: Side, direction: Direction) -> u64;
 }

@@ -18,6 +18,17 @@ pub enum Middle {
     Tcp,
     Rings,
     Datagrams,
+    /// No packets and no second interface: plain bytes over TCP to whoever reads them.
+    PlainTcp,
+    /// The same to a file.
+    File,
+}
+
+impl Middle {
+    /// Whether there is a second interface, with ranks.
+    pub fn has_ranks(self) -> bool {
+        !matches!(self, Self::PlainTcp | Self::File)
+    }
 }
 
 /// What an interface is given for its connection.

@@ -1,5 +1,6 @@
 //! Two real drivers, each on its thread, with ranks on links of any kind and a proxy between them.
 
+use super::plain::Taker;
 use super::proxy::{Middle, Proxy};
 use super::ranks::{Job, Links, Log, Writer, doomed, reader};
 use super::{Had, Plan, Rig, Side};
@@ -78,6 +79,7 @@ pub struct Real {
     rung: u64,
     plans: Vec<Plan>,
     proxies: Vec<Proxy>,
+    takers: Vec<Taker>,
     writers: BTreeMap<LinkId, Writer>,
     readers: BTreeMap<LinkId, Log>,
     doomed: BTreeMap<LinkId, Child>,
@@ -111,6 +113,7 @@ impl Real {
             rung: 0,
             plans: Vec::new(),
             proxies: Vec::new(),
+            takers: Vec::new(),
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
             doomed: BTreeMap::new(),
@@ -139,6 +142,18 @@ impl Real {
             .unwrap();
     }
 
+    fn open_plain(&mut self) -> usize {
+        let (taker, words) = match self.middle {
+            Middle::File => Taker::file(),
+            _ => Taker::reader(),
+        };
+        self.takers.push(taker);
+        let spec = ConnectionSpec::new(&words, Protocol::Unconfirmed { reorder: 0 }, 0);
+        let app = self.nodes[0].app;
+        let id = self.call(0, move |driver| driver.open(app, spec));
+        id.unwrap().0 as usize
+    }
+
     fn job(&self, stream: usize, adu: u64, from: u64) -> Job {
         Job {
             stream: self.nodes[0].ids[&stream],
@@ -160,6 +175,9 @@ impl Rig for Real {
     }
 
     fn open(&mut self, protocol: Protocol, window: u64) -> usize {
+        if !self.middle.has_ranks() {
+            return self.open_plain();
+        }
         let number = self.proxies.len();
         let (proxy, first, second) = Proxy::new(self.middle);
         self.proxies.push(proxy);
@@ -211,6 +229,9 @@ impl Rig for Real {
     }
 
     fn receive(&mut self, streams: &[usize]) {
+        if !self.middle.has_ranks() {
+            return;
+        }
         for key in streams {
             let plan = self.plans[*key].clone();
             for link in plan.format.links() {
@@ -333,6 +354,10 @@ impl Rig for Real {
                 .collect::<Vec<_>>()
         });
         ours.collect()
+    }
+
+    fn taken(&mut self, connection: usize) -> Option<Vec<u8>> {
+        Some(self.takers.get_mut(connection)?.taken())
     }
 
     fn most(&mut self, side: Side, direction: Direction) -> u64 {
