@@ -10,6 +10,7 @@ use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::ConnectionId;
 use isthmus_stream::wire::Header;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -44,38 +45,25 @@ impl State {
 
 /// Listens for one more connection; where, with the port as it is.
 pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr, Refusal> {
-    if join(shared, at) {
-        return Ok(at);
-    }
     let refused = |error: std::io::Error| {
         let text = format!("listening at {at}: {error}");
         refusal(RefusalKind::Conflict, text)
     };
-    let bound = TcpListener::bind(at);
-    let listener = match bound {
-        Ok(listener) => listener,
-        // Another session was quicker.
-        Err(_) if join(shared, at) => return Ok(at),
-        Err(error) => return Err(refused(error)),
-    };
+    // Ports are bound and given up under the lock, so that nobody finds one that is neither.
+    let mut state = shared.hub.state();
+    if let Some(users) = state.listening.get_mut(&at) {
+        *users += 1;
+        return Ok(at);
+    }
+    let listener = TcpListener::bind(at).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     listener.set_nonblocking(true).map_err(refused)?;
-    shared.hub.state().listening.insert(address, 1);
     let own = Arc::clone(shared);
     let thread = std::thread::Builder::new().name("nic-accept".into());
-    let thread = thread.spawn(move || serve(&own, address, &listener));
-    if let Err(error) = thread {
-        shared.hub.state().listening.remove(&address);
-        return Err(refused(error));
-    }
+    let thread = thread.spawn(move || serve(&own, address, listener));
+    thread.map_err(refused)?;
+    state.listening.insert(address, 1);
     Ok(address)
-}
-
-/// Whether there is a listener already; then one more waits there.
-fn join(shared: &Shared, at: SocketAddr) -> bool {
-    let mut state = shared.hub.state();
-    let users = state.listening.get_mut(&at).filter(|users| **users > 0);
-    users.map(|users| *users += 1).is_some()
 }
 
 /// A peer, until when it is kept, and its channel once that is known.
@@ -84,30 +72,39 @@ struct Guest {
     from: SocketAddr,
     until: Instant,
     channel: Option<u32>,
+    /// Whether a part of its header is there, which a poll would tell again and again.
+    begun: bool,
 }
 
-fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: &TcpListener) {
+fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
     let mut guests: Vec<Guest> = Vec::new();
     loop {
         {
             let mut state = shared.hub.state();
-            if state.ending
-                || state
-                    .listening
-                    .get(&address)
-                    .is_none_or(|users| *users == 0)
-            {
+            let users = state.listening.get(&address).copied();
+            if state.ending || users.is_none_or(|users| users == 0) {
                 state.listening.remove(&address);
+                drop(listener);
                 return;
             }
         }
-        sleep(listener, &guests);
-        while let Ok((socket, from)) = listener.accept() {
+        sleep(&listener, &guests);
+        loop {
+            let (socket, from) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    // Descriptors may be there again soon.
+                    std::thread::sleep(TICK);
+                    break;
+                }
+            };
             let guest = Guest {
                 socket,
                 from,
                 until: Instant::now() + PATIENCE,
                 channel: None,
+                begun: false,
             };
             if guests.len() < PEERS && guest.socket.set_nonblocking(true).is_ok() {
                 guests.push(guest);
@@ -140,7 +137,7 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: &TcpListener) {
 /// Until somebody comes or says something, or it is time to look.
 fn sleep(listener: &TcpListener, guests: &[Guest]) {
     let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
-    let mute = guests.iter().filter(|guest| guest.channel.is_none());
+    let mute = guests.iter().filter(|guest| !guest.begun);
     fds.extend(mute.map(|guest| PollFd::from_borrowed_fd(guest.socket.as_fd(), PollFlags::IN)));
     let tick = Timespec::try_from(TICK).ok();
     // Interrupted or not, all is looked at again.
@@ -160,12 +157,17 @@ impl Guest {
             Moved::End => false,
             Moved::Some(Header::BYTES) => match Header::decode(&head) {
                 Ok(header) => {
+                    self.begun = true;
                     self.channel = Some(header.channel);
                     true
                 }
                 Err(_) => false,
             },
-            Moved::Some(_) | Moved::None => true,
+            Moved::Some(_) => {
+                self.begun = true;
+                true
+            }
+            Moved::None => true,
         }
     }
 }

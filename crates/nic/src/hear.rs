@@ -1,9 +1,10 @@
 //! What the driver tells, passed on: to sessions, to those who wait, to the log, to counts.
 
 use crate::hub::{Hub, State, Waiter};
+use crate::refusal::refusal;
 use crate::tally::ENDS;
 use crate::told;
-use isthmus_nic_protocol::{Answer, Event as Said, Told};
+use isthmus_nic_protocol::{Answer, Event as Said, RefusalKind, Told};
 use isthmus_stream::{AppId, Event, StreamId};
 use isthmus_stream_net::{Driver, Event as Heard};
 
@@ -162,6 +163,12 @@ impl State {
             return;
         };
         let Ok(status) = driver.manager().status(stream) else {
+            // So many streams ended at once that this one is forgotten already.
+            for waiter in waiters {
+                let text = format!("stream {stream} has ended, and how is not known any more");
+                let (id, refusal) = (Some(waiter.id), refusal(RefusalKind::Unknown, text));
+                waiter.mailbox.end_wait(&Told::Refused { id, refusal });
+            }
             return;
         };
         waiters.retain(|waiter| {
