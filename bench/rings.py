@@ -29,7 +29,7 @@ MOVED = 4 << 30
 
 def ring(engine: Engine, quick: bool) -> Iterator[Line]:
     """Ours and the peer in turns, each in its best capacity."""
-    plain = _built()
+    plain = built()
     if plain is None:
         sys.stdout.write("ring: left out, there is no C compiler\n")
         return
@@ -83,7 +83,7 @@ def _told(rates: list[float], cost: list[float]) -> dict[str, Any]:
     return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}
 
 
-def _built() -> str | None:
+def built() -> str | None:
     """The peer's program, compiled now."""
     compiler = shutil.which("cc")
     if compiler is None:

@@ -1,8 +1,10 @@
 """A stream from a rank through the stream manager to a sink that checks and confirms.
 
 Peers: the same bytes over loopback TCP between a plain writer and a plain reader, without manager,
-sums or confirmations; ZeroMQ over TCP, PUSH to PULL, without these either; and the ring by itself,
-from one process to another. Each is tried with several settings and takes turns in its best one.
+sums or confirmations; ZeroMQ over TCP, PUSH to PULL, and ADIOS2's SST over sockets, without these
+either; and the plainest ring there can be from one process to another. Sums that ranks make stand
+beside those of the interface. Each is tried with several settings and takes turns in its best one.
+All sockets have cubic, which is set as the system's default meanwhile where that is allowed.
 """
 
 from __future__ import annotations
@@ -11,18 +13,28 @@ import json
 import os
 import statistics
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 from measure import ROOT, Engine, Line, run, spread
+from rings import STEPS, built
 
 SIZES = {"1MiB": 1 << 20, "64KiB": 64 << 10}
-CAPACITIES = (1 << 20, 1 << 21, 1 << 22, 1 << 23)
-RING_CAPACITIES = tuple(1 << power for power in range(16, 24))
-ZEROMQ = ROOT / "bench" / ".peers" / "zeromq"
+OURS = tuple(product((1 << 20, 1 << 22, 1 << 23), (True, False)))
+"""Bytes of the rank's ring, and whether it makes the sums."""
+PLAIN = tuple((1 << power, step) for power, step in product(range(18, 22), STEPS[1:5]))
+"""Bytes of a plain ring, and of a step."""
+PEERS = ROOT / "bench" / ".peers"
+CONGESTION = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+SCHEDULERS = {os.SCHED_OTHER: "other", os.SCHED_FIFO: "fifo", os.SCHED_RR: "rr"}
 BUFFERS = ((0, 1), (1 << 20, 1), (4 << 20, 1), (4 << 20, 2))
 """Of ZeroMQ's sockets in bytes, 0 for the system's choice, with threads of its own."""
+SST = (("1", "OFF"), ("2", "OFF"), ("4", "OFF"), ("4", "ON"))
+"""Of ADIOS2: steps that may wait, and whether data are sent before they are asked for."""
 RUNS = 7
 MOVED = 4 << 30
 """Bytes of a turn; a setting is tried with a quarter."""
@@ -31,13 +43,17 @@ Command = Callable[[Any, int], list[str]]
 
 
 def stream(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Through the manager: by TCP beside raw TCP and ZeroMQ, by rings beside one ring."""
+    """Through the manager: by TCP beside raw TCP and libraries of messages, by rings beside one."""
+    with _cubic():
+        yield from _rows(engine, quick)
+
+
+def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
     by_tcp = "from a rank by a ring, by TCP to a sink that checks and confirms"
     message = SIZES["1MiB"]
-    yield _line(
-        engine,
+    line = partial(_line, engine, quick=quick)
+    yield line(
         ("tcp", message),
-        quick,
         row="stream.tcp.1MiB.raw",
         name=f"TUs of 1 MiB {by_tcp}",
         peer="raw loopback TCP, cubic: a plain writer and reader",
@@ -46,68 +62,108 @@ def stream(engine: Engine, quick: bool) -> Iterator[Line]:
         ),
         settings=(None,),
     )
-    yield _line(
-        engine,
-        ("shm", message),
-        quick,
-        row="stream.shm.1MiB",
-        name="TUs of 1 MiB from a rank by a ring, by a ring to a sink that checks and confirms",
-        peer="one ring between two processes, copied in and out",
-        theirs=lambda capacity, messages: engine.words(
-            "ring", message=message, capacity=capacity, messages=messages
-        ),
-        settings=RING_CAPACITIES,
+    yield line(
+        ("tcp", message),
+        row="stream.tcp.1MiB.rank_sums",
+        name=f"TUs of 1 MiB, summed by the rank, {by_tcp}",
+        peer="the same, summed by the interface",
+        ours_from=[one for one in OURS if one[1]],
+        theirs=partial(_own, engine, ("tcp", message)),
+        settings=tuple(one for one in OURS if not one[1]),
     )
-    if not _zeromq_is_there(quick):
-        sys.stdout.write("stream: ZeroMQ is left out, it is not installed\n")
-        return
-    for size, message in SIZES.items():
-        yield _line(
-            engine,
+    plain = built()
+    if plain is not None:
+        yield line(
+            ("shm", message),
+            row="stream.shm.1MiB",
+            name="TUs of 1 MiB from a rank by a ring, by a ring to a sink that checks and confirms",
+            peer="a plain ring in shared memory, in C, copied in and out, nothing checked",
+            theirs=lambda setting, messages: [
+                plain,
+                *map(str, (message, setting[0], messages, setting[1])),
+            ],
+            settings=PLAIN,
+        )
+    if _is_there("zeromq", ["pyzmq"], quick):
+        for size, message in SIZES.items():
+            yield line(
+                ("tcp", message),
+                row=f"stream.tcp.{size}.zeromq",
+                name=f"TUs of {size[:-3]} {size[-3:]} {by_tcp}",
+                peer="ZeroMQ, PUSH to PULL over TCP, no copies in Python, nothing checked",
+                theirs=partial(_script, "zeromq", "push.py", message),
+                settings=BUFFERS,
+            )
+    if _is_there("adios2", ["adios2", "numpy"], quick):
+        message = SIZES["1MiB"]
+        yield line(
             ("tcp", message),
-            quick,
-            row=f"stream.tcp.{size}.zeromq",
-            name=f"TUs of {size[:-3]} {size[-3:]} {by_tcp}",
-            peer="ZeroMQ, PUSH to PULL over TCP, no copies in Python, nothing checked",
-            theirs=partial(_push, message),
-            settings=BUFFERS,
+            row="stream.tcp.1MiB.adios2",
+            name=f"TUs of 1 MiB {by_tcp}",
+            peer="ADIOS2, SST over sockets, a step a message, nothing checked",
+            theirs=partial(_script, "adios2", "steps.py", message),
+            settings=SST,
         )
 
 
-def _push(message: int, setting: tuple[int, int], messages: int) -> list[str]:
-    program = ROOT / "bench" / "zeromq" / "push.py"
-    python = str(ZEROMQ / "bin" / "python")
-    return [python, str(program), *map(str, (message, messages, *setting))]
+@contextmanager
+def _cubic() -> Iterator[None]:
+    """Sets cubic for sockets that do not choose, which those of the peers are."""
+    before = CONGESTION.read_text().strip()
+    try:
+        CONGESTION.write_text("cubic\n")
+    except OSError:
+        sys.stdout.write(f"stream: the system's sockets stay with {before}\n")
+    try:
+        yield
+    finally:
+        if CONGESTION.read_text().strip() != before:
+            CONGESTION.write_text(f"{before}\n")
 
 
-def _zeromq_is_there(quick: bool) -> bool:
-    """Whether ZeroMQ is installed; it is now, but for a short run."""
-    if not (ZEROMQ / "bin" / "python").exists() and not quick:
-        run([sys.executable, "-m", "venv", str(ZEROMQ)])
-        run([str(ZEROMQ / "bin" / "python"), "-m", "pip", "install", "-q", "pyzmq"])
-    return (ZEROMQ / "bin" / "python").exists()
+def _script(peer: str, program: str, message: int, setting: tuple[Any, ...], n: int) -> list[str]:
+    python = str(PEERS / peer / "bin" / "python")
+    path = str(ROOT / "bench" / peer / program)
+    return [python, path, *map(str, (message, n, *setting))]
+
+
+def _own(
+    engine: Engine, ours: tuple[str, int], setting: tuple[int, bool], messages: int
+) -> list[str]:
+    (way, message), (capacity, sums) = ours, setting
+    values = {"way": way, "message": message, "messages": messages}
+    return engine.words("stream", **values, capacity=capacity, rank_sums=int(sums))
+
+
+def _is_there(peer: str, packages: list[str], quick: bool) -> bool:
+    """Whether a peer is installed; it is now, but for a short run."""
+    place = PEERS / peer
+    if not (place / "bin" / "python").exists() and not quick:
+        run([sys.executable, "-m", "venv", str(place)])
+        run([str(place / "bin" / "python"), "-m", "pip", "install", "-q", *packages])
+    there = (place / "bin" / "python").exists()
+    if not there:
+        sys.stdout.write(f"stream: {peer} is left out, it is not installed\n")
+    return there
 
 
 def _line(
     engine: Engine,
     ours: tuple[str, int],
-    quick: bool,
     *,
+    quick: bool,
     row: str,
     name: str,
     peer: str,
     theirs: Command,
     settings: tuple[Any, ...],
+    ours_from: Iterable[Any] = OURS,
 ) -> Line:
-    way, message = ours
+    message = ours[1]
     messages = ((64 << 20) if quick else MOVED) // message
 
-    def own(capacity: int, messages: int) -> list[str]:
-        return engine.words(
-            "stream", way=way, message=message, capacity=capacity, messages=messages
-        )
-
-    best = _best(own, CAPACITIES[:1] if quick else CAPACITIES, messages // 4)
+    own = partial(_own, engine, ours)
+    best = _best(own, tuple(ours_from)[: 1 if quick else None], messages // 4)
     other = _best(theirs, settings[:1] if quick else settings, messages // 4)
     turns = [
         (_once(own(best, messages)), _once(theirs(other, messages)))
@@ -131,9 +187,14 @@ def _line(
         detail={
             "peer": peer,
             "load_average": os.getloadavg()[0],
+            "scheduler": SCHEDULERS.get(os.sched_getscheduler(0), "another"),
             "ratio": spread(ratios),
             "ours": _told(rates[0], cost[0])
-            | {"capacity_bytes": best, "manager_memory_bytes": memory},
+            | {
+                "capacity_bytes": best[0],
+                "sums": "rank" if best[1] else "interface",
+                "manager_memory_bytes": memory,
+            },
             "theirs": _told(rates[1], cost[1]) | {"setting": other},
         },
         note="CPU s/GB: {:.3g}, peer {:.3g}; manager {:.3g} MB".format(

@@ -20,7 +20,7 @@ def daemon(folder: Path, *options: str):
     command += ["--files", str(folder), "--grace", "200 ms", "--json", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        assert json.loads(process.stdout.readline())
+        process.listening = json.loads(process.stdout.readline())
         process.address = address
         yield process
     finally:

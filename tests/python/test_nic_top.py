@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from conftest import REPOSITORY
 from nic_daemon import PATIENCE, Client, daemon, until
 from terminal import Terminal
 
@@ -82,6 +83,33 @@ def test_an_operator_has_a_token(isthmus, tmp_path):
         assert (ran.returncode, "imaging [1]" in ran.stdout) == (0, True)
         ran = isthmus("nic", "top", "--address", unix, "--token-file", tmp_path / "none")
         assert (ran.returncode, "--token-file" in ran.stderr) == (2, True)
+
+
+def test_what_leaves_the_machine_is_hidden_and_known(isthmus, tmp_path):
+    fixtures = REPOSITORY / "crates" / "nic" / "tests" / "fixtures"
+    for name, text in (
+        ("cert.pem", (fixtures / "cert.pem").read_text()),
+        ("key.pem", (fixtures / "key.pem").read_text()),
+        ("operator", OPERATOR),
+    ):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o600)
+    words = ["--tls-cert", tmp_path / "cert.pem", "--tls-key", tmp_path / "key.pem"]
+    words += ["--operator-token-file", tmp_path / "operator"]
+    with daemon("--listen", "tls:127.0.0.1:0", *words) as (_, told):
+        (address,) = told["listening"]
+        looks = ["nic", "top", "--token-file", tmp_path / "operator", "--every", "1 ms"]
+        trust = ["--tls-ca", tmp_path / "cert.pem"]
+        named = address.replace("127.0.0.1", "localhost")
+        for each in (address, named):
+            ran = isthmus(*looks, *trust, "--address", each)
+            assert (ran.returncode, "1 application" in ran.stdout) == (0, True), ran.stderr
+        # A certificate that nobody vouches for, and one that is no file.
+        ran = isthmus(*looks, "--address", address)
+        assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+        assert "certificate" in ran.stderr
+        ran = isthmus(*looks, "--address", address, "--tls-ca", tmp_path / "none")
+        assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from isthmus.streams import (
 from isthmus.streams.amounts import seconds, size
 from isthmus.streams.buffers import HOLDS, Holds, to_fill, to_send
 from isthmus.streams.connection import Connection
-from isthmus.streams.worker import Worker
+from isthmus.streams.worker import Handle, Worker
 
 WELCOME = {
     "welcome": {
@@ -345,3 +345,75 @@ def test_a_send_that_failed_unheard_is_told_by_the_next():
     with pytest.raises(SessionOverError, match="the session was closed"):
         worker.call(array, array, held(array), lambda: 1)
     array[0] = 1
+
+
+def test_a_send_that_fails_is_not_over_before_it_is_known_of_what(monkeypatch):
+    slow = Handle.finish
+
+    def finish(handle, value, error):
+        time.sleep(0.3)
+        slow(handle, value, error)
+
+    monkeypatch.setattr(Handle, "finish", finish)
+    worker = Worker("stream 1")
+
+    def fail():
+        raise StreamsError("link 0: gone")
+
+    array = np.zeros(8, np.uint8)
+    handle = worker.call(array, array, held(array), fail)
+    with pytest.raises(StreamsError, match="link 0: gone"):
+        worker.drain()
+    assert handle.done()
+    worker.end(60)
+
+
+@pytest.mark.parametrize("cuts", [[slice(0, 8)] * 2, [slice(0, 4), slice(0, 8)]])
+def test_an_array_is_read_only_until_the_last_send_of_it_has_ended(cuts):
+    array = np.zeros(8, np.uint8)
+    parts = [array, array] if cuts[0] == cuts[1] else [array[cut] for cut in cuts]
+    worker = Worker("stream 1")
+    gates = [threading.Event(), threading.Event()]
+    handles = [
+        worker.call(part, to_send("adu", part), held(part), lambda gate=gate: gate.wait(60))
+        for part, gate in zip(parts, gates, strict=True)
+    ]
+    gates[0].set()
+    handles[0].wait("60 s")
+    for part in parts:
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 1
+    gates[1].set()
+    handles[1].wait("60 s")
+    for part in parts:
+        part[0] = 1
+    worker.end(60)
+
+
+def test_a_handle_that_is_thrown_away_anywhere_holds_up_nobody():
+    holds = Holds()
+    memory = np.zeros(8, np.uint8)
+    first = holds.hold(memory, "a send", writes=False)
+
+    # As a collection of garbage does that runs in the middle of `hold`.
+    with holds._lock:
+        holds.release(first)
+    holds.release(holds.hold(memory, "all", writes=True))
+
+
+def test_a_thread_that_waits_and_one_that_asks_do_not_wait_for_each_other(daemon):
+    address = daemon(lambda side: side.next())
+    with connect(address, watch=True) as nic:
+        ended = threading.Event()
+
+        def wait():
+            for _ in range(3):
+                assert nic.event(timeout="300 ms") is None
+            ended.set()
+
+        threading.Thread(target=wait, daemon=True).start()
+        # Each question takes what the wait for an event holds, again and again.
+        end = time.monotonic() + 60
+        while not ended.is_set() and time.monotonic() < end:
+            assert not nic.over
+        assert ended.is_set()

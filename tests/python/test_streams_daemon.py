@@ -1,7 +1,9 @@
 """``isthmus.streams`` with a daemon: what is sent is in the sink, what is waited for is so."""
 
+import json
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import threading
@@ -11,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from conftest import REPOSITORY
 from isthmus.errors import IsthmusError
 from isthmus.streams import (
     RefusedError,
@@ -272,3 +275,34 @@ def test_screens_are_told_their_form(tmp_path):
             nic.geometry("left", 16, 8, pixel="gray")
         with pytest.raises(IsthmusError, match="width: 0 is impossible"):
             nic.geometry("left", 0, 8)
+
+
+def test_a_daemon_is_reached_with_tls_and_a_token(tmp_path):
+    fixtures = REPOSITORY / "crates" / "nic" / "tests" / "fixtures"
+    files = {name: tmp_path / name for name in ("cert.pem", "key.pem", "token")}
+    for name in ("cert.pem", "key.pem"):
+        files[name].write_bytes((fixtures / name).read_bytes())
+    files["token"].write_text("a-long-secret-of-the-tests\n")
+    for file in files.values():
+        file.chmod(0o600)
+    options = ["--listen", "tls:127.0.0.1:0", "--token-file", str(files["token"])]
+    options += ["--tls-cert", str(files["cert.pem"]), "--tls-key", str(files["key.pem"])]
+    with daemon(tmp_path, *options) as process:
+        (port,) = re.findall(r"tls:127\.0\.0\.1:(\d+)", json.dumps(process.listening))
+        address = f"tls:localhost:{port}"
+        with pytest.raises(StreamsError, match="say whom to trust"):
+            connect(address, token="a-long-secret-of-the-tests")
+        with pytest.raises(RefusedError) as caught:
+            connect(address, ca=files["cert.pem"], token="another", patience=PATIENCE)
+        assert caught.value.kind == "denied"
+        secret = "a-long-secret-of-the-tests"
+        sink = Sink(tmp_path)
+        with (
+            connect(address, ca=files["cert.pem"], token=secret, patience=PATIENCE) as nic,
+            nic.open(sink.destination) as out,
+        ):
+            stream = nic.stream(out, adu=ADU, tu="32 KiB", links=2, adus=3)
+            for adu in range(3):
+                stream.send(content(adu))
+            assert stream.wait().done == 3
+        assert sink.taken() == b"".join(content(adu).tobytes() for adu in range(3))

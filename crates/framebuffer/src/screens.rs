@@ -169,6 +169,22 @@ impl Screens {
         Ok(())
     }
 
+    /// Takes a screen away; false if somebody draws on it.
+    pub fn forget(&self, name: &str) -> bool {
+        let mut state = self.state();
+        let Some(screen) = state.screens.get(name) else {
+            return true;
+        };
+        if screen.drawn {
+            return false;
+        }
+        let id = screen.id;
+        state.screens.remove(name);
+        state.cleared(id);
+        self.0.changed.notify_all();
+        true
+    }
+
     /// The form of a screen.
     ///
     /// # Errors

@@ -89,12 +89,19 @@ pub type Taken = (isthmus_stream_net::Result<Counts>, Vec<u8>);
 
 /// A sink on a thread: where it is, and what it will have taken.
 pub fn sink(before: impl FnMut(u64) -> Action + Send + 'static) -> (Opening, JoinHandle<Taken>) {
+    sink_of(Sink::new(256 << 10), before)
+}
+
+/// The same, of a certain sink.
+pub fn sink_of(
+    sink: Sink,
+    before: impl FnMut(u64) -> Action + Send + 'static,
+) -> (Opening, JoinHandle<Taken>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let words = format!("raw:tcp:{}", listener.local_addr().unwrap());
     let thread = std::thread::spawn(move || {
         let mut socket = listener.accept().unwrap().0;
         let mut all = Vec::new();
-        let sink = Sink::new(256 << 10);
         let counts = sink.serve(&mut socket, before, |_, data| all.extend_from_slice(data));
         (counts, all)
     });

@@ -1,10 +1,10 @@
 //! Streams that are sent: what the sink has, what waits confirm, what faults do.
 
 use crate::fake::soon;
-use crate::rig::{CARRIERS, RINGS, Rig, all, content, links, send_all, sink, spec};
+use crate::rig::{CARRIERS, RINGS, Rig, all, content, links, send_all, sink, sink_of, spec};
 use isthmus_nic_client::words::{Direction, Event, Request};
 use isthmus_nic_client::{Error, Opening, Patience, Session};
-use isthmus_stream_net::sink::Action;
+use isthmus_stream_net::sink::{Action, Sink};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -548,4 +548,23 @@ fn any_format_comes_out_as_it_went_in() {
         assert!(taken.join().unwrap().1 == all(seed, adu, adus), "{spec:?}");
     }
     assert!(uneven > 10, "{uneven} of 30 have shorter last TUs");
+}
+
+#[test]
+fn a_sink_whose_window_holds_no_packet_is_named() {
+    let rig = Rig::new();
+    let session = rig.session();
+    links(&session, 1, RINGS);
+    let (opening, taken) = sink_of(Sink::new(TU), |_| Action::Take);
+    let connection = session.open(&opening, soon()).unwrap();
+    let mut open = spec(connection, Direction::Transmit, (TU, TU), 1, 0);
+    open.adus = None;
+    let stream = session.stream(open, soon()).unwrap();
+    stream.send(&content(1, 0, TU), soon()).unwrap();
+    stream.wait_moved(1, soon()).unwrap();
+    let little = Patience::of(Duration::from_millis(300));
+    let said = stream.wait_done(1, little).unwrap_err().to_string();
+    assert!(said.contains("grants nothing more"), "{said}");
+    drop(session);
+    drop(taken.join());
 }

@@ -10,6 +10,7 @@ use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::ConnectionId;
 use isthmus_stream::wire::Header;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -44,85 +45,89 @@ impl State {
 
 /// Listens for one more connection; where, with the port as it is.
 pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr, Refusal> {
-    if join(shared, at) {
-        return Ok(at);
-    }
     let refused = |error: std::io::Error| {
         let text = format!("listening at {at}: {error}");
         refusal(RefusalKind::Conflict, text)
     };
-    let bound = TcpListener::bind(at);
-    let listener = match bound {
-        Ok(listener) => listener,
-        // Another session was quicker.
-        Err(_) if join(shared, at) => return Ok(at),
-        Err(error) => return Err(refused(error)),
-    };
+    // Ports are bound and given up under the lock, so that nobody finds one that is neither.
+    let mut state = shared.hub.state();
+    if let Some(users) = state.listening.get_mut(&at) {
+        *users += 1;
+        return Ok(at);
+    }
+    let listener = TcpListener::bind(at).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     listener.set_nonblocking(true).map_err(refused)?;
-    shared.hub.state().listening.insert(address, 1);
     let own = Arc::clone(shared);
     let thread = std::thread::Builder::new().name("nic-accept".into());
-    let thread = thread.spawn(move || serve(&own, address, &listener));
-    if let Err(error) = thread {
-        shared.hub.state().listening.remove(&address);
-        return Err(refused(error));
-    }
+    let thread = thread.spawn(move || serve(&own, address, listener));
+    thread.map_err(refused)?;
+    state.listening.insert(address, 1);
     Ok(address)
-}
-
-/// Whether there is a listener already; then one more waits there.
-fn join(shared: &Shared, at: SocketAddr) -> bool {
-    let mut state = shared.hub.state();
-    let users = state.listening.get_mut(&at).filter(|users| **users > 0);
-    users.map(|users| *users += 1).is_some()
 }
 
 /// A peer, until when it is kept, and its channel once that is known.
 struct Guest {
     socket: TcpStream,
+    from: SocketAddr,
     until: Instant,
     channel: Option<u32>,
+    /// Whether a part of its header is there, which a poll would tell again and again.
+    begun: bool,
 }
 
-fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: &TcpListener) {
+fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
     let mut guests: Vec<Guest> = Vec::new();
     loop {
         {
             let mut state = shared.hub.state();
-            if state.ending
-                || state
-                    .listening
-                    .get(&address)
-                    .is_none_or(|users| *users == 0)
-            {
+            let users = state.listening.get(&address).copied();
+            if state.ending || users.is_none_or(|users| users == 0) {
                 state.listening.remove(&address);
+                drop(listener);
                 return;
             }
         }
-        sleep(listener, &guests);
-        while let Ok((socket, _)) = listener.accept() {
-            if guests.len() < PEERS && socket.set_nonblocking(true).is_ok() {
-                let until = Instant::now() + PATIENCE;
-                let channel = None;
-                guests.push(Guest {
-                    socket,
-                    until,
-                    channel,
-                });
+        sleep(&listener, &guests);
+        loop {
+            let (socket, from) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(_) => {
+                    // Descriptors may be there again soon.
+                    std::thread::sleep(TICK);
+                    break;
+                }
+            };
+            let guest = Guest {
+                socket,
+                from,
+                until: Instant::now() + PATIENCE,
+                channel: None,
+                begun: false,
+            };
+            if guests.len() < PEERS && guest.socket.set_nonblocking(true).is_ok() {
+                guests.push(guest);
+            } else {
+                guest.log(shared, address, "refused: too many peers are there already");
             }
         }
         let now = Instant::now();
         let mut left = Vec::new();
         for mut guest in guests {
-            if guest.until <= now || !guest.look() {
-                continue;
-            }
-            match guest.channel {
-                Some(channel) if waits(shared, address, channel) => {
-                    seat(shared, address, channel, guest.socket);
-                }
-                _ => left.push(guest),
+            if !guest.look() {
+                guest.log(shared, address, "refused: it left, or speaks no packets");
+            } else if let Some(channel) = guest.channel.filter(|it| waits(shared, address, *it)) {
+                guest.log(shared, address, &format!("channel {channel}"));
+                seat(shared, address, channel, guest.socket);
+            } else if guest.until <= now {
+                guest.log(
+                    shared,
+                    address,
+                    "refused: it shows no channel that is waited for",
+                );
+            } else {
+                left.push(guest);
             }
         }
         guests = left;
@@ -132,7 +137,7 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: &TcpListener) {
 /// Until somebody comes or says something, or it is time to look.
 fn sleep(listener: &TcpListener, guests: &[Guest]) {
     let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
-    let mute = guests.iter().filter(|guest| guest.channel.is_none());
+    let mute = guests.iter().filter(|guest| !guest.begun);
     fds.extend(mute.map(|guest| PollFd::from_borrowed_fd(guest.socket.as_fd(), PollFlags::IN)));
     let tick = Timespec::try_from(TICK).ok();
     // Interrupted or not, all is looked at again.
@@ -140,6 +145,11 @@ fn sleep(listener: &TcpListener, guests: &[Guest]) {
 }
 
 impl Guest {
+    fn log(&self, shared: &Shared, at: SocketAddr, result: &str) {
+        let what = format!("peer at {at}");
+        shared.hub.log.say(&self.from.to_string(), &what, result);
+    }
+
     /// Looks at what it has sent so far, which stays in its socket; false if it is no peer.
     fn look(&mut self) -> bool {
         let mut head = [0; Header::BYTES];
@@ -147,12 +157,17 @@ impl Guest {
             Moved::End => false,
             Moved::Some(Header::BYTES) => match Header::decode(&head) {
                 Ok(header) => {
+                    self.begun = true;
                     self.channel = Some(header.channel);
                     true
                 }
                 Err(_) => false,
             },
-            Moved::Some(_) | Moved::None => true,
+            Moved::Some(_) => {
+                self.begun = true;
+                true
+            }
+            Moved::None => true,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::mailbox::Mailbox;
 use crate::policy::ACCEPT;
 use crate::refusal::{ending, refusal};
 use crate::{told, words};
-use isthmus_framebuffer::Screens;
+use isthmus_framebuffer::{Error as Full, Screens};
 use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Told};
 use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::{Destination, Driver};
@@ -138,7 +138,11 @@ fn answer(
         }
         Request::Geometry { screen, geometry } => {
             let screens = screens(hub, state, asker.app, &screen)?;
-            let set = screens.set(&screen, words::geometry(geometry));
+            let geometry = words::geometry(geometry);
+            let mut set = screens.set(&screen, geometry);
+            if matches!(set, Err(Full::Screens(_))) && state.forget_screens(screens) {
+                set = screens.set(&screen, geometry);
+            }
             set.map_err(|error| words::screen(&error))?;
             state.screens.insert(screen, asker.app);
             Ok(Answer::Done)
@@ -263,6 +267,15 @@ fn open(
     if waits.is_some() && matches!(protocol, Protocol::Unconfirmed { .. }) {
         let text = "who waits for a peer sees its channel in what it confirms: take protocol \
                     `stream` or `confirmed`";
+        return Err(refusal(RefusalKind::Conflict, text));
+    }
+    if let Some(waits) = &waits
+        && state.is_waited_for(driver.manager(), waits)
+    {
+        let (address, channel) = (waits.address, waits.channel);
+        let text = format!(
+            "another connection waits at {address} for channel {channel}: take another channel"
+        );
         return Err(refusal(RefusalKind::Conflict, text));
     }
     let most = hub.config.limits.connection_bytes;

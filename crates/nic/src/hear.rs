@@ -1,9 +1,10 @@
 //! What the driver tells, passed on: to sessions, to those who wait, to the log, to counts.
 
 use crate::hub::{Hub, State, Waiter};
+use crate::refusal::refusal;
 use crate::tally::ENDS;
 use crate::told;
-use isthmus_nic_protocol::{Answer, Event as Said, Told};
+use isthmus_nic_protocol::{Answer, Event as Said, RefusalKind, Told};
 use isthmus_stream::{AppId, Event, StreamId};
 use isthmus_stream_net::{Driver, Event as Heard};
 
@@ -16,6 +17,9 @@ impl Hub {
         let mut state = self.state();
         let state = &mut *state;
         state.count(driver, &event);
+        if state.is_nobodys(&event) {
+            return;
+        }
         if let Some((app, said)) = told::event(state, driver, &event) {
             self.note(state, app, &said);
             state.tell(app, said);
@@ -113,6 +117,17 @@ impl Hub {
 }
 
 impl State {
+    /// Whether an event is one of an ADU, of which there may be very many, and nobody is to be told
+    /// or waits for its stream.
+    fn is_nobodys(&self, event: &Heard) -> bool {
+        let Heard::Stream(Event::AduMoved { stream, .. } | Event::AduDone { stream, .. }) = event
+        else {
+            return false;
+        };
+        let mut sessions = self.apps.values().flat_map(|app| &app.sessions);
+        !self.waiters.contains_key(stream) && !sessions.any(|session| session.watch)
+    }
+
     /// Keeps counts of what is told and then forgotten.
     fn count(&mut self, driver: &Driver, event: &Heard) {
         match event {
@@ -148,6 +163,12 @@ impl State {
             return;
         };
         let Ok(status) = driver.manager().status(stream) else {
+            // So many streams ended at once that this one is forgotten already.
+            for waiter in waiters {
+                let text = format!("stream {stream} has ended, and how is not known any more");
+                let (id, refusal) = (Some(waiter.id), refusal(RefusalKind::Unknown, text));
+                waiter.mailbox.end_wait(&Told::Refused { id, refusal });
+            }
             return;
         };
         waiters.retain(|waiter| {

@@ -8,9 +8,9 @@ use crate::secret::same;
 use crate::tally::Tally;
 use isthmus_framebuffer::Screens;
 use isthmus_nic_protocol::{Event as Said, Refusal, RefusalKind, Told};
-use isthmus_stream::{AppId, ConnectionId, LinkId, StreamId};
+use isthmus_stream::{AppId, ConnectionId, LinkId, Manager, StreamId};
 use isthmus_stream_net::Driver;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,8 +39,8 @@ pub(crate) struct State {
     pub waiters: BTreeMap<StreamId, Vec<Waiter>>,
     /// ADUs of streams of which something is missing.
     pub incomplete: BTreeMap<StreamId, u64>,
-    /// Links that a session is about to attach.
-    pub attaching: BTreeSet<LinkId>,
+    /// Links that a session is about to attach, and bytes of their rings.
+    pub attaching: BTreeMap<LinkId, u64>,
     /// Connections that wait for their peer, and how many wait at each address.
     pub accepting: BTreeMap<ConnectionId, Waits>,
     pub listening: BTreeMap<SocketAddr, u32>,
@@ -90,7 +90,7 @@ pub(crate) struct Line {
 }
 
 /// A connection that waits for its peer.
-#[derive(Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Waits {
     pub address: SocketAddr,
     pub channel: u32,
@@ -144,6 +144,22 @@ impl State {
             }
         }
         found
+    }
+
+    /// Whether a connection that is there still waits for the same peer.
+    pub fn is_waited_for(&self, manager: &Manager, waits: &Waits) -> bool {
+        self.accepting.iter().any(|(id, other)| {
+            let status = manager.connection_status(*id);
+            other == waits && status.is_ok_and(|status| status.gone.is_none())
+        })
+    }
+
+    /// Takes screens away whose applications have ended; whether there were any.
+    pub fn forget_screens(&mut self, screens: &Screens) -> bool {
+        let (apps, before) = (&self.apps, self.screens.len());
+        self.screens
+            .retain(|name, owner| apps.contains_key(owner) || !screens.forget(name));
+        self.screens.len() < before
     }
 
     /// What an application calls itself, or did.

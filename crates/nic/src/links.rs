@@ -1,6 +1,6 @@
 //! Sockets that become links of an application, and rings that are made for it.
 
-use crate::hub::State;
+use crate::hub::{AppLink, State};
 use crate::mailbox::line;
 use crate::pump;
 use crate::refusal::{ending, refusal};
@@ -53,13 +53,11 @@ pub(crate) fn link(
     ticket: &str,
     (number, carrier, grace): (u16, Carrier, Duration),
 ) -> Result<(), Sent> {
-    let (app, claim) = match claim(shared, ticket, number) {
+    let claimed = asked(&wire, carrier).and_then(|bytes| claim(shared, ticket, number, bytes));
+    let (app, claim) = match claimed {
         Ok(found) => found,
         Err(refusal) => return Err((wire, Some(id), refusal)),
     };
-    if let Err(refusal) = fits(shared, app, &wire, carrier) {
-        return Err((wire, Some(id), refusal));
-    }
     let deadline = Instant::now() + HANDSHAKE;
     let peer = wire.peer.clone();
     let linked = line(&Told::Answer {
@@ -123,8 +121,13 @@ fn carried(wire: Wire) -> std::io::Result<(&'static str, Socket)> {
     Ok(("tls", own.into()))
 }
 
-/// The application, and the link for this session to attach.
-fn claim<'a>(shared: &'a Shared, ticket: &str, number: u16) -> Result<(AppId, Claim<'a>), Refusal> {
+/// The application, and the link for this session to attach, with rings of so many bytes.
+fn claim<'a>(
+    shared: &'a Shared,
+    ticket: &str,
+    number: u16,
+    asked: u64,
+) -> Result<(AppId, Claim<'a>), Refusal> {
     let app = application(shared, ticket)?;
     let hub = Arc::clone(&shared.hub);
     let called = shared.client.call(move |driver| {
@@ -133,27 +136,38 @@ fn claim<'a>(shared: &'a Shared, ticket: &str, number: u16) -> Result<(AppId, Cl
             return Err(ending());
         }
         let id = state.link(app, number, hub.config.limits.links)?;
-        if driver.is_attached(id) || !state.attaching.insert(id) {
+        if driver.is_attached(id) || state.attaching.contains_key(&id) {
             let text = format!(
                 "link {number} has its ends: take another number, or close the socket of the one \
                  that has it"
             );
             return Err(refusal(RefusalKind::Conflict, text));
         }
+        let (has, most) = (
+            ring_bytes(&state, driver, app),
+            hub.config.limits.ring_bytes,
+        );
+        if asked > 0 && has.saturating_add(asked) > most {
+            let text = format!(
+                "rings of {asked} bytes beside {has}: an application may have {most} bytes of rings"
+            );
+            return Err(refusal(RefusalKind::Limit, text));
+        }
+        state.attaching.insert(id, asked);
         Ok(id)
     });
     let id = called.map_err(|error| words::refused(&error))??;
     Ok((app, Claim { shared, id }))
 }
 
-/// Whether the application may have what it asks for.
-fn fits(shared: &Shared, app: AppId, wire: &Wire, carrier: Carrier) -> Result<(), Refusal> {
+/// Bytes of the rings that are asked for, if they can be had over this socket.
+fn asked(wire: &Wire, carrier: Carrier) -> Result<u64, Refusal> {
     let Carrier::Rings {
         from_rank_bytes,
         to_rank_bytes,
     } = carrier
     else {
-        return Ok(());
+        return Ok(0);
     };
     if !wire.is_unix() {
         let text = "rings go through a Unix socket: connect to that, or take carrier `socket`";
@@ -167,25 +181,23 @@ fn fits(shared: &Shared, app: AppId, wire: &Wire, carrier: Carrier) -> Result<()
         );
         return Err(refusal(RefusalKind::Conflict, text));
     }
-    let asked: u64 = sizes.iter().map(|bytes| capacity(*bytes)).sum();
-    let most = shared.hub.config.limits.ring_bytes;
-    let has = ring_bytes(&shared.hub.state(), app);
-    if has.saturating_add(asked) > most {
-        let text = format!(
-            "rings of {asked} bytes beside {has}: an application may have {most} bytes of rings"
-        );
-        return Err(refusal(RefusalKind::Limit, text));
-    }
-    Ok(())
+    Ok(sizes.iter().map(|bytes| capacity(*bytes)).sum())
 }
 
-fn ring_bytes(state: &State, app: AppId) -> u64 {
+/// Bytes of an application's rings, and of those that it is about to have.
+fn ring_bytes(state: &State, driver: &Driver, app: AppId) -> u64 {
     let links = state
         .apps
         .get(&app)
         .into_iter()
         .flat_map(|app| app.links.values());
-    links.map(|link| link.ring_bytes).sum()
+    let bytes = |link: &AppLink| match state.attaching.get(&link.id) {
+        Some(asked) => *asked,
+        None if driver.is_attached(link.id) => link.ring_bytes,
+        // Its ranks are gone, and its rings with them.
+        None => 0,
+    };
+    links.map(bytes).sum()
 }
 
 /// The bytes that a ring of about so many has.

@@ -146,7 +146,9 @@ fn write(mut out: Out, asked: &Receiver<Ask>, lost: &AtomicU64) {
 
 /// In one line, whatever a client made of its name.
 fn one(text: &str) -> String {
-    let fit = |c: char| if c.is_control() || c == '|' { ' ' } else { c };
+    // Line and paragraph separators end a line for some who read it.
+    let breaks = |c: char| c.is_control() || "|\u{2028}\u{2029}".contains(c);
+    let fit = |c: char| if breaks(c) { ' ' } else { c };
     text.chars().map(fit).collect()
 }
 
@@ -209,5 +211,6 @@ mod tests {
     #[test]
     fn a_name_cannot_make_a_line_of_its_own() {
         assert_eq!(one("a\n2026 | b"), "a 2026   b");
+        assert_eq!(one("a\u{85}\u{2028}\u{2029}b"), "a   b");
     }
 }

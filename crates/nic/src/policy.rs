@@ -150,6 +150,11 @@ impl Policy {
             }
             Destination::RawUnix(path) if !path.starts_with('@') => {
                 let path = self.below(&words, Path::new(&path))?;
+                // A file's last link is replaced; a socket's would be followed to anywhere.
+                if std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
+                    let text = format!("`{words}`: it is a symbolic link: name the socket itself");
+                    return Err(refusal(RefusalKind::Denied, text));
+                }
                 Ok(Allowed::To(format!("raw:unix:{path}")))
             }
             Destination::Framebuffer(_) => Ok(Allowed::To(words)),

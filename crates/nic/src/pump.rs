@@ -89,10 +89,12 @@ fn sleep(wire: &Wire, inner: impl AsFd, up: &Way, down: &Way) {
     let outer = when(up.is_empty(), PollFlags::IN)
         | when(!down.is_empty() || wire.wants_write(), PollFlags::OUT);
     let inside = when(down.is_empty(), PollFlags::IN) | when(!up.is_empty(), PollFlags::OUT);
-    let mut fds = [
-        PollFd::from_borrowed_fd(wire.as_fd(), outer),
-        PollFd::from_borrowed_fd(inner.as_fd(), inside),
-    ];
+    // A side of which nothing is wanted is left out: that it is gone would be told again and again.
+    let both = [(wire.as_fd(), outer), (inner.as_fd(), inside)];
+    let wanted = both.into_iter().filter(|(_, flags)| !flags.is_empty());
+    let mut fds: Vec<_> = wanted
+        .map(|(fd, flags)| PollFd::from_borrowed_fd(fd, flags))
+        .collect();
     // Interrupted or not, all is looked at again.
     let _ = poll(&mut fds, None);
 }

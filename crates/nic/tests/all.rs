@@ -5,6 +5,7 @@
 mod attacks;
 mod between;
 mod kills;
+mod limits;
 mod operators;
 mod rig;
 mod streams;

@@ -3,6 +3,7 @@
 use crate::rig::{Client, Rig, Socket, sends, sink, soon};
 use isthmus_nic_protocol::{Answer, Event, LINE_BYTES, RefusalKind, Told};
 use proptest::prelude::*;
+use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
@@ -219,23 +220,28 @@ fn a_thousand_that_say_nothing_are_sent_away() {
         config.limits.hello = Duration::from_secs(1);
     });
     let (mut session, _) = rig.application("before");
-    let mut silent = Vec::new();
+    let mut silent = VecDeque::new();
+    let refused = |mut client: Client| {
+        for told in all_or_reset(&mut client) {
+            assert!(matches!(told, Told::Refused { id: None, .. }), "{told:?}");
+        }
+    };
     for number in 0..1000 {
         let mut client = rig.tcp();
         if number % 2 == 0 {
             // It may be closed already.
             let _ = client.socket.write_all(b"{\"id\":1,");
         }
-        silent.push(client);
+        silent.push_back(client);
+        // No more at a time than a process may have descriptors, with those of other tests.
+        if silent.len() > 300 {
+            refused(silent.pop_front().unwrap());
+        }
         if number % 100 == 0 {
             assert!(session.ask(r#""ask":"overview""#).is_ok());
         }
     }
-    for mut client in silent {
-        for told in all_or_reset(&mut client) {
-            assert!(matches!(told, Told::Refused { id: None, .. }), "{told:?}");
-        }
-    }
+    silent.into_iter().for_each(refused);
     let until = soon();
     // Their seats are free again.
     loop {
@@ -405,5 +411,47 @@ fn it_stops_and_starts_under_load() {
         rig = Rig { daemon, folder };
     }
     well(&rig);
+    rig.daemon.stop().unwrap();
+}
+
+/// Clients that ask without end and read all they are told do not keep a stream from its end.
+#[test]
+fn who_asks_without_end_holds_up_no_stream() {
+    let rig = Rig::new();
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let answered = std::sync::atomic::AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let (mut session, _) = rig.application("asks");
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    session.ask(r#""ask":"overview""#).unwrap();
+                    answered.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                }
+            });
+        }
+        let (mut session, ticket) = rig.application("streams");
+        let (address, taken) = sink();
+        let connection = session.open(&address, "");
+        let stream = session
+            .submit(&sends(connection, 4096, 4096, &[0], 200))
+            .unwrap();
+        let mut link = rig.unix().link(&ticket, 0);
+        let format = isthmus_stream::Format::fixed(4096, 4096, &[isthmus_stream::LinkId(0)]);
+        for adu in 0..200 {
+            let tu = format.tu(adu, 4096, 0).unwrap();
+            let su = format.sus(4096).next().unwrap();
+            let kind = isthmus_stream_net::frame::Kind::Data;
+            let id = isthmus_stream::StreamId(stream);
+            let frame = isthmus_stream_net::frame::Frame::su(kind, id, &tu, &su);
+            link.write_all(&frame.encode()).unwrap();
+            link.write_all(&[7; 4096]).unwrap();
+        }
+        assert_eq!(session.wait(stream).state, "done");
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        drop(session);
+        assert_eq!(taken.join().unwrap().0.adus, 200);
+    });
+    assert!(answered.into_inner() > 0);
     rig.daemon.stop().unwrap();
 }

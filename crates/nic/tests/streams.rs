@@ -446,3 +446,38 @@ fn a_rank_that_sends_what_it_receives_is_out_of_step() {
     assert!(taken.join().unwrap().1 == data(1).concat());
     rig.daemon.stop().unwrap();
 }
+
+/// When the daemon ends, a file whose stream is done is kept, though nobody closed its connection; of
+/// one whose stream is cut short nothing is there.
+#[test]
+fn files_that_are_whole_are_kept_when_the_daemon_ends() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("files");
+    let [whole, half] = ["whole", "half"].map(|name| rig.folder.0.join(name));
+    let mut streams = Vec::new();
+    for (number, (path, adus)) in [(&whole, 2), (&half, 3)].into_iter().enumerate() {
+        let link = number as u16;
+        let connection = session.open(&format!("file:{}", path.display()), "");
+        let stream = session
+            .submit(&sends(connection, ADU, TU, &[link], adus))
+            .unwrap();
+        let unix = rig.unix().link(&ticket, link);
+        feed(vec![(link, pipe(unix))], stream, &[link], &data(2));
+        streams.push(stream);
+    }
+    assert_eq!(session.wait(streams[0]).state, "done");
+    let id = session.send(&format!(r#""ask":"wait","stream":{}"#, streams[1]));
+    session.ask(r#""ask":"overview""#).unwrap();
+    let Rig { daemon, folder } = rig;
+    daemon.stop().unwrap();
+    assert_eq!(session.answer(id).unwrap_err().kind, RefusalKind::Ending);
+    assert!(std::fs::read(&whole).unwrap() == data(2).concat());
+    let left = std::fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    assert_eq!(
+        left.collect::<Vec<_>>(),
+        ["whole"],
+        "and no part of the other"
+    );
+}

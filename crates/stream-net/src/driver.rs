@@ -69,6 +69,7 @@ impl Waker {
 /// # Memory
 /// Data of a TU that is one packet is copied from its link to the manager's memory, summed on the
 /// way, and from there to its socket; nowhere else. A TU of several packets is copied once more.
+/// Large packets that come by large rings are not copied at all, but sent from there.
 #[derive(Debug)]
 pub struct Driver {
     pub(crate) manager: Manager,

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 /// Calls that are done before the driver has its turn.
 const CALLS: usize = 16;
@@ -118,13 +119,16 @@ fn run(
 ) -> Result<()> {
     loop {
         // Who calls without end does not keep the driver from its work.
+        let mut done = 0;
         for call in called.try_iter().take(CALLS) {
             match call {
                 Some(call) => call(&mut driver),
                 None => return Ok(()),
             }
+            done += 1;
         }
-        driver.turn(None)?;
+        // More may wait, and what woke the driver for them may be spent: it does not sleep then.
+        driver.turn((done == CALLS).then(Instant::now))?;
         while let Some(event) = driver.poll_event() {
             tell(&mut driver, event);
         }

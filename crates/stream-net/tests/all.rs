@@ -10,4 +10,5 @@ mod outsides;
 mod plain;
 mod plainly;
 mod rig;
+mod service;
 mod simulated;

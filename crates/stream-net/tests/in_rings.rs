@@ -289,6 +289,64 @@ fn what_stays_in_a_ring_is_never_in_the_managers_memory() {
     assert_eq!(figures.memory_bytes, 0);
 }
 
+/// What lies in a ring for a sink that does not read, and in nobody's way, costs no time: the driver
+/// sleeps meanwhile.
+#[test]
+fn a_driver_sleeps_while_data_lies_in_a_ring() {
+    let (mut driver, app) = driver();
+    let goes_on = Arc::new(AtomicBool::new(false));
+    let go = Arc::clone(&goes_on);
+    let (slow, thread) = sink(Sink::new(64 * 1024 * KB), move |_| {
+        while !go.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Action::Take
+    });
+    let connection = open(&mut driver, app, &slow, Checksum::Crc32c);
+    let format = Format::fixed(64 * KB, 64 * KB, &[LinkId(1)]);
+    let mut spec = StreamSpec::new(connection, Direction::Transmit, format.clone(), 0);
+    // More than sockets take, less than network memory does.
+    spec.adus = Some(120);
+    let stream = driver.submit(app, &spec).unwrap();
+    let (producer, consumer) = ring(RING).unwrap();
+    let ends = Ends::rings(Some(consumer), None);
+    driver.attach(LinkId(1), ends).unwrap();
+    let (wrote, written) = mpsc::channel();
+    let rank = std::thread::spawn(move || {
+        let mut sender = Sender::new(LinkId(1), Pipe::Producer(producer));
+        for adu in 0..120 {
+            let data = content(stream.0 as usize, adu, 64 * KB);
+            let place = (adu * 64 * KB, 0);
+            let sent = sender.send_adu(stream, &format, (adu, &data), place, soon());
+            sent.unwrap();
+        }
+        wrote.send(()).unwrap();
+        sender
+    });
+    let mut turn = |time| {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            driver.turn(Some(until)).unwrap();
+        }
+        driver.figures().sleeps
+    };
+    while written.try_recv().is_err() {
+        turn(Duration::from_millis(10));
+    }
+    let before = turn(Duration::from_millis(100));
+    let slept = turn(Duration::from_millis(500)) - before;
+    // Every 5 ms, and some for what else comes.
+    assert!(slept < 200, "{slept} sleeps in 500 ms");
+    goes_on.store(true, Ordering::Relaxed);
+    assert_eq!(run(&mut driver, &[stream])[&stream], End::Done);
+    drop(rank.join().unwrap());
+    driver.close(connection).unwrap();
+    while !thread.is_finished() {
+        let until = Instant::now() + Duration::from_millis(10);
+        driver.turn(Some(until)).unwrap();
+    }
+}
+
 /// A sink that stops reading does not keep the link from others: what it keeps in the ring is
 /// copied after a while.
 #[test]

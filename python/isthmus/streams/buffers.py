@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,10 @@ class Holds:
     """The bytes that sends and receives of this process have at the moment."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # A handle that is thrown away gives its bytes back, maybe in the middle of a call here.
+        self._lock = threading.RLock()
         self._held: dict[object, tuple[int, int, bool, str]] = {}
+        self._frozen: list[tuple[int, int, NDArray[Any]]] = []
 
     def hold(self, flat: Bytes, who: str, *, writes: bool) -> object:
         """Take bytes for a call until they are given back; reading them twice is no harm.
@@ -78,7 +81,7 @@ class Holds:
         end = begin + len(flat)
         key = object()
         with self._lock:
-            for low, high, written, other in self._held.values():
+            for low, high, written, other in list(self._held.values()):
                 if low < end and begin < high and (writes or written):
                     raise StreamsError(
                         f"{who}: {other} has some of these bytes; wait for that first"
@@ -86,10 +89,30 @@ class Holds:
             self._held[key] = (begin, end, writes, who)
         return key
 
+    def freeze(self, data: object, flat: Bytes) -> None:
+        """Make an array read-only until no call has any of its bytes."""
+        if isinstance(data, np.ndarray) and data.flags.writeable:
+            begin = flat.ctypes.data
+            with self._lock:
+                data.flags.writeable = False
+                self._frozen.append((begin, begin + len(flat), data))
+
     def release(self, key: object) -> None:
         """Give bytes back."""
         with self._lock:
             self._held.pop(key, None)
+            held = list(self._held.values())
+            frozen, self._frozen = self._frozen, []
+            free = []
+            for begin, end, array in frozen:
+                if any(low < end and begin < high for low, high, _, _ in held):
+                    self._frozen.append((begin, end, array))
+                else:
+                    free.append(array)
+            # A view can be written to once the array below it can.
+            for array in sorted(free, key=lambda array: array.base is not None):
+                with suppress(ValueError):
+                    array.flags.writeable = True
 
 
 HOLDS = Holds()

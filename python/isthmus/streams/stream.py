@@ -128,6 +128,8 @@ class Stream:
         """
         flat = to_send("own", own)
         with self._holding(flat, "a send", writes=False):
+            if self._worker is not None:
+                self._worker.drain()
             told(self._core.send_run, flat, self._seconds(timeout))
 
     def recv_run(self, out: Any, *, timeout: Timeout = None) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-
-import numpy as np
 
 from isthmus.streams.amounts import seconds
 from isthmus.streams.buffers import HOLDS
@@ -32,14 +31,12 @@ class Handle(Generic[R]):
         self._error: BaseException | None = None
         self._held = held
         self._flat = flat
+        if flat is not None:
+            HOLDS.freeze(data, flat)
         self._asked: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self.told = False
         """Whether somebody has heard how it ended."""
-        self._frozen: Any = None
-        if isinstance(data, np.ndarray) and data.flags.writeable:
-            data.flags.writeable = False
-            self._frozen = data
 
     def finish(self, value: R | None, error: BaseException | None) -> None:
         """Tell how it ended; the worker does."""
@@ -48,7 +45,9 @@ class Handle(Generic[R]):
             self._done.set()
             asked, self._asked = self._asked, []
         for tell in asked:
-            tell()
+            # Who asked may be gone, as a loop of asyncio that was closed.
+            with suppress(RuntimeError):
+                tell()
 
     def when_done(self, tell: Callable[[], None]) -> None:
         """Call `tell` once it has ended, on whatever thread sees that."""
@@ -95,9 +94,6 @@ class Handle(Generic[R]):
         if self._held is not None and self._done.is_set():
             HOLDS.release(self._held)
             self._held = None
-            if self._frozen is not None:
-                self._frozen.flags.writeable = True
-                self._frozen = None
 
     def __del__(self) -> None:
         self.release()
@@ -135,7 +131,7 @@ class Worker:
                 handle: Handle[R] = Handle(data, flat, held)
                 self._jobs.append((handle, call))
                 self._change.notify_all()
-        except StreamsError:
+        except BaseException:
             HOLDS.release(held)
             raise
         return handle
@@ -178,12 +174,12 @@ class Worker:
             value = call()
         except Exception as why:  # it is told to who waits for it
             error = why
+        # Before others hear that it is over: who finds it failed raises what it failed of.
+        handle.finish(value, error)
         with self._change:
             if error is not None:
                 self._failed = handle
             self._busy = False
-        handle.finish(value, error)
-        with self._change:
             self._change.notify_all()
 
     def end(self, timeout_s: float) -> None:

@@ -20,6 +20,8 @@ const TURN: usize = 1 << 20;
 const STEP: usize = 64 << 10;
 /// How long bytes stay in a ring that its rank wants to write on.
 const PATIENCE: Duration = Duration::from_millis(20);
+/// How often it is looked whether it does, after that.
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// An SU that is being read.
 #[derive(Debug)]
@@ -102,9 +104,13 @@ impl Input {
         }
     }
 
-    /// When to look again at what is claimed.
+    /// When to look again at what is claimed: when it has lain there for too long, and after that
+    /// now and then, as its rank may want to write at any time.
     pub fn deadline(&self) -> Option<Instant> {
-        self.oldest.map(|(_, since)| since + PATIENCE)
+        let (_, since) = self.oldest?;
+        let now = Instant::now();
+        let first = since + PATIENCE;
+        Some(if first > now { first } else { now + AGAIN })
     }
 
     /// Drops what is of a stream that has ended.

@@ -238,6 +238,9 @@ impl Manager {
                 false => Wait::NetworkMemory(self.memory.holders(Direction::Transmit)),
             });
             self.waits_for_peer(stream.connection, waits);
+        } else if transmits && stream.done < stream.moved {
+            // What is moved is not done by new data, whatever else it waits for.
+            self.waits_for_peer(stream.connection, waits);
         }
         if !transmits && stages.contains(&Stage::Filling) && waits.is_empty() {
             waits.push(Wait::NothingCame(stream.connection));

@@ -1,0 +1,116 @@
+//! Limits and places that several ask for at once, or one after another.
+
+use crate::rig::{Client, Rig};
+use isthmus_nic_protocol::{Answer, Event, RefusalKind};
+use std::sync::{Arc, Barrier};
+
+fn close(session: &mut Client, connection: u32) {
+    let rest = format!(r#""ask":"close","connection":{connection}"#);
+    session.ask(&rest).unwrap();
+    session.event(|event| match event {
+        Event::Closed { connection: id } => (*id == connection).then_some(()),
+        _ => None,
+    });
+}
+
+/// The port of a connection that was closed is there for the next at once, again and again; a
+/// channel is one connection's at a time.
+#[test]
+fn a_port_is_taken_over_by_the_next() {
+    let rig = Rig::new();
+    let (mut session, _) = rig.application("waits");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let waits = format!("raw:accept:{}", free.local_addr().unwrap());
+    drop(free);
+    for _ in 0..50 {
+        let connection = session.open(&waits, "");
+        close(&mut session, connection);
+    }
+    let first = session.open(&waits, r#","channel":7"#);
+    let again = format!(r#""ask":"open","destination":"{waits}","channel":7"#);
+    let refusal = session.ask(&again).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Conflict);
+    assert!(refusal.text.contains("channel 7"), "{refusal:?}");
+    close(&mut session, first);
+    session.open(&waits, r#","channel":7"#);
+    rig.daemon.stop().unwrap();
+}
+
+/// Links that are asked for at the same moment have no more memory together than one after another.
+#[test]
+fn rings_asked_for_at_once_stay_within_their_limit() {
+    const RING: u64 = 1 << 20;
+    let rig = Rig::with(|config| config.limits.ring_bytes = 2 * RING);
+    let (session, ticket) = rig.application("greedy");
+    let together = Arc::new(Barrier::new(16));
+    let asked: Vec<_> = (0..16)
+        .map(|link| {
+            let mut client = rig.unix();
+            let (ticket, together) = (ticket.clone(), Arc::clone(&together));
+            std::thread::spawn(move || {
+                let sizes = format!(r#"{{"from_rank_bytes":{RING},"to_rank_bytes":0}}"#);
+                let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","#)
+                    + &format!(r#""link":{link},"carrier":{{"rings":{sizes}}}"#);
+                together.wait();
+                let id = client.send(&rest);
+                // The line alone: what comes behind it are descriptors.
+                let mut line = Vec::new();
+                let mut byte = [0];
+                while byte != *b"\n" {
+                    std::io::Read::read_exact(&mut client.socket, &mut byte).unwrap();
+                    line.extend(byte);
+                }
+                let linked = String::from_utf8(line).unwrap().contains("linked");
+                (linked, client, id)
+            })
+        })
+        .collect();
+    let asked: Vec<_> = asked.into_iter().map(|one| one.join().unwrap()).collect();
+    let linked = asked.iter().filter(|(linked, ..)| *linked).count();
+    assert_eq!(linked, 2);
+    drop(session);
+    rig.daemon.stop().unwrap();
+}
+
+/// Applications come and go, each with a screen of a name of its own: there is always room for the
+/// next, and none for more than there can be at a time.
+#[test]
+fn screens_of_those_who_are_gone_make_room() {
+    let rig = Rig::with(|config| config.screens = Some("127.0.0.1:0".parse().unwrap()));
+    let form = |name: &str| {
+        let form = r#"{"width":8,"height":8,"pixel":"grey"}"#;
+        format!(r#""ask":"geometry","screen":"{name}","geometry":{form}"#)
+    };
+    for number in 0..3 {
+        let (mut session, _) = rig.application("screens");
+        for screen in 0..64 {
+            let name = format!("screen-{number}-{screen}");
+            assert_eq!(session.ask(&form(&name)), Ok(Answer::Done), "{name}");
+        }
+        let full = session.ask(&form("one-more")).unwrap_err();
+        assert_eq!(full.kind, RefusalKind::Limit);
+        session.write("no request: the session is over\n");
+        session.write(&"x".repeat(1 << 21));
+        while session.told().is_some() {}
+    }
+    rig.daemon.stop().unwrap();
+}
+
+/// A Unix socket is reached by its own name below the directories that are allowed, and by no link
+/// that leads out of them.
+#[test]
+fn a_link_to_a_socket_is_not_followed() {
+    let rig = Rig::new();
+    let outside = crate::rig::Folder::new();
+    let socket = outside.0.join("secret.sock");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let link = rig.folder.0.join("innocent.sock");
+    std::os::unix::fs::symlink(&socket, &link).unwrap();
+    let (mut session, _) = rig.application("curious");
+    let rest = format!(
+        r#""ask":"open","destination":"raw:unix:{}""#,
+        link.display()
+    );
+    assert_eq!(session.ask(&rest).unwrap_err().kind, RefusalKind::Denied);
+    rig.daemon.stop().unwrap();
+}
