@@ -399,3 +399,21 @@ def test_a_handle_that_is_thrown_away_anywhere_holds_up_nobody():
     with holds._lock:
         holds.release(first)
     holds.release(holds.hold(memory, "all", writes=True))
+
+
+def test_a_thread_that_waits_and_one_that_asks_do_not_wait_for_each_other(daemon):
+    address = daemon(lambda side: side.next())
+    with connect(address, watch=True) as nic:
+        ended = threading.Event()
+
+        def wait():
+            for _ in range(3):
+                assert nic.event(timeout="300 ms") is None
+            ended.set()
+
+        threading.Thread(target=wait, daemon=True).start()
+        # Each question takes what the wait for an event holds, again and again.
+        end = time.monotonic() + 60
+        while not ended.is_set() and time.monotonic() < end:
+            assert not nic.over
+        assert ended.is_set()

@@ -12,7 +12,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Events that are kept until somebody takes them; the oldest give way, and are counted.
 pub(crate) const EVENTS_MOST: usize = 4096;
@@ -88,11 +88,15 @@ impl Core {
         noticed: bool,
         patience: Patience<'_>,
     ) -> Result<Pending> {
-        let mut state = self.state();
-        while state.unsent_bytes > UNSENT_MOST && state.over.is_none() {
+        let mut state = loop {
+            let left = patience.slice_left();
+            let state = self.state();
+            if state.unsent_bytes <= UNSENT_MOST || state.over.is_some() {
+                break state;
+            }
             let what = || format!("{} takes no more requests", self.name);
-            state = self.pause(state, patience).map_err(|e| named(e, what))?;
-        }
+            self.pause(state, left.map_err(|e| named(e, what))?);
+        };
         if let Some(why) = &state.over {
             return Err(Error::Gone(Arc::clone(&self.name), Arc::clone(why)));
         }
@@ -106,25 +110,22 @@ impl Core {
         Ok(Pending::new(Arc::clone(self), id))
     }
 
-    /// Waits a little for something to change.
-    fn pause<'s>(
-        &self,
-        state: MutexGuard<'s, State>,
-        patience: Patience<'_>,
-    ) -> Result<MutexGuard<'s, State>> {
-        let left = patience.slice_left()?;
-        Ok(waited(&self.changed, state, left))
+    /// Waits a little for something to change. How long was asked before the lock was taken: who
+    /// says so may wait for somebody who waits for the lock.
+    fn pause(&self, state: MutexGuard<'_, State>, left: Duration) {
+        drop(waited(&self.changed, state, left));
     }
 
     /// Waits for the answer of a request.
     pub fn answer(&self, id: u64, patience: Patience<'_>) -> Result<Answer> {
-        let mut state = self.state();
         loop {
+            let left = patience.slice_left();
+            let state = self.state();
             if let Some(answer) = state.look(id, &self.name) {
                 return answer;
             }
             let what = || format!("{} has not answered for {}", self.name, patience.given());
-            state = self.pause(state, patience).map_err(|e| named(e, what))?;
+            self.pause(state, left.map_err(|e| named(e, what))?);
         }
     }
 
@@ -140,18 +141,20 @@ impl Core {
 
     /// Waits until an event is there and takes it; none at the end of `patience`.
     pub fn event(&self, patience: Patience<'_>) -> Result<Option<Event>> {
-        let mut state = self.state();
         loop {
+            let left = patience.slice_left();
+            let mut state = self.state();
             if let Some(event) = state.event() {
                 return Ok(Some(event));
             }
             if let Some(why) = &state.over {
                 return Err(Error::Gone(Arc::clone(&self.name), Arc::clone(why)));
             }
-            state = match self.pause(state, patience) {
+            match left {
+                Ok(left) => self.pause(state, left),
                 Err(Error::TimedOut(_)) => return Ok(None),
-                other => other?,
-            };
+                Err(other) => return Err(other),
+            }
         }
     }
 

@@ -32,15 +32,17 @@ impl<T> Half<T> {
     /// # Errors
     /// Those of the patience.
     pub fn take(&self, patience: Patience<'_>) -> Result<Taken<'_, T>> {
-        let mut place = locked(&self.place);
         loop {
+            // Asked without the lock: who says so may wait for somebody who waits for the lock.
+            let left = patience.slice_left();
+            let mut place = locked(&self.place);
             if let Some(it) = place.take() {
                 return Ok(Taken {
                     half: self,
                     it: Some(it),
                 });
             }
-            place = waited(&self.back, place, patience.slice_left()?);
+            drop(waited(&self.back, place, left?));
         }
     }
 
