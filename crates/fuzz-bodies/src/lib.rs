@@ -12,6 +12,7 @@
 //! | [`rank`] | the ranks' end of a link | no more memory than bytes came |
 //! | [`control`] | lines of the control interface | the same lines, however they are cut; what is read is what would be written |
 //! | [`manager`] | all calls of a manager, and a peer of it | memories and limits are bounded, all that ended is gone |
+//! | [`submit`] | connections and streams of a driver | its bounds |
 //! | [`destination`] | words of a destination | – |
 //! | [`ring`] | the words in the memory of a ring | no more moves than was asked for |
 
@@ -26,6 +27,7 @@ mod near;
 mod peer;
 mod rank;
 mod ring;
+mod submit;
 
 pub use control::control;
 pub use formats::{destination, frames, headers};
@@ -34,6 +36,7 @@ pub use manager::manager;
 pub use peer::{datagrams, peer};
 pub use rank::rank;
 pub use ring::ring;
+pub use submit::submit;
 
 /// A target: its name, which is that of its folder in `fuzz/corpus`, and what it runs.
 pub type Target = (&'static str, fn(&[u8]));
@@ -50,4 +53,5 @@ pub const TARGETS: &[Target] = &[
     ("manager", manager),
     ("destination", destination),
     ("ring", ring),
+    ("submit", submit),
 ];

@@ -30,7 +30,7 @@ struct World {
 }
 
 /// A number below `end` most of the time, and any number now and then.
-fn near(draw: &mut Draw, end: u64) -> u64 {
+pub(crate) fn near(draw: &mut Draw, end: u64) -> u64 {
     match draw.below(16) {
         0 => draw.number(),
         at => at as u64 % end,
@@ -70,7 +70,7 @@ fn format(draw: &mut Draw) -> Format {
     format
 }
 
-fn spec(draw: &mut Draw) -> StreamSpec {
+pub(crate) fn spec(draw: &mut Draw) -> StreamSpec {
     let direction = [Direction::Transmit, Direction::Receive][draw.below(2)];
     let mut spec = StreamSpec::new(connection(draw), direction, format(draw), near(draw, 4));
     let flags = draw.byte();
@@ -96,7 +96,7 @@ fn spec(draw: &mut Draw) -> StreamSpec {
     spec
 }
 
-fn connection_spec(draw: &mut Draw) -> ConnectionSpec {
+pub(crate) fn connection_spec(draw: &mut Draw) -> ConnectionSpec {
     let protocol = match draw.below(4) {
         0 => Protocol::Stream,
         1 => Protocol::Confirmed { repair: true },

@@ -273,6 +273,7 @@ impl Driver {
     /// of the manager.
     pub fn submit_all(&mut self, app: AppId, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
         for spec in specs {
+            spec.format.check()?;
             let su = spec.format.su_bytes(spec.format.tu_bytes);
             if su > u64::from(u32::MAX) {
                 let what = format!("SUs of {su} bytes: a link carries them below 4 GiB");

@@ -524,3 +524,31 @@ fn what_cannot_be_reached_is_told() {
         assert!(!reason.is_empty() && !reason.contains('\n'), "{reason}");
     }
 }
+
+/// Formats that cannot be are refused, and the driver goes on.
+#[test]
+fn formats_without_links_or_granules_are_refused() {
+    let sends = Sends::new();
+    let connection = sends.open("raw:given:nobody", Protocol::Stream);
+    let whole = Format::fixed(ADU, TU, &[LINK]);
+    let no_granule = Format {
+        granule_bytes: 0,
+        ..whole.clone()
+    };
+    for format in [
+        no_granule,
+        Format::fixed(ADU, TU, &[]),
+        Format::fixed(ADU, 0, &[LINK]),
+    ] {
+        let spec = StreamSpec::new(connection, Direction::Transmit, format, 1);
+        let app = sends.app;
+        let refused = sends
+            .call(move |driver| driver.submit(app, &spec))
+            .unwrap_err();
+        assert!(
+            refused.to_string().starts_with("data format: "),
+            "{refused}"
+        );
+    }
+    sends.send(connection, TU, 1);
+}

@@ -1,0 +1,50 @@
+//! Streams that applications submit to a driver, with whatever numbers.
+
+use crate::draw::Draw;
+use crate::manager::{connection_spec, near, spec};
+use crate::near::{End, driver, turn};
+use isthmus_stream::{ConnectionId, LinkId, StreamId};
+use isthmus_stream_net::Ends;
+
+/// Connections, streams, and what is said of them afterwards.
+pub fn submit(data: &[u8]) {
+    let mut draw = Draw::new(data);
+    let (mut driver, app) = driver();
+    let mut ends = Vec::new();
+    for link in 0..3 {
+        let (end, other) = End::pair();
+        let attached = driver.attach(LinkId(link), Ends::socket(other.into()));
+        attached.expect("a link that is new");
+        ends.push(end);
+    }
+    for _ in 0..60 {
+        if !draw.more() {
+            break;
+        }
+        let stream = StreamId(near(&mut draw, 12) as u32);
+        // What is refused is refused.
+        match draw.below(12) {
+            0 | 1 => {
+                let mut spec = connection_spec(&mut draw);
+                spec.destination =
+                    ["raw:given:a", "udp:given:b", "tcp:given:c"][draw.below(3)].into();
+                let _ = driver.open(app, spec);
+            }
+            2 => {
+                let (end, other) = End::pair();
+                driver.give(["a", "c"][draw.below(2)], other);
+                ends.push(end);
+            }
+            3..8 => {
+                let specs: Vec<_> = (0..draw.below(4)).map(|_| spec(&mut draw)).collect();
+                let _ = driver.submit_all(app, &specs);
+            }
+            8 => _ = driver.announce(stream, draw.number()),
+            9 => _ = driver.finish(stream, draw.number()),
+            10 if draw.flip() => _ = driver.cancel(stream),
+            11 if draw.flip() => _ = driver.close(ConnectionId(near(&mut draw, 4) as u32)),
+            _ => turn(&mut driver, 2),
+        }
+    }
+    turn(&mut driver, 8);
+}
