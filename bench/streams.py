@@ -131,8 +131,8 @@ def _own(
     engine: Engine, ours: tuple[str, int], setting: tuple[int, bool], messages: int
 ) -> list[str]:
     (way, message), (capacity, sums) = ours, setting
-    values = {"way": way, "message": message, "messages": messages}
-    return engine.words("stream", **values, capacity=capacity, rank_sums=int(sums))
+    values = {"message": message, "messages": messages, "capacity": capacity}
+    return engine.words("stream", way=way, rank_sums=int(sums), **values)
 
 
 def _is_there(peer: str, packages: list[str], quick: bool) -> bool:

@@ -8,14 +8,17 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Lines that wait to be written at most.
 const LINES: usize = 4096;
+
+/// How long the end waits for lines to be written.
+const LAST: Duration = Duration::from_secs(2);
 
 /// Where the log goes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -31,8 +34,15 @@ pub enum Logs {
 
 enum Ask {
     Line(String),
-    Reopen,
-    End,
+    /// Something else is asked: see [`Wish`].
+    Look,
+}
+
+/// What is asked of the thread beside lines, whether or not it is behind.
+#[derive(Debug, Default)]
+struct Wish {
+    reopen: AtomicBool,
+    end: AtomicBool,
 }
 
 /// A log that is written.
@@ -40,16 +50,19 @@ enum Ask {
 pub(crate) struct Log {
     asks: Option<SyncSender<Ask>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    lost: std::sync::Arc<AtomicU64>,
+    lost: Arc<AtomicU64>,
+    wish: Arc<Wish>,
 }
 
 impl Log {
     pub fn start(to: &Logs) -> Result<Self> {
-        let lost = std::sync::Arc::new(AtomicU64::new(0));
+        let lost = Arc::new(AtomicU64::new(0));
+        let wish = Arc::new(Wish::default());
         let none = Self {
             asks: None,
             thread: Mutex::new(None),
-            lost: std::sync::Arc::clone(&lost),
+            lost: Arc::clone(&lost),
+            wish: Arc::clone(&wish),
         };
         let out: Out = match to {
             Logs::None => return Ok(none),
@@ -61,14 +74,15 @@ impl Log {
             }
         };
         let (asks, asked) = sync_channel(LINES);
-        let counts = std::sync::Arc::clone(&lost);
+        let (counts, wishes) = (Arc::clone(&lost), Arc::clone(&wish));
         let thread = std::thread::Builder::new().name("nic-log".into());
-        let thread = thread.spawn(move || write(out, &asked, &counts));
+        let thread = thread.spawn(move || write(out, &asked, &counts, &wishes));
         let thread = thread.map_err(|error| Error::system("the thread of the log", error))?;
         Ok(Self {
             asks: Some(asks),
             thread: Mutex::new(Some(thread)),
             lost,
+            wish,
         })
     }
 
@@ -86,18 +100,32 @@ impl Log {
 
     /// Opens the file anew, after it was moved away.
     pub fn reopen(&self) {
-        if let Some(asks) = &self.asks {
-            // A thread that has ended was asked to end.
-            let _ = asks.send(Ask::Reopen);
+        self.wish.reopen.store(true, Ordering::Release);
+        self.nudge();
+    }
+
+    /// Writes what is there, and ends; gives it up where the file takes nothing for so long.
+    pub fn end(&self) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(thread) = thread.take() else {
+            return;
+        };
+        self.wish.end.store(true, Ordering::Release);
+        self.nudge();
+        let until = Instant::now() + LAST;
+        while !thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if thread.is_finished() {
+            // A panic of the thread was on standard error.
+            let _ = thread.join();
         }
     }
 
-    /// Writes what is there, and ends.
-    pub fn end(&self) {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(asks), Some(thread)) = (&self.asks, thread.take()) {
-            let _ = asks.send(Ask::End);
-            let _ = thread.join();
+    fn nudge(&self) {
+        if let Some(asks) = &self.asks {
+            // Where there is no room the thread looks after the line that it writes.
+            let _ = asks.try_send(Ask::Look);
         }
     }
 }
@@ -112,19 +140,24 @@ fn open(path: &PathBuf) -> std::io::Result<File> {
     options.append(true).create(true).mode(0o600).open(path)
 }
 
-fn write(mut out: Out, asked: &Receiver<Ask>, lost: &AtomicU64) {
-    while let Ok(ask) = asked.recv() {
-        let line = match ask {
-            Ask::Line(line) => line,
-            Ask::Reopen => {
-                if let Out::File(path, file) = &mut out
-                    && let Ok(new) = open(path)
-                {
-                    *file = new;
-                }
-                continue;
-            }
-            Ask::End => return,
+fn write(mut out: Out, asked: &Receiver<Ask>, lost: &AtomicU64, wish: &Wish) {
+    loop {
+        if wish.reopen.swap(false, Ordering::AcqRel)
+            && let Out::File(path, file) = &mut out
+            && let Ok(new) = open(path)
+        {
+            *file = new;
+        }
+        let ask = match asked.try_recv() {
+            Ok(ask) => ask,
+            Err(_) if wish.end.load(Ordering::Acquire) => return,
+            Err(_) => match asked.recv() {
+                Ok(ask) => ask,
+                Err(_) => return,
+            },
+        };
+        let Ask::Line(line) = ask else {
+            continue;
         };
         let missing = lost.swap(0, Ordering::Relaxed);
         let now = time(SystemTime::now());

@@ -181,8 +181,11 @@ impl PyDaemon {
     /// Ends it, within its time of grace and some seconds.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let stopped = py.detach(|| {
-            let mut daemon = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
-            daemon.take().map(Daemon::stop)
+            // Taken out first: others may ask meanwhile, and are told that it is not there.
+            let mut place = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
+            let daemon = place.take();
+            drop(place);
+            daemon.map(Daemon::stop)
         });
         match stopped {
             Some(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),

@@ -137,7 +137,8 @@ impl Interface {
         patience: Duration,
         given_up: impl Fn() -> bool,
     ) -> Result<(), Error> {
-        let until = Instant::now() + patience;
+        let began = Instant::now();
+        let until = began + patience;
         let mut all = self.watched.streams();
         loop {
             let ends = streams.iter().map(|id| all.get(id)?.end.clone());
@@ -160,7 +161,7 @@ impl Interface {
             all = waited.map_or_else(|error| error.into_inner().0, |(all, _)| all);
         }
         drop(all);
-        let s = patience.as_secs();
+        let s = began.elapsed().as_secs();
         let waits = self.waits(streams)?.join("; ");
         Err(Error::Ended(format!("not done after {s} s: {waits}")))
     }

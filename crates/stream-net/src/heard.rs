@@ -59,8 +59,8 @@ impl Driver {
         }
     }
 
-    /// A rank that sends of a stream that it receives would wait for ever for it to be taken, and all
-    /// behind it on the link.
+    /// A rank that sends of a stream that it receives would wait for ever for it to be taken, and
+    /// all behind it on the link.
     fn refuse_sent(&mut self, id: LinkId, stream: StreamId) {
         let known = self.streams.get(&stream);
         if known.is_none_or(|known| known.direction == Direction::Transmit) {

@@ -289,8 +289,8 @@ fn what_stays_in_a_ring_is_never_in_the_managers_memory() {
     assert_eq!(figures.memory_bytes, 0);
 }
 
-/// What lies in a ring for a sink that does not read, and in nobody's way, costs no time: the driver
-/// sleeps meanwhile.
+/// What lies in a ring for a sink that does not read, and in nobody's way, costs no time: the
+/// driver sleeps meanwhile.
 #[test]
 fn a_driver_sleeps_while_data_lies_in_a_ring() {
     let (mut driver, app) = driver();

@@ -138,7 +138,13 @@ fn bytes(stream: usize, adus: u64, each: u64) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, max_shrink_iters: 0, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 40,
+        failure_persistence: None,
+        // Each failure waits for its deadline.
+        max_shrink_iters: 0,
+        ..Default::default()
+    })]
 
     /// In whatever pieces bytes come and however they are cut: ranks have them, stream by stream.
     #[test]

@@ -118,9 +118,14 @@ class RankNic(Nic):
             else None,
         )
         numbers = self.comm.bcast([one.number for one in made] if made is not None else None, 0)
-        if made is not None:
-            return made
-        return [self.adopt(number, spec) for number, spec in zip(numbers, specs, strict=True)]
+
+        def adopt() -> list[Stream]:
+            return [self.adopt(number, spec) for number, spec in zip(numbers, specs, strict=True)]
+
+        adopted = _together(self.comm, adopt if made is None else None)
+        found = made if made is not None else adopted
+        assert found is not None
+        return found
 
     def _link(self, specs: Sequence[StreamSpec]) -> None:
         for number in sorted({link for spec in specs for link in spec.link_numbers}):
