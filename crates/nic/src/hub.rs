@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::log::Log;
 use crate::mailbox::{Mailbox, line};
 use crate::refusal::{ending, refusal};
+use crate::roots::Roots;
 use crate::secret::same;
 use crate::tally::Tally;
 use isthmus_framebuffer::Screens;
@@ -27,6 +28,7 @@ pub(crate) struct Hub {
     pub config: Config,
     pub log: Log,
     pub screens: Option<Screens>,
+    pub roots: Roots,
     pub began: Instant,
 }
 
@@ -118,12 +120,13 @@ impl Waiter {
 }
 
 impl Hub {
-    pub fn new(config: Config, log: Log, screens: Option<Screens>) -> Self {
+    pub fn new(config: Config, roots: Roots, log: Log, screens: Option<Screens>) -> Self {
         Self {
             state: Mutex::default(),
             config,
             log,
             screens,
+            roots,
             began: Instant::now(),
         }
     }

@@ -222,6 +222,12 @@ impl Driver {
                     }
                     return Err(why);
                 }
+                Wrote::Made => {
+                    let now = self.now();
+                    self.manager.handle_connected(now, id);
+                    return Ok(true);
+                }
+                Wrote::Unmade(why) => return Err(why),
                 Wrote::Ended(_) => {}
             }
         }
@@ -267,12 +273,12 @@ impl Driver {
                         path,
                         bytes,
                     },
-                    Wrote::Ended(Kept::Not(reason)) => Event::NotKept {
+                    Wrote::Ended(Kept::Not(reason)) | Wrote::Unmade(reason) => Event::NotKept {
                         connection,
                         path,
                         reason,
                     },
-                    Wrote::Done(..) | Wrote::Refused(_) => continue,
+                    Wrote::Made | Wrote::Done(..) | Wrote::Refused(_) => continue,
                 };
                 manager_events.push_back(event);
                 return false;
