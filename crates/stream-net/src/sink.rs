@@ -104,8 +104,8 @@ impl Sink {
     /// data, by how many came before it; `taken` is shown those that are right, in order.
     ///
     /// What is taken is confirmed together while more is there to be read: a quarter of the window,
-    /// 64 ADUs or 1 ms at most. All that was taken is confirmed before the sink waits for anything to
-    /// come, and before it leaves; nothing is that `taken` has not returned from.
+    /// 64 ADUs or 1 ms at most. All that was taken is confirmed before the sink waits for anything
+    /// to come, and before it leaves; nothing is that `taken` has not returned from.
     ///
     /// # Errors
     /// [`Error::Garbled`] with the place of what is wrong; what the system says of the socket.
@@ -269,8 +269,8 @@ impl Sink {
             .map_err(|why| Error::Garbled(why.to_string()))
     }
 
-    /// Fills the first `bytes` of the buffer's data and sums them. What is there of the next header is
-    /// read with the last of them.
+    /// Fills the first `bytes` of the buffer's data and sums them. What is there of the next header
+    /// is read with the last of them.
     fn read_data<S: Peer>(
         &self,
         socket: &mut S,
