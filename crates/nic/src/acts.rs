@@ -6,9 +6,10 @@ use crate::policy::ACCEPT;
 use crate::refusal::{ending, refusal};
 use crate::{told, words};
 use isthmus_framebuffer::{Error as Full, Screens};
-use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Told};
+use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Spec, Told};
 use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::{Destination, Driver};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// Who asks.
@@ -26,7 +27,7 @@ pub(crate) fn act(
     driver: &mut Driver,
     asker: &Asker,
     id: u64,
-    request: Request,
+    (request, found): (Request, Option<OwnedFd>),
 ) -> Option<String> {
     let mut state = hub.state();
     if let Request::Wait {
@@ -49,7 +50,7 @@ pub(crate) fn act(
         return None;
     }
     let logs = logged(&request).is_some();
-    let told = match answer(hub, &mut state, driver, asker, request) {
+    let told = match answer(hub, &mut state, driver, asker, (request, found)) {
         Ok(answer) => Told::Answer { id, answer },
         Err(refusal) => Told::Refused {
             id: Some(id),
@@ -69,32 +70,25 @@ fn answer(
     state: &mut State,
     driver: &mut Driver,
     asker: &Asker,
-    request: Request,
+    (request, found): (Request, Option<OwnedFd>),
 ) -> Result<Answer, Refusal> {
     let done = |result: isthmus_stream_net::Result<()>| match result {
         Ok(()) => Ok(Answer::Done),
         Err(error) => Err(words::refused(&error)),
     };
     match request {
-        Request::Open { .. } => open(hub, state, driver, asker.app, request),
+        Request::Open { .. } => open(hub, state, driver, asker.app, (request, found)),
         Request::Submit { streams } => {
             if state.ending {
                 return Err(ending());
             }
-            let links = hub.config.limits.links;
-            let specs = streams.iter();
-            let specs = specs.map(|spec| {
-                let line = state.connections.get(&ConnectionId(spec.connection));
-                let receives = line.map(|line| line.receives);
-                let mut link = |number| state.link(asker.app, number, links);
-                words::spec(spec, receives, &mut link)
-            });
-            let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
-            let ids = driver.submit_all(asker.app, &specs);
-            let ids = ids.map_err(|error| words::refused(&error))?;
-            Ok(Answer::Streams {
-                streams: ids.into_iter().map(|id| id.0).collect(),
-            })
+            let before = state.link_numbers(asker.app);
+            let streams = submit(hub, state, driver, asker.app, &streams);
+            if streams.is_err() {
+                // Numbers of what was refused are not counted.
+                state.forget_links(asker.app, &before);
+            }
+            streams
         }
         Request::Close { connection } => {
             let id = ConnectionId(connection);
@@ -159,6 +153,28 @@ fn answer(
         }
         Request::Wait { .. } => Err(refusal(RefusalKind::Garbled, "a wait is no act")),
     }
+}
+
+fn submit(
+    hub: &Hub,
+    state: &mut State,
+    driver: &mut Driver,
+    app: AppId,
+    streams: &[Spec],
+) -> Result<Answer, Refusal> {
+    let links = hub.config.limits.links;
+    let specs = streams.iter().map(|spec| {
+        let line = state.connections.get(&ConnectionId(spec.connection));
+        let receives = line.map(|line| line.receives);
+        let mut link = |number| state.link(app, number, links);
+        words::spec(spec, receives, &mut link)
+    });
+    let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
+    let ids = driver.submit_all(app, &specs);
+    let ids = ids.map_err(|error| words::refused(&error))?;
+    Ok(Answer::Streams {
+        streams: ids.into_iter().map(|id| id.0).collect(),
+    })
 }
 
 fn wait(
@@ -226,13 +242,13 @@ fn screens<'h>(
     Ok(screens)
 }
 
-/// Opens a connection, on the driver's thread; the words were allowed.
+/// Opens a connection, on the driver's thread; the words were allowed, and what they name was found.
 fn open(
     hub: &Hub,
     state: &mut State,
     driver: &mut Driver,
     app: AppId,
-    request: Request,
+    (request, found): (Request, Option<OwnedFd>),
 ) -> Result<Answer, Refusal> {
     if state.ending {
         return Err(ending());
@@ -291,7 +307,10 @@ fn open(
         share_bytes: share_bytes.unwrap_or(u64::MAX).min(most),
         ..ConnectionSpec::new(&words, protocol, window_bytes)
     };
-    let id = driver.open(app, spec);
+    let id = match found {
+        Some(found) => driver.open_found(app, spec, found),
+        None => driver.open(app, spec),
+    };
     let id = id.map_err(|error| words::refused(&error))?;
     let manager = driver.manager();
     let known = |id: &ConnectionId| manager.connection_status(*id).is_ok();

@@ -47,7 +47,8 @@ impl Daemon {
     /// threads.
     pub fn start(mut config: Config) -> Result<Self> {
         config.check()?;
-        config.policy = config.policy.settled()?;
+        let (policy, roots) = config.policy.settled()?;
+        config.policy = policy;
         let tls = config.certificate.as_ref().map(Certificate::load);
         let tls = tls.transpose()?;
         let bound = config
@@ -71,7 +72,7 @@ impl Daemon {
             driver.give_screens(Box::new(screens.clone()));
         }
         let log = Log::start(&config.log)?;
-        let hub = Arc::new(Hub::new(config, log, screens));
+        let hub = Arc::new(Hub::new(config, roots, log, screens));
         let hears = Arc::clone(&hub);
         let tell = move |driver: &mut Driver, event| hears.heard(driver, event);
         let service = Service::start_with(driver, tell)?;
@@ -287,6 +288,15 @@ fn receive(shared: &Arc<Shared>, mut wire: Wire) {
             &format!("refused: {text}"),
         );
         let (id, refusal) = (None, refusal(RefusalKind::Limit, text));
+        if wire.is_hidden() {
+            // Words come after the handshake, which takes the other side's time. Who finds no
+            // thread for that is closed without.
+            if let Some(seat) = shared.turn_away() {
+                let thread = std::thread::Builder::new().name("nic-refuses".into());
+                let _ = thread.spawn(move || session::turn_away(&seat.0, wire, refusal));
+            }
+            return;
+        }
         // There is room for a line in a new socket.
         wire.write(&line(&Told::Refused { id, refusal }));
         return;

@@ -35,6 +35,7 @@ mod metrics;
 mod policy;
 mod pump;
 mod refusal;
+mod roots;
 mod secret;
 mod session;
 mod shared;

@@ -303,6 +303,7 @@ mod tests {
     use super::*;
     use crate::config::Config;
     use crate::log::{Log, Logs};
+    use crate::roots::Roots;
 
     /// Each metric has one head, before its values, and a name that says its unit as Prometheus
     /// wants it.
@@ -310,7 +311,12 @@ mod tests {
     fn the_text_is_what_prometheus_reads() {
         let config = Config::new(Vec::new());
         let driver = Driver::new(config.manager.clone()).unwrap();
-        let hub = Hub::new(config, Log::start(&Logs::None).unwrap(), None);
+        let hub = Hub::new(
+            config,
+            Roots::default(),
+            Log::start(&Logs::None).unwrap(),
+            None,
+        );
         let text = text(&hub, &hub.state(), &driver, 0);
         let (mut heads, mut kind) = (Vec::new(), String::new());
         for line in text.lines() {

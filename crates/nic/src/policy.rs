@@ -2,10 +2,14 @@
 
 use crate::error::{Error, Result};
 use crate::refusal::refusal;
+use crate::roots::{Roots, found};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream_net::Destination;
+use rustix::fs::FileType;
+use rustix::io::Errno;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// What a destination begins with that waits for a peer.
@@ -105,11 +109,11 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The same with the directories as they really are.
+    /// The same with the directories as they really are, and these opened.
     ///
     /// # Errors
     /// A directory that is not there.
-    pub(crate) fn settled(mut self) -> Result<Self> {
+    pub(crate) fn settled(mut self) -> Result<(Self, Roots)> {
         for directory in &mut self.files {
             let what = format!("directory {} for files", directory.display());
             let real = std::fs::canonicalize(&*directory);
@@ -120,12 +124,17 @@ impl Policy {
             }
             *directory = real;
         }
-        Ok(self)
+        let roots = Roots::open(&self.files)?;
+        Ok((self, roots))
     }
 
     /// The destination, if it may be reached: with names looked up and links in paths followed,
     /// which may take as long as it takes.
-    pub(crate) fn check(&self, words: &str) -> std::result::Result<Allowed, Refusal> {
+    pub(crate) fn check(
+        &self,
+        words: &str,
+        roots: &Roots,
+    ) -> std::result::Result<Allowed, Refusal> {
         if let Some(address) = words.strip_prefix(ACCEPT) {
             let address = address.parse::<SocketAddr>().map_err(|_| {
                 let text = format!("`{words}`: an address is numeric, as 127.0.0.1:5000");
@@ -145,17 +154,13 @@ impl Policy {
                 Ok(Allowed::To(words))
             }
             Destination::File(path) => {
-                let path = self.below(&words, &path)?;
-                Ok(Allowed::To(format!("file:{path}")))
+                let (path, directory) = below(roots, &words, &path)?;
+                Ok(Allowed::Found(format!("file:{path}"), directory))
             }
             Destination::RawUnix(path) if !path.starts_with('@') => {
-                let path = self.below(&words, Path::new(&path))?;
-                // A file's last link is replaced; a socket's would be followed to anywhere.
-                if std::fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
-                    let text = format!("`{words}`: it is a symbolic link: name the socket itself");
-                    return Err(refusal(RefusalKind::Denied, text));
-                }
-                Ok(Allowed::To(format!("raw:unix:{path}")))
+                let (path, directory) = below(roots, &words, Path::new(&path))?;
+                let socket = socket(&words, &path, &directory)?;
+                Ok(Allowed::Found(format!("raw:unix:{path}"), socket))
             }
             Destination::Framebuffer(_) => Ok(Allowed::To(words)),
             _ => Err(refusal(
@@ -196,29 +201,45 @@ impl Policy {
             }
         }
     }
+}
 
-    /// The path, its directory as it really is, which is below one of those that are allowed.
-    fn below(&self, words: &str, path: &Path) -> std::result::Result<String, Refusal> {
-        let refuse = |kind, why: String| Err(refusal(kind, format!("`{words}`: {why}")));
-        let named = (path.is_absolute(), path.parent(), path.file_name());
-        let (true, Some(parent), Some(name)) = named else {
-            let why = "a path begins with / and ends with a name, as /data/image";
-            return refuse(RefusalKind::Garbled, why.into());
-        };
-        let real = match std::fs::canonicalize(parent) {
-            Ok(real) => real,
-            Err(_) if self.files.is_empty() => parent.to_owned(),
-            Err(error) => {
-                let why = format!("directory {}: {error}", parent.display());
-                return refuse(RefusalKind::Unknown, why);
-            }
-        };
-        if !self.files.iter().any(|allowed| real.starts_with(allowed)) {
-            let shown = self.files.iter().map(|path| path.display().to_string());
-            let allowed: Vec<_> = shown.collect();
-            let allowed = match allowed.is_empty() {
+/// The path, its directory as it really is, which is below one of those that are allowed; and that
+/// directory, opened.
+fn below(
+    roots: &Roots,
+    words: &str,
+    path: &Path,
+) -> std::result::Result<(String, OwnedFd), Refusal> {
+    let refuse = |kind, why: String| Err(refusal(kind, format!("`{words}`: {why}")));
+    let named = (path.is_absolute(), path.parent(), path.file_name());
+    let (true, Some(parent), Some(name)) = named else {
+        let why = "a path begins with / and ends with a name, as /data/image";
+        return refuse(RefusalKind::Garbled, why.into());
+    };
+    let shown: Vec<_> = roots
+        .paths()
+        .map(|path| path.display().to_string())
+        .collect();
+    // Where links lead now; what is opened below has none.
+    let real = match std::fs::canonicalize(parent) {
+        Ok(real) => real,
+        Err(_) if shown.is_empty() => parent.to_owned(),
+        Err(error) => {
+            let why = format!("directory {}: {error}", parent.display());
+            return refuse(RefusalKind::Unknown, why);
+        }
+    };
+    let directory = match roots.directory(&real) {
+        Some(Ok(directory)) => directory,
+        Some(Err(error)) => {
+            let (real, why) = (real.display(), std::io::Error::from(error));
+            let why = format!("directory {real}, which changed while it was looked up: {why}");
+            return refuse(RefusalKind::Denied, why);
+        }
+        None => {
+            let allowed = match shown.is_empty() {
                 true => "nowhere".to_owned(),
-                false => format!("below {}", allowed.join(", ")),
+                false => format!("below {}", shown.join(", ")),
             };
             let why = format!(
                 "{} is not where this daemon writes ({allowed}): the operator adds a directory \
@@ -227,19 +248,44 @@ impl Policy {
             );
             return refuse(RefusalKind::Denied, why);
         }
-        let path = real.join(name);
-        match path.to_str() {
-            Some(path) => Ok(path.to_owned()),
-            None => refuse(RefusalKind::Garbled, "it is no UTF-8".into()),
+    };
+    match real.join(name).to_str() {
+        Some(path) => Ok((path.to_owned(), directory)),
+        None => refuse(RefusalKind::Garbled, "it is no UTF-8".into()),
+    }
+}
+
+/// The Unix socket at a path, as it is in its directory: a link would lead to anywhere.
+fn socket(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<OwnedFd, Refusal> {
+    let refuse = |kind, why: String| refusal(kind, format!("`{words}`: {why}"));
+    let name = Path::new(path).file_name().unwrap_or_default();
+    let unknown = |error: Errno| {
+        let why = format!(
+            "{}; name a socket that is there",
+            std::io::Error::from(error)
+        );
+        refuse(RefusalKind::Unknown, why)
+    };
+    let there = found(directory, Path::new(name)).map_err(unknown)?;
+    let kind = rustix::fs::fstat(&there).map_err(unknown)?.st_mode;
+    match FileType::from_raw_mode(kind) {
+        FileType::Socket => Ok(there),
+        FileType::Symlink => {
+            let why = "it is a symbolic link: name the socket itself";
+            Err(refuse(RefusalKind::Denied, why.into()))
         }
+        _ => Err(refuse(RefusalKind::Conflict, "it is no socket".into())),
     }
 }
 
 /// What a connection is opened to.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Debug)]
 pub(crate) enum Allowed {
     /// A destination, in the driver's words.
     To(String),
+    /// One below the directories for files, and what was found there: the directory of a file, or a
+    /// socket.
+    Found(String, OwnedFd),
     /// A peer that comes in here.
     Accept(SocketAddr),
 }

@@ -52,6 +52,16 @@ pub(crate) fn run(shared: &Arc<Shared>, mut wire: Wire) {
     wire.leave(deadline);
 }
 
+/// Refuses somebody for whom there is no session, over TLS, when they have said who they are.
+pub(crate) fn turn_away(shared: &Shared, mut wire: Wire, refusal: Refusal) {
+    let deadline = Instant::now() + shared.hub.config.limits.hello;
+    // Whatever it is.
+    let _ = wire.first_line(deadline);
+    let (id, deadline) = (None, Instant::now() + LAST);
+    wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
+    wire.leave(deadline);
+}
+
 fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
     let asked: Asked = match read(line) {
         Ok(asked) => asked,
@@ -388,12 +398,17 @@ impl<'a> Session<'a> {
             }
         };
         let what = acts::logged(&request);
-        let mut at = None;
+        let (mut at, mut found) = (None, None);
         if let Request::Open { destination, .. } = &mut request {
             // Directories and names are looked up here, as that may take its time.
-            let allowed = self.shared.hub.config.policy.check(destination);
+            let hub = &self.shared.hub;
+            let allowed = hub.config.policy.check(destination, &hub.roots);
             let allowed = allowed.and_then(|allowed| match allowed {
                 Allowed::To(words) => Ok(words),
+                Allowed::Found(words, there) => {
+                    found = Some(there);
+                    Ok(words)
+                }
                 Allowed::Accept(address) => {
                     let address = accept::listen(self.shared, address)?;
                     at = Some(address);
@@ -412,7 +427,7 @@ impl<'a> Session<'a> {
         let (hub, asker) = (Arc::clone(&self.shared.hub), self.asker.clone());
         let called = self.shared.client.call(move |driver| {
             let opens = at.map(|address| (address, hub.state().accepting.len()));
-            let result = act(&hub, driver, &asker, id, request);
+            let result = act(&hub, driver, &asker, id, (request, found));
             let mut state = hub.state();
             if let Some((address, before)) = opens
                 && state.accepting.len() == before

@@ -114,3 +114,92 @@ fn a_link_to_a_socket_is_not_followed() {
     assert_eq!(session.ask(&rest).unwrap_err().kind, RefusalKind::Denied);
     rig.daemon.stop().unwrap();
 }
+
+/// Who may change directories below those that are allowed cannot lead files out of them: while a
+/// directory and a link to outside change places all the time, nothing is ever made outside.
+#[test]
+fn files_stay_below_whoever_changes_links() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let rig = Rig::new();
+    let outside = crate::rig::Folder::new();
+    let (inner, link) = (rig.folder.0.join("inner"), rig.folder.0.join("link"));
+    std::fs::create_dir(&inner).unwrap();
+    std::os::unix::fs::symlink(&outside.0, &link).unwrap();
+    let over = Arc::new(AtomicBool::new(false));
+    let swaps = {
+        let (inner, link, over) = (inner.clone(), link.clone(), Arc::clone(&over));
+        let outside = outside.0.clone();
+        std::thread::spawn(move || {
+            while !over.load(Ordering::Relaxed) {
+                renameat_with(CWD, &inner, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                let found = std::fs::read_dir(&outside).unwrap().next();
+                assert!(found.is_none(), "{found:?}");
+            }
+        })
+    };
+    let (mut session, _) = rig.application("writes");
+    let mut kept = 0;
+    for number in 0..500 {
+        let path = inner.join(format!("file-{number}"));
+        let path = path.display();
+        let rest = format!(r#""ask":"open","destination":"file:{path}""#);
+        match session.ask(&rest) {
+            Ok(Answer::Connection { connection }) => {
+                let rest = format!(r#""ask":"close","connection":{connection}"#);
+                session.ask(&rest).unwrap();
+                session.event(|event| match event {
+                    Event::Kept { connection: id, .. } => (*id == connection).then_some(()),
+                    _ => None,
+                });
+                kept += 1;
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(refusal) => assert_eq!(refusal.kind, RefusalKind::Denied, "{refusal:?}"),
+        }
+    }
+    assert!(kept > 0, "none was opened");
+    rig.daemon.stop().unwrap();
+    over.store(true, Ordering::Relaxed);
+    swaps.join().unwrap();
+    assert_eq!(std::fs::read_dir(&outside.0).unwrap().count(), 0);
+    let inner = [inner, link].into_iter().find(|path| !path.is_symlink());
+    let files = std::fs::read_dir(inner.unwrap()).unwrap().count();
+    assert_eq!(files, kept);
+}
+
+/// Numbers of links that only a refused submission named are not counted: the application has all
+/// of its links afterwards. So are those of a link that was refused.
+#[test]
+fn links_of_what_was_refused_are_not_counted() {
+    let rig = Rig::with(|config| {
+        config.limits.links = 2;
+        config.limits.ring_bytes = 1 << 16;
+    });
+    let (mut session, ticket) = rig.application("tries");
+    let (address, _taken) = crate::rig::sink();
+    let connection = session.open(&address, "");
+    let spec = |links: &[u16], adu: u64| crate::rig::sends(connection, adu, 4096, links, 1);
+    session.submit(&spec(&[0], 8192)).unwrap();
+    for number in 1..10 {
+        // No such connection, then too many links, then too large rings.
+        let none = spec(&[number], 8192).replace(
+            &format!(r#""connection":{connection}"#),
+            r#""connection":4711"#,
+        );
+        assert!(session.submit(&none).is_err());
+        let refusal = session
+            .submit(&spec(&[number, number + 1], 8192))
+            .unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");
+        let sizes = r#"{"from_rank_bytes":1048576,"to_rank_bytes":0}"#;
+        let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","#)
+            + &format!(r#""link":{number},"carrier":{{"rings":{sizes}}}"#);
+        let refusal = rig.unix().ask(&rest).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");
+        assert!(refusal.text.contains("bytes of rings"), "{refusal:?}");
+    }
+    session.submit(&spec(&[77], 8192)).unwrap();
+    drop(session);
+    rig.daemon.stop().unwrap();
+}

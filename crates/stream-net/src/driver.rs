@@ -9,7 +9,7 @@ use crate::known::Known;
 use crate::link::{Ends, Input, Link, Output};
 use crate::memory::Memory;
 use crate::outside::{
-    Becomes, DATAGRAM_MOST, Datagrams, Expected, Filing, Framed, Outside, refused_by_plain,
+    Becomes, DATAGRAM_MOST, Datagrams, Expected, Filing, Framed, Outside, Writers, refused_by_plain,
 };
 use crate::screen::{Screen, Screens};
 use crate::socket::Socket;
@@ -25,6 +25,9 @@ use std::net::UdpSocket;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time;
+
+/// How long files may take that are not kept when the driver ends.
+const FILES_END: time::Duration = time::Duration::from_secs(2);
 
 /// What the driver knows of a connection.
 #[derive(Debug)]
@@ -89,6 +92,9 @@ pub struct Driver {
     /// Connections that are over, with something to send still, until when.
     pub(crate) lingering: Vec<(Box<Framed>, time::Instant)>,
     pub(crate) ending_files: Vec<(ConnectionId, Box<Filing>)>,
+    pub(crate) writers: Writers,
+    /// What the paths of connections that are not made yet name.
+    pub(crate) opened: BTreeMap<ConnectionId, OwnedFd>,
     pub(crate) events: VecDeque<Event>,
     pub(crate) figures: Figures,
     pub(crate) waker: Waker,
@@ -121,6 +127,8 @@ impl Driver {
             drawn: BTreeMap::new(),
             lingering: Vec::new(),
             ending_files: Vec::new(),
+            writers: Writers::default(),
+            opened: BTreeMap::new(),
             events: VecDeque::new(),
             figures: Figures::default(),
             waker: Waker(Arc::new(wake)),
@@ -245,6 +253,29 @@ impl Driver {
                 spoiled: false,
             },
         );
+        Ok(id)
+    }
+
+    /// Opens a connection to a file or a Unix socket whose path others may change, and to nothing
+    /// but what was found there: `found` is the directory of the file, or the socket itself, opened
+    /// (`O_PATH` will do). The path is what is said of it, and its last part the file's name.
+    ///
+    /// # Errors
+    /// Another destination than `file:` or `raw:unix:`; otherwise as [`Driver::open`].
+    pub fn open_found(
+        &mut self,
+        app: AppId,
+        spec: ConnectionSpec,
+        found: OwnedFd,
+    ) -> Result<ConnectionId> {
+        let (Destination::File(_) | Destination::RawUnix(_)) =
+            Destination::parse(&spec.destination)?
+        else {
+            let why = "what was found is for file: and raw:unix:".into();
+            return Err(Error::Destination(spec.destination, why));
+        };
+        let id = self.open(app, spec)?;
+        self.opened.insert(id, found);
         Ok(id)
     }
 
@@ -522,10 +553,24 @@ impl Driver {
         Ok(())
     }
 
+    /// Ends what writes files, and gives it some time to take away what is not kept.
+    fn end_files(&mut self) {
+        self.outsides.clear();
+        self.ending_files.clear();
+        // A disk that hangs keeps what is there, under a name that says what it is.
+        let _ = self.writers.wait(FILES_END);
+    }
+
     /// Loses a connection.
     pub(crate) fn lost(&mut self, id: ConnectionId, why: &str) {
         self.outsides.remove(&id);
         let now = self.now();
         self.manager.handle_disconnected(now, id, why);
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.end_files();
     }
 }

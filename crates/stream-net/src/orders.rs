@@ -268,7 +268,11 @@ impl Driver {
             Destination::RawGiven(name) => self.want(id, name, self.packets(id)),
             Destination::TcpGiven(name) => self.want(id, name, self.plain_bytes(id)),
             Destination::RawUnix(path) => {
-                let socket = Socket::connect_unix(&path).map_err(said)?;
+                let socket = match self.opened.remove(&id) {
+                    Some(there) => Socket::connect_opened(&there, &path),
+                    None => Socket::connect_unix(&path),
+                };
+                let socket = socket.map_err(said)?;
                 self.carried(id, Carrier::Socket(socket), self.packets(id))?;
             }
             Destination::RawTcp(address) => {
@@ -285,11 +289,10 @@ impl Driver {
             }
             Destination::File(path) => {
                 let waker = self.waker();
-                let file = Filing::new(&path, id.0, move || waker.wake());
-                let file = file.map_err(|error| format!("making {}: {error}", path.display()))?;
+                let directory = self.opened.remove(&id);
+                let wake = move || waker.wake();
+                let file = Filing::new(&path, directory, id.0, &self.writers, wake)?;
                 self.outsides.insert(id, Outside::File(Box::new(file)));
-                let now = self.now();
-                self.manager.handle_connected(now, id);
             }
             Destination::Framebuffer(name) => {
                 let screen = self.drawn.remove(&id);
@@ -334,6 +337,7 @@ impl Driver {
     fn disconnect(&mut self, id: ConnectionId) {
         let spec = self.connections.remove(&id);
         self.drawn.remove(&id);
+        self.opened.remove(&id);
         match self.outsides.remove(&id) {
             Some(Outside::Framed(mut framed)) => {
                 let until = framed.leave().then(|| Instant::now() + LINGER);

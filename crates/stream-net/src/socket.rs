@@ -10,7 +10,7 @@ use rustix::net::{
 };
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What an attempt to move bytes gave.
@@ -80,7 +80,16 @@ impl Socket {
 
     /// Connects to a Unix socket; a path that begins with `@` is an abstract name.
     pub(crate) fn connect_unix(path: &str) -> Result<Self> {
-        let refused = |error: Errno| Error::system(format!("connecting to {path}"), error);
+        Self::connect_shown(path, path)
+    }
+
+    /// Connects to a Unix socket that was found, whatever is at its path now.
+    pub(crate) fn connect_opened(found: &OwnedFd, path: &str) -> Result<Self> {
+        Self::connect_shown(&format!("/proc/self/fd/{}", found.as_raw_fd()), path)
+    }
+
+    fn connect_shown(path: &str, shown: &str) -> Result<Self> {
+        let refused = |error: Errno| Error::system(format!("connecting to {shown}"), error);
         let address = match path.strip_prefix('@') {
             Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
             None => SocketAddrUnix::new(path),

@@ -3,11 +3,11 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::link::Input;
+use crate::link::{Input, Link, Output};
 use crate::outside::{Kept, Outside, Wrote};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
@@ -113,6 +113,7 @@ impl Driver {
             }
             let late = link.cut_until.take_if(|at| *at <= now);
             self.hear(id, told, false);
+            any |= self.look_for_ranks(id);
             if late.is_some() {
                 any = true;
                 self.rank_lost(id);
@@ -222,6 +223,12 @@ impl Driver {
                     }
                     return Err(why);
                 }
+                Wrote::Made => {
+                    let now = self.now();
+                    self.manager.handle_connected(now, id);
+                    return Ok(true);
+                }
+                Wrote::Unmade(why) => return Err(why),
                 Wrote::Ended(_) => {}
             }
         }
@@ -267,12 +274,12 @@ impl Driver {
                         path,
                         bytes,
                     },
-                    Wrote::Ended(Kept::Not(reason)) => Event::NotKept {
+                    Wrote::Ended(Kept::Not(reason)) | Wrote::Unmade(reason) => Event::NotKept {
                         connection,
                         path,
                         reason,
                     },
-                    Wrote::Done(..) | Wrote::Refused(_) => continue,
+                    Wrote::Made | Wrote::Done(..) | Wrote::Refused(_) => continue,
                 };
                 manager_events.push_back(event);
                 return false;
@@ -384,6 +391,20 @@ impl Driver {
             }
         };
         let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
+        // Ranks that are only written to, and nothing is: none sees them leave otherwise.
+        let idle = |link: &Link| {
+            let output = link.output.as_ref();
+            link.input.is_none() && output.is_some_and(Output::is_ring)
+        };
+        let needed: BTreeSet<_> = match self.links.values().any(idle) {
+            true => self
+                .streams
+                .values()
+                .flat_map(|known| &known.links)
+                .collect(),
+            false => BTreeSet::new(),
+        };
+        let watched = |id, link: &Link| idle(link) && !needed.contains(&id);
         for (id, link) in &self.links {
             if let Some(input) = &link.input {
                 let flags = when(input.waits_for_bytes(), PollFlags::IN);
@@ -396,7 +417,8 @@ impl Driver {
                 } else {
                     PollFlags::OUT
                 };
-                let flags = when(output.waits_for_room(), what);
+                let waits = output.waits_for_room() || watched(*id, link);
+                let flags = when(waits, what);
                 add(output.fd(), flags, Whose::Output(*id));
             }
         }

@@ -8,7 +8,7 @@ mod screen;
 mod taking;
 
 pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
-pub(crate) use file::{Filing, Kept, Wrote};
+pub(crate) use file::{Filing, Kept, Writers, Wrote};
 pub(crate) use framed::Framed;
 pub(crate) use plain::Plain;
 pub(crate) use screen::Drawing;

@@ -1,0 +1,107 @@
+//! Directories below which applications may write files and find sockets.
+//!
+//! Each is opened once. From there on one part of a path after the other is opened, and none of
+//! them may be a symbolic link, so that what is found is below the directory, whoever changes links
+//! there meanwhile. That is what `openat2` with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS` does;
+//! with paths that have neither links nor `..` it takes no more than `openat`, which every kernel
+//! has.
+
+use crate::error::{Error, Result};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path, PathBuf};
+
+/// What is opened of a directory: enough to find names in it.
+const DIRECTORY: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Roots(Vec<(PathBuf, OwnedFd)>);
+
+impl Roots {
+    /// Opens directories, whose paths have no links.
+    pub fn open(paths: &[PathBuf]) -> Result<Self> {
+        let each = paths.iter().map(|path| {
+            let opened = openat(CWD, path, DIRECTORY, Mode::empty());
+            let what = || format!("directory {} for files", path.display());
+            let opened = opened.map_err(|error| Error::system(what(), error))?;
+            Ok((path.clone(), opened))
+        });
+        Ok(Self(each.collect::<Result<_>>()?))
+    }
+
+    /// Where they are.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().map(|(path, _)| path.as_path())
+    }
+
+    /// A directory by its path without links; none, if that is not below one of these.
+    pub fn directory(&self, real: &Path) -> Option<rustix::io::Result<OwnedFd>> {
+        let mut all = self.0.iter();
+        all.find_map(|(path, root)| Some(walk(root, real.strip_prefix(path).ok()?)))
+    }
+}
+
+/// The directory at `path` from `root` on, by parts that are none but names of directories.
+fn walk(root: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
+    let mut at = root.try_clone().map_err(|_| Errno::MFILE)?;
+    for part in path.components() {
+        let Component::Normal(name) = part else {
+            return Err(Errno::XDEV);
+        };
+        at = openat(&at, name, DIRECTORY, Mode::empty())?;
+    }
+    Ok(at)
+}
+
+/// What is in a directory by this name, no link followed.
+pub(crate) fn found(directory: impl AsFd, name: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(directory, name, flags, Mode::empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_is_found_is_below() {
+        let name = format!("isthmus-roots-{}", std::process::id());
+        let folder = std::env::temp_dir().canonicalize().unwrap().join(name);
+        let (data, out) = (folder.join("data"), folder.join("out"));
+        std::fs::create_dir_all(data.join("a/b")).unwrap();
+        std::fs::create_dir_all(out.join("b")).unwrap();
+        symlink(&out, data.join("away")).unwrap();
+        symlink("a", data.join("near")).unwrap();
+        std::fs::write(data.join("file"), "").unwrap();
+        let roots = Roots::open(std::slice::from_ref(&data)).unwrap();
+        let inode = |fd: OwnedFd| rustix::fs::fstat(fd).unwrap().st_ino;
+        let of = |path: &Path| std::os::unix::fs::MetadataExt::ino(&path.metadata().unwrap());
+        for path in ["", "a", "a/b", "a/./b"] {
+            let path = data.join(path);
+            let found = roots.directory(&path).unwrap().unwrap();
+            assert_eq!(inode(found), of(&path), "{path:?}");
+        }
+        for path in [
+            "away", "away/b", "near", "near/b", "file", "none", "..", "a/../a",
+        ] {
+            assert!(
+                roots.directory(&data.join(path)).unwrap().is_err(),
+                "{path}"
+            );
+        }
+        assert!(roots.directory(&out).is_none());
+        assert!(roots.directory(&folder.join("data2")).is_none());
+        // The directory is what was opened, not what is in its place.
+        let (moved, first) = (folder.join("moved"), of(&data));
+        std::fs::rename(&data, moved).unwrap();
+        symlink(&out, &data).unwrap();
+        assert_eq!(inode(roots.directory(&data).unwrap().unwrap()), first);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
