@@ -158,7 +158,7 @@ def test_what_nobody_takes_times_out_with_a_reason(nic, tmp_path):
         stream.wait(timeout="300 ms")
     assert "link 0" in " ".join(stream.status().waits)
     stream.cancel()
-    with pytest.raises(StreamFailedError, match=r"it has cancelled; 1 of 2 ADUs are done"):
+    with pytest.raises(StreamFailedError, match=r"it was cancelled; 1 of 2 ADUs are done"):
         stream.wait()
 
 
