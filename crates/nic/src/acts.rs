@@ -339,7 +339,8 @@ fn open(
     let most = hub.config.limits.connection_bytes;
     if window_bytes > most {
         let text = format!(
-            "a window of {window_bytes} bytes: a connection may have {most} bytes of network memory"
+            "a window of {window_bytes} bytes: a connection may have {most} bytes of network \
+             memory (the operator's --connection-network): take a smaller window"
         );
         return Err(refusal(RefusalKind::Limit, text));
     }

@@ -211,6 +211,13 @@ fn certificates_are_looked_at() {
     config.certificate = Some(swapped(&good));
     assert!(refused(config).contains("no certificate in PEM"));
     let set = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut config = listen("tls:127.0.0.1:0");
+    config.certificate = Some(Certificate {
+        chain: fixtures.join("signs.pem"),
+        key: good.key.clone(),
+    });
+    assert!(refused(config).contains("basicConstraints=critical,CA:FALSE"));
     std::fs::set_permissions(&good.key, set(0o644)).unwrap();
     assert!(refused(listen("tls:127.0.0.1:0")).contains("chmod 600"));
     std::fs::set_permissions(&good.key, set(0o600)).unwrap();
