@@ -14,7 +14,7 @@ use isthmus_stream::{
     StreamSpec,
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
-use isthmus_stream_net::sink::{Action, Rings, Sink};
+use isthmus_stream_net::sink::{Action, Peer, Rings, Sink};
 use isthmus_stream_net::{Driver, Ends, Event as Told, Socket};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
@@ -314,7 +314,7 @@ pub fn sink(load: &Load) -> Outcome<Report> {
     })
 }
 
-fn serve<S: Read + Write>(
+fn serve<S: Peer>(
     sink: &Sink,
     socket: &mut S,
     taken: impl FnMut(&Header, &[u8]),

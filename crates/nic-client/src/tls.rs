@@ -5,7 +5,7 @@ use crate::wire::timespec;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, version};
+use rustls::{CertificateError, ClientConfig, ClientConnection, RootCertStore, version};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -97,7 +97,7 @@ impl Tls {
             // The handshake goes on, or the other side is told what is wrong.
             let flushed = self.flush();
             if let Err(error) = state {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, words(&error)));
             }
             flushed?;
         }
@@ -152,6 +152,29 @@ impl Tls {
         })?;
         Ok(ours)
     }
+}
+
+/// What is wrong, and what would be right where rustls has but a name for it.
+fn words(error: &rustls::Error) -> String {
+    let text = error.to_string();
+    let rustls::Error::InvalidCertificate(wrong) = error else {
+        return text;
+    };
+    let right = match wrong {
+        CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "it is one that signs others (CA:TRUE), and no daemon's: make it with \
+             -addext basicConstraints=critical,CA:FALSE"
+        }
+        CertificateError::UnknownIssuer => {
+            "none of those that are trusted (ca, --tls-ca) vouches for it: give the daemon's own \
+             certificate, or that of the authority that signed it"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "the operator makes a new one and sends the daemon SIGHUP"
+        }
+        _ => return text,
+    };
+    format!("{text}: {right}")
 }
 
 impl AsFd for Tls {
@@ -277,5 +300,43 @@ impl Joint {
             let _ = poll(&mut fds, Some(&timespec(Duration::from_millis(100))));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::client::WebPkiServerVerifier;
+    use rustls::client::danger::ServerCertVerifier;
+    use rustls::pki_types::UnixTime;
+
+    /// What is wrong with a certificate is said with what would be right.
+    #[test]
+    fn a_certificate_of_no_use_is_refused_in_words() {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../nic/tests/fixtures");
+        let read = |name: &str| CertificateDer::from_pem_file(fixtures.join(name)).unwrap();
+        let said = |shown: &str, trusted: &str, now: UnixTime| {
+            let mut roots = RootCertStore::empty();
+            roots.add(read(trusted)).unwrap();
+            let provider = Arc::new(rustls::crypto::ring::default_provider());
+            let roots = Arc::new(roots);
+            let made = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+            let name = ServerName::try_from("localhost").unwrap();
+            let made = made.unwrap();
+            let looked = made.verify_server_cert(&read(shown), &[], &name, &[], now);
+            looked.map(|_| ()).map_err(|error| words(&error))
+        };
+        let now = UnixTime::now();
+        assert_eq!(said("cert.pem", "cert.pem", now), Ok(()));
+        let signs = said("signs.pem", "signs.pem", now).unwrap_err();
+        assert!(
+            signs.ends_with("-addext basicConstraints=critical,CA:FALSE"),
+            "{signs}"
+        );
+        let stranger = said("cert.pem", "signs.pem", now).unwrap_err();
+        assert!(stranger.contains("vouches for it"), "{stranger}");
+        let later = UnixTime::since_unix_epoch(Duration::from_secs(1 << 36));
+        let old = said("cert.pem", "cert.pem", later).unwrap_err();
+        assert!(old.contains("SIGHUP"), "{old}");
     }
 }

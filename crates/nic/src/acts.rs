@@ -6,7 +6,7 @@ use crate::policy::ACCEPT;
 use crate::refusal::{ending, refusal};
 use crate::{told, words};
 use isthmus_framebuffer::{Error as Full, Screens};
-use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Told};
+use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Spec, Told};
 use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::{Destination, Driver};
 use std::os::fd::OwnedFd;
@@ -82,20 +82,13 @@ fn answer(
             if state.ending {
                 return Err(ending());
             }
-            let links = hub.config.limits.links;
-            let specs = streams.iter();
-            let specs = specs.map(|spec| {
-                let line = state.connections.get(&ConnectionId(spec.connection));
-                let receives = line.map(|line| line.receives);
-                let mut link = |number| state.link(asker.app, number, links);
-                words::spec(spec, receives, &mut link)
-            });
-            let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
-            let ids = driver.submit_all(asker.app, &specs);
-            let ids = ids.map_err(|error| words::refused(&error))?;
-            Ok(Answer::Streams {
-                streams: ids.into_iter().map(|id| id.0).collect(),
-            })
+            let before = state.link_numbers(asker.app);
+            let streams = submit(hub, state, driver, asker.app, &streams);
+            if streams.is_err() {
+                // Numbers of what was refused are not counted.
+                state.forget_links(asker.app, &before);
+            }
+            streams
         }
         Request::Close { connection } => {
             let id = ConnectionId(connection);
@@ -160,6 +153,28 @@ fn answer(
         }
         Request::Wait { .. } => Err(refusal(RefusalKind::Garbled, "a wait is no act")),
     }
+}
+
+fn submit(
+    hub: &Hub,
+    state: &mut State,
+    driver: &mut Driver,
+    app: AppId,
+    streams: &[Spec],
+) -> Result<Answer, Refusal> {
+    let links = hub.config.limits.links;
+    let specs = streams.iter().map(|spec| {
+        let line = state.connections.get(&ConnectionId(spec.connection));
+        let receives = line.map(|line| line.receives);
+        let mut link = |number| state.link(app, number, links);
+        words::spec(spec, receives, &mut link)
+    });
+    let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
+    let ids = driver.submit_all(app, &specs);
+    let ids = ids.map_err(|error| words::refused(&error))?;
+    Ok(Answer::Streams {
+        streams: ids.into_iter().map(|id| id.0).collect(),
+    })
 }
 
 fn wait(
@@ -282,7 +297,8 @@ fn open(
     let most = hub.config.limits.connection_bytes;
     if window_bytes > most {
         let text = format!(
-            "a window of {window_bytes} bytes: a connection may have {most} bytes of network memory"
+            "a window of {window_bytes} bytes: a connection may have {most} bytes of network \
+             memory (the operator's --connection-network): take a smaller window"
         );
         return Err(refusal(RefusalKind::Limit, text));
     }

@@ -109,6 +109,14 @@ impl Config {
             let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";
             return Err(Error::Config(text.into()));
         }
+        if let (Some(token), Some(operators)) = (&self.token, &self.operator_token)
+            && token.equals(operators)
+        {
+            let text = "--token-file and --operator-token-file hold the same token, so that each \
+                        program would be an operator: make another, openssl rand -hex 16";
+            return Err(Error::Config(text.into()));
+        }
+        self.fits()?;
         let hidden = |address: &&Address| matches!(address, Address::Tls(_));
         let mut leave = self.listen.iter().filter(|at| at.leaves_the_machine());
         if let Some(open) = leave.find(|address| !hidden(address)) {
@@ -127,6 +135,27 @@ impl Config {
         if self.token.is_none() && self.listen.iter().any(Address::leaves_the_machine) {
             let text = format!("listening at {tls} leaves this machine: give --token-file");
             return Err(Error::Config(text));
+        }
+        Ok(())
+    }
+    /// Whether the machine has the memory, which there is for each direction.
+    fn fits(&self) -> Result<()> {
+        let found = rustix::system::sysinfo();
+        let has = u128::from(found.totalram) * u128::from(found.mem_unit);
+        let manager = &self.manager;
+        for (flag, bytes) in [
+            ("--staging", manager.staging_bytes),
+            ("--network", manager.network_bytes),
+        ] {
+            if 2 * u128::from(bytes) > has {
+                let gib = |bytes: u128| bytes as f64 / f64::from(1 << 30);
+                return Err(Error::Config(format!(
+                    "{flag} of {:.1} GiB is taken in both directions, and this machine has \
+                     {:.1} GiB of memory: give less",
+                    gib(bytes.into()),
+                    gib(has)
+                )));
+            }
         }
         Ok(())
     }

@@ -288,6 +288,15 @@ fn receive(shared: &Arc<Shared>, mut wire: Wire) {
             &format!("refused: {text}"),
         );
         let (id, refusal) = (None, refusal(RefusalKind::Limit, text));
+        if wire.is_hidden() {
+            // Words come after the handshake, which takes the other side's time. Who finds no
+            // thread for that is closed without.
+            if let Some(seat) = shared.turn_away() {
+                let thread = std::thread::Builder::new().name("nic-refuses".into());
+                let _ = thread.spawn(move || session::turn_away(&seat.0, wire, refusal));
+            }
+            return;
+        }
         // There is room for a line in a new socket.
         wire.write(&line(&Told::Refused { id, refusal }));
         return;

@@ -11,7 +11,7 @@ use isthmus_framebuffer::Screens;
 use isthmus_nic_protocol::{Event as Said, Refusal, RefusalKind, Told};
 use isthmus_stream::{AppId, ConnectionId, LinkId, Manager, StreamId};
 use isthmus_stream_net::Driver;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -216,6 +216,26 @@ impl State {
         let known = self.apps.get_mut(&app).ok_or_else(gone)?;
         known.links.insert(number, link);
         Ok(id)
+    }
+
+    /// The numbers that an application has given to links.
+    pub fn link_numbers(&self, app: AppId) -> BTreeSet<u16> {
+        let links = self.apps.get(&app).map(|app| app.links.keys().copied());
+        links.into_iter().flatten().collect()
+    }
+
+    /// Forgets an application's links but those of these numbers; nothing knows them yet.
+    pub fn forget_links(&mut self, app: AppId, but: &BTreeSet<u16>) {
+        let Some(known) = self.apps.get_mut(&app) else {
+            return;
+        };
+        known.links.retain(|number, link| {
+            let stays = but.contains(number);
+            if !stays {
+                self.links.remove(&link.id);
+            }
+            stays
+        });
     }
 
     /// Tells the sessions of an application that asked for it.

@@ -135,6 +135,7 @@ fn claim<'a>(
         if state.ending {
             return Err(ending());
         }
+        let before = state.link_numbers(app);
         let id = state.link(app, number, hub.config.limits.links)?;
         if driver.is_attached(id) || state.attaching.contains_key(&id) {
             let text = format!(
@@ -148,6 +149,7 @@ fn claim<'a>(
             hub.config.limits.ring_bytes,
         );
         if asked > 0 && has.saturating_add(asked) > most {
+            state.forget_links(app, &before);
             let text = format!(
                 "rings of {asked} bytes beside {has}: an application may have {most} bytes of rings"
             );

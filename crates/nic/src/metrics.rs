@@ -8,12 +8,15 @@ use isthmus_stream_net::Driver;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fmt::{Display, Write as _};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long one who asks may take.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many are answered at a time; more are told so, and try again.
+const ASKERS_MOST: usize = 16;
 
 /// Bytes of a request at most.
 const REQUEST: usize = 8 << 10;
@@ -211,8 +214,10 @@ fn totals(text: &mut Text, state: &State, driver: &Driver) {
     text.each("streams_ended_total", "counter", help, "end", &each);
 }
 
-/// Answers until the daemon ends, one after the other.
+/// Answers until the daemon ends: each on a thread of its own, so that who says nothing holds up
+/// nobody.
 pub(crate) fn serve(shared: &Arc<Shared>, listener: &TcpListener) {
+    let askers = Arc::new(());
     loop {
         let mut fds = [
             PollFd::new(listener, PollFlags::IN),
@@ -224,13 +229,32 @@ pub(crate) fn serve(shared: &Arc<Shared>, listener: &TcpListener) {
             return;
         }
         match listener.accept() {
-            Ok((socket, _)) => {
-                // Who does not ask properly is not answered.
-                let _ = answer(shared, socket);
-            }
+            Ok((socket, _)) => receive(shared, &askers, socket),
             Err(_) => std::thread::sleep(Duration::from_millis(50)),
         }
     }
+}
+
+/// Answers on a thread, if there is room for one more.
+fn receive(shared: &Arc<Shared>, askers: &Arc<()>, mut socket: TcpStream) {
+    // One is the listener's.
+    if Arc::strong_count(askers) > ASKERS_MOST {
+        let text = format!("{ASKERS_MOST} are being answered, which are the most: ask again\n");
+        let answer = response("503 Service Unavailable", "text/plain", text.len(), &text);
+        // There is room for this in a new socket; one that is gone already needs no answer.
+        let _ = socket.set_write_timeout(Some(Duration::from_millis(100)));
+        let _ = socket.write_all(answer.as_bytes());
+        let _ = socket.shutdown(Shutdown::Write);
+        return;
+    }
+    let (shared, asker) = (Arc::clone(shared), Arc::clone(askers));
+    let thread = std::thread::Builder::new().name("nic-metrics".into());
+    // Without a thread the socket is closed, and who asked tries again.
+    let _ = thread.spawn(move || {
+        // Who does not ask properly is not answered.
+        let _ = answer(&shared, socket);
+        drop(asker);
+    });
 }
 
 fn answer(shared: &Arc<Shared>, mut socket: TcpStream) -> std::io::Result<()> {
@@ -275,11 +299,15 @@ fn answer(shared: &Arc<Shared>, mut socket: TcpStream) -> std::io::Result<()> {
     };
     let length = body.len();
     let body = if method == "HEAD" { "" } else { body.as_str() };
-    let answer = format!(
+    let answer = response(status, kind, length, body);
+    socket.write_all(answer.as_bytes())
+}
+
+fn response(status: &str, kind: &str, length: usize, body: &str) -> String {
+    format!(
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\
          Connection: close\r\n\r\n{body}"
-    );
-    socket.write_all(answer.as_bytes())
+    )
 }
 
 fn unwell() -> (&'static str, &'static str, String) {

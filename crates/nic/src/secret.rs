@@ -64,6 +64,11 @@ impl Secret {
         Ok(Self(token.as_bytes().to_vec()))
     }
 
+    /// Whether both are the same.
+    pub(crate) fn equals(&self, other: &Self) -> bool {
+        same(&self.0, &other.0)
+    }
+
     /// Whether somebody knows it.
     #[must_use]
     pub fn is(&self, token: &str) -> bool {

@@ -52,6 +52,16 @@ pub(crate) fn run(shared: &Arc<Shared>, mut wire: Wire) {
     wire.leave(deadline);
 }
 
+/// Refuses somebody for whom there is no session, over TLS, when they have said who they are.
+pub(crate) fn turn_away(shared: &Shared, mut wire: Wire, refusal: Refusal) {
+    let deadline = Instant::now() + shared.hub.config.limits.hello;
+    // Whatever it is.
+    let _ = wire.first_line(deadline);
+    let (id, deadline) = (None, Instant::now() + LAST);
+    wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
+    wire.leave(deadline);
+}
+
 fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
     let asked: Asked = match read(line) {
         Ok(asked) => asked,

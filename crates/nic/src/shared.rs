@@ -19,18 +19,23 @@ pub(crate) struct Shared {
     pub hub: Arc<Hub>,
     pub client: Client,
     sessions: AtomicU32,
+    /// Sockets beyond them that are being told so.
+    refused: AtomicU32,
     /// What is shown at `tls:` addresses.
     tls: Mutex<Option<Arc<ServerConfig>>>,
     /// Readable once the daemon ends.
     stop: OwnedFd,
 }
 
-/// One of the sessions that there may be.
-pub(crate) struct Seat(pub Arc<Shared>);
+/// Sockets that are told at the same time that there is no room, at most.
+const REFUSED: u32 = 64;
+
+/// One of the sessions that there may be, or of those beyond them.
+pub(crate) struct Seat(pub Arc<Shared>, fn(&Shared) -> &AtomicU32);
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
+        (self.1)(&self.0).fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -42,6 +47,7 @@ impl Shared {
             hub,
             client,
             sessions: AtomicU32::new(0),
+            refused: AtomicU32::new(0),
             tls: Mutex::new(tls),
             stop,
         })
@@ -112,8 +118,17 @@ impl Shared {
 
     pub fn sit(self: &Arc<Self>) -> Option<Seat> {
         let most = self.hub.config.limits.sessions;
-        let taken = self.sessions.fetch_add(1, Ordering::Relaxed);
-        let seat = Seat(Arc::clone(self));
+        self.seat(|shared| &shared.sessions, most)
+    }
+
+    /// For somebody who is told that there is no seat; none, if that are too many as well.
+    pub fn turn_away(self: &Arc<Self>) -> Option<Seat> {
+        self.seat(|shared| &shared.refused, REFUSED)
+    }
+
+    fn seat(self: &Arc<Self>, of: fn(&Self) -> &AtomicU32, most: u32) -> Option<Seat> {
+        let taken = of(self).fetch_add(1, Ordering::Relaxed);
+        let seat = Seat(Arc::clone(self), of);
         (taken < most).then_some(seat)
     }
 }

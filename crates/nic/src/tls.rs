@@ -4,9 +4,11 @@
 use crate::error::{Error, Result};
 use crate::wire::Moved;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, version};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{RootCertStore, ServerConfig, ServerConnection, version};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
@@ -35,6 +37,7 @@ impl Certificate {
         if chain.is_empty() {
             return Err(refuse(&self.chain, "no certificate in PEM is in it".into()));
         }
+        signs_none(&chain).map_err(|why| refuse(&self.chain, why))?;
         let found = std::fs::metadata(&self.key);
         let found = found.map_err(|error| refuse(&self.key, error.to_string()))?;
         if found.mode() & 0o077 != 0 {
@@ -53,6 +56,32 @@ impl Certificate {
             refuse(&self.chain, why)
         })?;
         Ok(Arc::new(config))
+    }
+}
+
+/// Whether clients take the first for a daemon's: one that signs others they refuse, and nobody
+/// would know why. What else they look at is between them and their operators.
+fn signs_none(chain: &[CertificateDer<'_>]) -> std::result::Result<(), String> {
+    let (Some(shown), Some(last)) = (chain.first(), chain.last()) else {
+        return Ok(());
+    };
+    let mut roots = RootCertStore::empty();
+    // One that cannot be a root is looked at all the same.
+    let _ = roots.add(last.clone().into_owned());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    let name = ServerName::try_from("localhost");
+    let (Ok(verifier), Ok(name)) = (verifier, name) else {
+        return Ok(());
+    };
+    let looked = verifier.verify_server_cert(shown, &chain[1..], &name, &[], UnixTime::now());
+    match looked {
+        Err(error) if format!("{error:?}").contains("CaUsedAsEndEntity") => Err(
+            "it is one that signs others (CA:TRUE), which clients refuse: make it with -addext \
+             basicConstraints=critical,CA:FALSE"
+                .into(),
+        ),
+        _ => Ok(()),
     }
 }
 

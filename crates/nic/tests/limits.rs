@@ -167,3 +167,39 @@ fn files_stay_below_whoever_changes_links() {
     let files = std::fs::read_dir(inner.unwrap()).unwrap().count();
     assert_eq!(files, kept);
 }
+
+/// Numbers of links that only a refused submission named are not counted: the application has all
+/// of its links afterwards. So are those of a link that was refused.
+#[test]
+fn links_of_what_was_refused_are_not_counted() {
+    let rig = Rig::with(|config| {
+        config.limits.links = 2;
+        config.limits.ring_bytes = 1 << 16;
+    });
+    let (mut session, ticket) = rig.application("tries");
+    let (address, _taken) = crate::rig::sink();
+    let connection = session.open(&address, "");
+    let spec = |links: &[u16], adu: u64| crate::rig::sends(connection, adu, 4096, links, 1);
+    session.submit(&spec(&[0], 8192)).unwrap();
+    for number in 1..10 {
+        // No such connection, then too many links, then too large rings.
+        let none = spec(&[number], 8192).replace(
+            &format!(r#""connection":{connection}"#),
+            r#""connection":4711"#,
+        );
+        assert!(session.submit(&none).is_err());
+        let refusal = session
+            .submit(&spec(&[number, number + 1], 8192))
+            .unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");
+        let sizes = r#"{"from_rank_bytes":1048576,"to_rank_bytes":0}"#;
+        let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","#)
+            + &format!(r#""link":{number},"carrier":{{"rings":{sizes}}}"#);
+        let refusal = rig.unix().ask(&rest).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");
+        assert!(refusal.text.contains("bytes of rings"), "{refusal:?}");
+    }
+    session.submit(&spec(&[77], 8192)).unwrap();
+    drop(session);
+    rig.daemon.stop().unwrap();
+}

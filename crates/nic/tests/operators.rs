@@ -189,3 +189,58 @@ fn metrics_say_what_happened() {
     assert!(get(at, "HEAD /metrics HTTP/1.1").ends_with("\r\n\r\n"));
     rig.daemon.stop().unwrap();
 }
+
+/// Those who connect and say nothing hold up nobody, and when there are too many of them who asks
+/// is told so at once.
+#[test]
+fn those_who_ask_for_nothing_hold_up_no_scrape() {
+    let at = "127.0.0.1:0".parse().unwrap();
+    let rig = Rig::with(|config| config.metrics = Some(at));
+    let at = rig.daemon.metrics().unwrap();
+    // One after the other they would take 30 seconds.
+    let silent: Vec<_> = (0..15).map(|_| TcpStream::connect(at).unwrap()).collect();
+    let began = Instant::now();
+    assert!(get(at, "GET /metrics HTTP/1.1").starts_with("HTTP/1.1 200"));
+    assert!(began.elapsed().as_secs() < 15, "{:?}", began.elapsed());
+    drop(silent);
+    let deadline = soon();
+    loop {
+        assert!(Instant::now() < deadline, "nobody was refused");
+        let _silent: Vec<_> = (0..16).map(|_| TcpStream::connect(at).unwrap()).collect();
+        let mut socket = TcpStream::connect(at).unwrap();
+        let mut text = String::new();
+        // Nothing is asked: a refusal comes all the same.
+        socket.read_to_string(&mut text).unwrap();
+        if text.starts_with("HTTP/1.1 503") {
+            assert!(text.ends_with("ask again\n"), "{text}");
+            break;
+        }
+    }
+    rig.daemon.stop().unwrap();
+}
+
+/// What cannot be meant is refused: one token for programs and for operators, more memory than the
+/// machine has.
+#[test]
+fn what_cannot_be_meant_does_not_start() {
+    let refused = |change: &dyn Fn(&mut Config)| {
+        let mut config = Config::new(vec![Address::parse("tcp:127.0.0.1:0").unwrap()]);
+        change(&mut config);
+        Daemon::start(config).unwrap_err().to_string()
+    };
+    let said = refused(&|config| {
+        config.token = Some(Secret::new(TOKEN).unwrap());
+        config.operator_token = Some(Secret::new(TOKEN).unwrap());
+    });
+    assert!(said.contains("--operator-token-file"), "{said}");
+    let said = refused(&|config| config.manager.staging_bytes = 900 << 40);
+    assert!(
+        said.contains("--staging") && said.contains("machine has"),
+        "{said}"
+    );
+    let said = refused(&|config| config.manager.network_bytes = u64::MAX);
+    assert!(
+        said.contains("--network") && said.contains("machine has"),
+        "{said}"
+    );
+}

@@ -2,7 +2,7 @@
 
 use crate::rig::{Folder, Rig, Socket, certificate, content, sends, soon, spec};
 use isthmus_nic::{Address, Certificate, Config, Daemon, Secret};
-use isthmus_nic_protocol::Answer;
+use isthmus_nic_protocol::{Answer, RefusalKind, Told};
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::frame::{Frame, Kind};
 use std::io::{Read, Write};
@@ -14,7 +14,12 @@ const TU: u64 = 64 << 10;
 const ADUS: u64 = 6;
 
 fn rig() -> Rig {
+    rig_of(256)
+}
+
+fn rig_of(sessions: u32) -> Rig {
     Rig::with(|config| {
+        config.limits.sessions = sessions;
         let Address::Unix(path) = &config.listen[0] else {
             panic!("the first is a Unix socket");
         };
@@ -206,6 +211,13 @@ fn certificates_are_looked_at() {
     config.certificate = Some(swapped(&good));
     assert!(refused(config).contains("no certificate in PEM"));
     let set = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut config = listen("tls:127.0.0.1:0");
+    config.certificate = Some(Certificate {
+        chain: fixtures.join("signs.pem"),
+        key: good.key.clone(),
+    });
+    assert!(refused(config).contains("basicConstraints=critical,CA:FALSE"));
     std::fs::set_permissions(&good.key, set(0o644)).unwrap();
     assert!(refused(listen("tls:127.0.0.1:0")).contains("chmod 600"));
     std::fs::set_permissions(&good.key, set(0o600)).unwrap();
@@ -214,5 +226,40 @@ fn certificates_are_looked_at() {
     rig.daemon.reload();
     // The old one is shown still.
     rig.tls("localhost").hello("still");
+    rig.daemon.stop().unwrap();
+}
+
+/// Who comes when there is no room for more sessions is told so, through TLS as well, and nobody
+/// who says nothing keeps others from being told.
+#[test]
+fn sessions_beyond_the_limit_are_refused_in_words() {
+    let rig = rig_of(1);
+    let (mut first, _) = rig.application("first");
+    let tls = rig.daemon.addresses().iter().find_map(|at| match at {
+        Address::Tls(at) => Some(*at),
+        _ => None,
+    });
+    let tls = tls.unwrap();
+    let mut silent: Vec<_> = (0..8).map(|_| TcpStream::connect(tls).unwrap()).collect();
+    for _ in 0..3 {
+        let mut late = rig.tls("localhost");
+        late.write("{\"id\":1,\"ask\":\"hello\",\"version\":1,\"name\":\"late\"}\n");
+        match late.told() {
+            Some(Told::Refused { refusal, .. }) => {
+                assert_eq!(refusal.kind, RefusalKind::Limit);
+                assert!(refusal.text.contains("1 sessions at a time"), "{refusal:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(late.told().is_none());
+    }
+    // They are closed when their time is over.
+    for socket in &mut silent {
+        let most = Some(Duration::from_secs(60));
+        socket.set_read_timeout(most).unwrap();
+        let mut bytes = Vec::new();
+        let _ = socket.read_to_end(&mut bytes);
+    }
+    assert!(first.ask(r#""ask":"overview""#).is_ok());
     rig.daemon.stop().unwrap();
 }

@@ -92,7 +92,9 @@ impl Given {
             streams: self.streams,
             links: self.links,
             staging_bytes: self.application_staging_bytes.unwrap_or(u64::MAX),
-            connection_bytes: self.connection_network_bytes.unwrap_or(u64::MAX),
+            connection_bytes: self
+                .connection_network_bytes
+                .unwrap_or(self.network_bytes / 4),
             ring_bytes: self.ring_bytes,
             waits: self.waits,
             hello: Duration::from_nanos(self.hello_ns),

@@ -10,7 +10,7 @@ pub enum Event {
     /// What the manager tells.
     Stream(isthmus_stream::Event),
     /// The other end of a link is gone. With a time of grace the link is cut, without one its
-    /// streams fail.
+    /// streams fail. Told as well where no stream needs it: then it can be attached anew.
     LinkGone {
         /// The link.
         link: LinkId,

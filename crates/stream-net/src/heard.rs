@@ -2,7 +2,7 @@
 
 use crate::driver::Driver;
 use crate::event::Event;
-use crate::link::{Input, Told};
+use crate::link::{Input, Output, Told};
 use isthmus_stream::{Direction, LinkId, StreamId};
 
 impl Driver {
@@ -12,6 +12,10 @@ impl Driver {
         let Some(link) = self.links.get_mut(&id) else {
             return;
         };
+        let event = Event::LinkGone {
+            link: id,
+            reason: why.to_owned(),
+        };
         // A ring that was closed when all was in it is no loss; what is written is another ring.
         let rings = link.input.as_ref().is_some_and(Input::is_ring);
         let receive = |of: &StreamId| self.streams[of].direction == Direction::Receive;
@@ -20,18 +24,35 @@ impl Driver {
             if !rings {
                 link.output = None;
             }
+            match &mut link.output {
+                // Whether that is left as well is found out by itself.
+                Some(output) => output.heard = true,
+                None => self.events.push_back(event),
+            }
             return;
         }
         let grace = link.grace;
-        let event = Event::LinkGone {
-            link: id,
-            reason: why.to_owned(),
-        };
         self.events.push_back(event);
         if !grace.is_zero() {
             return self.cut(id, Some(grace));
         }
         self.rank_lost(id);
+    }
+
+    /// Whether the ranks of a link have left that has nothing but a ring for them, and no stream:
+    /// nothing is written that would tell. Looked for when something was heard of it.
+    pub(crate) fn look_for_ranks(&mut self, id: LinkId) -> bool {
+        let link = self.links.get_mut(&id).filter(|link| link.input.is_none());
+        let output = link.and_then(|link| link.output.as_mut());
+        let output = output.filter(|output| output.heard && !output.waits_for_room());
+        let Some(why) = output.and_then(Output::left) else {
+            return false;
+        };
+        let left = self.users(id).is_empty();
+        if left {
+            self.link_gone(id, &why, false);
+        }
+        left
     }
 
     /// Streams that need the ranks of a link still.

@@ -8,12 +8,21 @@ use crate::sum::Sum;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// Bytes that are read before they are summed, while they are in the second cache.
 const STEP: usize = 256 << 10;
+/// ADUs that are confirmed together at most.
+const TOGETHER: u64 = 64;
+/// How long an ADU waits for others at most, but for the packet that is being taken.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// What a sink expects.
 #[derive(Clone, Debug)]
@@ -74,6 +83,11 @@ struct State {
     early: BTreeMap<u64, (Header, Vec<u8>)>,
     /// Of `freed`, what the sender has been told.
     told: u64,
+    /// Whether something was taken of which the sender has not been told.
+    owed: bool,
+    /// ADUs and ends of streams among that, and since when the first of them is.
+    withheld: u64,
+    since: Option<Instant>,
 }
 
 impl Sink {
@@ -91,19 +105,44 @@ impl Sink {
     /// Takes packets until the sender closes the connection. `before` is asked for each packet with
     /// data, by how many came before it; `taken` is shown those that are right, in order.
     ///
+    /// What is taken is confirmed together while more is there to be read: a quarter of the window,
+    /// 64 ADUs or 1 ms at most. All that was taken is confirmed before the sink waits for anything
+    /// to come, and before it leaves; nothing is that `taken` has not returned from.
+    ///
     /// # Errors
     /// [`Error::Garbled`] with the place of what is wrong; what the system says of the socket.
-    pub fn serve<S: Read + Write>(
+    pub fn serve<S: Peer>(
         &self,
         socket: &mut S,
-        mut before: impl FnMut(u64) -> Action,
-        mut taken: impl FnMut(&Header, &[u8]),
+        before: impl FnMut(u64) -> Action,
+        taken: impl FnMut(&Header, &[u8]),
     ) -> Result<Counts> {
         let mut state = State::default();
-        let mut data = Vec::new();
+        self.confirm(socket, &mut state)?;
+        let served = self.take_all(socket, &mut state, before, taken);
+        if state.owed {
+            let told = self.confirm(socket, &mut state);
+            served.and(told)?;
+        } else {
+            served?;
+        }
+        Ok(state.counts)
+    }
+
+    fn take_all<S: Peer>(
+        &self,
+        socket: &mut S,
+        state: &mut State,
+        mut before: impl FnMut(u64) -> Action,
+        mut taken: impl FnMut(&Header, &[u8]),
+    ) -> Result<()> {
+        let mut buffer = Buffer {
+            data: Vec::new(),
+            head: [0; Header::BYTES],
+            got: 0,
+        };
         let mut came = 0;
-        self.confirm(socket, &state)?;
-        while let Some(header) = read_head(socket)? {
+        while let Some(header) = self.next_head(socket, state, &mut buffer)? {
             if header.channel != self.channel {
                 return Err(Error::Garbled(format!(
                     "a packet of channel {}",
@@ -112,7 +151,7 @@ impl Sink {
             }
             if header.kind != Kind::Data {
                 if header.kind == Kind::Probe {
-                    self.confirm(socket, &state)?;
+                    self.confirm(socket, state)?;
                 }
                 continue;
             }
@@ -124,16 +163,14 @@ impl Sink {
             };
             came += u64::from(bytes > 0);
             if action == Action::Leave {
-                return Ok(state.counts);
-            }
-            if data.len() < bytes {
-                data.resize(bytes, 0);
+                return Ok(());
             }
             let flip = match action {
                 Action::Flip(at) => Some(at as usize),
                 _ => None,
             };
-            let sum = read_data(socket, &mut data[..bytes], self.checksum, flip)?;
+            let sum = self.read_data(socket, state, &mut buffer, bytes, flip)?;
+            let data = &buffer.data[..bytes];
             if sum != header.sum && self.checksum != Checksum::None && bytes > 0 {
                 state.counts.corrupted += 1;
                 if !self.repair {
@@ -149,35 +186,132 @@ impl Sink {
                 }
                 continue;
             }
+            let out_of_order = header.sequence != state.expected;
             if header.sequence < state.expected || state.early.contains_key(&header.sequence) {
                 state.counts.duplicates += 1;
-            } else if header.sequence > state.expected {
+            } else if out_of_order {
                 state.counts.early += 1;
-                state
-                    .early
-                    .insert(header.sequence, (header, data[..bytes].to_vec()));
+                state.early.insert(header.sequence, (header, data.to_vec()));
             } else {
-                state.take(&header, &data[..bytes], &mut taken)?;
+                state.take(&header, data, &mut taken)?;
                 while let Some((header, data)) = state.early.remove(&state.expected) {
                     state.take(&header, &data, &mut taken)?;
                 }
             }
-            // Within an ADU nobody waits for more than room.
-            let between = state.next.2 == 0;
-            let room = state.freed - state.told >= self.window / 4;
-            if between || room || !state.early.is_empty() || header.sequence + 1 != state.expected {
-                self.confirm(socket, &state)?;
-                state.told = state.freed;
+            if out_of_order || !state.early.is_empty() || self.is_due(state) {
+                self.confirm(socket, state)?;
             }
         }
         let (_, adu, offset) = state.next;
         if (adu, offset) != (0, 0) {
             state.cut();
         }
-        Ok(state.counts)
+        Ok(())
     }
 
-    fn confirm<S: Write>(&self, socket: &mut S, state: &State) -> Result<()> {
+    /// Whether the sender is told now of what was taken, although more may be there.
+    fn is_due(&self, state: &mut State) -> bool {
+        // Within an ADU nobody waits for more than room.
+        state.withheld += u64::from(state.next.2 == 0);
+        if state.freed - state.told >= self.window / 4 || state.withheld >= TOGETHER {
+            return true;
+        }
+        if state.withheld == 0 {
+            return false;
+        }
+        let now = Instant::now();
+        now - *state.since.get_or_insert(now) >= PATIENCE
+    }
+
+    /// Reads what is there. Where that is nothing, what was taken is confirmed, and then waited.
+    fn read<S: Peer>(
+        &self,
+        socket: &mut S,
+        state: &mut State,
+        bytes: &mut [u8],
+    ) -> Result<Option<usize>> {
+        loop {
+            let read = match state.owed {
+                true => socket.read_now(bytes),
+                false => socket.read(bytes).map(Some),
+            };
+            return match read {
+                Ok(Some(0)) => Ok(None),
+                Ok(Some(read)) => Ok(Some(read)),
+                Ok(None) => {
+                    self.confirm(socket, state)?;
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => Err(refused(error)),
+            };
+        }
+    }
+
+    /// The next header; none at the end of the connection.
+    fn next_head<S: Peer>(
+        &self,
+        socket: &mut S,
+        state: &mut State,
+        buffer: &mut Buffer,
+    ) -> Result<Option<Header>> {
+        while buffer.got < Header::BYTES {
+            let read = self.read(socket, state, &mut buffer.head[buffer.got..]);
+            match read {
+                Ok(Some(read)) => buffer.got += read,
+                Ok(None) if buffer.got == 0 => return Ok(None),
+                Ok(None) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
+                // A sender that was killed.
+                Err(Error::System(_, error)) if error.kind() == io::ErrorKind::ConnectionReset => {
+                    return Ok(None);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        buffer.got = 0;
+        let header = Header::decode(&buffer.head);
+        header
+            .map(Some)
+            .map_err(|why| Error::Garbled(why.to_string()))
+    }
+
+    /// Fills the first `bytes` of the buffer's data and sums them. What is there of the next header
+    /// is read with the last of them.
+    fn read_data<S: Peer>(
+        &self,
+        socket: &mut S,
+        state: &mut State,
+        buffer: &mut Buffer,
+        bytes: usize,
+        flip: Option<usize>,
+    ) -> Result<u32> {
+        if buffer.data.len() < bytes + Header::BYTES {
+            buffer.data.resize(bytes + Header::BYTES, 0);
+        }
+        let mut sum = Sum::new(self.checksum);
+        let mut done = 0;
+        while done < bytes {
+            // What there is, and no call more for what is not.
+            let end = (bytes + Header::BYTES).min(done + STEP);
+            let piece = &mut buffer.data[done..end];
+            let Some(read) = self.read(socket, state, piece)? else {
+                return Err(refused(io::ErrorKind::UnexpectedEof.into()));
+            };
+            let piece = &mut piece[..read.min(bytes - done)];
+            if let Some(byte) = flip.and_then(|at| piece.get_mut(at.checked_sub(done)?)) {
+                *byte ^= 1;
+            }
+            sum.add(piece);
+            done += read;
+        }
+        buffer.got = done - bytes;
+        buffer.head[..buffer.got].copy_from_slice(&buffer.data[bytes..done]);
+        Ok(sum.word())
+    }
+
+    fn confirm<S: Write>(&self, socket: &mut S, state: &mut State) -> Result<()> {
+        state.told = state.freed;
+        (state.owed, state.withheld, state.since) = (false, 0, None);
         let mut header = Header::new(Kind::Acknowledge, self.channel);
         header.acknowledged = state.expected;
         header.delivered = state.expected;
@@ -196,6 +330,13 @@ impl Sink {
     }
 }
 
+/// Bytes that came: those of a packet, and of the header behind it what came with them.
+struct Buffer {
+    data: Vec<u8>,
+    head: [u8; Header::BYTES],
+    got: usize,
+}
+
 impl State {
     /// Takes the next packet in order.
     fn take(
@@ -210,6 +351,7 @@ impl State {
             self.take_data(header)?;
             taken(header, data);
         }
+        self.owed = true;
         if header.end {
             // The mark of the end may stand in the last packet of data or in one of its own.
             let (stream, adu, offset) = self.next;
@@ -263,6 +405,45 @@ impl State {
     }
 }
 
+/// What a sink reads and writes: bytes, and it can look whether some are there.
+pub trait Peer: Read + Write {
+    /// Reads what is there, and waits for nothing: none if that is nothing, 0 bytes at the end.
+    ///
+    /// # Errors
+    /// As [`Read::read`].
+    fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>>;
+}
+
+fn receive_now(socket: impl AsFd, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+    match rustix::net::recv(socket, bytes, RecvFlags::DONTWAIT) {
+        Ok((read, _)) => Ok(Some(read)),
+        Err(Errno::AGAIN) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Peer for TcpStream {
+    fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+        receive_now(self, bytes)
+    }
+}
+
+impl Peer for UnixStream {
+    fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+        receive_now(self, bytes)
+    }
+}
+
+impl Peer for Rings {
+    fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+        match self.from.try_read(bytes).map_err(as_io)? {
+            Some(0) => Ok(None),
+            Some(read) => Ok(Some(read)),
+            None => Ok(Some(0)),
+        }
+    }
+}
+
 /// Two rings as one stream, for [`Sink::serve`] in a process of the same machine.
 #[derive(Debug)]
 pub struct Rings {
@@ -308,53 +489,4 @@ impl Write for Rings {
 
 fn refused(error: io::Error) -> Error {
     Error::system("reading packets", error)
-}
-
-/// The next header; none at the end of the connection.
-fn read_head(socket: &mut impl Read) -> Result<Option<Header>> {
-    let mut head = [0; Header::BYTES];
-    let mut got = 0;
-    while got < head.len() {
-        match socket.read(&mut head[got..]) {
-            Ok(0) if got == 0 => return Ok(None),
-            Ok(0) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
-            Ok(read) => got += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // A sender that was killed.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
-            Err(error) => return Err(refused(error)),
-        }
-    }
-    let header = Header::decode(&head);
-    header
-        .map(Some)
-        .map_err(|why| Error::Garbled(why.to_string()))
-}
-
-/// Fills `data` and sums it.
-fn read_data(
-    socket: &mut impl Read,
-    data: &mut [u8],
-    checksum: Checksum,
-    flip: Option<usize>,
-) -> Result<u32> {
-    let mut sum = Sum::new(checksum);
-    let mut done = 0;
-    while done < data.len() {
-        // What there is, and no call more for what is not.
-        let end = data.len().min(done + STEP);
-        let piece = &mut data[done..end];
-        let read = match socket.read(piece) {
-            Ok(0) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(refused(error)),
-        };
-        if let Some(byte) = flip.and_then(|at| piece[..read].get_mut(at.checked_sub(done)?)) {
-            *byte ^= 1;
-        }
-        sum.add(&piece[..read]);
-        done += read;
-    }
-    Ok(sum.word())
 }

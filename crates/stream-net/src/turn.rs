@@ -3,11 +3,11 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::link::Input;
+use crate::link::{Input, Link, Output};
 use crate::outside::{Kept, Outside, Wrote};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
@@ -113,6 +113,7 @@ impl Driver {
             }
             let late = link.cut_until.take_if(|at| *at <= now);
             self.hear(id, told, false);
+            any |= self.look_for_ranks(id);
             if late.is_some() {
                 any = true;
                 self.rank_lost(id);
@@ -390,6 +391,20 @@ impl Driver {
             }
         };
         let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
+        // Ranks that are only written to, and nothing is: none sees them leave otherwise.
+        let idle = |link: &Link| {
+            let output = link.output.as_ref();
+            link.input.is_none() && output.is_some_and(Output::is_ring)
+        };
+        let needed: BTreeSet<_> = match self.links.values().any(idle) {
+            true => self
+                .streams
+                .values()
+                .flat_map(|known| &known.links)
+                .collect(),
+            false => BTreeSet::new(),
+        };
+        let watched = |id, link: &Link| idle(link) && !needed.contains(&id);
         for (id, link) in &self.links {
             if let Some(input) = &link.input {
                 let flags = when(input.waits_for_bytes(), PollFlags::IN);
@@ -402,7 +417,8 @@ impl Driver {
                 } else {
                     PollFlags::OUT
                 };
-                let flags = when(output.waits_for_room(), what);
+                let waits = output.waits_for_room() || watched(*id, link);
+                let flags = when(waits, what);
                 add(output.fd(), flags, Whose::Output(*id));
             }
         }

@@ -1,5 +1,6 @@
 //! Tests of the drivers, in one program.
 
+mod confirming;
 mod conformance;
 mod datagrams;
 mod frames;

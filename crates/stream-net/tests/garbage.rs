@@ -115,3 +115,81 @@ fn a_link_with_grace_is_cut_first_and_its_rank_lost_when_it_does_not_come_back()
     assert_eq!(sends.end(stream), End::Failed(Reason::RankLost(LinkId(7))));
     assert!(begin.elapsed() >= grace, "{:?}", begin.elapsed());
 }
+
+/// A rank that leaves is told though no stream needs it, whatever the link is made of and however
+/// the rank ends, and its link can be attached anew.
+#[test]
+fn a_rank_that_leaves_is_told_without_streams() {
+    use isthmus_ring::ring;
+    use isthmus_stream_net::Ends;
+    type Rank = Box<dyn std::any::Any + Send>;
+    type Make<'m> = &'m dyn Fn() -> (Ends, Rank);
+    let socket = || {
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        (Ends::socket(theirs.into()), Box::new(ours) as Rank)
+    };
+    let (up, down) = (|| ring(4096).unwrap(), || ring(4096).unwrap());
+    let writes = || {
+        let (producer, consumer) = up();
+        (
+            Ends::rings(Some(consumer), None),
+            Box::new(producer) as Rank,
+        )
+    };
+    let reads = || {
+        let (producer, consumer) = down();
+        (
+            Ends::rings(None, Some(producer)),
+            Box::new(consumer) as Rank,
+        )
+    };
+    let both = || {
+        let ((to, from), (out, into)) = (up(), down());
+        (
+            Ends::rings(Some(from), Some(out)),
+            Box::new((to, into)) as Rank,
+        )
+    };
+    // As a process that was killed leaves them: nothing is said in the ring.
+    let killed = || {
+        let ((to, from), (out, into)) = (up(), down());
+        let rank = (to.into_handles(), into.into_handles());
+        (Ends::rings(Some(from), Some(out)), Box::new(rank) as Rank)
+    };
+    let kinds: [(&str, Make<'_>); 5] = [
+        ("socket", &socket),
+        ("writes", &writes),
+        ("reads", &reads),
+        ("both", &both),
+        ("killed", &killed),
+    ];
+    let mut sends = Sends::new();
+    for (first, (kind, make)) in (100u16..).step_by(20).zip(kinds) {
+        for id in (first..first + 20).map(LinkId) {
+            let (ends, rank) = make();
+            sends.call(move |driver| driver.attach(id, ends).unwrap());
+            drop(rank);
+            let what = format!("end of a rank that {kind}");
+            sends.wait(&what, |event| match event {
+                Told::LinkGone { link, .. } => (*link == id).then_some(()),
+                _ => None,
+            });
+            assert!(!sends.call(move |driver| driver.is_attached(id)), "{kind}");
+        }
+    }
+    // A rank that has nothing to send any more and receives still is there.
+    let ((producer, from), (out, into)) = (up(), down());
+    let ends = Ends::rings(Some(from), Some(out));
+    sends.call(move |driver| driver.attach(LinkId(3), ends).unwrap());
+    drop(producer);
+    let until = soon();
+    // The end that is read is free for another once it is seen to be left.
+    while sends.call(|driver| {
+        let ends = Ends::rings(Some(ring(4096).unwrap().1), None);
+        driver.attach(LinkId(3), ends).is_err()
+    }) {
+        assert!(Instant::now() < until);
+    }
+    assert!(sends.call(|driver| driver.is_attached(LinkId(3))));
+    drop(into);
+}

@@ -96,7 +96,11 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 @_count("--links", 64, "Links of an application.")
 @_count("--waits", 1024, "Requests of a session that wait for streams.")
 @_sizes("--application-staging", None, "Staging memory of an application; all, if not given.")
-@_sizes("--connection-network", None, "Network memory of a connection; all, if not given.")
+@_sizes(
+    "--connection-network",
+    None,
+    "Network memory of a connection; a quarter of --network, if not given.",
+)
 @_sizes("--rings", "256 MiB", "Rings of an application.")
 @click.option(
     "--stall",
@@ -133,6 +137,7 @@ def command(as_json: bool, **given: Any) -> None:
     try:
         _notify("READY=1")
         listening = daemon.listening()
+        _warn(listening)
         document(listening if as_json else _words(listening))
         while not end.wait(LOOK):
             if not daemon.runs():
@@ -186,6 +191,17 @@ def _words(listening: str) -> str:
     metrics = f", metrics at http://{told['metrics']}/metrics" if told["metrics"] else ""
     screens = f", screens at http://{told['screens']}/" if told["screens"] else ""
     return f"listens at {', '.join(told['listening'])}{metrics}{screens}\n"
+
+
+def _warn(listening: str) -> None:
+    """Say that metrics are there for others, who need no password for them."""
+    import ipaddress
+    import json
+
+    at = json.loads(listening)["metrics"]
+    if at and not ipaddress.ip_address(at.rpartition(":")[0].strip("[]")).is_loopback:
+        text = f"warning: metrics at {at}: whoever reaches this machine reads them, no password"
+        click.echo(text, err=True)
 
 
 def _heed(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:

@@ -4,6 +4,7 @@ use super::{Drain, Told};
 use crate::frame::{Frame, Kind};
 use crate::memory::Memory;
 use crate::socket::Moved;
+use isthmus_ring::Producer;
 use isthmus_stream::{BufferId, OrderId};
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -11,6 +12,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 /// Frames that one look at a link writes at most, so that others have their turn.
 const TURN: usize = 16;
+
+/// What is said of an end that was closed in order.
+const CLOSED: &str = "its other end was closed";
 
 /// A frame on its way.
 #[derive(Debug)]
@@ -32,6 +36,8 @@ pub(crate) struct Output {
     written: usize,
     /// What void SUs carry.
     nothing: Vec<u8>,
+    /// Whether something was heard of the other end since it was last looked for.
+    pub heard: bool,
 }
 
 impl Output {
@@ -41,6 +47,7 @@ impl Output {
             queue: VecDeque::new(),
             written: 0,
             nothing: Vec::new(),
+            heard: false,
         }
     }
 
@@ -108,8 +115,22 @@ impl Output {
         }
     }
 
+    /// Why nobody will read what is written, if it is a ring that is seen to be left.
+    pub fn left(&mut self) -> Option<String> {
+        self.heard = false;
+        match &mut self.drain {
+            Drain::Ring(ring) => put(ring, &[]).map_or_else(Some, |moved| match moved {
+                Moved::End => Some(CLOSED.into()),
+                _ => None,
+            }),
+            // The other half of a socket tells.
+            Drain::Socket(_) => None,
+        }
+    }
+
     /// After a poll that found it ready.
     pub fn heed(&mut self) {
+        self.heard = true;
         if let Drain::Ring(ring) = &mut self.drain {
             // Told by the next write.
             let _ = ring.heed();
@@ -141,7 +162,7 @@ impl Output {
                 }
                 Ok(Moved::None) => return any,
                 Ok(Moved::End) => {
-                    told.push(Told::Gone("its other end was closed".into()));
+                    told.push(Told::Gone(CLOSED.into()));
                     return true;
                 }
                 Err(why) => {
@@ -167,13 +188,17 @@ fn write(drain: &mut Drain, head: &[u8], data: &[u8]) -> Result<Moved, String> {
         }
         Drain::Ring(ring) => {
             let part = if head.is_empty() { data } else { head };
-            match ring.try_write(part) {
-                Ok(0) => Ok(Moved::None),
-                Ok(written) => Ok(Moved::Some(written)),
-                Err(isthmus_ring::Error::Closed { .. }) => Ok(Moved::End),
-                Err(isthmus_ring::Error::PeerGone { .. }) => Err("its process ended".into()),
-                Err(error) => Err(error.to_string()),
-            }
+            put(ring, part)
         }
+    }
+}
+
+fn put(ring: &mut Producer, bytes: &[u8]) -> Result<Moved, String> {
+    match ring.try_write(bytes) {
+        Ok(0) => Ok(Moved::None),
+        Ok(written) => Ok(Moved::Some(written)),
+        Err(isthmus_ring::Error::Closed { .. }) => Ok(Moved::End),
+        Err(isthmus_ring::Error::PeerGone { .. }) => Err("its process ended".into()),
+        Err(error) => Err(error.to_string()),
     }
 }
