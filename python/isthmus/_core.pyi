@@ -807,6 +807,8 @@ class NicSession:
         """The next event; none if there is none in time."""
     def notices(self) -> tuple[list[int], list[str]]:
         """Requests that are answered, and events, since this was last asked."""
+    def here(self) -> None:
+        """Refuse in a process that was forked from the one that made the session."""
     def fileno(self) -> int:
         """The descriptor that is readable while there are notices, or the session is over."""
     def gone(self) -> str | None:
@@ -831,6 +833,8 @@ class NicStream:
     @property
     def number(self) -> int:
         """As the daemon counts."""
+    def here(self) -> None:
+        """Refuse in a process that was forked from the one that made the session."""
     def own_bytes(self, adu_bytes: int) -> int:
         """Bytes of an ADU that go over links of this process."""
     def send(self, data: NDArray[np.uint8], adu_bytes: int | None, seconds: float | None) -> int:

@@ -120,7 +120,7 @@ def test_waits_that_end_badly(served, tmp_path):
             waiting = asyncio.create_task(stream.wait())
             await asyncio.sleep(0)
             await stream.cancel()
-            with pytest.raises(StreamFailedError, match="it has cancelled; 0 of 2 ADUs are done"):
+            with pytest.raises(StreamFailedError, match="it was cancelled; 0 of 2 ADUs are done"):
                 await waiting
             async with ajoin(served.address, nic.ticket, patience=PATIENCE) as other:
                 assert other.application == nic.application

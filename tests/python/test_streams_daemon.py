@@ -93,7 +93,11 @@ def test_arrays_of_any_type_and_bytes_are_sent(nic, tmp_path):
 def test_sends_that_do_not_block(nic, tmp_path):
     sink = Sink(tmp_path)
     out = nic.open(sink.destination)
-    stream = nic.stream(out, adu=ADU, tu="32 KiB", links=2, adus=5)
+    before = nic.stream(out, adu=10, adus=1)
+    for link in (30, 31):
+        nic.link(link, ring="64 KiB")
+    # What is sent before its turn is more than the links hold.
+    stream = nic.stream(out, adu=ADU, tu="32 KiB", links=[30, 31], adus=5, after=[before])
     arrays = [content(adu) for adu in range(5)]
     views = [array[:] for array in arrays]
     handles = [stream.send(array, block=False) for array in arrays]
@@ -102,11 +106,12 @@ def test_sends_that_do_not_block(nic, tmp_path):
     receiver = nic.stream(other, adu=ADU, direction="receive", links=[7])
     with pytest.raises(StreamsError, match=r"a receive of stream \d+: a send of stream \d+ has"):
         receiver.recv(views[3])
+    before.send(bytes(10))
     assert [handle.wait() for handle in handles] == [0, 1, 2, 3, 4]
     assert all(array.flags.writeable for array in arrays)
     stream.wait()
     out.close()
-    assert sink.taken() == b"".join(array.tobytes() for array in arrays)
+    assert sink.taken() == bytes(10) + b"".join(array.tobytes() for array in arrays)
 
 
 def test_streams_of_one_call_name_each_other(nic, tmp_path):
@@ -158,7 +163,7 @@ def test_what_nobody_takes_times_out_with_a_reason(nic, tmp_path):
         stream.wait(timeout="300 ms")
     assert "link 0" in " ".join(stream.status().waits)
     stream.cancel()
-    with pytest.raises(StreamFailedError, match=r"it has cancelled; 1 of 2 ADUs are done"):
+    with pytest.raises(StreamFailedError, match=r"it was cancelled; 1 of 2 ADUs are done"):
         stream.wait()
 
 

@@ -149,6 +149,7 @@ impl Session {
     /// # Errors
     /// A format that cannot be.
     pub fn adopt(&self, number: u32, spec: &Spec) -> Result<Stream> {
+        self.here()?;
         let format = format_of(spec).check();
         format.map_err(|error| Error::Misfit(error.to_string()))?;
         Ok(Stream::new(Arc::clone(&self.core), number, spec))
@@ -199,6 +200,9 @@ impl Session {
 
     /// Gives a link of this process up: its end is closed.
     pub fn unlink(&self, number: u16) {
+        if self.here().is_err() {
+            return;
+        }
         locked(&self.core.links).remove(&number);
         locked(&self.core.registry).link_gone(number);
     }

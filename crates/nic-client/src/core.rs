@@ -7,7 +7,7 @@ use crate::lock::{locked, waited};
 use crate::patience::Patience;
 use crate::pending::{Pending, Slot};
 use crate::registry::Registry;
-use isthmus_nic_protocol::{Answer, Asked, Event, Refusal, Request, Told, write};
+use isthmus_nic_protocol::{Answer, Asked, Event, Refusal, RefusalKind, Request, Told, write};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
@@ -24,6 +24,8 @@ const UNSENT_MOST: usize = 4 << 20;
 pub(crate) struct Core {
     pub address: Address,
     pub name: Arc<str>,
+    /// The process that made it, of which its thread and its links are.
+    process: u32,
     state: Mutex<State>,
     /// Something was answered or sent, or the session is over.
     changed: Condvar,
@@ -68,6 +70,7 @@ impl Core {
         Ok(Self {
             name: address.to_string().into(),
             address,
+            process: std::process::id(),
             state: Mutex::default(),
             changed: Condvar::new(),
             wake: bell()?,
@@ -75,6 +78,18 @@ impl Core {
             links: Mutex::default(),
             registry: Mutex::default(),
         })
+    }
+
+    /// Whether this is the process that made it. In one that was forked from it there is no thread
+    /// for it, and a lock may be held for ever: this is asked before all else.
+    ///
+    /// # Errors
+    /// [`Error::Abroad`].
+    pub fn here(&self) -> Result<()> {
+        match self.process == std::process::id() {
+            true => Ok(()),
+            false => Err(Error::Abroad(self.process)),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -88,6 +103,7 @@ impl Core {
         noticed: bool,
         patience: Patience<'_>,
     ) -> Result<Pending> {
+        self.here()?;
         let mut state = loop {
             let left = patience.slice_left();
             let state = self.state();
@@ -118,6 +134,7 @@ impl Core {
 
     /// Waits for the answer of a request.
     pub fn answer(&self, id: u64, patience: Patience<'_>) -> Result<Answer> {
+        self.here()?;
         loop {
             let left = patience.slice_left();
             let state = self.state();
@@ -131,16 +148,22 @@ impl Core {
 
     /// The answer of a request, if it is there.
     pub fn answered(&self, id: u64) -> Option<Result<Answer>> {
-        self.state().look(id, &self.name)
+        match self.here() {
+            Ok(()) => self.state().look(id, &self.name),
+            Err(abroad) => Some(Err(abroad)),
+        }
     }
 
     /// Forgets a request: its answer is not wanted any more.
     pub fn forget(&self, id: u64) {
-        self.state().slots.remove(&id);
+        if self.here().is_ok() {
+            self.state().slots.remove(&id);
+        }
     }
 
     /// Waits until an event is there and takes it; none at the end of `patience`.
     pub fn event(&self, patience: Patience<'_>) -> Result<Option<Event>> {
+        self.here()?;
         loop {
             let left = patience.slice_left();
             let mut state = self.state();
@@ -160,6 +183,9 @@ impl Core {
 
     /// What the bell rings for: requests that are answered, and events. It is silent then.
     pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
+        if self.here().is_err() {
+            return (Vec::new(), Vec::new());
+        }
         hush_bell(&self.notice);
         let mut state = self.state();
         let answered = std::mem::take(&mut state.noticed).into();
@@ -172,6 +198,9 @@ impl Core {
 
     /// The error of a session that is over; none while it is not.
     pub fn gone(&self) -> Option<Error> {
+        if let Err(abroad) = self.here() {
+            return Some(abroad);
+        }
         let state = self.state();
         let why = state.over.as_ref()?;
         Some(Error::Gone(Arc::clone(&self.name), Arc::clone(why)))
@@ -195,6 +224,9 @@ impl Core {
 
     /// Ends the session: all who wait are told.
     pub fn end(&self, why: &str) {
+        if self.here().is_err() {
+            return;
+        }
         let mut state = self.state();
         if state.over.is_none() {
             state.over = Some(why.into());
@@ -258,6 +290,17 @@ impl Core {
     }
 }
 
+impl Drop for Core {
+    /// In a process that was forked, the ends of links are left as they are: they are another's.
+    fn drop(&mut self) {
+        if self.here().is_err()
+            && let Ok(links) = self.links.get_mut()
+        {
+            std::mem::forget(std::mem::take(links));
+        }
+    }
+}
+
 impl State {
     /// Gives an answer to who asked; whether somebody wants to be told by the bell.
     fn put(&mut self, id: u64, answer: std::result::Result<Answer, Refusal>) -> bool {
@@ -274,6 +317,11 @@ impl State {
 
     fn look(&self, id: u64, name: &Arc<str>) -> Option<Result<Answer>> {
         match self.slots.get(&id).and_then(|slot| slot.answer.clone()) {
+            // What it cut when it ended.
+            Some(Err(refusal)) if refusal.kind == RefusalKind::Ending && self.over.is_some() => {
+                let why = self.over.as_ref()?;
+                Some(Err(Error::Gone(Arc::clone(name), Arc::clone(why))))
+            }
             Some(answer) => Some(answer.map_err(Error::Refused)),
             None => {
                 let why = self.over.as_ref()?;

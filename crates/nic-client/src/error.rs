@@ -15,6 +15,8 @@ pub enum Error {
     Refused(Refusal),
     /// The daemon is gone, or this session was closed: its address, and how that was seen.
     Gone(Arc<str>, Arc<str>),
+    /// The session is of another process, from which this one was forked: that one's number.
+    Abroad(u32),
     /// It took too long: what, and who waits for what.
     TimedOut(String),
     /// The caller had enough of waiting.
@@ -49,6 +51,10 @@ impl fmt::Display for Error {
             }
             Self::Refused(refusal) => f.write_str(&refusal.text),
             Self::Gone(address, why) => write!(f, "the session with {address} is over: {why}"),
+            Self::Abroad(process) => write!(
+                f,
+                "this session is of process {process}; in a child use join(address, ticket)"
+            ),
             Self::TimedOut(what) | Self::Misfit(what) | Self::Garbled(what) => f.write_str(what),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Link(link, why) => write!(f, "link {link}: {why}"),

@@ -111,6 +111,9 @@ impl Stream {
         (lies, bytes): (Lies, &[u8]),
         patience: Patience<'_>,
     ) -> Result<()> {
+        if let Some(gone) = self.core.gone() {
+            return Err(gone);
+        }
         self.fits(place.adu, adu_bytes)?;
         self.goes_on(patience)?;
         let links = self.links()?;

@@ -168,12 +168,22 @@ impl Session {
         &self.core.address
     }
 
+    /// Whether the session is of this process. In one that was forked from it every call is refused
+    /// at once, and what is dropped there is left as it is for the process that has it.
+    ///
+    /// # Errors
+    /// [`Error::Abroad`].
+    pub fn here(&self) -> Result<()> {
+        self.core.here()
+    }
+
     /// Makes a link of the application's to this process. Of two links with one number, the later
     /// takes the place of the earlier, if the daemon lets it.
     ///
     /// # Errors
     /// Rings over anything but a Unix socket; what the daemon refuses; those of the patience.
     pub fn link(&self, number: u16, carrier: Carrier, patience: Patience<'_>) -> Result<()> {
+        self.here()?;
         let request = Request::Link {
             version: VERSION,
             ticket: self.welcome.ticket.clone(),
@@ -225,6 +235,9 @@ impl Session {
     /// Numbers of the links of this process, ascending.
     #[must_use]
     pub fn links(&self) -> Vec<u16> {
+        if self.here().is_err() {
+            return Vec::new();
+        }
         locked(&self.core.links).keys().copied().collect()
     }
 
@@ -271,6 +284,9 @@ impl Session {
 
     /// Ends the session: who waits for it is told.
     pub fn end(&self) {
+        if self.here().is_err() {
+            return;
+        }
         self.core.end("it was closed here");
         locked(&self.core.links).clear();
     }
@@ -286,6 +302,11 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.end();
         if let Some(thread) = self.thread.take() {
+            if self.here().is_err() {
+                // There is none in this process, and its number may be another's.
+                std::mem::forget(thread);
+                return;
+            }
             // It panics only where this crate is wrong, and has said so.
             let _ = thread.join();
         }

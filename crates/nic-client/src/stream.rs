@@ -93,6 +93,14 @@ impl Stream {
         }
     }
 
+    /// Whether it is of this process: see [`Session::here`](crate::Session::here).
+    ///
+    /// # Errors
+    /// [`Error::Abroad`].
+    pub fn here(&self) -> Result<()> {
+        self.core.here()
+    }
+
     /// Its number.
     #[must_use]
     pub fn number(&self) -> u32 {
@@ -120,6 +128,9 @@ impl Stream {
     /// How many bytes of an ADU go over the links of this process.
     #[must_use]
     pub fn own_bytes(&self, adu_bytes: u64) -> u64 {
+        if self.here().is_err() {
+            return 0;
+        }
         let own = locked(&self.core.links);
         let whole = adu_bytes / self.format.tu_bytes;
         let of = |tu: u64| -> u64 {
@@ -251,6 +262,7 @@ impl Stream {
 
     /// The question when and how it ends, which is asked once.
     pub(crate) fn end(&self, patience: Patience<'_>) -> Result<Arc<Pending>> {
+        self.here()?;
         let mut end = locked(&self.end);
         if let Some(pending) = &*end
             && !too_many(pending.poll().as_ref())
@@ -317,10 +329,14 @@ impl Stream {
         let reason = status
             .reason
             .map_or(String::new(), |reason| format!(": {reason}"));
-        let (state, done) = (status.state, status.done);
+        let state = match status.state.as_str() {
+            "cancelled" => "was cancelled".into(),
+            other => format!("has {other}"),
+        };
+        let done = status.done;
         Err(Error::Stream(
             self.number,
-            format!("it has {state}{reason}; {done}{adus} ADUs are done"),
+            format!("it {state}{reason}; {done}{adus} ADUs are done"),
         ))
     }
 
@@ -361,6 +377,7 @@ impl Stream {
         within: bool,
         patience: Patience<'_>,
     ) -> Result<Taken<'_, Place>> {
+        self.here()?;
         let number = self.number;
         if direction != self.direction {
             let (does, other) = match self.direction {
@@ -390,7 +407,9 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.direction == Direction::Receive && locked(&self.core.registry).give_up(self.number)
+        if self.here().is_ok()
+            && self.direction == Direction::Receive
+            && locked(&self.core.registry).give_up(self.number)
         {
             self.cancel_unheard();
         }

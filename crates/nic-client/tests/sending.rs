@@ -416,7 +416,7 @@ fn the_daemons_end_in_the_middle_of_a_send_is_one_clear_error() {
                 let said = error.to_string();
                 let ended = matches!(error, Error::Gone(..))
                     || said.contains("the daemon ends")
-                    || said.contains("has cancelled");
+                    || said.contains("was cancelled");
                 assert!(ended, "{carrier:?}: {error:?}");
             }
             assert!(matches!(session.gone(), Some(Error::Gone(..))));

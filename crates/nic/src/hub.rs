@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::log::Log;
 use crate::mailbox::{Mailbox, line};
-use crate::refusal::{ending, refusal};
+use crate::refusal::refusal;
 use crate::roots::Roots;
 use crate::secret::same;
 use crate::tally::Tally;
@@ -281,8 +281,9 @@ impl State {
 
     /// Refuses all that wait: the daemon ends.
     pub fn refuse_waiters(&mut self) {
+        let text = "the daemon ends before what is waited for is so, and this session with it";
         for waiter in std::mem::take(&mut self.waiters).into_values().flatten() {
-            let (id, refusal) = (Some(waiter.id), ending());
+            let (id, refusal) = (Some(waiter.id), refusal(RefusalKind::Ending, text));
             waiter.mailbox.end_wait(&Told::Refused { id, refusal });
         }
     }

@@ -155,6 +155,7 @@ impl Policy {
             }
             Destination::File(path) => {
                 let (path, directory) = below(roots, &words, &path)?;
+                place(&words, &path, &directory)?;
                 Ok(Allowed::Found(format!("file:{path}"), directory))
             }
             Destination::RawUnix(path) if !path.starts_with('@') => {
@@ -253,6 +254,34 @@ fn below(
         Some(path) => Ok((path.to_owned(), directory)),
         None => refuse(RefusalKind::Garbled, "it is no UTF-8".into()),
     }
+}
+
+/// Refuses what cannot become a file, before anything is sent to it.
+fn place(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<(), Refusal> {
+    /// Bytes of a name, with what stands behind it while the file is written.
+    const NAME_MOST: usize = 255 - ".part-4294967295-4294967295".len();
+    let refuse = |kind, why: String| Err(refusal(kind, format!("`{words}`: {why}")));
+    let name = Path::new(path).file_name().unwrap_or_default();
+    if name.len() > NAME_MOST {
+        let bytes = name.len();
+        let why = format!("a name of {bytes} bytes: take one of at most {NAME_MOST}");
+        return refuse(RefusalKind::Garbled, why);
+    }
+    let kind = match found(directory, Path::new(name)).and_then(rustix::fs::fstat) {
+        Ok(there) => FileType::from_raw_mode(there.st_mode),
+        Err(Errno::NOENT) => return Ok(()),
+        Err(error) => {
+            return refuse(
+                RefusalKind::Garbled,
+                std::io::Error::from(error).to_string(),
+            );
+        }
+    };
+    if kind == FileType::Directory {
+        let why = "it is a directory: name a file in it, as /data/image";
+        return refuse(RefusalKind::Conflict, why.into());
+    }
+    Ok(())
 }
 
 /// The Unix socket at a path, as it is in its directory: a link would lead to anywhere.

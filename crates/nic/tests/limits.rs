@@ -203,3 +203,29 @@ fn links_of_what_was_refused_are_not_counted() {
     drop(session);
     rig.daemon.stop().unwrap();
 }
+
+/// What cannot become a file is refused when it is opened, and not when its streams are done.
+#[test]
+fn what_cannot_become_a_file_is_refused_at_once() {
+    let rig = Rig::new();
+    let folder = rig.folder.0.display();
+    std::fs::create_dir(rig.folder.0.join("there")).unwrap();
+    std::fs::write(rig.folder.0.join("old"), "old").unwrap();
+    let (mut session, _) = rig.application("writes");
+    let mut open = |name: &str| {
+        session.ask(&format!(
+            r#""ask":"open","destination":"file:{folder}/{name}""#
+        ))
+    };
+    let directory = open("there").unwrap_err();
+    assert_eq!(directory.kind, RefusalKind::Conflict, "{directory:?}");
+    assert!(directory.text.contains("is a directory"), "{directory:?}");
+    let long = open(&"x".repeat(229)).unwrap_err();
+    assert!(long.text.contains("at most 228"), "{long:?}");
+    let nul = open("a\\u0000b").unwrap_err();
+    assert_eq!(nul.kind, RefusalKind::Garbled, "{nul:?}");
+    for name in ["old".to_owned(), "new".to_owned(), "x".repeat(228)] {
+        assert!(open(&name).is_ok(), "{name}");
+    }
+    rig.daemon.stop().unwrap();
+}

@@ -169,7 +169,15 @@ fn metrics_say_what_happened() {
     session.wait(stream);
     session.ask(r#""ask":"stream","stream":77"#).unwrap_err();
     let _silent = TcpStream::connect(at).unwrap();
-    let text = get(at, "GET /metrics HTTP/1.1");
+    // Ends are counted when they are told, which is after who waits is answered.
+    let (deadline, cancelled) = (soon(), "streams_ended_total{end=\"cancelled\"} 1\n");
+    let text = loop {
+        let text = get(at, "GET /metrics HTTP/1.1");
+        if text.contains(cancelled) || Instant::now() > deadline {
+            break text;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
     for line in [
         "isthmus_nic_applications 1",
         "isthmus_nic_applications_total 1",

@@ -25,6 +25,7 @@ fn told(error: &Error) -> PyErr {
         Error::Unreachable(..) => "unreachable",
         Error::Refused(_) => "refused",
         Error::Gone(..) => "gone",
+        Error::Abroad(_) => "abroad",
         Error::TimedOut(_) => "timed-out",
         Error::Interrupted => "interrupted",
         Error::Link(..) => "link",
@@ -137,6 +138,11 @@ impl PySession {
         )
     }
 
+    /// Refuses in a process that was forked from the one that made the session.
+    fn here(&self) -> PyResult<()> {
+        self.0.here().map_err(|error| told(&error))
+    }
+
     /// Makes a link: over rings of so many bytes from here and to here, or over a socket.
     #[pyo3(signature = (number, rings, seconds))]
     fn link(
@@ -159,8 +165,10 @@ impl PySession {
     }
 
     /// Gives a link up.
-    fn unlink(&self, number: u16) {
+    fn unlink(&self, number: u16) -> PyResult<()> {
+        self.here()?;
         self.0.unlink(number);
+        Ok(())
     }
 
     /// Numbers of the links of this process.
@@ -269,9 +277,15 @@ impl PyStream {
         self.0.number()
     }
 
+    /// Refuses in a process that was forked from the one that made the session.
+    fn here(&self) -> PyResult<()> {
+        self.0.here().map_err(|error| told(&error))
+    }
+
     /// Bytes of an ADU that go over links of this process.
-    fn own_bytes(&self, adu_bytes: u64) -> u64 {
-        self.0.own_bytes(adu_bytes)
+    fn own_bytes(&self, adu_bytes: u64) -> PyResult<u64> {
+        self.here()?;
+        Ok(self.0.own_bytes(adu_bytes))
     }
 
     /// Sends an ADU, or the SUs of one of so many bytes that go over links of this process; its

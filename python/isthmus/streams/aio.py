@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 import numpy as np
 
+from isthmus.arguments import whole
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
     SessionOverError,
@@ -29,7 +31,7 @@ from isthmus.streams.errors import (
 from isthmus.streams.session import Nic, connect, join, opening
 from isthmus.streams.specs import StreamSpec
 from isthmus.streams.status import ConnectionStatus, Event, StreamStatus
-from isthmus.streams.stream import Stream
+from isthmus.streams.stream import COUNT_MAX, Stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,6 +88,7 @@ class AsyncNic:
         self.nic = nic
         """The session itself, for what does not wait."""
         self._core = nic._core
+        self._process = os.getpid()
         self._loop = asyncio.get_running_loop()
         self._asked: dict[int, tuple[_core.NicPending, asyncio.Future[str | None]]] = {}
         self._events: deque[dict[str, Any]] = deque()
@@ -103,6 +106,15 @@ class AsyncNic:
     def ticket(self) -> str:
         """What lets further processes of it in."""
         return self.nic.ticket
+
+    def _here(self) -> None:
+        """Refuse in another loop, or in a process that was forked."""
+        told(self._core.here)
+        if asyncio.get_running_loop() is not self._loop:
+            raise StreamsError(
+                "this session is of another event loop; in this one use aconnect(address), or "
+                "ajoin(address, ticket)"
+            )
 
     def _notices(self) -> None:
         """Take answers and events; the loop calls it when there are any."""
@@ -130,7 +142,8 @@ class AsyncNic:
             self._news.set()
 
     def _unwatch(self) -> None:
-        if self._watched:
+        # A loop shares what it watches with the process that it was forked from.
+        if self._watched and self._process == os.getpid():
             self._watched = False
             self._loop.remove_reader(self._core.fileno())
 
@@ -138,6 +151,7 @@ class AsyncNic:
         self, request: dict[str, object], timeout: float | None = math.nan
     ) -> dict[str, Any]:
         """Ask, and wait for the answer; not a number: for as long as the session has patience."""
+        self._here()
         limit = self.nic._patience
         pending = told(self._core.ask_noticed, json.dumps(request), limit)
         future: asyncio.Future[str | None] = self._loop.create_future()
@@ -178,12 +192,14 @@ class AsyncNic:
         self, connection: AsyncConnection, adu: int | str, **settings: Any
     ) -> AsyncStream:
         """Register a stream, and make its links; arguments and errors are those of `Nic.stream`."""
+        self._here()
         of = connection.connection
         stream = await asyncio.to_thread(self.nic.stream, of, adu, **settings)
         return AsyncStream(self, stream)
 
     async def submit(self, specs: list[StreamSpec]) -> list[AsyncStream]:
         """Register streams, all or none; arguments and errors are those of `Nic.submit`."""
+        self._here()
         streams = await asyncio.to_thread(self.nic.submit, specs)
         return [AsyncStream(self, stream) for stream in streams]
 
@@ -195,6 +211,7 @@ class AsyncNic:
 
     async def events(self) -> AsyncIterator[Event]:
         """Events as they come, until the session is over; a session has them that watches."""
+        self._here()
         while True:
             while self._missed or self._events:
                 if self._missed:
@@ -209,9 +226,12 @@ class AsyncNic:
 
     async def close(self) -> None:
         """End the session: what waits for it is told."""
-        self._unwatch()
-        self.nic.close()
-        self._notices()
+        if not self._loop.is_closed() and self._process == os.getpid():
+            self._here()
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits in it
+            self._unwatch()
+            self.nic.close()
+            self._notices()
 
     async def __aenter__(self) -> Self:
         return self
@@ -261,6 +281,7 @@ class AsyncStream:
     async def _settled(self, handle: Handle[R]) -> R:
         """Wait for a call of the stream's thread."""
         loop = self._nic._loop
+        self._nic._here()
         future: asyncio.Future[None] = loop.create_future()
 
         def tell() -> None:
@@ -281,12 +302,14 @@ class AsyncStream:
 
         The array is read-only until this returns.
         """
+        self._nic._here()
         return await self._settled(self.stream.send(adu, block=False, timeout=timeout))
 
     async def recv(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
     ) -> NDArray[Any] | None:
         """Receive the next ADU; arguments and errors are those of `Stream.recv`."""
+        self._nic._here()
         stream = self.stream
         if out is None:
             out = np.empty(stream._adu_bytes(adu), np.uint8)
@@ -339,13 +362,24 @@ class AsyncStream:
         if status.state == "done" or (isinstance(wanted, int) and there >= wanted):
             return status
         reason = f": {status.reason}" if status.reason else ""
+        how = "was cancelled" if status.state == "cancelled" else f"has {status.state}"
         of = "" if status.adus is None else f" of {status.adus}"
         raise StreamFailedError(
-            f"stream {self.number}: it has {status.state}{reason}; {status.done}{of} ADUs are done"
+            f"stream {self.number}: it {how}{reason}; {status.done}{of} ADUs are done"
         )
 
     async def finish(self, adus: int | None = None) -> None:
-        """Say how many ADUs it has, if that was left open; those sent so far if not given."""
+        """Say how many ADUs it has, if that was left open; those sent so far if not given.
+
+        What is being sent still, as of a call that was cancelled, is waited for and counted.
+        """
+        self._nic._here()
+        if adus is not None:
+            whole("adus", adus, 0, COUNT_MAX)
+        worker = self.stream._worker
+        if worker is not None:
+            await self._settled(worker.call(None, None, None, lambda: None))
+            worker.drain()
         count = self.stream.sent if adus is None else adus
         await self._nic._ask({"ask": "finish", "stream": self.number, "adus": count})
 

@@ -166,6 +166,11 @@ class _Job:
         self.layout = layout
         self.given = array
         self.dtype = self.movers.dtype(layout, array, what)
+        if self.dtype.hasobject:
+            raise StreamsError(
+                f"{what}: elements of type {self.dtype}; Python objects cannot be moved: give "
+                "numbers, as by astype(float)"
+            )
         tu, piece, line = sizes
         self.cut = Cut.of(
             layout.shape, links, self.dtype.itemsize, size("tu", tu), size("piece", piece), line

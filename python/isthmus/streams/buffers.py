@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from contextlib import suppress
 from typing import Any
@@ -97,6 +98,12 @@ class Holds:
                 data.flags.writeable = False
                 self._frozen.append((begin, begin + len(flat), data))
 
+    def forget(self) -> None:
+        """Give all back, in a process that was forked: the calls are those of the one before."""
+        self._lock = threading.RLock()
+        self._held.clear()
+        self.release(None)
+
     def release(self, key: object) -> None:
         """Give bytes back."""
         with self._lock:
@@ -117,3 +124,5 @@ class Holds:
 
 HOLDS = Holds()
 """Of this process."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=HOLDS.forget)

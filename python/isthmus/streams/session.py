@@ -228,7 +228,7 @@ class Nic:
     def unlink(self, number: int) -> None:
         """Give a link of this process up."""
         whole("number", number, 0, LINK_MAX)
-        self._core.unlink(number)
+        told(self._core.unlink, number)
 
     @property
     def links(self) -> list[int]:
@@ -269,6 +269,8 @@ class Nic:
         one_of("specs", specs, (list, tuple), "a list of StreamSpec")
         for spec in specs:
             one_of("specs", spec, (StreamSpec,), "a StreamSpec each")
+        if len(set(map(id, specs))) < len(specs):
+            raise StreamsError("specs: one of them is there twice; make a StreamSpec for each")
         words = json.dumps([spec.words(specs) for spec in specs])
         if links:
             self._link(specs)

@@ -110,6 +110,12 @@ class StreamSpec:
             links = list(range(self.links))
         else:
             links = _links("links", self.links)
+            twice = [link for link in sorted(set(links)) if links.count(link) > 1]
+            if twice:
+                raise IsthmusError(
+                    f"links: {twice[0]} is there {links.count(twice[0])} times; name it once, and "
+                    "in su_order as often as it has an SU of a TU"
+                )
         if self.su_order is None:
             return links
         order = _links("su_order", self.su_order)

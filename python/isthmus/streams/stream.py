@@ -104,6 +104,7 @@ class Stream:
     def _send(
         self, data: Any, adu_bytes: int | None, block: bool, timeout: float | None
     ) -> int | Handle[int]:
+        told(self._core.here)
         flat = to_send("adu" if adu_bytes is None else "own", data)
         held = HOLDS.hold(flat, f"a send of stream {self.number}", writes=False)
         if not block:
@@ -126,6 +127,7 @@ class Stream:
             timeout: as in `send`.
 
         """
+        told(self._core.here)
         flat = to_send("own", own)
         with self._holding(flat, "a send", writes=False):
             if self._worker is not None:
@@ -139,6 +141,7 @@ class Stream:
             IncompleteError: bytes are missing for good.
 
         """
+        told(self._core.here)
         flat = to_fill("out", out)
         with self._holding(flat, "a receive", writes=True):
             missing = told(self._core.recv_run, flat, self._seconds(timeout))
@@ -182,7 +185,7 @@ class Stream:
             adu: bytes of the ADU, if each has its own.
 
         """
-        return self._core.own_bytes(self._adu_bytes(adu))
+        return told(self._core.own_bytes, self._adu_bytes(adu))
 
     def recv(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
@@ -217,10 +220,11 @@ class Stream:
         """
         adu_bytes = self._adu_bytes(adu)
         if out is None:
-            out = np.empty(self._core.own_bytes(adu_bytes), np.uint8)
+            out = np.empty(told(self._core.own_bytes, adu_bytes), np.uint8)
         return self._recv(out, adu_bytes, timeout)
 
     def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:
+        told(self._core.here)
         flat = to_fill("out", out)
         with self._holding(flat, "a receive", writes=True):
             came = told(self._core.recv, flat, adu_bytes, self._seconds(timeout))
@@ -268,12 +272,14 @@ class Stream:
         return self._wait(adus, False, timeout)
 
     def _wait(self, adus: int | None, moved: bool, timeout: Timeout) -> StreamStatus:
+        told(self._core.here)
         if self._worker is not None:
             self._worker.drain()
         return stream_status(told(self._core.wait, adus, moved, self._seconds(timeout)))
 
     def finish(self, adus: int | None = None) -> None:
         """Say how many ADUs it has, if that was left open; those sent so far if not given."""
+        told(self._core.here)
         if self._worker is not None:
             self._worker.drain()
         if adus is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -23,7 +24,7 @@ R = TypeVar("R")
 
 
 class Handle(Generic[R]):
-    """A call that is under way; its memory is the caller's again after `wait`."""
+    """A call that is under way; its memory is the caller's again once it has ended."""
 
     def __init__(self, data: Any, flat: Bytes | None, held: object) -> None:
         self._done = threading.Event()
@@ -35,6 +36,7 @@ class Handle(Generic[R]):
             HOLDS.freeze(data, flat)
         self._asked: list[Callable[[], None]] = []
         self._lock = threading.Lock()
+        self._process = os.getpid()
         self.told = False
         """Whether somebody has heard how it ended."""
 
@@ -43,6 +45,7 @@ class Handle(Generic[R]):
         with self._lock:
             self._value, self._error = value, error
             self._done.set()
+            self.release()
             asked, self._asked = self._asked, []
         for tell in asked:
             # Who asked may be gone, as a loop of asyncio that was closed.
@@ -76,6 +79,10 @@ class Handle(Generic[R]):
 
         """
         limit = None if timeout is None else seconds("timeout", timeout)
+        if self._process != os.getpid():
+            raise StreamsError(
+                f"this call is of process {self._process}: only that one can wait for it"
+            )
         if not self._done.wait(limit):
             raise TimedOutError(f"timeout: it has not ended after {timeout}; wait again")
         return self.result()
@@ -104,6 +111,7 @@ class Worker:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self._process = os.getpid()
         self._jobs: deque[tuple[Handle[Any], Callable[[], Any]]] = deque()
         self._change = threading.Condition()
         self._busy = False
@@ -113,7 +121,7 @@ class Worker:
         self._thread.start()
 
     def call(self, data: Any, flat: Bytes | None, held: object, call: Callable[[], R]) -> Handle[R]:
-        """Call after all that was given before; `data` is read-only until that was waited for.
+        """Call after all that was given before; `data` is read-only until it has ended.
 
         Raises:
             StreamsError: too many wait, or one before failed and nobody heard of it.
@@ -184,6 +192,8 @@ class Worker:
 
     def end(self, timeout_s: float) -> None:
         """End the thread, after the call that is under way."""
+        if self._process != os.getpid():
+            return  # the thread is another process's
         with self._change:
             self._over = True
             self._change.notify_all()
