@@ -50,6 +50,7 @@ class Door:
             raise self.wrong(
                 "this is no address", "write unix:/run/isthmus.sock or tcp:127.0.0.1:7000"
             )
+        context = self._trusting() if kind == "tls" else None
         made = None
         try:
             if unix:
@@ -58,9 +59,8 @@ class Door:
                 made.connect(rest)
                 return made
             made = socket.create_connection((host.strip("[]"), int(port)), self.patience)
-            if kind == "tcp":
+            if context is None:
                 return made
-            context = ssl.create_default_context(cafile=self.authority)
             return context.wrap_socket(made, server_hostname=host.strip("[]"))
         except (OSError, OverflowError) as error:
             if made is not None:
@@ -68,6 +68,23 @@ class Door:
             why = getattr(error, "strerror", None) or error
             raise self.wrong(
                 f"cannot connect: {why}", "isthmus nic serve --listen starts a daemon"
+            ) from None
+
+    def _trusting(self) -> ssl.SSLContext:
+        """Whom to trust.
+
+        Raises:
+            IsthmusError: the file is not there, or holds no certificate.
+
+        """
+        try:
+            return ssl.create_default_context(cafile=self.authority)
+        except OSError as error:
+            # That of a file which holds none is one of TLS, which is one of the system too.
+            bad = isinstance(error, ssl.SSLError)
+            why = "no certificate in PEM" if bad else error.strerror or error
+            raise IsthmusError(
+                f"--tls-ca {self.authority}: {why}; give a file of certificates in PEM"
             ) from None
 
 
@@ -121,7 +138,9 @@ class Control:
             self._socket.sendall(json.dumps(question).encode() + b"\n")
             told = self._told()
         except OSError as error:
-            why = "it says nothing" if isinstance(error, TimeoutError) else str(error)
+            ended = isinstance(error, ConnectionError)
+            silent = isinstance(error, TimeoutError)
+            why = "the daemon has ended" if ended else "it says nothing" if silent else str(error)
             raise RunFailedError(f"{self._door.address}: {why}") from None
         if refused := told.get("refused"):
             raise IsthmusError(f"{self._door.address}: {refused['refusal']['text']}")

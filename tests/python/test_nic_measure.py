@@ -103,7 +103,7 @@ def test_a_file_of_something_else_is_left_as_it_is(isthmus, tmp_path):
     ("words", "said"),
     [
         (["workload.tu=64"], "the unit of 64 is missing"),
-        (["--time", "5"], '--time: "5" is not a time'),
+        (["--time", "5"], "--time: the unit of 5 is missing"),
         (["--turns", "0"], "'--turns'"),
         (["workload.reshuffle=slow"], "no point can be carried out here"),
         (["machine.rows=many"], "machine.rows"),

@@ -1,6 +1,7 @@
 """``isthmus nic sink``: what it takes, what it tells."""
 
 import json
+import signal
 import socket
 import subprocess
 import sys
@@ -76,11 +77,51 @@ def test_what_is_no_packet_is_told_and_the_status_is_1(tmp_path):
         assert "1 of 2 senders: " in process.stderr.read()
 
 
+CUT = """
+import sys, time
+import numpy as np
+from isthmus.streams import connect
+with connect(sys.argv[1], patience="60 s") as nic, nic.open(sys.argv[2]) as out:
+    stream = nic.stream(out, adu="64 KiB", links=1, adus=3)
+    stream.send(np.zeros(65536, np.uint8))
+    print("sent", flush=True)
+    time.sleep(600)
+"""
+
+
+def test_a_stream_whose_sender_is_killed_is_told_and_the_status_is_1(tmp_path):
+    with sink("--senders", "1", "--json") as process, daemon(tmp_path) as served:
+        address = json.loads(process.stdout.readline())["address"]
+        words = [sys.executable, "-c", CUT, served.address, f"raw:tcp:{address}"]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as sender:
+            assert sender.stdout.readline() == "sent\n"
+            sender.kill()
+        told = json.loads(process.stdout.readline())
+        assert process.wait(60) == 1
+        assert (told["ended"], told["cut"]) == (0, 1)
+        stream, adu, byte = told["cut_at"]
+        assert (stream, adu in (0, 1), byte) == (0, True, 0)
+        said = process.stderr.read()
+        assert said.count("\n") == 1
+        assert f"stream 0 was cut short at byte 0 of ADU {adu}" in said
+
+
+def test_sigterm_has_its_own_status():
+    with sink() as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 143
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["localhost"], "it is numeric with a port"),
-        (["127.0.0.1:0", "--window", "5"], "--window"),
+        (["127.0.0.1:0", "--window", "5"], "--window: the unit of 5 is missing"),
+        (
+            ["127.0.0.1:0", "--senders", "1", "--out", "/nonexist/x"],
+            "--out /nonexist/x: it cannot be written (No such file or directory)",
+        ),
         (["127.0.0.1:0", "--out", "x"], "give --senders 1 too"),
         (["8.8.8.8:5000"], "listening on 8.8.8.8:5000"),
     ],
@@ -90,3 +131,4 @@ def test_what_cannot_be(words, said):
         assert process.wait(60) == 2
         told = process.stderr.read()
         assert said in told and told.count("\n") == 1
+        assert process.stdout.read() == ""

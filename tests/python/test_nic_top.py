@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import sys
@@ -72,6 +73,79 @@ def test_on_a_terminal_it_goes_on_until_ctrl_c(tmp_path):
         assert b"Traceback" not in terminal.raw
 
 
+def test_a_terminal_that_only_prints_gets_each_look(tmp_path):
+    with served(tmp_path) as (_, unix, to):
+        command = ["-m", "isthmus", "nic", "top", "--address", unix, "--every", "20 ms"]
+        terminal = Terminal(command, tmp_path, environment={"TERM": "dumb"})
+        terminal.until(lambda: terminal.text().count("imaging [1]") >= 6)
+        assert to in terminal.text()
+        terminal.signal(signal.SIGTERM)
+        assert terminal.end() == 143
+        assert b"\x1b" not in terminal.raw
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (40, 10), (40, 5), (200, 60)])
+def test_connections_and_streams_share_the_screen(tmp_path, columns, lines):
+    with served(tmp_path) as (_, unix, to), Client(unix) as other:
+        other.hello("many")
+        for _ in range(29):
+            other.ask("open", destination=to)
+        command = ["-m", "isthmus", "nic", "top", "--address", unix, "--every", "20 ms"]
+        terminal = Terminal(command, tmp_path, columns=columns, lines=lines)
+        shown = lambda: "\n".join(terminal.screen.display)  # noqa: E731
+        words = ["streams", "0 out", "imaging", "connections"]
+        if lines < 60:
+            words.append(" more")
+        if columns > 40:
+            words.append("no data on")
+        for each in words:
+            terminal.until(lambda each=each: each in shown())
+        if lines < 60:
+            told = re.search(r"connections: (\d+) shown, \.\.\. (\d+) more", shown())
+            assert told and (int(told[1]) >= 1 or lines < 10)
+            assert int(told[1]) + int(told[2]) == 30
+        terminal.signal(signal.SIGINT)
+        assert terminal.end() == 0
+
+
+@pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), ConnectionResetError()])
+def test_a_daemon_that_was_killed_has_ended(error):
+    from isthmus.control import Control, Door
+    from isthmus.errors import RunFailedError
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        door = Door(f"tcp:127.0.0.1:{server.getsockname()[1]}")
+
+        def serve():
+            guest, _ = server.accept()
+            with guest:
+                guest.recv(1000)
+                guest.sendall(b'{"id": 1, "answer": {"answer": {}}}\n')
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with Control(door, "a test") as control:
+            thread.join(PATIENCE)
+
+            def sendall(_bytes):
+                raise error
+
+            real, control._socket = control._socket, SimpleNamespace(sendall=sendall)
+            with pytest.raises(RunFailedError, match="the daemon has ended"):
+                control.overview()
+            control._socket = real
+
+
+def test_one_that_is_killed_under_it_is_told(tmp_path):
+    with served(tmp_path) as (process, unix, _to):
+        command = ["-m", "isthmus", "nic", "top", "--address", unix, "--every", "100 ms"]
+        terminal = Terminal(command, tmp_path)
+        terminal.until(lambda: "imaging [1]" in "\n".join(terminal.screen.display))
+        process.kill()
+        assert terminal.end() == 1
+        assert "the daemon has ended" in terminal.text()
+
+
 def test_an_operator_has_a_token(isthmus, tmp_path):
     token = tmp_path / "operator"
     token.write_text(OPERATOR + "\n")
@@ -110,6 +184,11 @@ def test_what_leaves_the_machine_is_hidden_and_known(isthmus, tmp_path):
         assert "certificate" in ran.stderr
         ran = isthmus(*looks, "--address", address, "--tls-ca", tmp_path / "none")
         assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+        assert f"--tls-ca {tmp_path / 'none'}: No such file or directory" in ran.stderr
+        # One that holds no certificate.
+        ran = isthmus(*looks, "--address", address, "--tls-ca", tmp_path / "operator")
+        assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+        assert "no certificate in PEM" in ran.stderr
 
 
 @pytest.mark.parametrize(

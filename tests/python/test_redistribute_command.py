@@ -233,7 +233,7 @@ def test_without_io_there_is_only_the_redistribution(isthmus, tmp_path):
             ["run", "p.toml", "--form", "window"],
             "--form: it is of ranks of MPI; start with mpiexec",
         ),
-        (["run", "p.toml", "--memory", "4"], '--memory: "4" is not an amount of data; write'),
+        (["run", "p.toml", "--memory", "4"], "--memory: the unit of 4 is missing; write"),
         (["run", "p.toml", "--threads", "0"], "Invalid value for '--threads'"),
         (["predict", "p.toml"], "Missing option '--machine'"),
         (["predict", "p.toml", "--machine", "p.toml"], "p.toml"),

@@ -46,7 +46,8 @@ def test_colour_is_four_bytes():
     assert told["bytes"] == 16 * told["frames"] * 496 * 486 > 0
 
 
-def test_ctrl_c_ends_it_well():
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_signals_end_it_well(number: signal.Signals, status: int):
     line = [sys.executable, "-m", "isthmus", "nic", "vcr"]
     with subprocess.Popen(
         line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -56,11 +57,11 @@ def test_ctrl_c_ends_it_well():
             # The second line comes when it plays.
             while "frames/s" not in process.stderr.readline():
                 assert process.poll() is None
-            os.kill(process.pid, signal.SIGINT)
+            os.kill(process.pid, number)
             out, err = process.communicate(timeout=PATIENCE_S)
         finally:
             process.kill()
-    assert process.returncode == 0, err
+    assert process.returncode == status, err
     assert "frames on each of 4 screens" in out
     assert "frames began when all screens had shown the one before" in out
 
@@ -68,7 +69,7 @@ def test_ctrl_c_ends_it_well():
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--time", "3"], "write a number and its unit"),
+        (["--time", "3"], "--time: the unit of 3 is missing"),
         (["--rate", "30"], "the unit is missing"),
         (["--rate", "1e9 /s"], "give 0.01 /s to 1000 /s"),
         (["--address", "here"], "no address with a port"),

@@ -91,7 +91,8 @@ impl Painter {
 
 impl Drop for Painter {
     fn drop(&mut self) {
-        self.screens.leave(&self.name, self.form);
+        let bytes = self.geometry.frame_bytes();
+        self.screens.leave(&self.name, self.form, bytes);
     }
 }
 

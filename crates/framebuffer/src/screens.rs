@@ -30,6 +30,9 @@ struct Hub {
 #[derive(Debug, Default)]
 struct State {
     screens: BTreeMap<String, Screen>,
+    /// Bytes of the frames that are being drawn, by the name of the screen, those of its earlier
+    /// forms among them.
+    backs: BTreeMap<String, u64>,
     next_id: u32,
     next_form: u64,
     /// Counts changes to the list of screens.
@@ -152,6 +155,28 @@ impl Screens {
         Ok(())
     }
 
+    /// Bytes that a screen takes when it is given this form: its newest frame, the one that is drawn
+    /// beside it, and those that are drawn still for forms that it had.
+    #[must_use]
+    pub fn needs(&self, name: &str, geometry: &Geometry) -> u64 {
+        let backs = self.state().backs.get(name).copied().unwrap_or(0);
+        backs.saturating_add(2 * geometry.frame_bytes())
+    }
+
+    /// Bytes that screens take, by name. Beside them viewers have frames that were the newest.
+    #[must_use]
+    pub fn sizes(&self) -> BTreeMap<String, u64> {
+        let state = self.state();
+        let mut sizes = state.backs.clone();
+        for (name, screen) in &state.screens {
+            let frame = screen.geometry.frame_bytes();
+            // One that is drawn on has its second frame among those that are drawn.
+            let more = if screen.drawn { frame } else { 2 * frame };
+            *sizes.entry(name.clone()).or_default() += more;
+        }
+        sizes
+    }
+
     /// Clears a screen: it is black, and its counts are 0. Who draws on it goes on.
     ///
     /// # Errors
@@ -208,8 +233,9 @@ impl Screens {
         if std::mem::replace(&mut screen.drawn, true) {
             return Err(Error::Drawn(name.into()));
         }
-        let whose = (screen.id, screen.form);
-        Ok(Painter::new(self.clone(), name, whose, screen.geometry))
+        let (whose, geometry) = ((screen.id, screen.form), screen.geometry);
+        *state.backs.entry(name.into()).or_default() += geometry.frame_bytes();
+        Ok(Painter::new(self.clone(), name, whose, geometry))
     }
 
     /// What is there.
@@ -254,8 +280,13 @@ impl Screens {
         }
     }
 
-    pub(crate) fn leave(&self, name: &str, form: u64) {
+    pub(crate) fn leave(&self, name: &str, form: u64, bytes: u64) {
         let mut state = self.state();
+        let left = state.backs.get(name).map(|all| all.saturating_sub(bytes));
+        match left {
+            Some(0) | None => _ = state.backs.remove(name),
+            Some(left) => _ = state.backs.insert(name.into(), left),
+        }
         let screen = state.screens.get_mut(name);
         if let Some(screen) = screen.filter(|screen| screen.form == form) {
             screen.drawn = false;

@@ -26,8 +26,11 @@ impl Trust {
     pub fn load(path: &Path) -> Result<Self> {
         let refuse = |why: String| Error::Address(path.display().to_string(), why);
         let mut roots = RootCertStore::empty();
-        let found = CertificateDer::pem_file_iter(path)
-            .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
+        let text = std::fs::read(path).map_err(|error| {
+            let right = "give a file of certificates in PEM";
+            Error::Misfit(format!("{}: {error}; {right}", path.display()))
+        })?;
+        let found: std::result::Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
         for one in found.map_err(|error| refuse(format!("no certificate in PEM: {error}")))? {
             let added = roots.add(one);
             added.map_err(|error| refuse(format!("a certificate of no use: {error}")))?;

@@ -77,6 +77,9 @@ fn a_daemon_that_shows_another_name_or_nothing_is_not_spoken_to() {
     let key = Address::parse("tls:localhost:7000").unwrap();
     let said = key.trusting(&fixture("key.pem")).unwrap_err().to_string();
     assert!(said.contains("key.pem`: no certificate in PEM"), "{said}");
+    let away = Address::parse("tls:localhost:7000").unwrap();
+    let said = away.trusting(&fixture("none.pem")).unwrap_err().to_string();
+    assert!(said.contains("none.pem: No such file"), "{said}");
     let plain = rig.tcp.clone().trusting(&fixture("cert.pem")).unwrap_err();
     assert!(plain.to_string().contains("begin with tls:"), "{plain}");
 }

@@ -5,7 +5,7 @@ use crate::mailbox::Mailbox;
 use crate::policy::ACCEPT;
 use crate::refusal::{ending, refusal};
 use crate::{told, words};
-use isthmus_framebuffer::{Error as Full, Screens};
+use isthmus_framebuffer::{Error as Full, Geometry, Screens};
 use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Spec, Told};
 use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::{Destination, Driver};
@@ -133,6 +133,8 @@ fn answer(
         Request::Geometry { screen, geometry } => {
             let screens = screens(hub, state, asker.app, &screen)?;
             let geometry = words::geometry(geometry);
+            geometry.check().map_err(|error| words::screen(&error))?;
+            has_memory(hub, state, screens, (asker.app, &screen), &geometry)?;
             let mut set = screens.set(&screen, geometry);
             if matches!(set, Err(Full::Screens(_))) && state.forget_screens(screens) {
                 set = screens.set(&screen, geometry);
@@ -240,6 +242,46 @@ fn screens<'h>(
         return Err(refusal(RefusalKind::Denied, text));
     }
     Ok(screens)
+}
+
+/// Whether there is memory for a screen of this form. Screens of those who are gone make room.
+fn has_memory(
+    hub: &Hub,
+    state: &mut State,
+    screens: &Screens,
+    (app, name): (AppId, &str),
+    geometry: &Geometry,
+) -> Result<(), Refusal> {
+    let limits = &hub.config.limits;
+    let most = limits.screen_bytes;
+    let needs = screens.needs(name, geometry);
+    let others = |state: &State, of: Option<AppId>| -> u64 {
+        let sizes = screens.sizes().into_iter();
+        let sizes = sizes.filter(|(other, _)| other != name);
+        let ours = |other: &str| of.is_none_or(|app| state.screens.get(other) == Some(&app));
+        let sizes = sizes.filter(|(other, _)| ours(other));
+        sizes.map(|(_, bytes)| bytes).sum()
+    };
+    let refuse = |has: u64, whose: &str, most: u64| {
+        let text = format!(
+            "a screen of {needs} bytes, two frames, beside {has}: {whose} may have {most} bytes of \
+             screens: take smaller ones, or the operator gives more with --screen-memory"
+        );
+        Err(refusal(RefusalKind::Limit, text))
+    };
+    let has = others(state, Some(app));
+    if has.saturating_add(needs) > most {
+        return refuse(has, "an application", most);
+    }
+    let all = most.saturating_mul(u64::from(limits.applications));
+    let full = |state: &State| others(state, None).saturating_add(needs) > all;
+    if full(state) {
+        state.forget_screens(screens);
+    }
+    if full(state) {
+        return refuse(others(state, None), "all applications together", all);
+    }
+    Ok(())
 }
 
 /// Opens a connection, on the driver's thread; the words were allowed, and what they name was found.

@@ -58,6 +58,9 @@ pub struct Limits {
     pub connection_bytes: u64,
     /// Memory of an application's rings, in bytes, all together.
     pub ring_bytes: u64,
+    /// Memory of an application's screens, in bytes: of each its newest frame and the one that is
+    /// drawn. Of all screens, as many times as there may be applications.
+    pub screen_bytes: u64,
     /// Requests of a session that wait to be answered.
     pub waits: u32,
     /// How long a socket may take to say who it is.
@@ -75,6 +78,7 @@ impl Default for Limits {
             staging_bytes: u64::MAX,
             connection_bytes: u64::MAX,
             ring_bytes: 256 << 20,
+            screen_bytes: 128 << 20,
             waits: 1024,
             hello: Duration::from_secs(10),
         }

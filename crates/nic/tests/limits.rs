@@ -204,6 +204,47 @@ fn links_of_what_was_refused_are_not_counted() {
     rig.daemon.stop().unwrap();
 }
 
+/// An application has screens of so many bytes, with what is drawn for forms that they had, and
+/// is told the limit; all together have as much for each, and those who are gone make room.
+#[test]
+fn screens_stay_within_their_memory() {
+    // 1 MiB a frame, so that a screen takes 2 MiB.
+    let rig = Rig::with(|config| {
+        config.screens = Some("127.0.0.1:0".parse().unwrap());
+        config.limits.screen_bytes = 4 << 20;
+        config.limits.applications = 2;
+    });
+    let form = |name: &str, height: u32| {
+        let form = format!(r#"{{"width":1024,"height":{height},"pixel":"grey"}}"#);
+        format!(r#""ask":"geometry","screen":"{name}","geometry":{form}"#)
+    };
+    let refused = |session: &mut Client, rest: &str| {
+        let refusal = session.ask(rest).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");
+        assert!(refusal.text.contains("--screen-memory"), "{refusal:?}");
+    };
+    for round in 0..4 {
+        let (mut session, _) = rig.application("draws");
+        let name = |screen: &str| format!("{screen}-{round}");
+        assert_eq!(session.ask(&form(&name("a"), 1024)), Ok(Answer::Done));
+        assert_eq!(session.ask(&form(&name("b"), 1024)), Ok(Answer::Done));
+        refused(&mut session, &form(&name("c"), 1));
+        // A smaller one in its place leaves room.
+        assert_eq!(session.ask(&form(&name("b"), 512)), Ok(Answer::Done));
+        assert_eq!(session.ask(&form(&name("c"), 512)), Ok(Answer::Done));
+        refused(&mut session, &form(&name("a"), 1025));
+        // Drawn for a form that it had: the frame is there as long as the connection is.
+        let drawn = session.open(&format!("framebuffer:{}", name("a")), "");
+        refused(&mut session, &form(&name("a"), 1024));
+        assert_eq!(session.ask(&form(&name("a"), 512)), Ok(Answer::Done));
+        close(&mut session, drawn);
+        session.write("no request: the session is over\n");
+        session.write(&"x".repeat(1 << 21));
+        while session.told().is_some() {}
+    }
+    rig.daemon.stop().unwrap();
+}
+
 /// What cannot become a file is refused when it is opened, and not when its streams are done.
 #[test]
 fn what_cannot_become_a_file_is_refused_at_once() {

@@ -37,6 +37,7 @@ struct Given {
     application_staging_bytes: Option<u64>,
     connection_network_bytes: Option<u64>,
     ring_bytes: u64,
+    screen_memory_bytes: u64,
     /// A file, or "-" for standard error.
     log: Option<String>,
     metrics: Option<String>,
@@ -96,6 +97,7 @@ impl Given {
                 .connection_network_bytes
                 .unwrap_or(self.network_bytes / 4),
             ring_bytes: self.ring_bytes,
+            screen_bytes: self.screen_memory_bytes,
             waits: self.waits,
             hello: Duration::from_nanos(self.hello_ns),
         };

@@ -60,8 +60,10 @@ pub struct Counts {
     pub adus: u64,
     /// Streams that ended whole.
     pub ended: u64,
-    /// Streams that were cut short.
+    /// Streams that were cut short: by a mark, or as the sender left in their midst.
     pub cut: u64,
+    /// Where the first of them was cut: stream, ADU, byte of that ADU.
+    pub cut_at: Option<(u32, u64, u64)>,
     /// Packets whose data was not what was sent.
     pub corrupted: u64,
     /// Packets that had come before.
@@ -199,6 +201,10 @@ impl Sink {
             if out_of_order || !state.early.is_empty() || self.is_due(state) {
                 self.confirm(socket, state)?;
             }
+        }
+        let (_, adu, offset) = state.next;
+        if (adu, offset) != (0, 0) {
+            state.cut();
         }
         Ok(())
     }
@@ -358,12 +364,24 @@ impl State {
                 )));
             }
         }
+        if header.cut {
+            // One of which nothing came has a number of its own.
+            if header.stream > self.next.0 {
+                self.next = (header.stream, 0, 0);
+            }
+            self.cut();
+        }
         if header.cut || header.end {
             self.counts.ended += u64::from(header.end);
-            self.counts.cut += u64::from(header.cut);
             self.next = (header.stream.saturating_add(1), 0, 0);
         }
         Ok(())
+    }
+
+    /// Counts the stream that is next as cut short there.
+    fn cut(&mut self) {
+        self.counts.cut += 1;
+        self.counts.cut_at.get_or_insert(self.next);
     }
 
     fn take_data(&mut self, header: &Header) -> Result<()> {

@@ -17,6 +17,8 @@ from isthmus.columns import cut, flat
 from isthmus.core import ask
 from isthmus.errors import IsthmusError, meant
 
+_BARE = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+"""A number without a unit."""
 WHOLE_MAX = 2**63 - 1
 """The largest whole number of TOML."""
 LIST_MAX = 1 << 20
@@ -137,10 +139,12 @@ class Given:
         from isthmus import _core
 
         unit, example, most = _UNITS[what]
-        if self.kind in ("integer", "number"):
+        bare = self.kind == "text" and _BARE.fullmatch(self.value)
+        if bare or self.kind in ("integer", "number"):
+            number = cut(str(self.value).strip())
             raise self.wrong(
-                f"the unit of {self.value} is missing",
-                f'write {what} with its unit, for example "{self.value} {unit}"',
+                f"the unit of {number} is missing",
+                f'write {what} with its unit, for example "{number} {unit}"',
             )
         if self.kind != "text":
             raise self.expected(what, example)

@@ -12,6 +12,9 @@ from isthmus.cli.voice import Voiced
 if TYPE_CHECKING:
     from isthmus.optimisation import Growth, Live
 
+NODES_MOST = 256
+"""Of a quadrant."""
+
 
 @click.command(
     name="optimise",
@@ -34,7 +37,11 @@ simulated with what more and more cells compute:
     "--time", "wanted", metavar="TIME", default="5 s", show_default=True, help="How long."
 )
 @click.option(
-    "--nodes", type=int, default=15, show_default=True, help="That compute, in each quadrant."
+    "--nodes",
+    type=click.IntRange(1, NODES_MOST),
+    default=15,
+    show_default=True,
+    help="That compute, in each quadrant.",
 )
 @click.option(
     "--rate",
@@ -53,10 +60,12 @@ simulated with what more and more cells compute:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(wanted: str, nodes: int, rate: str, free: bool, outside: str, as_json: bool) -> None:
     """Carry it out, simulate, print."""
+    from isthmus.arrays.fields import Given
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
     from isthmus.optimisation import growth, live
 
+    Given("--outside", "", "text", outside).quantity("a bandwidth", 1)
     # What is wrong with the simulation is told before threads compute for long.
     grown = growth(outside=outside)
     voice().step(f"computing for {wanted}")

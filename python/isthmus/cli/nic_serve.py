@@ -102,6 +102,7 @@ A token file holds one line that only the daemon's user may read (chmod 600).
     "Network memory of a connection; a quarter of --network, if not given.",
 )
 @_sizes("--rings", "256 MiB", "Rings of an application.")
+@_sizes("--screen-memory", "128 MiB", "Screens of an application, two frames each.")
 @click.option(
     "--stall",
     default="5 s",
@@ -163,7 +164,7 @@ def _start(given: dict[str, Any]) -> NicDaemon:
         return Given(f"--{name.replace('_', '-')}", "", "text", given.pop(name))
 
     question: dict[str, Any] = {}
-    for name in ("staging", "network"):
+    for name in ("staging", "network", "screen_memory"):
         question[f"{name}_bytes"] = value(name).data()
     question["ring_bytes"] = value("rings").data()
     for name in ("application_staging", "connection_network"):

@@ -34,7 +34,8 @@ confirmed; when a sender leaves, a line says what it sent and how fast:
   isthmus nic sink --json                  any free port, told as JSON
 
 It takes one sender after another until Ctrl-C. Data that is not what was sent
-ends that sender's connection, and the exit status is 1.
+ends that sender's connection, and the exit status is 1; so it is if a stream
+was cut short.
 """,
 )
 @click.argument("address", default="127.0.0.1:0")
@@ -80,6 +81,7 @@ def command(
     """Listen, take, and tell."""
     from isthmus import _core
     from isthmus.arrays.fields import Given
+    from isthmus.cli.process import ended
     from isthmus.cli.streams import document
     from isthmus.core import ask
     from isthmus.errors import IsthmusError, RunFailedError
@@ -89,6 +91,8 @@ def command(
     if out is not None and senders != 1:
         raise IsthmusError("--out: it holds what one sender sends; give --senders 1 too")
     bytes_ = Given("--window", "", "text", window).data()
+    if out is not None:
+        _writable(out)
     sink: NicSink = ask(_core.NicSink, address, bytes_, checksum, channel, repair)
     at = sink.address()
     document(json.dumps({"address": at}) if as_json else f"listening: raw:tcp:{at}")
@@ -100,13 +104,38 @@ def command(
                 continue
             done += 1
             found = _taken(taking)
-            if "problem" in found:
-                wrong.append(found["problem"])
+            if problem := _problem(found):
+                wrong.append(problem)
             document(json.dumps(found) if as_json else _words(found))
     except KeyboardInterrupt:
         pass
     if wrong:
         raise RunFailedError(f"{len(wrong)} of {done} senders: {wrong[0]}")
+    ended()
+
+
+def _writable(out: Path) -> None:
+    """Refuse a file that cannot be written before anyone sends what it is to hold."""
+    from isthmus.errors import IsthmusError
+
+    try:
+        out.open("wb").close()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise IsthmusError(
+            f"--out {out}: it cannot be written ({why}); give a file in a folder that is there"
+        ) from None
+
+
+def _problem(found: dict[str, Any]) -> str | None:
+    """What was wrong with what a sender sent."""
+    if "problem" in found:
+        return str(found["problem"])
+    if not found["cut"]:
+        return None
+    stream, adu, byte = found["cut_at"]
+    more = f", and {found['cut'] - 1} more" if found["cut"] > 1 else ""
+    return f"stream {stream} was cut short at byte {byte} of ADU {adu}{more}"
 
 
 def _taken(taking: NicTaking) -> dict[str, Any]:

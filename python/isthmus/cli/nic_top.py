@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,17 @@ import click
 from isthmus.cli.voice import Voiced
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from collections.abc import Callable
 
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+    from isthmus.cli.layout import Output
     from isthmus.control import Control
 
-SHOWN = 24
-"""Most rows of a table on a screen."""
+ROOMY = 72
+"""Columns from which on a screen has tables; with fewer, a line for each row."""
 PATIENCE = 10.0
 """Seconds until an answer is missed."""
 
@@ -34,7 +40,8 @@ PATIENCE = 10.0
   isthmus nic top --once --json | jq .rates
 
 Rates are those since the last look. In a pipe, or with --once, it looks twice
-and prints what it saw. The token is the operator's; where the daemon has none,
+and prints what it saw; a terminal that only prints (TERM=dumb) gets each look
+below the last. The token is the operator's; where the daemon has none,
 its own user looks through its Unix socket. Ctrl-C ends it.
 """,
 )
@@ -59,6 +66,7 @@ def command(
 ) -> None:
     """Look again and again, or twice."""
     from isthmus.arrays.fields import Given
+    from isthmus.cli.process import ended
     from isthmus.control import Control, Door
 
     seconds = Given("--every", "", "text", every).quantity("a time", 1e-3)
@@ -71,7 +79,7 @@ def command(
             else:
                 _live(control, address, seconds)
     except KeyboardInterrupt:
-        return
+        ended()
 
 
 def _token(path: Path) -> str:
@@ -153,33 +161,118 @@ def _once(control: Control, address: str, seconds: float, *, as_json: bool) -> N
         told = {**look.overview, "rates": look.rates}
         document(json.dumps(told, ensure_ascii=False))
         return
-    out = console()
+    _print(console(), look, address)
+
+
+def _print(out: Output, look: _Look, address: str) -> None:
+    """Print all that there is."""
     out.text(_head(look, address))
-    for title, table in _tables(look, None):
-        out.text(f"\n{title}")
-        out.table(table)
+    for part in _parts(look):
+        out.text(f"\n{part.title}")
+        out.table(part.table(part.rows, True))
 
 
 def _live(control: Control, address: str, seconds: float) -> None:
-    from rich.console import Group
     from rich.live import Live
-    from rich.text import Text
 
     from isthmus.cli.console import console
 
+    out = console()
     look = _look(control, None)
-
-    def shown() -> RenderableType:
-        parts: list[RenderableType] = [Text(_head(look, address), "bold")]
-        for title, table in _tables(look, SHOWN):
-            parts += [Text(f"\n{title}"), table]
-        return Group(*parts)
-
-    with Live(shown(), console=console(), screen=True, auto_refresh=False) as live:
+    if out.is_dumb_terminal:
         while True:
             time.sleep(seconds)
             look = _look(control, look)
-            live.update(shown(), refresh=True)
+            _print(out, look, address)
+            out.text("")
+    with Live(_screen(out, look, address), console=out, screen=True, auto_refresh=False) as live:
+        while True:
+            time.sleep(seconds)
+            look = _look(control, look)
+            live.update(_screen(out, look, address), refresh=True)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Connections or streams, those first that matter most."""
+
+    title: str
+    rows: list[dict[str, Any]]
+    table: Callable[[list[dict[str, Any]], bool], Table]
+    """A table of rows, with an edge or without."""
+
+    def lines(self, most: int) -> list[Text]:
+        """A line of words for each of the first rows."""
+        from rich.text import Text
+
+        table = self.table(self.rows[:most], False)
+        columns = [list(column.cells) for column in table.columns]
+        heads = [str(column.header).split("\n") for column in table.columns]
+        found = []
+        for row in zip(*columns, strict=True):
+            words = []
+            for head, cell in zip(heads, row, strict=True):
+                # Of rates and sizes, what they are of; other words speak for themselves.
+                named = f"{head[0]} {cell} {head[1].strip('()')}" if len(head) > 1 else str(cell)
+                words.append(named)
+            found.append(Text(", ".join(word for word in words if word)))
+        return found
+
+    def shown(self, out: Output, lines: int, roomy: bool) -> list[RenderableType]:
+        """As many rows as fit into so many lines, and how many more there are."""
+        from rich.text import Text
+
+        if not roomy:
+            rows = max(0, min(len(self.rows), lines - 1))
+            return [self._title(rows), *self.lines(rows)]
+        fits, most = 0, len(self.rows[: max(lines, 0)])
+        while fits < most:
+            middle = (fits + most + 1) // 2
+            if self.height(out, middle) <= lines:
+                fits = middle
+            else:
+                most = middle - 1
+        return [Text(""), self._title(fits), self.table(self.rows[:fits], False)]
+
+    def height(self, out: Output, rows: int) -> int:
+        """Lines that so many rows take in a table, with a title after a free line."""
+        return 2 + len(out.render_lines(self.table(self.rows[:rows], False)))
+
+    def _title(self, rows: int) -> Text:
+        from rich.text import Text
+
+        more = len(self.rows) - rows
+        left = f": {rows} shown, ... {more} more" if more else ""
+        return Text(f"{self.title}{left}", "bold")
+
+
+def _screen(out: Output, look: _Look, address: str) -> RenderableType:
+    """What a screen has room for, shared between connections and streams."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts = _parts(look)
+    head = Text(_head(look, address), "bold")
+    wrapped = len(out.render_lines(head))
+    room = out.height - wrapped
+    roomy = out.width >= ROOMY and all(part.height(out, 1) <= room // len(parts) for part in parts)
+    if not roomy:
+        # Each row is one line, as is each of the head.
+        head.no_wrap, head.overflow = True, "ellipsis"
+        room = out.height - 2
+    shown: list[RenderableType] = [head]
+    wanted = [
+        part.height(out, len(part.rows[: out.height])) if roomy else 1 + len(part.rows)
+        for part in parts
+    ]
+    # Half of it each, and what the other does not need.
+    first = min(wanted[0], max(room - sum(wanted[1:]), room // 2)) if parts else 0
+    for part, lines in zip(parts, (first, room - first), strict=False):
+        shown += part.shown(out, lines, roomy)
+    for each in shown:
+        if not roomy and isinstance(each, Text):
+            each.no_wrap, each.overflow = True, "ellipsis"
+    return Group(*shown)
 
 
 def _head(look: _Look, address: str) -> str:
@@ -204,38 +297,38 @@ def _head(look: _Look, address: str) -> str:
     )
 
 
-def _tables(look: _Look, most: int | None) -> list[tuple[str, Any]]:
-    """Tables of connections and of streams, each with its title, of `most` rows each."""
+def _parts(look: _Look) -> list[_Part]:
+    """Connections and streams, where there are any."""
     found = []
     connections = sorted(
         look.overview["connections"],
         key=lambda each: each["gone"] is not None if "gone" in each else False,
     )
     if connections:
-        found.append(("connections", _connections(look, connections[:most])))
+        found.append(_Part("connections", connections, partial(_connections, look)))
     streams = sorted(look.overview["streams"], key=lambda each: (each["over"], -each["stream"]))
     if streams:
-        found.append(("streams", _streams(look, streams[:most])))
+        found.append(_Part("streams", streams, partial(_streams, look)))
     return found
 
 
-def _table(*heads: str) -> Any:
+def _table(*heads: str, edge: bool) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=edge)
     for head in heads:
         right = head.endswith(("\n(MB/s)", "\n(kB)")) or head in ("", "ADUs")
         table.add_column(head, justify="right" if right else "left", overflow="fold")
     return table
 
 
-def _connections(look: _Look, rows: list[dict[str, Any]]) -> Any:
+def _connections(look: _Look, rows: list[dict[str, Any]], edge: bool) -> Table:
     from rich.text import Text
 
     from isthmus.wording import number
 
-    table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)")
+    table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)", edge=edge)
     for each in rows:
         rates = look.rate("connections", each["connection"])
         gone = each.get("gone")
@@ -254,12 +347,12 @@ def _connections(look: _Look, rows: list[dict[str, Any]]) -> Any:
 STYLES = {"failed": "red", "cancelled": "dim", "done": "dim", "active": "green"}
 
 
-def _streams(look: _Look, rows: list[dict[str, Any]]) -> Any:
+def _streams(look: _Look, rows: list[dict[str, Any]], edge: bool) -> Table:
     from rich.text import Text
 
     from isthmus.wording import number
 
-    table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for")
+    table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for", edge=edge)
     for each in rows:
         way = "out" if each["direction"] == "transmit" else "in"
         whole = "" if each.get("adus") is None else f"/{each['adus']}"

@@ -72,6 +72,7 @@ def command(
 ) -> None:
     """Play, and say how fast."""
     from isthmus.arrays.fields import Given
+    from isthmus.cli.process import ended
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
     from isthmus.vcr import Vcr
@@ -92,8 +93,9 @@ def command(
     shown = vcr.finish()
     if as_json:
         document(json.dumps({"page": page, **shown.as_json()}))
-        return
-    _print(shown)
+    else:
+        _print(shown)
+    ended()
 
 
 def _play(vcr: Vcr, seconds: float | None) -> None:

@@ -139,6 +139,20 @@ def _terminated(_number: int, _frame: FrameType | None) -> NoReturn:
 _ended_by: int = signal.SIGINT
 
 
+def ended() -> None:
+    """End a command that goes on until it is told to end: well after Ctrl-C, after SIGTERM with its
+    status.
+
+    Raises:
+        Exit: it was SIGTERM.
+
+    """
+    from click.exceptions import Exit
+
+    if _ended_by == signal.SIGTERM:
+        raise Exit(128 + _ended_by)
+
+
 def _unraisable(told: Any) -> None:
     """Ctrl-C in a destructor or a callback: raised again where it can be heard."""
     if told.exc_type is not None and issubclass(told.exc_type, KeyboardInterrupt):
