@@ -179,6 +179,9 @@ fn rounds_of_a_slow_viewer_are_of_one_number() {
     }
     let page = page(&screens);
     let mut viewer = look(page.address());
+    // What was there before anything was drawn; then as many rounds as it can take.
+    let first: Vec<_> = (0..4).map(|_| next(&mut viewer).1).collect();
+    assert_eq!(first, [0; 4]);
     let mut painters = names.map(|name| screens.draw(name).unwrap());
     let feeds = std::thread::spawn(move || {
         for adu in 0..3000 {
@@ -188,18 +191,15 @@ fn rounds_of_a_slow_viewer_are_of_one_number() {
         }
         painters
     });
-    let mut rounds = 0;
     loop {
         let round: Vec<_> = (0..4).map(|_| next(&mut viewer)).collect();
         let ids: Vec<_> = round.iter().map(|(id, ..)| *id).collect();
         assert_eq!(ids, [1, 2, 3, 4]);
         assert!(round.iter().all(|(_, number, _)| *number == round[0].1));
-        rounds += 1;
         if round[0].1 == 3000 {
             break;
         }
     }
-    assert!(rounds > 1, "{rounds} rounds");
     feeds.join().unwrap();
 }
 
