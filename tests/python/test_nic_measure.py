@@ -121,7 +121,8 @@ def test_another_kind_of_machine_is_refused(isthmus, tmp_path):
 
 
 def test_a_bar_on_a_terminal_and_a_table_under_it(tmp_path):
-    words = ["-m", "isthmus", "nic", "measure", "small.toml", *BRIEF]
+    # Long enough for the bar to be drawn again.
+    words = ["-m", "isthmus", "nic", "measure", "small.toml", "--turns", "2", "--time", "200 ms"]
     terminal = Terminal(words, tmp_path)
     assert terminal.end() == 0
     assert "streaming" in terminal.text()
