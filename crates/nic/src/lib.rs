@@ -13,7 +13,7 @@
 //! | `shared`, `hub` | who is let in, and who is there |
 //! | `hear`, `told` | what the driver tells, in words, and to whom |
 //!
-//! The driver's thread never waits for a client: what it tells goes to a [mailbox](mailbox) with
+//! The driver's thread never waits for a client: what it tells goes to a `mailbox` with
 //! bounds, and a session that reads too slowly is told how many events it missed.
 //!
 //! Linux only, as the drivers are: this crate is empty elsewhere.
