@@ -99,6 +99,13 @@ def test_a_file_of_something_else_is_left_as_it_is(isthmus, tmp_path):
     assert (tmp_path / "mine.json").read_text() == '{"mine": 1}'
 
 
+def test_a_file_that_cannot_be_written_is_told_before_anything_is_measured(isthmus, tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    done = isthmus("nic", "measure", "small.toml", "--time", "60 s", "--out", "taken/live.json")
+    assert "taken" in refused(done)
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

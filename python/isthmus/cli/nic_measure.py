@@ -76,6 +76,7 @@ def command(
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
     from isthmus.core import overrides
+    from isthmus.files import ready_folder
     from isthmus.live import keep, kept, measure
     from isthmus.progress import Progress
 
@@ -83,7 +84,9 @@ def command(
     text, name = read_scenario(file)
     question = {"scenario": text, "file": name, "overrides": overrides(changes)}
     if out is not None:
+        # Found out before anything is measured, so that nothing is measured in vain.
         kept(out)
+        ready_folder(out.absolute().parent)
     with voice().progress() as watch:
         found = measure(
             question,
