@@ -7,6 +7,7 @@ mod between;
 mod kills;
 mod limits;
 mod operators;
+mod replay;
 mod rig;
 mod streams;
 mod tls;
