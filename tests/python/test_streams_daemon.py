@@ -147,8 +147,8 @@ def test_a_file_is_whole(nic, served, tmp_path):
         stream.send(content(0))
         stream.send(content(1))
         stream.wait()
-    assert settle(nic, "kept").bytes == 2 * ADU
     assert (folder / "image").read_bytes() == content(0).tobytes() + content(1).tobytes()
+    assert settle(nic, "kept").bytes == 2 * ADU
     with pytest.raises(RefusedError) as caught:
         nic.open("file:/etc/isthmus-test")
     assert caught.value.kind == "denied"

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::lock::locked;
 use crate::patience::Patience;
 use crate::session::Session;
-use crate::stream::{Stream, format_of, strange};
+use crate::stream::{EXPLAINING, Stream, format_of, strange};
 use isthmus_nic_protocol::{
     Answer, Checksum, Connection, Direction, Format, Geometry, Overview, Protocol, Request, Spec,
 };
@@ -102,12 +102,26 @@ impl Session {
         }
     }
 
-    /// Closes a connection, once its streams have ended.
+    /// Closes a connection, once its streams have ended. If it goes to a file, that is there under
+    /// its name when this returns.
     ///
     /// # Errors
-    /// As [`Session::open`].
+    /// A file that was not kept, as [`Error::Refused`] of kind `failed`; otherwise as
+    /// [`Session::open`].
     pub fn close(&self, connection: u32, patience: Patience<'_>) -> Result<()> {
         self.done(Request::Close { connection }, patience)
+    }
+
+    /// Why the connection to a file is not closed yet, as the end of a sentence.
+    pub(crate) fn why_not_closed(&self, connection: u32) -> String {
+        match self.connection(connection, Patience::of(EXPLAINING)) {
+            Ok(status) if status.streams > 0 => format!(
+                "; connection {connection} has {} streams that have not ended: finish or cancel them",
+                status.streams
+            ),
+            Ok(_) => format!("; the file of connection {connection} waits for its disk"),
+            Err(error) => format!("; why is not known ({error})"),
+        }
     }
 
     /// Registers streams, all or none; they may name each other.

@@ -256,7 +256,17 @@ impl Session {
     /// # Errors
     /// As [`Session::ask`]; [`Error::Refused`].
     pub fn request(&self, request: Request, patience: Patience<'_>) -> Result<Answer> {
-        self.core.ask(request, false, patience)?.wait(patience)
+        let closes = match request {
+            Request::Close { connection } => Some(connection),
+            _ => None,
+        };
+        let answer = self.core.ask(request, false, patience)?.wait(patience);
+        match (answer, closes) {
+            (Err(Error::TimedOut(what)), Some(connection)) => {
+                Err(Error::TimedOut(what + &self.why_not_closed(connection)))
+            }
+            (answer, _) => answer,
+        }
     }
 
     /// Waits for the next event of a session that is watching; none if there is none in time.

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How long the daemon is asked why something takes so long.
-const EXPLAINING: Duration = Duration::from_secs(1);
+pub(crate) const EXPLAINING: Duration = Duration::from_secs(1);
 /// How long two signs of the daemon's end may lie apart.
 const SIGNS_APART: Duration = Duration::from_secs(1);
 

@@ -55,6 +55,8 @@ pub enum RefusalKind {
     Conflict,
     /// The daemon ends, or the application.
     Ending,
+    /// It was begun, and failed: a file that was closed, and not kept.
+    Failed,
 }
 
 /// What came of a request.

@@ -81,7 +81,8 @@ pub enum Request {
         #[serde(default)]
         window_bytes: u64,
     },
-    /// Closes a connection, once its streams have ended.
+    /// Closes a connection, once its streams have ended. Answered at once; if it goes to a file,
+    /// when that is kept, and refused if it is not.
     Close {
         /// Which.
         connection: u32,

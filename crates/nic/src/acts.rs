@@ -1,6 +1,7 @@
 //! What is asked, done: on the driver's thread, but for what may take long.
 
-use crate::hub::{Hub, Line, State, Waiter, Waits};
+use crate::files::File;
+use crate::hub::{Awaited, Hub, Line, State, Waiter, Waits};
 use crate::mailbox::Mailbox;
 use crate::policy::ACCEPT;
 use crate::refusal::{ending, refusal};
@@ -30,28 +31,11 @@ pub(crate) fn act(
     (request, found): (Request, Option<OwnedFd>),
 ) -> Option<String> {
     let mut state = hub.state();
-    if let Request::Wait {
-        stream,
-        adus,
-        moved,
-    } = request
-    {
-        let waiter = Waiter {
-            mailbox: Arc::clone(&asker.mailbox),
-            id,
-            adus,
-            moved,
-        };
-        if let Err(refusal) = wait(hub, &mut state, driver, asker, StreamId(stream), waiter) {
-            state.tally.refused += 1;
-            let id = Some(id);
-            asker.mailbox.answer(&Told::Refused { id, refusal });
-        }
-        return None;
-    }
     let logs = logged(&request).is_some();
-    let told = match answer(hub, &mut state, driver, asker, (request, found)) {
-        Ok(answer) => Told::Answer { id, answer },
+    let told = match answer(hub, &mut state, driver, asker, id, (request, found)) {
+        Ok(Some(answer)) => Told::Answer { id, answer },
+        // What comes of it is told when it is so.
+        Ok(None) => return logs.then(|| "begun".into()),
         Err(refusal) => Told::Refused {
             id: Some(id),
             refusal,
@@ -65,7 +49,40 @@ pub(crate) fn act(
     logs.then(|| result(&told))
 }
 
+/// The answer; none, if it is given later.
 fn answer(
+    hub: &Hub,
+    state: &mut State,
+    driver: &mut Driver,
+    asker: &Asker,
+    id: u64,
+    (request, found): (Request, Option<OwnedFd>),
+) -> Result<Option<Answer>, Refusal> {
+    let waiter = |adus, moved| Waiter {
+        mailbox: Arc::clone(&asker.mailbox),
+        id,
+        adus,
+        moved,
+    };
+    match request {
+        Request::Wait {
+            stream,
+            adus,
+            moved,
+        } => {
+            let waiter = waiter(adus, moved);
+            wait(hub, state, driver, asker, StreamId(stream), waiter)?;
+            Ok(None)
+        }
+        Request::Close { connection } => {
+            let id = ConnectionId(connection);
+            close(hub, state, driver, asker, id, waiter(None, false))
+        }
+        request => at_once(hub, state, driver, asker, (request, found)).map(Some),
+    }
+}
+
+fn at_once(
     hub: &Hub,
     state: &mut State,
     driver: &mut Driver,
@@ -89,11 +106,6 @@ fn answer(
                 state.forget_links(asker.app, &before);
             }
             streams
-        }
-        Request::Close { connection } => {
-            let id = ConnectionId(connection);
-            may_connection(driver, asker, id)?;
-            done(driver.close(id))
         }
         Request::Announce { stream, adu_bytes } => {
             let id = may_stream(driver, asker, stream, false)?;
@@ -153,7 +165,9 @@ fn answer(
             let text = "a session begins once: take another socket for hello, join or link";
             Err(refusal(RefusalKind::Conflict, text))
         }
-        Request::Wait { .. } => Err(refusal(RefusalKind::Garbled, "a wait is no act")),
+        Request::Wait { .. } | Request::Close { .. } => {
+            Err(refusal(RefusalKind::Garbled, "this is answered later"))
+        }
     }
 }
 
@@ -188,13 +202,52 @@ fn wait(
     waiter: Waiter,
 ) -> Result<(), Refusal> {
     may_stream(driver, asker, stream.0, true)?;
+    begin_wait(hub, asker)?;
+    state.wait(driver, stream, waiter);
+    Ok(())
+}
+
+fn begin_wait(hub: &Hub, asker: &Asker) -> Result<(), Refusal> {
     let most = hub.config.limits.waits;
     if !asker.mailbox.begin_wait(most) {
         let text = format!("{most} requests of a session may wait: let some be answered first");
         return Err(refusal(RefusalKind::Limit, text));
     }
-    state.wait(driver, stream, waiter);
     Ok(())
+}
+
+/// Closes a connection. One to a file is closed when that is kept, or not.
+fn close(
+    hub: &Hub,
+    state: &mut State,
+    driver: &mut Driver,
+    asker: &Asker,
+    id: ConnectionId,
+    waiter: Waiter,
+) -> Result<Option<Answer>, Refusal> {
+    // The manager may have forgotten it before its file is settled.
+    let own = state.connections.get(&id).map(|line| line.app) == Some(asker.app);
+    let file = state.file(id).filter(|_| own || asker.operator);
+    let settled = file.map(File::answer);
+    if file.is_none() {
+        may_connection(driver, asker, id)?;
+    }
+    if settled == Some(None) {
+        begin_wait(hub, asker)?;
+    }
+    if settled.is_none() || driver.manager().connection_status(id).is_ok() {
+        let closed = driver.close(id);
+        closed.map_err(|error| words::refused(&error))?;
+    }
+    match settled {
+        None => Ok(Some(Answer::Done)),
+        Some(Some(answer)) => answer.map(Some),
+        Some(None) => {
+            let waiters = state.waiters.entry(Awaited::File(id));
+            waiters.or_default().push(waiter);
+            Ok(None)
+        }
+    }
 }
 
 /// The stream, if it is the asker's; an operator may look at all and cancel all.
@@ -319,6 +372,9 @@ fn open(
     };
     let to = Destination::parse(&words).map_err(|error| words::refused(&error))?;
     let (protocol, receives) = words::protocol(&to, protocol)?;
+    if let Destination::File(_) = &to {
+        state.is_free(&destination)?;
+    }
     if let Destination::Framebuffer(name) = &to {
         screens(hub, state, app, name)?;
     }
@@ -356,14 +412,14 @@ fn open(
     };
     let id = id.map_err(|error| words::refused(&error))?;
     let manager = driver.manager();
-    let known = |id: &ConnectionId| manager.connection_status(*id).is_ok();
-    state.connections.retain(|id, _| known(id));
+    state.forget_connections(manager);
     let line = Line {
         app,
         destination,
         moved: [0; 2],
         receives,
         given,
+        file: matches!(to, Destination::File(_)).then_some(File::Written),
     };
     state.connections.insert(id, line);
     state.accepting.extend(waits.map(|waits| (id, waits)));

@@ -1,6 +1,6 @@
 //! What the driver tells, passed on: to sessions, to those who wait, to the log, to counts.
 
-use crate::hub::{Hub, State, Waiter};
+use crate::hub::{Awaited, Hub, State, Waiter};
 use crate::refusal::refusal;
 use crate::tally::ENDS;
 use crate::told;
@@ -27,6 +27,7 @@ impl Hub {
         if let Heard::Stream(Event::Closed(connection) | Event::Lost { connection, .. }) = &event {
             state.stop_waiting(*connection);
         }
+        state.settle_file(&event);
         if let Heard::LinkGone { link, .. } = &event
             && let Some(link) = state.link_mut(*link)
         {
@@ -125,7 +126,8 @@ impl State {
             return false;
         };
         let mut sessions = self.apps.values().flat_map(|app| &app.sessions);
-        !self.waiters.contains_key(stream) && !sessions.any(|session| session.watch)
+        !self.waiters.contains_key(&Awaited::Stream(*stream))
+            && !sessions.any(|session| session.watch)
     }
 
     /// Keeps counts of what is told and then forgotten.
@@ -154,12 +156,13 @@ impl State {
 
     /// Answers when a stream is so far; at once, if it is.
     pub fn wait(&mut self, driver: &Driver, stream: StreamId, waiter: Waiter) {
-        self.waiters.entry(stream).or_default().push(waiter);
+        let awaited = Awaited::Stream(stream);
+        self.waiters.entry(awaited).or_default().push(waiter);
         self.settle_waiters(driver, stream);
     }
 
     fn settle_waiters(&mut self, driver: &Driver, stream: StreamId) {
-        let Some(mut waiters) = self.waiters.remove(&stream) else {
+        let Some(mut waiters) = self.waiters.remove(&Awaited::Stream(stream)) else {
             return;
         };
         let Ok(status) = driver.manager().status(stream) else {
@@ -181,7 +184,7 @@ impl State {
             !content
         });
         if !waiters.is_empty() {
-            self.waiters.insert(stream, waiters);
+            self.waiters.insert(Awaited::Stream(stream), waiters);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Who is there, and who is told what.
 
 use crate::config::Config;
+use crate::files::File;
 use crate::log::Log;
 use crate::mailbox::{Mailbox, line};
 use crate::refusal::refusal;
@@ -38,7 +39,7 @@ pub(crate) struct State {
     /// Of the driver's links: whose they are, and which of theirs.
     pub links: BTreeMap<LinkId, (AppId, u16)>,
     pub connections: BTreeMap<ConnectionId, Line>,
-    pub waiters: BTreeMap<StreamId, Vec<Waiter>>,
+    pub waiters: BTreeMap<Awaited, Vec<Waiter>>,
     /// ADUs of streams of which something is missing.
     pub incomplete: BTreeMap<StreamId, u64>,
     /// Links that a session is about to attach, and bytes of their rings.
@@ -89,6 +90,8 @@ pub(crate) struct Line {
     pub receives: bool,
     /// The name of the socket that it is given, if it waits for a peer.
     pub given: Option<String>,
+    /// What becomes of its file, if it goes to one.
+    pub file: Option<File>,
 }
 
 /// A connection that waits for its peer.
@@ -98,12 +101,21 @@ pub(crate) struct Waits {
     pub channel: u32,
 }
 
-/// A request that is answered when a stream is so far.
+/// What requests wait for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Awaited {
+    /// A stream to be so far.
+    Stream(StreamId),
+    /// The file of a connection that is being closed to be kept.
+    File(ConnectionId),
+}
+
+/// A request that is answered when something is so.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     pub mailbox: Arc<Mailbox>,
     pub id: u64,
-    /// ADUs; none: the end.
+    /// ADUs of a stream; none: the end.
     pub adus: Option<u64>,
     pub moved: bool,
 }
@@ -308,8 +320,6 @@ impl State {
         for mailbox in &app.sessions {
             mailbox.dismiss();
         }
-        let manager = driver.manager();
-        self.connections
-            .retain(|id, _| manager.connection_status(*id).is_ok());
+        self.forget_connections(driver.manager());
     }
 }

@@ -7,7 +7,7 @@
 //! | `policy` | what applications may reach |
 //! | `daemon` | listens, lets sessions in, ends |
 //! | `session`, `wire`, `tls`, `mailbox` | one socket: lines in, answers and events out |
-//! | `links`, `pump`, `accept` | sockets that become links, rings, peers that come in |
+//! | `links`, `pump`, `accept`, `files` | sockets that become links, rings, peers that come in, files |
 //! | `log`, `tally`, `metrics`, `secret` | who did what, counts for Prometheus, tokens |
 //! | `words`, `acts` | what is asked, done on the driver's thread |
 //! | `shared`, `hub` | who is let in, and who is there |
@@ -26,6 +26,7 @@ mod address;
 mod config;
 mod daemon;
 mod error;
+mod files;
 mod hear;
 mod hub;
 mod links;

@@ -4,6 +4,7 @@
 
 mod attacks;
 mod between;
+mod files;
 mod kills;
 mod limits;
 mod operators;

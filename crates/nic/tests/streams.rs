@@ -6,11 +6,11 @@ use isthmus_ring::Producer;
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::rank::{Pipe, Sender};
 
-const ADU: u64 = 96 << 10;
-const TU: u64 = 64 << 10;
+pub const ADU: u64 = 96 << 10;
+pub const TU: u64 = 64 << 10;
 
 /// Writes ADUs to links, as their ranks do.
-fn feed(links: Vec<(u16, Pipe)>, stream: u32, order: &[u16], adus: &[Vec<u8>]) {
+pub fn feed(links: Vec<(u16, Pipe)>, stream: u32, order: &[u16], adus: &[Vec<u8>]) {
     let ids: Vec<_> = order.iter().map(|link| LinkId(*link)).collect();
     let format = Format::fixed(adus[0].len() as u64, TU, &ids);
     for (link, pipe) in links {
@@ -27,7 +27,7 @@ fn feed(links: Vec<(u16, Pipe)>, stream: u32, order: &[u16], adus: &[Vec<u8>]) {
     }
 }
 
-fn pipe(socket: Socket) -> Pipe {
+pub fn pipe(socket: Socket) -> Pipe {
     match socket {
         Socket::Unix(socket) => Pipe::Unix(socket),
         Socket::Tcp(socket) => Pipe::Tcp(socket),
@@ -35,7 +35,7 @@ fn pipe(socket: Socket) -> Pipe {
     }
 }
 
-fn data(adus: u64) -> Vec<Vec<u8>> {
+pub fn data(adus: u64) -> Vec<Vec<u8>> {
     (0..adus).map(|adu| content(adu, ADU)).collect()
 }
 
@@ -136,46 +136,6 @@ fn an_application_ends_with_its_session() {
     assert_eq!(late.ask(&rest).unwrap_err().kind, RefusalKind::Denied);
     let (counts, _) = taken.join().unwrap();
     assert_eq!(counts.adus, 0);
-    rig.daemon.stop().unwrap();
-}
-
-/// A file is whole and under its name when its connection is closed; elsewhere none is written.
-#[test]
-fn files_are_kept_below_the_directories_that_are_allowed() {
-    let rig = Rig::new();
-    let (mut session, ticket) = rig.application("files");
-    let unix = rig.unix().link(&ticket, 0);
-    let path = rig.folder.0.join("image");
-    let connection = session.open(&format!("file:{}", path.display()), "");
-    let stream = session
-        .submit(&sends(connection, ADU, TU, &[0], 2))
-        .unwrap();
-    let adus = data(2);
-    feed(vec![(0, pipe(unix))], stream, &[0], &adus);
-    assert_eq!(session.wait(stream).state, "done");
-    session
-        .ask(&format!(r#""ask":"close","connection":{connection}"#))
-        .unwrap();
-    let bytes = session.event(|event| match event {
-        Event::Kept { bytes, .. } => Some(*bytes),
-        _ => None,
-    });
-    assert_eq!(bytes, 2 * ADU);
-    assert!(std::fs::read(&path).unwrap() == adus.concat());
-    std::os::unix::fs::symlink("/", rig.folder.0.join("out")).unwrap();
-    let inside = rig.folder.0.display().to_string();
-    for wrong in [
-        "/etc/isthmus-image".to_owned(),
-        format!("{inside}/../isthmus-image"),
-        format!("{inside}/out/tmp/isthmus-image"),
-        format!("{inside}/.."),
-        "image".to_owned(),
-    ] {
-        let rest = format!(r#""ask":"open","destination":"file:{wrong}""#);
-        let refusal = session.ask(&rest).unwrap_err();
-        let kinds = [RefusalKind::Denied, RefusalKind::Garbled];
-        assert!(kinds.contains(&refusal.kind), "{wrong}: {refusal:?}");
-    }
     rig.daemon.stop().unwrap();
 }
 
@@ -445,39 +405,4 @@ fn a_rank_that_sends_what_it_receives_is_out_of_step() {
     drop(session);
     assert!(taken.join().unwrap().1 == data(1).concat());
     rig.daemon.stop().unwrap();
-}
-
-/// When the daemon ends, a file whose stream is done is kept, though nobody closed its connection; of
-/// one whose stream is cut short nothing is there.
-#[test]
-fn files_that_are_whole_are_kept_when_the_daemon_ends() {
-    let rig = Rig::new();
-    let (mut session, ticket) = rig.application("files");
-    let [whole, half] = ["whole", "half"].map(|name| rig.folder.0.join(name));
-    let mut streams = Vec::new();
-    for (number, (path, adus)) in [(&whole, 2), (&half, 3)].into_iter().enumerate() {
-        let link = number as u16;
-        let connection = session.open(&format!("file:{}", path.display()), "");
-        let stream = session
-            .submit(&sends(connection, ADU, TU, &[link], adus))
-            .unwrap();
-        let unix = rig.unix().link(&ticket, link);
-        feed(vec![(link, pipe(unix))], stream, &[link], &data(2));
-        streams.push(stream);
-    }
-    assert_eq!(session.wait(streams[0]).state, "done");
-    let id = session.send(&format!(r#""ask":"wait","stream":{}"#, streams[1]));
-    session.ask(r#""ask":"overview""#).unwrap();
-    let Rig { daemon, folder } = rig;
-    daemon.stop().unwrap();
-    assert_eq!(session.answer(id).unwrap_err().kind, RefusalKind::Ending);
-    assert!(std::fs::read(&whole).unwrap() == data(2).concat());
-    let left = std::fs::read_dir(&folder.0)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name());
-    assert_eq!(
-        left.collect::<Vec<_>>(),
-        ["whole"],
-        "and no part of the other"
-    );
 }

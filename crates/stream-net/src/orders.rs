@@ -10,6 +10,7 @@ use crate::outside::{Becomes, Datagrams, Drawing, Filing, Outside};
 use crate::socket::Socket;
 use crate::sum::Sum;
 use isthmus_stream::{BufferId, ConnectionId, Direction, End, Order, PacketId, StreamId, Work};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a connection that is over may take to send what is left, and its peer to close it.
@@ -291,7 +292,8 @@ impl Driver {
                 let waker = self.waker();
                 let directory = self.opened.remove(&id);
                 let wake = move || waker.wake();
-                let file = Filing::new(&path, directory, id.0, &self.writers, wake)?;
+                let file = Filing::new(&path, directory, id.0, &self.writers, wake);
+                let file = file.inspect_err(|why| self.not_kept(id, &path, why))?;
                 self.outsides.insert(id, Outside::File(Box::new(file)));
             }
             Destination::Framebuffer(name) => {
@@ -332,6 +334,15 @@ impl Driver {
         let takes = self.connections.get(&id).and_then(|one| one.takes_plain);
         let takes = takes.filter(|(_, window)| *window > 0);
         Becomes::Plain(takes.map(|(channel, _)| channel))
+    }
+
+    /// A file was not even begun.
+    pub(crate) fn not_kept(&mut self, connection: ConnectionId, path: &Path, why: &str) {
+        self.events.push_back(Event::NotKept {
+            connection,
+            path: path.to_owned(),
+            reason: why.to_owned(),
+        });
     }
 
     fn disconnect(&mut self, id: ConnectionId) {

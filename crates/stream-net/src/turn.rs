@@ -228,7 +228,11 @@ impl Driver {
                     self.manager.handle_connected(now, id);
                     return Ok(true);
                 }
-                Wrote::Unmade(why) => return Err(why),
+                Wrote::Unmade(why) => {
+                    let path = file.path.clone();
+                    self.not_kept(id, &path, &why);
+                    return Err(why);
+                }
                 Wrote::Ended(_) => {}
             }
         }

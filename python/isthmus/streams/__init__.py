@@ -23,6 +23,7 @@ from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
     IncompleteError,
     LinkError,
+    NotKeptError,
     RefusedError,
     SessionOverError,
     StreamFailedError,
@@ -48,6 +49,7 @@ __all__ = [
     "IncompleteError",
     "LinkError",
     "Nic",
+    "NotKeptError",
     "RankNic",
     "RefusedError",
     "SessionOverError",

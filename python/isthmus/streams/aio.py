@@ -257,7 +257,14 @@ class AsyncConnection:
         return msgspec.convert(found, ConnectionStatus)
 
     async def close(self) -> None:
-        """Close it once its streams have ended; what was sent goes out first."""
+        """Close it once its streams have ended; what was sent goes out first.
+
+        If it goes to a file, that is whole and under its name when this returns.
+
+        Raises:
+            NotKeptError: the file was not kept, and why.
+
+        """
         await self._nic._ask({"ask": "close", "connection": self.number})
 
     async def __aenter__(self) -> Self:

@@ -42,7 +42,11 @@ class Connection:
     def close(self) -> None:
         """Close it once its streams have ended; what was sent goes out first.
 
+        If it goes to a file, that is whole and under its name when this returns.
+
         Raises:
+            NotKeptError: the file was not kept, and why.
+            TimedOutError: its streams have not ended, or the disk takes its time.
             StreamsError: the daemon refuses, or is gone.
 
         """

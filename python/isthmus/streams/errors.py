@@ -31,6 +31,10 @@ class RefusedError(StreamsError):
         """``denied``, ``unknown``, ``limit``, ``conflict``, ``ending``, or ``version``."""
 
 
+class NotKeptError(StreamsError):
+    """A file was not kept when its connection was closed; what was there before is there still."""
+
+
 class SessionOverError(StreamsError):
     """The daemon is gone, or the session was closed."""
 
@@ -83,6 +87,8 @@ def told(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         return function(*args, **kwargs)
     except _core.NicError as error:
         kind, text, reason = error.args
+        if kind == "refused" and reason == "failed":
+            raise NotKeptError(text) from None
         if kind == "refused":
             raise RefusedError(text, reason) from None
         raise _KINDS.get(kind, StreamsError)(text) from None

@@ -1,0 +1,173 @@
+//! Files: one connection each, whole under their names when that is closed, or as they were.
+
+use crate::rig::{Client, Rig, sends};
+use crate::streams::{ADU, TU, data, feed, pipe};
+use isthmus_nic_protocol::{Answer, Event, Refusal, RefusalKind};
+use std::path::Path;
+
+fn close(session: &mut Client, connection: u32) -> Result<Answer, Refusal> {
+    session.ask(&format!(r#""ask":"close","connection":{connection}"#))
+}
+
+/// A connection to a file of which `adus` ADUs are done.
+fn written(rig: &Rig, session: &mut Client, ticket: &str, path: &Path, adus: u64) -> u32 {
+    let connection = session.open(&format!("file:{}", path.display()), "");
+    let spec = sends(connection, ADU, TU, &[connection as u16], adus);
+    let stream = session.submit(&spec).unwrap();
+    let unix = rig.unix().link(ticket, connection as u16);
+    let link = vec![(connection as u16, pipe(unix))];
+    feed(link, stream, &[connection as u16], &data(adus));
+    assert_eq!(session.wait(stream).state, "done");
+    connection
+}
+
+/// A file is whole and under its name when its connection is closed; elsewhere none is written.
+#[test]
+fn files_are_kept_below_the_directories_that_are_allowed() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("files");
+    let unix = rig.unix().link(&ticket, 0);
+    let path = rig.folder.0.join("image");
+    let connection = session.open(&format!("file:{}", path.display()), "");
+    let stream = session
+        .submit(&sends(connection, ADU, TU, &[0], 2))
+        .unwrap();
+    let adus = data(2);
+    feed(vec![(0, pipe(unix))], stream, &[0], &adus);
+    assert_eq!(session.wait(stream).state, "done");
+    assert_eq!(close(&mut session, connection), Ok(Answer::Done));
+    assert!(std::fs::read(&path).unwrap() == adus.concat());
+    let bytes = session.event(|event| match event {
+        Event::Kept { bytes, .. } => Some(*bytes),
+        _ => None,
+    });
+    assert_eq!(bytes, 2 * ADU);
+    std::os::unix::fs::symlink("/", rig.folder.0.join("out")).unwrap();
+    let inside = rig.folder.0.display().to_string();
+    for wrong in [
+        "/etc/isthmus-image".to_owned(),
+        format!("{inside}/../isthmus-image"),
+        format!("{inside}/out/tmp/isthmus-image"),
+        format!("{inside}/.."),
+        "image".to_owned(),
+    ] {
+        let rest = format!(r#""ask":"open","destination":"file:{wrong}""#);
+        let refusal = session.ask(&rest).unwrap_err();
+        let kinds = [RefusalKind::Denied, RefusalKind::Garbled];
+        assert!(kinds.contains(&refusal.kind), "{wrong}: {refusal:?}");
+    }
+    rig.daemon.stop().unwrap();
+}
+
+/// Who closes a file that cannot be kept is told, and again when it asks again; what was at its
+/// place is there still.
+#[test]
+fn who_closes_a_file_that_is_not_kept_is_told() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("files");
+    let path = rig.folder.0.join("image");
+    let connection = written(&rig, &mut session, &ticket, &path, 2);
+    // Made after the connection was opened: nothing can be put in the place of a directory.
+    std::fs::create_dir(&path).unwrap();
+    for _ in 0..2 {
+        let refusal = close(&mut session, connection).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Failed);
+        let (place, why) = (path.display().to_string(), "irectory");
+        let told = refusal.text.contains(&place) && refusal.text.contains(why);
+        assert!(told, "{refusal:?}");
+    }
+    assert!(path.is_dir());
+    let left = std::fs::read_dir(&rig.folder.0).unwrap();
+    let parts = left.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().contains(".part-")
+    });
+    assert_eq!(parts.count(), 0);
+    rig.daemon.stop().unwrap();
+}
+
+/// A stream that was cut short spoils its file, and who closes that is told.
+#[test]
+fn who_closes_a_file_of_a_cancelled_stream_is_told() {
+    let rig = Rig::new();
+    let (mut session, _) = rig.application("files");
+    let path = rig.folder.0.join("image");
+    let connection = session.open(&format!("file:{}", path.display()), "");
+    let stream = session
+        .submit(&sends(connection, ADU, TU, &[0], 2))
+        .unwrap();
+    // Asked before the stream has ended, and answered after that.
+    let closes = session.send(&format!(r#""ask":"close","connection":{connection}"#));
+    session
+        .ask(&format!(r#""ask":"cancel","stream":{stream}"#))
+        .unwrap();
+    let refusal = session.answer(closes).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Failed);
+    assert!(refusal.text.contains("did not end well"), "{refusal:?}");
+    assert!(!path.exists());
+    rig.daemon.stop().unwrap();
+}
+
+/// Two connections to one file: the second is refused, of whichever application and by whichever
+/// way it is named, until the first is closed.
+#[test]
+fn a_file_has_one_writer() {
+    let rig = Rig::new();
+    let (mut first, ticket) = rig.application("first");
+    let (mut second, others) = rig.application("second");
+    let path = rig.folder.0.join("image");
+    std::os::unix::fs::symlink(&rig.folder.0, rig.folder.0.join("too")).unwrap();
+    let connection = written(&rig, &mut first, &ticket, &path, 1);
+    let again = rig.folder.0.join("too/image");
+    let refused = |session: &mut Client, path: &Path| {
+        let rest = format!(r#""ask":"open","destination":"file:{}""#, path.display());
+        let refusal = session.ask(&rest).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Conflict);
+        let writer = format!("(first) writes it over connection {connection}");
+        assert!(refusal.text.contains(&writer), "{refusal:?}");
+    };
+    refused(&mut second, &path);
+    refused(&mut second, &again);
+    refused(&mut first, &path);
+    assert_eq!(close(&mut first, connection), Ok(Answer::Done));
+    assert!(std::fs::read(&path).unwrap() == data(1).concat());
+    let connection = written(&rig, &mut second, &others, &path, 2);
+    assert_eq!(close(&mut second, connection), Ok(Answer::Done));
+    assert!(std::fs::read(&path).unwrap() == data(2).concat());
+    rig.daemon.stop().unwrap();
+}
+
+/// When the daemon ends, a file whose stream is done is kept, though nobody closed its connection; of
+/// one whose stream is cut short nothing is there.
+#[test]
+fn files_that_are_whole_are_kept_when_the_daemon_ends() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("files");
+    let [whole, half] = ["whole", "half"].map(|name| rig.folder.0.join(name));
+    let mut streams = Vec::new();
+    for (number, (path, adus)) in [(&whole, 2), (&half, 3)].into_iter().enumerate() {
+        let link = number as u16;
+        let connection = session.open(&format!("file:{}", path.display()), "");
+        let stream = session
+            .submit(&sends(connection, ADU, TU, &[link], adus))
+            .unwrap();
+        let unix = rig.unix().link(&ticket, link);
+        feed(vec![(link, pipe(unix))], stream, &[link], &data(2));
+        streams.push(stream);
+    }
+    assert_eq!(session.wait(streams[0]).state, "done");
+    let id = session.send(&format!(r#""ask":"wait","stream":{}"#, streams[1]));
+    session.ask(r#""ask":"overview""#).unwrap();
+    let Rig { daemon, folder } = rig;
+    daemon.stop().unwrap();
+    assert_eq!(session.answer(id).unwrap_err().kind, RefusalKind::Ending);
+    assert!(std::fs::read(&whole).unwrap() == data(2).concat());
+    let left = std::fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    assert_eq!(
+        left.collect::<Vec<_>>(),
+        ["whole"],
+        "and no part of the other"
+    );
+}

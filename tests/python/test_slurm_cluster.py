@@ -1,0 +1,84 @@
+"""The Slurm that tests set up: it runs arrays, loses nodes, and leaves nothing behind."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SLURM = Path(__file__).parents[1] / "slurm"
+sys.path.insert(0, str(SLURM))
+
+import cluster  # noqa: E402 - it lies elsewhere
+
+pytestmark = pytest.mark.skipif(bool(cluster.missing()), reason=cluster.missing() or "Slurm")
+
+PATIENCE_S = 60
+
+
+def until(said, what):
+    deadline = time.monotonic() + PATIENCE_S
+    while not (found := said()):
+        assert time.monotonic() < deadline, f"no {what}"
+        time.sleep(0.1)
+    return found
+
+
+def left(folder):
+    """Processes of a cluster that are alive."""
+    wanted = f"SLURM_CONF={folder}/slurm.conf".encode()
+    found = []
+    for place in Path("/proc").iterdir():
+        try:
+            if place.name.isdigit() and wanted in (place / "environ").read_bytes():
+                found.append(int(place.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_an_array_runs_on_its_nodes_a_node_is_lost_and_nothing_is_left():
+    with cluster.cluster(nodes=2, cpus=1) as slurm:
+        script = slurm.folder / "job.sh"
+        script.write_text("#!/bin/sh\necho $SLURMD_NODENAME > at-$SLURM_ARRAY_TASK_ID\nsleep 300\n")
+        slurm.ask("sbatch", "--parsable", f"--chdir={slurm.folder}", "--array=0-1", script)
+        places = [slurm.folder / f"at-{i}" for i in range(2)]
+        until(lambda: all(p.exists() and p.read_text() for p in places), "task")
+        assert sorted(p.read_text().strip() for p in places) == slurm.nodes
+
+        gone = slurm.nodes[0]
+        slurm.kill_node(gone)
+        assert not slurm._processes(gone)
+        assert slurm._processes(slurm.nodes[1])
+        until(lambda: slurm.states()[gone].startswith("down"), "lost node")
+        # What ran there waits for a node; the other one is busy.
+        until(lambda: "PD" in slurm.ask("squeue", "--noheader", "--format=%t"), "task put back")
+
+        folder = slurm.folder
+        assert left(folder)
+    assert not folder.exists()
+    assert not left(folder)
+
+
+def test_nothing_is_left_when_the_command_in_it_fails():
+    command = [sys.executable, SLURM / "cluster.py", "--nodes", "1", "--", "sh", "-c"]
+    done = subprocess.run(
+        [*command, "sinfo --noheader --format=%T; echo $SLURM_CONF; exit 7"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        env=os.environ,
+        check=False,
+    )
+    assert done.returncode == 7, done.stderr
+    state, place = done.stdout.splitlines()
+    assert state == "idle"
+    assert not Path(place).parent.exists()
+    assert not left(Path(place).parent)
+
+
+def test_what_is_missing_is_told_with_the_packages_that_bring_it(monkeypatch, tmp_path):
+    monkeypatch.setattr(cluster.shutil, "which", lambda name, path: None)
+    assert "apt-get install munge slurm-client slurmctld slurmd" in cluster.missing()
