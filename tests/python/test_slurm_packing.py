@@ -13,9 +13,10 @@ from isthmus import IsthmusError
 from isthmus.execution import Job
 from isthmus.sweeps import Selection, do_part
 from isthmus.sweeps.slurm import Array, Script, SlurmError, Wanted
-from isthmus.sweeps.slurm.control import _ended
+from isthmus.sweeps.slurm.control import Ended, _ended
 from isthmus.sweeps.slurm.costs import finished, predicted, spread
 from isthmus.sweeps.slurm.packing import packed, tasks_for
+from isthmus.sweeps.slurm.sweep import was_cancelled
 
 
 def loads(tasks, costs):
@@ -26,8 +27,8 @@ def test_tasks_hold_everything_once_and_the_longest_is_near_the_best_there_is():
     chance = random.Random(12)
     worst = 1.0
     for _ in range(60):
-        count, tasks = chance.randint(1, 7), chance.randint(1, 3)
-        costs = [chance.choice([1.0, 2.0, 3.0, 5.0, 8.0]) for _ in range(count)]
+        count, tasks = chance.randint(1, 8), chance.randint(1, 3)
+        costs = [float(chance.randint(2, 9)) for _ in range(count)]
         found = packed(costs, tasks)
         assert sorted(at for task in found for at in task) == list(range(count))
         assert len(found) == min(tasks, count)
@@ -95,6 +96,7 @@ def test_a_few_are_tried_where_nothing_is_known_and_kept_only_if_they_may_be(tmp
     assert len(finished(tmp_path / "out")) == 4
 
 
+TIME = "2026-11-25T12:00:00"
 TASKS = (Selection((0, 1, 2, 7)), Selection((3,), (0,)))
 
 
@@ -166,7 +168,7 @@ def test_what_sbatch_and_scontrol_say_is_read():
     assert Array.parsed("123;big\n").cancel == "scancel --clusters=big 123"
     with pytest.raises(SlurmError, match="in place of the number"):
         Array.parsed("Submitted batch job 123")
-    line = "JobId=7 ArrayJobId=4 ArrayTaskId=2 JobState={} ExitCode={} NodeList=node3"
+    line = "JobId=7 ArrayJobId=4 ArrayTaskId=2 JobState={} ExitCode={} NodeList=node3 EndTime={}"
     for state, code, lost, reason in (
         ("FAILED", "0:9", True, "killed by signal 9"),
         ("FAILED", "137:0", True, "killed by signal 9"),
@@ -175,10 +177,22 @@ def test_what_sbatch_and_scontrol_say_is_read():
         ("TIMEOUT", "0:15", True, "time limit"),
         ("NODE_FAIL", "0:0", True, r"its node failed \(node3\)"),
         ("PREEMPTED", "0:15", True, "preempted"),
-        ("CANCELLED", "0:15", False, "cancelled"),
+        ("CANCELLED", "0:15", True, "cancelled"),
     ):
-        ended = _ended(line.format(state, code))
-        assert (ended.task, ended.lost) == (2, lost)
+        ended = _ended(line.format(state, code, TIME))
+        assert (ended.task, ended.lost, ended.at) == (2, lost, TIME)
         assert re.search(reason, ended.reason)
-    assert _ended(line.format("RUNNING", "0:0")) is None
-    assert _ended(line.replace("ArrayTaskId=2", "ArrayTaskId=5-9").format("PENDING", "0:0")) is None
+    assert _ended(line.format("RUNNING", "0:0", "Unknown")) is None
+    waits = line.replace("ArrayTaskId=2", "ArrayTaskId=5-9%4")
+    assert _ended(waits.format("PENDING", "0:0", "Unknown")) is None
+    assert _ended(waits.format("CANCELLED", "0:0", TIME)).task == 5
+
+
+def test_an_array_is_cancelled_as_a_whole_if_no_task_went_on():
+    def task(state, at):
+        return Ended(1, state, 0, 0, "node1", f"2026-11-25T12:00:{at:02}")
+
+    assert was_cancelled([task("COMPLETED", 1), task("CANCELLED", 3), task("CANCELLED", 4)])
+    assert not was_cancelled([task("CANCELLED", 3), task("COMPLETED", 4)])
+    assert not was_cancelled([task("TIMEOUT", 3)])
+    assert not was_cancelled([])

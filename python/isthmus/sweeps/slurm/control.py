@@ -16,7 +16,26 @@ PATIENCE_S = 120.0
 GONE = "Invalid job id"
 """What Slurm says of a job that it has forgotten."""
 WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
-LOST = ("BOOT_FAIL", "DEADLINE", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT")
+CANCELLED = "CANCELLED"
+UNDER_WAY = (
+    *WAITING,
+    "COMPLETING",
+    "CONFIGURING",
+    "RUNNING",
+    "SIGNALING",
+    "STAGE_OUT",
+    "SUSPENDED",
+)
+LOST = (
+    "BOOT_FAIL",
+    CANCELLED,
+    "DEADLINE",
+    "NODE_FAIL",
+    "OUT_OF_MEMORY",
+    "PREEMPTED",
+    "REVOKED",
+    "TIMEOUT",
+)
 """States of tasks that something outside of them has ended."""
 WORDS = {
     "BOOT_FAIL": "its node did not boot",
@@ -26,13 +45,15 @@ WORDS = {
     "PREEMPTED": "it was preempted",
     "REVOKED": "another cluster took it",
     "TIMEOUT": "its time limit passed",
-    "CANCELLED": "it was cancelled",
+    CANCELLED: "it was cancelled",
 }
 """Of states, in words."""
 SIGNALLED = 128
 """An exit status above it is that of a process that a signal has ended."""
 TERMINATED = SIGNALLED + 15
 """The exit status of a task that ended in order when it was told to."""
+
+_FIRST = re.compile(r"\d+")
 
 
 class SlurmError(IsthmusError):
@@ -96,6 +117,8 @@ class Ended:
     status: int
     signal: int
     node: str
+    at: str
+    """When it was over, as Slurm has it."""
 
     @property
     def lost(self) -> bool:
@@ -201,7 +224,7 @@ class Slurm:
             "--noheader",
             "--parsable2",
             "--allocations",
-            "--format=JobID,State,ExitCode,NodeList",
+            "--format=JobID,State,ExitCode,NodeList,End",
         ]
         try:
             told = self._run(["sacct", *array.words, f"--jobs={array.number}", *words])
@@ -209,10 +232,10 @@ class Slurm:
             return []
         found = []
         for line in told.stdout.splitlines():
-            job, state, code, node = (line.split("|") + [""] * 4)[:4]
-            task = job.partition("_")[2]
-            if task.isdigit() and state:
-                found.append(_task(task, state.split()[0], code, node))
+            job, state, *rest = (line.split("|") + [""] * 5)[:5]
+            task = _FIRST.match(job.partition("_")[2].lstrip("["))
+            if task and state and state.split()[0] not in UNDER_WAY:
+                found.append(_task(task[0], state.split()[0], *rest))
         return found
 
     def largest_array(self) -> int | None:
@@ -266,13 +289,14 @@ def _said(done: subprocess.CompletedProcess[str]) -> str:
 def _ended(line: str) -> Ended | None:
     """A task from a line of ``scontrol --oneliner show job``; None if it is not over."""
     fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-    task, state = fields.get("ArrayTaskId", ""), fields.get("JobState", "")
-    if not task.isdigit() or state in (*WAITING, "RUNNING", "COMPLETING", "CONFIGURING", ""):
+    # Of tasks that never began there is a range.
+    task, state = _FIRST.match(fields.get("ArrayTaskId", "")), fields.get("JobState", "")
+    if not task or not state or state in UNDER_WAY:
         return None
-    return _task(task, state, fields.get("ExitCode", ""), fields.get("NodeList", ""))
+    return _task(task[0], state, *(fields.get(n, "") for n in ("ExitCode", "NodeList", "EndTime")))
 
 
-def _task(task: str, state: str, code: str, node: str) -> Ended:
+def _task(task: str, state: str, code: str, node: str, at: str) -> Ended:
     status, _, signal = code.partition(":")
     numbers = [int(each) if each.isdigit() else 0 for each in (status, signal)]
-    return Ended(int(task), state, numbers[0], numbers[1], node)
+    return Ended(int(task), state, numbers[0], numbers[1], node, at)

@@ -23,7 +23,7 @@ from isthmus.sweeps.state import read_workers
 if TYPE_CHECKING:
     from isthmus.execution import Job
 
-TRIED_S = 20.0
+TRIED_S = 10.0
 """Most seconds for which points are tried."""
 SHARE = 0.02
 """Of what all will take, what trying a few may take."""

@@ -81,8 +81,8 @@ class Script:
     threads: int
     memory: str | None
     tasks: Sequence[Selection]
-    about_s: float
-    """What the longest task will take."""
+    about_s: float | None
+    """What the longest task will take, if that was asked."""
 
     def as_text(self) -> str:
         """The script."""
@@ -98,8 +98,9 @@ class Script:
             "--open-mode=append",
         ]
         units = sum(len(task) for task in self.tasks)
-        about = f"{units} points in {counted(len(self.tasks), 'task')}, packed to take about "
-        about += f"{_span(self.about_s)} each"
+        about = f"{counted(units, 'point')} in {counted(len(self.tasks), 'task')}"
+        if self.about_s is not None:
+            about += f", packed to take about {_span(self.about_s)} each"
         lines = ["#!/bin/bash", *(f"#SBATCH {_quoted(word)}" for word in asked), f"# {about}."]
         lines += ['case "$SLURM_ARRAY_TASK_ID" in']
         lines += [f"{i}) set -- {_words(task)} ;;" for i, task in enumerate(self.tasks)]

@@ -18,7 +18,7 @@ from isthmus.owned.mark import SUBMITTED, sha256
 from isthmus.progress import Progress
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.shared import collect, missing
-from isthmus.sweeps.slurm.control import Array, Ended, Queue, Slurm, SlurmError
+from isthmus.sweeps.slurm.control import CANCELLED, Array, Ended, Queue, Slurm, SlurmError
 from isthmus.sweeps.slurm.costs import predicted
 from isthmus.sweeps.slurm.packing import packed, tasks_for
 from isthmus.sweeps.slurm.script import Script, Wanted
@@ -109,7 +109,7 @@ class Sweep:
         lacks = Selection.whole(*self.counts) if fresh else self._lacking()
         if not lacks:
             return None
-        self.slurm.test(self._script([lacks], 0.0).as_text())
+        self.slurm.test(self._script([lacks], None).as_text())
         if fresh:
             with self._held(fresh=True):
                 pass
@@ -144,6 +144,10 @@ class Sweep:
         return lacking(self.folder, *self.counts)
 
     def _packed(self, lacks: Selection, *, keep: bool = True) -> Script:
+        wanted = self.wanted.tasks
+        if wanted is not None and wanted >= len(lacks):
+            # Each has a task of its own.
+            return self._script([_selection([unit]) for unit in _units(lacks)], None)
         costs = dict(
             zip(_units(lacks), predicted(self.job, self.folder, lacks, keep=keep), strict=True)
         )
@@ -153,17 +157,15 @@ class Sweep:
         units = _units(lacks)
         seconds = [costs[unit] for unit in units]
         threads = self.job.jobs
-        tasks = self.wanted.tasks or tasks_for(seconds, threads, self.wanted.time_s)
+        tasks = wanted or tasks_for(seconds, threads, self.wanted.time_s)
         tasks = min(tasks, self.slurm.largest_array() or tasks)
         chosen, longest = [], 0.0
         for task in packed(seconds, tasks):
-            points = [units[at][1] for at in task if units[at][0] == "point"]
-            searches = [units[at][1] for at in task if units[at][0] == "search"]
-            chosen.append(Selection(tuple(sorted(points)), tuple(sorted(searches))))
+            chosen.append(_selection([units[at] for at in task]))
             longest = max(longest, sum(seconds[at] for at in task) / threads)
         return self._script(chosen, longest)
 
-    def _script(self, tasks: list[Selection], about_s: float) -> Script:
+    def _script(self, tasks: list[Selection], about_s: float | None) -> Script:
         job = self.job
         return Script(self.name, self.folder, self.wanted, job.jobs, job.memory, tasks, about_s)
 
@@ -245,8 +247,8 @@ class Sweep:
                             raise self._unheard(array, trouble) from error
                     look_s = LOOK_S if done == total else min(look_s * SLOWER, LOOK_MAX_S)
                     next_look = now + look_s
-                title = f"{self.job.title or self.job.name}, {_told(array, queue, trouble)}"
-                self.job.watch(Progress("simulating", done, total, title=title))
+                title, state = self.job.title or self.job.name, _told(array, queue, trouble)
+                self.job.watch(Progress("simulating", done, total, title=title, state=state))
                 time.sleep(TICK_S)
         except KeyboardInterrupt:
             raise Detached(array, done, total) from None
@@ -261,7 +263,7 @@ class Sweep:
         ended = self.slurm.ended(array)
         bad = [task for task in ended if task.state != "COMPLETED"]
         why = _summary(bad) or "Slurm knows no more of it"
-        if any(task.state.startswith("CANCELLED") for task in ended):
+        if was_cancelled(ended):
             raise self._failed(lacks, f"Slurm job {array} was cancelled")
         failed = {failure.entry for failure in state_of(self.folder).failed}
         lost = [f"{kind}-{at:05}" for kind, at in _units(lacks)]
@@ -312,6 +314,11 @@ def _units(selection: Selection) -> list[tuple[str, int]]:
     return points + [("search", at) for at in selection.searches]
 
 
+def _selection(units: list[tuple[str, int]]) -> Selection:
+    points = sorted(at for kind, at in units if kind == "point")
+    return Selection(tuple(points), tuple(sorted(at for kind, at in units if kind == "search")))
+
+
 def _jobs(folder: Path) -> list[Array]:
     """The jobs that were submitted for a folder; none where nothing whole is written."""
     try:
@@ -336,6 +343,12 @@ def _told(array: Array, queue: Queue, trouble: str) -> str:
             f"{queue.waiting} waiting ({reasons})" if reasons else f"{queue.waiting} waiting"
         )
     return f"Slurm job {array}: {', '.join(words)}" if words else f"Slurm job {array}"
+
+
+def was_cancelled(ended: list[Ended]) -> bool:
+    """Whether an array was cancelled as a whole: then no task of it goes on after the others."""
+    cancelled = [task.at for task in ended if task.state == CANCELLED]
+    return bool(cancelled) and max(cancelled) == max(task.at for task in ended)
 
 
 def _summary(tasks: list[Ended]) -> str:
