@@ -99,6 +99,9 @@ fn at_once(
             if state.ending {
                 return Err(ending());
             }
+            let named = streams.iter().flat_map(|spec| &spec.format.su_order);
+            let named: Vec<_> = named.copied().collect();
+            state.make_room(driver, asker.app, &named, hub.config.limits.links);
             let before = state.link_numbers(asker.app);
             let streams = submit(hub, state, driver, asker.app, &streams);
             if streams.is_err() {

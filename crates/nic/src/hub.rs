@@ -230,6 +230,28 @@ impl State {
         Ok(id)
     }
 
+    /// Where these links would be more than an application may have, those that nobody has any
+    /// more and no stream names give way.
+    pub fn make_room(&mut self, driver: &mut Driver, app: AppId, wanted: &[u16], most: u32) {
+        let Some(known) = self.apps.get_mut(&app) else {
+            return;
+        };
+        let wanted: BTreeSet<_> = wanted.iter().collect();
+        let new = wanted.iter().filter(|it| !known.links.contains_key(it));
+        if new.count() + known.links.len() <= most as usize {
+            return;
+        }
+        known.links.retain(|number, link| {
+            let attaching = self.attaching.contains_key(&link.id);
+            let stays = attaching || wanted.contains(number) || !driver.is_idle(link.id);
+            if !stays {
+                driver.detach(link.id);
+                self.links.remove(&link.id);
+            }
+            stays
+        });
+    }
+
     /// The numbers that an application has given to links.
     pub fn link_numbers(&self, app: AppId) -> BTreeSet<u16> {
         let links = self.apps.get(&app).map(|app| app.links.keys().copied());

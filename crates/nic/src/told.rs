@@ -39,6 +39,10 @@ impl State {
 
     fn reason(&self, reason: &Reason) -> String {
         match reason {
+            // Its number may be another link's by now.
+            Reason::RankLost(link) if !self.links.contains_key(link) => {
+                "a rank on a link that is forgotten is gone".into()
+            }
             Reason::RankLost(link) => Reason::RankLost(self.own(*link)).to_string(),
             other => other.to_string(),
         }
