@@ -40,7 +40,6 @@ __all__ = [
     "differences",
     "fence",
     "fields",
-    "gather",
     "json_schema",
     "live_points",
     "live_run",
@@ -192,7 +191,12 @@ def model(spec_json: str) -> str:
 
 @final
 class Experiment:
-    """One run of a scenario: its points on `jobs` threads, finished points kept in `journal`."""
+    """One run of a scenario: its points on `jobs` threads, finished points kept in `journal`.
+
+    With `expiry_s` it is there to do parts of the run: machines are built when they are needed, and
+    `start` and `compute` are told which points and searches, by their positions; claims of other
+    processes at the same journal are lost after that many seconds.
+    """
 
     def __new__(
         cls,
@@ -204,6 +208,7 @@ class Experiment:
         quick: bool,
         journal: str | None,
         memory: str | None = None,
+        expiry_s: float | None = None,
     ) -> Experiment:
         """Read the scenario and the journal; nothing runs yet. `memory`, such as ``4 GB``, is
         what simulations may take; half of what this process may use if None.
@@ -219,12 +224,33 @@ class Experiment:
     def warnings(self) -> str:
         """Return a JSON list of what may mislead in a run of this length, one line each."""
 
-    def start(self) -> None:
-        """Begin, in threads of its own."""
+    def start(self, part: tuple[list[int], list[int]] | None = None) -> None:
+        """Begin, in threads of its own: all of it, or the points and searches of these
+        positions.
+        """
+
+    def compute(self, part: tuple[list[int], list[int]]) -> tuple[list[tuple[str, bytes]], str]:
+        """Do these points and searches now. Returns the files of a journal by name, and JSON:
+        ``{done, failed: [[name, reason]]}``.
+        """
+
+    def admit(self, name: str, bytes: bytes) -> None:
+        """Take into the journal what another process' `compute` gave.
+
+        Raises:
+            ResumeError: it is of another run or version, or damaged, or cannot be kept.
+
+        """
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many points and searches there are."""
+
+    def missing(self) -> tuple[list[int], list[int]]:
+        """Return the positions of the points and searches that the journal does not have."""
 
     def progress(self) -> str:
-        """Return JSON: ``{points_done, points_total, messages, running}``; a search counts as
-        a point.
+        """Return JSON: ``{points_done, points_total, elsewhere, messages, running}``; a search
+        counts as a point; `elsewhere` are those waited for, since other processes are at them.
         """
 
     def cancel(self) -> None:
@@ -458,27 +484,6 @@ def quantities(spec_json: str) -> str:
 
     Returns a JSON list, one object per list: ``{"unit": that of the first text | null, "numbers":
     [number in it | null for null] | null unless all texts are numbers of one dimension}``.
-    """
-
-def gather(
-    text: str,
-    file: str,
-    overrides: list[str],
-    seed: int | None,
-    quick: bool,
-    parts: list[tuple[str, list[int], list[int]]],
-) -> str:
-    """Put a run together from parts of it that were run elsewhere.
-
-    `parts` are RunResults in JSON, each with the positions of its points and searches among those
-    of the whole scenario. Returns the RunResult in JSON that a run of the whole gives, byte by
-    byte.
-
-    Raises:
-        ScenarioError: the scenario makes no sense.
-        ValueError: a part does not fit.
-        KeyboardInterrupt: Ctrl-C; no further machine is built.
-
     """
 
 def balance(spec_json: str) -> str:

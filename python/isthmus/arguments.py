@@ -62,6 +62,29 @@ def utf8(value: str) -> bool:
     return True
 
 
+def seconds(name: str, value: str, least: float, example: str) -> float:
+    """A time with its unit, in seconds.
+
+    Raises:
+        IsthmusError: it is none, has no unit, or is less than `least` seconds.
+
+    """
+    import json
+
+    from isthmus import _core
+    from isthmus.core import ask
+
+    (told,) = json.loads(ask(_core.quantities, json.dumps({"texts": [["1 s", value]]})))
+    number = told["numbers"][1] if told["numbers"] else None
+    if number is None:
+        raise IsthmusError(
+            f"{name}: {shown(value)} is no time; give a number and its unit, such as {example!r}"
+        )
+    if number < least:
+        raise IsthmusError(f"{name}: {shown(value)} is too little; give {least:g} s or more")
+    return float(number)
+
+
 def flag(name: str, value: object) -> None:
     """Refuse what is neither True nor False."""
     one_of(name, value, (bool,), "True or False")

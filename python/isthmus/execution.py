@@ -86,12 +86,19 @@ class Job:
             RunFailedError: the run could not be finished.
 
         """
+        self.watch(Progress("building", title=self.title or self.name))
+        experiment = self.experiment(journal)
+        self.warnings = json.loads(experiment.warnings())
+        if self.executor is not None:
+            self._run_by_executor(experiment)
+        text = self._ended(experiment, None)
+        return Results.from_json(text, canonical=self.canonical)
+
+    def experiment(self, journal: Path | None = None, expiry_s: float | None = None) -> Any:
+        """Build what the core runs; with `expiry_s` to do parts of it beside other processes."""
         from isthmus import _core
 
-        if self.executor is not None:
-            return self._run_by_executor()
-        self.watch(Progress("building", title=self.title or self.name))
-        experiment = ask(
+        return ask(
             _core.Experiment,
             self.text,
             self.file,
@@ -101,14 +108,17 @@ class Job:
             self.quick,
             str(journal) if journal else None,
             self.memory,
+            expiry_s,
         )
-        self.warnings = json.loads(experiment.warnings())
+
+    def _ended(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> str:
+        """Run all of it, or a part, to the end; what came of it as JSON."""
         try:
-            experiment.start()
+            experiment.start(part)
             while not experiment.wait(TICK_S):
                 self.watch(self._progress(experiment))
             self.watch(self._progress(experiment))
-            return Results.from_json(self._result(experiment), canonical=self.canonical)
+            return self._result(experiment)
         except BaseException as error:
             # A watch may raise anything; whatever it was, no run is left behind that computes on
             # and writes to a journal whose folder is free again.
@@ -131,34 +141,44 @@ class Job:
             raise RunFailedError(f"{self.file}: the run failed: {error}") from error
         return text
 
-    def _run_by_executor(self) -> Results:
+    def _run_by_executor(self, experiment: Any) -> None:
         from isthmus.parts import Whole, run
 
-        title = self.title or self.name
         done = (0, self.summary["points"] + self.summary["searches"])
 
         def tell(points: int, total: int) -> None:
             nonlocal done
             done = (points, total)
-            self.watch(Progress("simulating", points, total, title=title))
+            self.watch(Progress("simulating", points, total, title=self.title or self.name))
 
-        self.watch(Progress("building", title=title))
-        self.warnings = self.summary["warnings"]
         whole = Whole(
             self.text,
             self.file,
-            self.overrides,
-            self.canonical,
+            tuple(self.overrides),
             self.seed,
             self.quick,
             self.memory,
             self.jobs,
         )
         try:
-            text = run(whole, self.executor, tell)
+            run(whole, self.executor, experiment, tell)
         except KeyboardInterrupt:
             raise Stopped(done) from None
-        return Results.from_json(text, canonical=self.canonical)
+
+    def run_part(
+        self, journal: Path, part: tuple[list[int], list[int]], expiry_s: float
+    ) -> list[tuple[str, str]]:
+        """Do some points and searches of the run, by their positions, beside other processes.
+
+        Returns what could not be done: the entry of the journal, and why.
+
+        Raises:
+            Stopped: Ctrl-C; finished points are in the journal.
+            IsthmusError: the journal is not this run's, or cannot be used.
+
+        """
+        told = self._ended(self.experiment(journal, expiry_s), part)
+        return [(name, reason) for name, reason in json.loads(told)["failed"]]
 
     def run_into(
         self,
@@ -168,13 +188,15 @@ class Job:
         write: Callable[[OwnedFolder, Results, Tell], None] | None = None,
         also: Mapping[str, str] | None = None,
         plots: tuple[str, ...] = (),
+        first: Callable[[OwnedFolder], None] | None = None,
     ) -> Results:
         """Run to the end and write everything to a folder, which is checked before any work.
 
         Results that the folder holds are taken from there. `write` writes tables and page in
         place of `isthmus.results.folder.write_results`, and tells how far it is with that; `also`
         are files that one needs to read the result, kept with it; `plots` are the forms (``png``,
-        ``svg``) in which every plot is drawn as a file.
+        ``svg``) in which every plot is drawn as a file; `first` is called with the folder before
+        anything is run, and may refuse.
 
         Raises:
             Stopped: Ctrl-C; the same call goes on from the finished points.
@@ -207,6 +229,8 @@ class Job:
                     if results.run.ended_by_memory:
                         results = None
                 if results is None:
+                    if first:
+                        first(own)
                     began, clock = datetime.now(timezone.utc), time.monotonic()
                     results = self.run(own.path / JOURNAL)
                     duration_s = time.monotonic() - clock

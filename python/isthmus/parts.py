@@ -1,31 +1,22 @@
-"""A run in parts, each by whoever an executor gives it to: processes, threads, a cluster."""
+"""Points of a run, each done by whoever an executor gives it to: processes, threads, a cluster."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import product
+from functools import lru_cache
 from typing import Any
 
 from isthmus import arguments
-from isthmus.core import ask, parse_toml
+from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
-from isthmus.results.schema import RunResult
-from isthmus.results.settings import Sweep
 
 TICK_S = 0.05
 """Seconds between two looks at what is done."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """Some points and searches of a run, by their positions in it."""
-
-    overrides: list[str]
-    """What leaves only these of the whole scenario."""
-    points: list[int]
-    searches: list[int]
+UNSHARED_S = 1.0
+"""What the core asks for where claims of others are lost, with a journal in memory: not used."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +25,16 @@ class Whole:
 
     text: str
     file: str
-    overrides: list[str]
-    canonical: str
+    overrides: tuple[str, ...]
     seed: int | None
     quick: bool
     memory: str | None
     jobs: int
-    """Threads of each part."""
+    """Threads of each worker."""
+
+
+Entries = list[tuple[str, bytes]]
+"""Files of a journal, by name."""
 
 
 def check(executor: object) -> None:
@@ -50,34 +44,35 @@ def check(executor: object) -> None:
         raise arguments.refuse("executor", executor, right)
 
 
-def run(whole: Whole, executor: Any, tell: Callable[[int, int], None]) -> str:
-    """Run every part by the executor; the result as JSON, the bytes that a run in one piece gives.
+def run(whole: Whole, executor: Any, experiment: Any, tell: Callable[[int, int], None]) -> None:
+    """Have the executor do what the journal of `experiment` lacks, and put it there as it comes.
 
-    `tell` is told how many points and searches are done, of how many.
+    `tell` is told how many points and searches are in the journal, of how many.
 
     Raises:
-        IsthmusError: the core refuses a part.
-        RunFailedError: a worker ended without an answer.
+        IsthmusError: a worker has another isthmus, or what it sends cannot be kept.
+        RunFailedError: a point cannot be done, or a worker ended without an answer.
 
     """
-    from isthmus import _core
-
-    skeleton = ask(_core.analyze, whole.text, whole.file, whole.overrides)
-    parts = parts_of(RunResult.from_json(skeleton), whole)
-    total = sum(len(part.points) + len(part.searches) for part in parts)
-    futures: dict[int, Any] = {}
-    found: dict[int, str] = {}
+    points, searches = experiment.missing()
+    parts = [([p], []) for p in points] + [([], [s]) for s in searches]
+    total = sum(experiment.counts())
+    left: dict[int, Any] = {}
     try:
         for i, part in enumerate(parts):
-            futures[i] = executor.submit(run_part, whole, part.overrides)
-        tell(0, total)
-        while len(found) < len(parts):
-            ready = [i for i, each in futures.items() if i not in found and each.done()]
+            left[i] = executor.submit(run_part, whole, part)
+        tell(total - len(left), total)
+        while left:
+            ready = [i for i, each in left.items() if each.done()]
             for i in ready:
-                found[i] = futures[i].result()
+                entries, failed = left[i].result()
+                for name, data in entries:
+                    ask(experiment.admit, name, data)
+                for _, reason in failed:
+                    raise RunFailedError(f"{whole.file}: the run failed: {reason}")
+                del left[i]
             if ready:
-                done = (len(parts[i].points) + len(parts[i].searches) for i in found)
-                tell(sum(done), total)
+                tell(total - len(left), total)
             else:
                 time.sleep(TICK_S)
     except (IsthmusError, KeyboardInterrupt):
@@ -89,49 +84,40 @@ def run(whole: Whole, executor: Any, tell: Callable[[int, int], None]) -> str:
             f"({type(error).__name__}: {reason}); start workers anew and run again"
         ) from error
     finally:
-        for each in futures.values():
+        for each in left.values():
             each.cancel()
-    told = [(found[i], part.points, part.searches) for i, part in enumerate(parts)]
-    return ask(_core.gather, whole.text, whole.file, whole.overrides, whole.seed, whole.quick, told)
 
 
-def run_part(whole: Whole, overrides: list[str]) -> str:
-    """Run a part; its result as JSON. A worker of the executor does this."""
-    from isthmus.execution import Job, Stopped
+def run_part(
+    whole: Whole, part: tuple[list[int], list[int]]
+) -> tuple[Entries, list[tuple[str, str]]]:
+    """Do some points and searches, by their positions; a worker of the executor does this.
 
-    job = Job(whole.canonical, whole.file, overrides, whole.seed, whole.jobs, whole.quick)
-    job.memory = whole.memory
-    try:
-        return job.run().json
-    except Stopped as stop:
-        raise KeyboardInterrupt(str(stop)) from None
-
-
-def parts_of(run: RunResult, whole: Whole) -> list[Part]:
-    """The parts of a run: its points, or each search with the points that belong to it.
-
-    In one part where a part by itself would be another run: where it has a field that has an
-    effect at other points only, and where `quick` keeps the longest period of all points.
+    Returns the files of the journal that they come to, and what could not be done and why.
     """
-    everything = Part([], list(range(len(run.points))), list(range(len(run.searches))))
-    scenario = parse_toml(whole.canonical, whole.file)
-    timed = "time" in scenario.get("stop", {})
-    sweep = Sweep(run, whole.canonical)
-    if not run.axes or (whole.quick and timed):
-        return [everything]
-    lengths = [len(values) for values in sweep.values.values()]
-    if not run.searches:
-        parts = [Part(sweep.pinned(p), [i], []) for i, p in enumerate(sweep.places)]
-    else:
-        # Axes that only set the load are left open by searches.
-        open_ = [value is None for value in run.searches[0].values]
-        ranges = [[None] if o else list(range(n)) for o, n in zip(open_, lengths, strict=True)]
-        parts = []
-        for number, place in enumerate(product(*ranges)):
-            points = [i for i, at in enumerate(sweep.places) if _fits(at, place)]
-            parts.append(Part(sweep.pinned(place), points, [number]))
-    return parts if sweep.allows([part.overrides for part in parts]) else [everything]
+    try:
+        entries, told = _prepared(whole).compute(part)
+    except BaseException:
+        # It may have been stopped, and would do nothing any more.
+        _prepared.cache_clear()
+        raise
+    return entries, [(name, reason) for name, reason in json.loads(told)["failed"]]
 
 
-def _fits(place: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
-    return all(w is None or w == p for p, w in zip(place, wanted, strict=True))
+@lru_cache(maxsize=1)
+def _prepared(whole: Whole) -> Any:
+    """A run whose parts a worker does, one after another: read once."""
+    from isthmus import _core
+
+    return ask(
+        _core.Experiment,
+        whole.text,
+        whole.file,
+        list(whole.overrides),
+        whole.seed,
+        whole.jobs,
+        whole.quick,
+        None,
+        whole.memory,
+        UNSHARED_S,
+    )

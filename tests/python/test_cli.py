@@ -114,7 +114,7 @@ def test_a_failed_run_exits_with_1(small):
         "import sys\nfrom isthmus import _core\n"
         "class Failing:\n"
         "    def __init__(self, *_): pass\n"
-        "    def start(self): pass\n"
+        "    def start(self, _): pass\n"
         "    def warnings(self): return '[]'\n"
         "    def wait(self, _): return True\n"
         "    def cancel(self): pass\n"

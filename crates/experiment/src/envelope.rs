@@ -39,18 +39,18 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The entry of that name about `machine` under `workload` with those values of the axes;
-    /// `more` is whatever else decides its result.
+    /// The entry of that name about the machine of that digest under `workload` with those values of
+    /// the axes; `more` is whatever else decides its result.
     pub fn new(
         name: String,
-        machine: &Described,
+        machine: String,
         workload: &Described,
         values: &[Option<AxisValue>],
         more: &dyn Debug,
     ) -> Self {
         Self {
             name,
-            machine: described(&machine),
+            machine,
             work: described(&(workload, values, more)),
         }
     }
@@ -100,16 +100,20 @@ impl Line {
 
     /// What of the run or the entry differs, in words; `None` if only the content does.
     fn differs(&self, found: &Self) -> Option<Mismatch> {
+        // Versions first: another one may write everything else differently.
+        if (&self.version, self.schema) != (&found.version, found.schema) {
+            let (here, there) = (&self.version, &found.version);
+            let what = format!("the version of isthmus, {there} there and {here} here,");
+            return Some(Mismatch::Run(what));
+        }
         let rows = [
             (self.format != found.format, "the form of the journal"),
             (self.digest != found.digest, "the scenario"),
             (self.seed != found.seed, "the seed"),
             (self.quick != found.quick, "--quick"),
-            (self.schema != found.schema, "the version of the results"),
-            (self.version != found.version, "the version of isthmus"),
         ];
         if let Some((_, what)) = rows.into_iter().find(|(differs, _)| *differs) {
-            return Some(Mismatch::Run(what));
+            return Some(Mismatch::Run(what.to_owned()));
         }
         let rows = [
             (self.entry != found.entry, "it is of another point"),
@@ -125,7 +129,7 @@ impl Line {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Mismatch {
     /// The file is of another run: what differs.
-    Run(&'static str),
+    Run(String),
     /// The file is of this run and of another point.
     Entry(&'static str),
     /// The file is not as it was written.
@@ -162,14 +166,14 @@ pub(crate) fn opened<'b>(run: &Run, entry: &Entry, bytes: &'b [u8]) -> Result<&'
         ))),
         // Journals of isthmus 0.1 are bare JSON objects with a version.
         Err(_) if end.is_none() && line.starts_with(b"{\"schema\":") => {
-            Err(Mismatch::Run("the form of the journal"))
+            Err(Mismatch::Run("the form of the journal".to_owned()))
         }
         Err(_) => Err(Mismatch::Changed("its first line is not that of a journal")),
     }
 }
 
 /// SHA-256 of what a description's `Debug` form says.
-fn described(description: &dyn Debug) -> String {
+pub(crate) fn described(description: &dyn Debug) -> String {
     struct Hashed(Sha256);
     impl Write for Hashed {
         fn write_str(&mut self, text: &str) -> fmt::Result {
@@ -245,17 +249,23 @@ mod tests {
             opened(&run(), &ours, &bytes).unwrap_err()
         };
         let seed = Run { seed: 2, ..run() };
-        assert_eq!(refused(seed, ours.clone()), Mismatch::Run("the seed"));
+        assert_eq!(
+            refused(seed, ours.clone()),
+            Mismatch::Run("the seed".to_owned())
+        );
         let quick = Run {
             quick: true,
             ..run()
         };
-        assert_eq!(refused(quick, ours.clone()), Mismatch::Run("--quick"));
+        assert_eq!(
+            refused(quick, ours.clone()),
+            Mismatch::Run("--quick".to_owned())
+        );
         let scenario = Run {
             digest: "e".repeat(64),
             ..run()
         };
-        let what = Mismatch::Run("the scenario");
+        let what = Mismatch::Run("the scenario".to_owned());
         assert_eq!(refused(scenario, ours.clone()), what);
         let what = Mismatch::Entry("it is of another point");
         assert_eq!(refused(run(), entry("point-00002")), what);
@@ -277,7 +287,7 @@ mod tests {
     fn journals_of_0_1_are_of_another_form() {
         let old =
             b"{\"schema\":2,\"version\":\"0.1.0\",\"digest\":\"\",\"seed\":1,\"quick\":false}";
-        let what = Mismatch::Run("the form of the journal");
+        let what = Mismatch::Run("the form of the journal".to_owned());
         assert_eq!(opened(&run(), &Entry::header(), old), Err(what));
     }
 }

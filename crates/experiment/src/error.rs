@@ -36,6 +36,9 @@ pub enum RunError {
         /// Messages that wait.
         under_way: u64,
     },
+    /// The point makes no sense: told before any work, unless a part of a run is done.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
     /// A run of a fixed time was over before its warm-up.
     #[error(
         "stop.warmup_messages: the run is over before its warm-up of {messages} messages{place}; \
@@ -83,6 +86,16 @@ pub enum RunError {
         /// What the system says.
         problem: String,
     },
+}
+
+impl RunError {
+    /// Whether no other point can be done either.
+    pub(crate) fn ends_all(&self) -> bool {
+        matches!(
+            self,
+            Self::Cancelled | Self::Journal(_) | Self::Threads { .. }
+        )
+    }
 }
 
 impl From<Panicked> for RunError {

@@ -1,4 +1,5 @@
-//! Finished points on disk, so that an interrupted run goes on where it was.
+//! Finished points on disk, so that an interrupted run goes on where it was, or in memory, on their
+//! way to the process that puts a run together.
 //!
 //! A folder with `journal.json`, which says what run it belongs to, and one file per finished
 //! point or search. A file appears whole or not at all: it is written beside and renamed. Each
@@ -6,13 +7,16 @@
 //! and point is refused, never used.
 
 use crate::envelope::{self, Entry, Mismatch, Run};
+use isthmus_claims::ClaimError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 use std::fs::{self, OpenOptions};
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 
 /// Why a journal cannot be used. Nothing in it is ever changed then.
@@ -48,8 +52,22 @@ pub enum JournalError {
         /// Which file.
         path: PathBuf,
         /// What differs.
-        what: &'static str,
+        what: String,
     },
+    /// What was computed elsewhere is not of this run.
+    #[error(
+        "{name}: what a worker has computed is not used ({what} differs); give all of them the same \
+         isthmus and the same scenario"
+    )]
+    Elsewhere {
+        /// Which entry.
+        name: String,
+        /// What is wrong.
+        what: String,
+    },
+    /// The folder does not let work be shared.
+    #[error(transparent)]
+    Claims(#[from] ClaimError),
     /// What should be a file or folder of the journal is something else.
     #[error("{path}: not a {wanted} of the journal's own (links are not followed); move it away")]
     NotOwn {
@@ -60,19 +78,23 @@ pub enum JournalError {
     },
 }
 
-/// A journal in use.
+/// A journal in use: a folder, or nothing but memory.
 #[derive(Debug)]
 pub(crate) struct Journal {
-    folder: PathBuf,
     run: Run,
+    folder: Option<PathBuf>,
+    /// Whether what is not kept in a folder is held here.
+    holds: bool,
+    /// Files as they would stand in a folder, by name.
+    held: Mutex<HashMap<String, Vec<u8>>>,
 }
 
 impl Journal {
     /// Opens the journal in `folder` for `run`; makes it if there is none.
     pub fn open(folder: &Path, run: Run) -> Result<Self, JournalError> {
         let journal = Self {
-            folder: folder.to_owned(),
-            run,
+            folder: Some(folder.to_owned()),
+            ..Self::nowhere(run, false)
         };
         fs::create_dir_all(folder).map_err(|error| JournalError::Io {
             path: folder.to_owned(),
@@ -86,24 +108,57 @@ impl Journal {
         }
         let header = Entry::header();
         if journal.read::<()>(&header)?.is_none() {
-            journal.write(&header, &())?;
+            journal.write(&header, &(), true)?;
         }
         Ok(journal)
     }
 
+    /// No folder. With `holds` what is written is held in memory, to be given away.
+    pub fn nowhere(run: Run, holds: bool) -> Self {
+        Self {
+            run,
+            folder: None,
+            holds,
+            held: Mutex::default(),
+        }
+    }
+
+    /// The folder, if there is one.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Whether an entry is there; what is in it is not looked at.
+    pub fn has(&self, entry: &Entry) -> Result<bool, JournalError> {
+        if self.held().contains_key(&entry.name) {
+            return Ok(true);
+        }
+        let Some(path) = self.path(entry) else {
+            return Ok(false);
+        };
+        match own(&path, fs::FileType::is_file) {
+            Ok(true) => Ok(true),
+            Ok(false) => Err(JournalError::NotOwn {
+                path,
+                wanted: "file",
+            }),
+            Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Reads an entry; `None` if it is not there.
     pub fn read<T: DeserializeOwned>(&self, entry: &Entry) -> Result<Option<T>, JournalError> {
-        let path = self.path(entry);
-        match own(&path, fs::FileType::is_file) {
-            Ok(true) => {}
-            Ok(false) => {
-                let wanted = "file";
-                return Err(JournalError::NotOwn { path, wanted });
-            }
-            Err(JournalError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {
-                return Ok(None);
-            }
-            Err(error) => return Err(error),
+        if let Some(bytes) = self.held().get(&entry.name) {
+            return self.taken(entry, bytes).map(Some);
+        }
+        let Some(path) = self.path(entry) else {
+            return Ok(None);
+        };
+        if !self.has(entry)? {
+            return Ok(None);
         }
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
@@ -127,18 +182,67 @@ impl Journal {
         Ok(Some(read))
     }
 
-    /// Writes an entry, whole or not at all.
-    pub fn write<T: Serialize>(&self, entry: &Entry, value: &T) -> Result<(), JournalError> {
-        let path = self.path(entry);
-        let beside = self.beside(entry);
+    /// Writes an entry, whole or not at all; to the folder only if it is `lasting`.
+    pub fn write<T: Serialize>(
+        &self,
+        entry: &Entry,
+        value: &T,
+        lasting: bool,
+    ) -> Result<(), JournalError> {
+        if !self.holds && (self.folder.is_none() || !lasting) {
+            return Ok(());
+        }
+        let content = serde_json::to_vec(value).expect("results are JSON");
+        self.put(entry, envelope::sealed(&self.run, entry, &content), lasting)
+    }
+
+    /// Takes what another process has computed as its journal holds it.
+    pub fn admit<T: DeserializeOwned>(
+        &self,
+        entry: &Entry,
+        bytes: Vec<u8>,
+        lasting: impl FnOnce(&T) -> bool,
+    ) -> Result<(), JournalError> {
+        let value = self.taken(entry, &bytes)?;
+        self.put(entry, bytes, lasting(&value))
+    }
+
+    /// An entry that is held, which is held no longer.
+    pub fn give_away(&self, entry: &Entry) -> Option<Vec<u8>> {
+        self.held().remove(&entry.name)
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<String, Vec<u8>>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is in bytes from elsewhere.
+    fn taken<T: DeserializeOwned>(&self, entry: &Entry, bytes: &[u8]) -> Result<T, JournalError> {
+        let refused = |what: String| JournalError::Elsewhere {
+            name: entry.name.clone(),
+            what,
+        };
+        let content = envelope::opened(&self.run, entry, bytes);
+        let content = content.map_err(|mismatch| match mismatch {
+            Mismatch::Run(what) => refused(what),
+            Mismatch::Entry(what) | Mismatch::Changed(what) => refused(what.to_owned()),
+        })?;
+        serde_json::from_slice(content).map_err(|error| refused(error.to_string()))
+    }
+
+    fn put(&self, entry: &Entry, bytes: Vec<u8>, lasting: bool) -> Result<(), JournalError> {
+        let (Some(path), Some(beside), true) = (self.path(entry), self.beside(entry), lasting)
+        else {
+            self.held().insert(entry.name.clone(), bytes);
+            return Ok(());
+        };
         let write = || -> io::Result<()> {
-            let content = serde_json::to_vec(value)?;
             // Never through a link, never into what another process writes.
             let mut file = OpenOptions::new()
                 .write(true)
                 .create_new(true)
                 .open(&beside)?;
-            file.write_all(&envelope::sealed(&self.run, entry, &content))?;
+            file.write_all(&bytes)?;
             file.sync_all()?;
             fs::rename(&beside, &path)
         };
@@ -149,16 +253,17 @@ impl Journal {
         })
     }
 
-    fn path(&self, entry: &Entry) -> PathBuf {
-        self.folder.join(format!("{}.json", entry.name))
+    fn path(&self, entry: &Entry) -> Option<PathBuf> {
+        let folder = self.folder.as_ref()?;
+        Some(folder.join(format!("{}.json", entry.name)))
     }
 
     /// A name that no other process takes, nor this one twice: `.point-00001.json.PID.RANDOM.part`.
-    fn beside(&self, entry: &Entry) -> PathBuf {
+    fn beside(&self, entry: &Entry) -> Option<PathBuf> {
         let process = std::process::id();
         let random = RandomState::new().build_hasher().finish();
         let name = format!(".{}.json.{process}.{random:016x}.part", entry.name);
-        self.folder.join(name)
+        Some(self.folder.as_ref()?.join(name))
     }
 }
 

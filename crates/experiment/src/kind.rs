@@ -80,7 +80,6 @@ impl Row {
     pub(crate) fn build(&'static self, machine: &Described) -> Result<Built, Flaw> {
         Ok(Built {
             row: self,
-            machine: machine.clone(),
             built: (self.build)(machine)?,
         })
     }
@@ -100,16 +99,10 @@ fn of_kind<K: Kind>(built: &dyn Any) -> &K::Built {
 #[derive(Debug, Clone)]
 pub(crate) struct Built {
     row: &'static Row,
-    machine: Described,
     built: Arc<dyn Any + Send + Sync>,
 }
 
 impl Built {
-    /// What it was built of.
-    pub fn machine(&self) -> &Described {
-        &self.machine
-    }
-
     /// The machine under `work`.
     pub fn subject(&self, work: &Described) -> Result<Shared, Flaw> {
         (self.row.subject)(&*self.built, work)

@@ -1,14 +1,25 @@
 //! The distinct machines of a sweep, built once each.
 
+use crate::envelope;
 use crate::kind::{Built, Flaw, Row};
 use crate::result::MachineSummary;
 use isthmus_scenario::Described;
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// The machines in order of first use.
 #[derive(Debug)]
 pub(crate) struct Machines {
     kind: &'static Row,
-    built: Vec<Built>,
+    /// By digest of what describes them.
+    positions: HashMap<String, usize>,
+    machines: Vec<Machine>,
+}
+
+#[derive(Debug)]
+struct Machine {
+    described: Described,
+    built: OnceLock<Built>,
 }
 
 impl Machines {
@@ -16,31 +27,49 @@ impl Machines {
     pub fn new(kind: &'static Row) -> Self {
         Self {
             kind,
-            built: Vec::new(),
+            positions: HashMap::new(),
+            machines: Vec::new(),
         }
     }
 
-    /// The position of `machine`, built now if it is new.
-    pub fn position(&mut self, machine: &Described) -> Result<usize, Flaw> {
-        let mut known = self.built.iter();
-        if let Some(at) = known.position(|built| built.machine() == machine) {
-            return Ok(at);
+    /// The position of `machine`, a new one if it is new, and the digest of its description.
+    pub fn position(&mut self, machine: &Described) -> (usize, String) {
+        let digest = envelope::described(machine);
+        let next = self.machines.len();
+        let position = *self.positions.entry(digest.clone()).or_insert(next);
+        if position == next {
+            self.machines.push(Machine {
+                described: machine.clone(),
+                built: OnceLock::new(),
+            });
         }
-        self.built.push(self.kind.build(machine)?);
-        Ok(self.built.len() - 1)
+        (position, digest)
     }
 
+    /// The machine at this position, built now if it is not yet.
+    pub fn build(&self, position: usize) -> Result<&Built, Flaw> {
+        let machine = &self.machines[position];
+        if let Some(built) = machine.built.get() {
+            return Ok(built);
+        }
+        let built = self.kind.build(&machine.described)?;
+        // Of two that were built at once, one is kept.
+        Ok(machine.built.get_or_init(|| built))
+    }
+
+    /// A machine that was built before.
     pub fn get(&self, position: usize) -> &Built {
-        &self.built[position]
+        let built = self.machines[position].built.get();
+        built.expect("machines are built before they are asked for")
     }
 
     /// All machines.
     pub fn all(&self) -> impl Iterator<Item = &Built> {
-        self.built.iter()
+        (0..self.machines.len()).map(|position| self.get(position))
     }
 
     /// All machines in figures.
     pub fn summaries(&self) -> Vec<MachineSummary> {
-        self.built.iter().map(Built::summary).collect()
+        self.all().map(Built::summary).collect()
     }
 }

@@ -9,6 +9,7 @@ pub struct Progress {
     messages: AtomicU64,
     done: AtomicU64,
     total: AtomicU64,
+    elsewhere: AtomicU64,
     cancelled: AtomicBool,
     /// Whether everything at work should end: cancelled, or something has failed. Apart from the
     /// counts, since it is looked at all the time.
@@ -27,6 +28,11 @@ impl Progress {
             self.done.load(Ordering::Relaxed),
             self.total.load(Ordering::Relaxed),
         )
+    }
+
+    /// Points and searches that are waited for, as others are at them.
+    pub fn elsewhere(&self) -> u64 {
+        self.elsewhere.load(Ordering::Relaxed)
     }
 
     /// Asks the run to stop soon. Finished points stay.
@@ -61,6 +67,10 @@ impl Progress {
 
     pub(crate) fn set_total(&self, total: u64) {
         self.total.store(total, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set_elsewhere(&self, count: u64) {
+        self.elsewhere.store(count, Ordering::Relaxed);
     }
 
     pub(crate) fn add_done(&self) {

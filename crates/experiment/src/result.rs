@@ -405,6 +405,13 @@ pub struct ChannelUse {
     pub analytic: Option<f64>,
 }
 
+impl PointResult {
+    /// Whether more memory would not have it otherwise.
+    pub fn is_whole(&self) -> bool {
+        self.ended_by != Some(EndedBy::Memory)
+    }
+}
+
 /// The knee for one combination of the other axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
@@ -430,6 +437,14 @@ pub struct SearchResult {
     pub analytic_bottleneck: Option<String>,
     /// Stated probability that the bracket is wrong.
     pub error_rate: f64,
+}
+
+impl SearchResult {
+    /// Whether more memory would not have it otherwise.
+    pub fn is_whole(&self) -> bool {
+        let mut trials = self.trials.iter();
+        trials.all(|trial| trial.ended_by != Some(EndedBy::Memory))
+    }
 }
 
 /// One load tried by a search.

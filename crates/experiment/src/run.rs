@@ -1,35 +1,40 @@
 //! A whole scenario: its points and searches, on as many threads as wanted.
 
+mod build;
+mod jobs;
+mod part;
 mod places;
 mod told;
+mod whole;
 
-use crate::envelope::{Entry, Run};
-use crate::error::{RunError, SetupError};
+pub use part::{Part, Selection};
+
+use crate::envelope::Entry;
+use crate::error::RunError;
 use crate::guard;
-use crate::journal::{Journal, JournalError};
-use crate::kind::{Built, Flaw, Kinds};
+use crate::journal::Journal;
 use crate::limits::{self, Memory};
 use crate::machines::Machines;
 use crate::measurement;
-use crate::memory;
 use crate::processors::threads;
 use crate::progress::Progress;
 use crate::replication::{Halt, Shared};
 use crate::result::{
-    Axis, AxisValue, Change, EndedBy, Load, Measure, Origin, PointResult, RunResult, SCHEMA,
-    SearchResult, State, VerdictSummary,
+    Axis, AxisValue, Change, Load, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult,
+    State, VerdictSummary,
 };
-use crate::rules::{PATIENCE, Rules};
+use crate::rules::Rules;
 use crate::search;
 use crate::subject::{Overlay, Subject};
 use crate::summary::Report;
-use isthmus_scenario::{Described, Scenario, ScenarioError, Search, SearchLine};
+use isthmus_scenario::{Scenario, ScenarioError};
 use isthmus_units::Bytes;
-use places::{place, search_values, values};
+use jobs::{Job, SearchJob, built};
+use places::place;
 use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use told::{check_measured, longest_period};
+use std::time::Duration;
 
 /// How a scenario is run.
 #[derive(Debug, Clone, Default)]
@@ -44,38 +49,20 @@ pub struct Options {
     pub journal: Option<PathBuf>,
     /// Memory that simulations may take; half of what this process may use if not given.
     pub memory: Option<Bytes>,
+    /// Whether all of it is done here.
+    pub extent: Extent,
 }
 
-/// One point, ready to run.
-#[derive(Debug)]
-struct Job {
-    index: usize,
-    values: Vec<AxisValue>,
-    machine: usize,
-    workload: Described,
-    subject: Arc<dyn Subject>,
-    entry: Entry,
-}
-
-/// One search, ready to run.
-#[derive(Debug)]
-struct SearchJob {
-    values: Vec<Option<AxisValue>>,
-    machine: usize,
-    search: Search,
-    line: SearchLine,
-    entry: Entry,
-}
-
-impl SearchJob {
-    /// The point at this load.
-    fn subject(&self, built: &Built, load: f64) -> Arc<dyn Subject> {
-        let (_, workload) = self
-            .line
-            .at(load)
-            .expect("loads within the range of a search are possible");
-        (built.subject(&workload)).expect("the search's machine was checked with its workload")
-    }
+/// How much of a run a process does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Extent {
+    /// All of it, by [`Experiment::run`]. All machines are built, and all points checked, before any work.
+    #[default]
+    Whole,
+    /// Parts of it, by [`Experiment::run_part`]: machines are built as they are needed, and what can be told of the
+    /// whole only is not checked. Finished points are shared by the journal's folder, in which claims of others are
+    /// lost after this time; without a folder they are held until they are [given away](Experiment::give_away).
+    Parts(Duration),
 }
 
 /// A scenario with its machines built, ready to run.
@@ -88,7 +75,7 @@ pub struct Experiment {
     machines: Machines,
     points: Vec<Job>,
     searches: Vec<SearchJob>,
-    journal: Option<Journal>,
+    journal: Journal,
     progress: Arc<Progress>,
     memory: Arc<Memory>,
     /// What went wrong first.
@@ -96,148 +83,6 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Builds all machines of `scenario`, which is of one of `kinds`, and opens the journal.
-    ///
-    /// # Errors
-    /// What is wrong with a machine or the journal; nothing has been changed then.
-    pub fn new(kinds: &Kinds, scenario: Scenario, options: Options) -> Result<Self, SetupError> {
-        Self::build(kinds, scenario, options, Arc::default())
-    }
-
-    /// As [`Experiment::new`], heeding `progress`: once it is cancelled, no further machine is
-    /// built.
-    ///
-    /// # Errors
-    /// As [`Experiment::new`], and [`SetupError::Cancelled`].
-    pub fn build(
-        kinds: &Kinds,
-        scenario: Scenario,
-        options: Options,
-        progress: Arc<Progress>,
-    ) -> Result<Self, SetupError> {
-        let kind = kinds.of(&scenario);
-        let names = kind.measures(&scenario.workload);
-        let known: Vec<&str> = names.iter().map(String::as_str).collect();
-        scenario.check_measures(&known)?;
-        if scenario.verdict.error_rate >= 0.5 {
-            let problem = format!("{} is no better than a guess", scenario.verdict.error_rate);
-            let error = scenario.error_at("verdict.error_rate", problem, "give less than 0.5");
-            return Err(error.into());
-        }
-        let mut machines = Machines::new(kind);
-        let refused = |flaw: Flaw, values: &[AxisValue]| {
-            let problem = format!("{}{}", flaw.problem, place(&scenario, values));
-            scenario.error_below(flaw.field, flaw.line, problem, flaw.hint)
-        };
-        let mut build = |machine: &Described, workload: &Described, values: &[AxisValue]| {
-            let position = machines.position(machine);
-            let position = position.map_err(|flaw| refused(flaw, values))?;
-            let built = machines.get(position);
-            let subject = built.subject(workload);
-            let subject = subject.map_err(|flaw| refused(flaw, values))?;
-            Ok::<_, ScenarioError>((position, subject))
-        };
-        let mut points = Vec::new();
-        for point in scenario.points() {
-            if progress.is_cancelled() {
-                return Err(SetupError::Cancelled);
-            }
-            let values = values(&point.values);
-            let (machine, subject) = build(&point.machine, &point.workload, &values)?;
-            let at: Vec<_> = values.iter().cloned().map(Some).collect();
-            let name = format!("point-{:05}", point.index);
-            points.push(Job {
-                entry: Entry::new(name, &point.machine, &point.workload, &at, &()),
-                index: point.index,
-                machine,
-                values,
-                workload: point.workload,
-                subject,
-            });
-        }
-        let mut searches = Vec::new();
-        for line in scenario.search_lines() {
-            if progress.is_cancelled() {
-                return Err(SetupError::Cancelled);
-            }
-            let Some(search) = &scenario.search else {
-                break;
-            };
-            let (described, workload) = line.at(search.low)?;
-            let (machine, _) = build(&described, &workload, &[])?;
-            let values = search_values(&scenario, &line);
-            let name = format!("search-{:05}", line.index);
-            searches.push(SearchJob {
-                entry: Entry::new(name, &described, &workload, &values, search),
-                machine,
-                values,
-                search: search.clone(),
-                line,
-            });
-        }
-        let seed = options.seed.unwrap_or(scenario.seed);
-        let rules = Rules {
-            stop: scenario.stop.clone(),
-            measure: scenario.measure.clone(),
-            verdict: scenario.verdict,
-            periods_min: 0,
-            patience: PATIENCE,
-            decisive: 1,
-        };
-        if progress.is_cancelled() {
-            return Err(SetupError::Cancelled);
-        }
-        let loads: Vec<&dyn Subject> = points.iter().map(|job: &Job| &*job.subject).collect();
-        check_measured(&scenario, &loads)?;
-        let period = longest_period(&loads);
-        let run = Run {
-            digest: scenario.digest(),
-            seed,
-            quick: options.quick,
-        };
-        let journal = match &options.journal {
-            Some(folder) => Some(Journal::open(folder, run)?),
-            None => None,
-        };
-        let memory = options
-            .memory
-            .map_or_else(memory::default_bound, Bytes::get);
-        progress.set_total((points.len() + searches.len()) as u64);
-        let experiment = Self {
-            rules: if options.quick {
-                rules.quick(period)
-            } else {
-                rules
-            },
-            scenario,
-            seed,
-            options,
-            machines,
-            points,
-            searches,
-            journal,
-            progress,
-            memory: Arc::new(Memory::new(memory)),
-            failure: Mutex::new(None),
-        };
-        experiment.check_journal()?;
-        Ok(experiment)
-    }
-
-    /// Reads every finished entry once, so that a damaged one is found before any work.
-    fn check_journal(&self) -> Result<(), JournalError> {
-        let Some(journal) = &self.journal else {
-            return Ok(());
-        };
-        for job in &self.points {
-            journal.read::<PointResult>(&job.entry)?;
-        }
-        for job in &self.searches {
-            journal.read::<SearchResult>(&job.entry)?;
-        }
-        Ok(())
-    }
-
     /// What the run tells while it goes on, and how to stop it.
     pub fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
@@ -249,15 +94,7 @@ impl Experiment {
     /// # Errors
     /// Why the run ended early; what was finished is in the journal.
     pub fn run(&self) -> Result<RunResult, RunError> {
-        let jobs = threads(self.options.jobs);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(jobs)
-            .start_handler(|_| guard::cover_thread())
-            .build()
-            .map_err(|error| RunError::Threads {
-                jobs,
-                problem: error.to_string(),
-            })?;
+        let pool = self.pool()?;
         let (points, searches) = pool.install(|| {
             let (points, searches) = rayon::join(
                 || self.in_parallel(&self.points, Self::point),
@@ -270,14 +107,31 @@ impl Experiment {
                 self.one_by_one(&self.searches, searches, Self::search),
             )
         });
-        let failure = self.failure.lock();
-        if let Some(error) = failure.unwrap_or_else(PoisonError::into_inner).take() {
-            return Err(error);
-        }
+        self.failed()?;
         match (points, searches) {
             (Some(points), Some(searches)) => Ok(self.result(points, searches)),
             _ => Err(RunError::Cancelled),
         }
+    }
+
+    /// The threads that work.
+    fn pool(&self) -> Result<rayon::ThreadPool, RunError> {
+        let jobs = threads(self.options.jobs);
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(jobs)
+            .start_handler(|_| guard::cover_thread())
+            .build()
+            .map_err(|error| RunError::Threads {
+                jobs,
+                problem: error.to_string(),
+            })
+    }
+
+    /// What went wrong first, if something has.
+    fn failed(&self) -> Result<(), RunError> {
+        let failure = self.failure.lock();
+        let failure = failure.unwrap_or_else(PoisonError::into_inner).take();
+        failure.map_or(Ok(()), Err)
     }
 
     /// Does these on all threads. None for what was not done.
@@ -377,10 +231,8 @@ impl Experiment {
     }
 
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
-        // With more memory it would not have ended there.
-        let whole = |result: &PointResult| result.ended_by != Some(EndedBy::Memory);
-        self.kept(&job.entry, whole, || {
-            let subject = job.subject.as_ref();
+        self.kept(&job.entry, PointResult::is_whole, || {
+            let subject = &*self.subject(job)?;
             let (rules, test) = (&self.rules, self.rules.test());
             let measurement =
                 measurement::run(subject, self.seed, rules, &test, true, self.shared())
@@ -411,6 +263,20 @@ impl Experiment {
         })
     }
 
+    /// What a point is run with.
+    fn subject(&self, job: &Job) -> Result<Arc<dyn Subject>, ScenarioError> {
+        if let Some(subject) = &job.subject {
+            return Ok(Arc::clone(subject));
+        }
+        built(
+            &self.scenario,
+            &self.machines,
+            job.machine,
+            &job.workload,
+            &job.values,
+        )
+    }
+
     fn overlay(&self, subject: &dyn Subject) -> Overlay {
         if !self.rules.measure.analysis {
             return Overlay::default();
@@ -419,7 +285,7 @@ impl Experiment {
     }
 
     fn analyzed(&self, job: &Job) -> PointResult {
-        let subject = job.subject.as_ref();
+        let subject = job.built().as_ref();
         let overlay = self.overlay(subject);
         let load = subject.load();
         let verdict = match (load, overlay.saturation) {
@@ -459,27 +325,26 @@ impl Experiment {
     }
 
     fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
-        // With more memory none of its trials would have ended there.
-        let whole = |found: &SearchResult| {
-            !found
-                .trials
-                .iter()
-                .any(|trial| trial.ended_by == Some(EndedBy::Memory))
-        };
-        self.kept(&job.entry, whole, || {
+        self.kept(&job.entry, SearchResult::is_whole, || {
             let search = &job.search;
             let range = search::Range {
                 from: search.low,
                 to: search.high,
                 resolution: self.resolution(job),
             };
+            let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
+            let (_, workload) = job.line.at(search.low)?;
+            built(
+                &self.scenario,
+                &self.machines,
+                job.machine,
+                &workload,
+                &known,
+            )?;
             let built = self.machines.get(job.machine);
             let subject_at = |load: f64| job.subject(built, load);
             let found = search::run(&range, self.seed, &self.rules, subject_at, self.shared());
-            let found = found.map_err(|halt| {
-                let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
-                self.halted(halt, &known)
-            })?;
+            let found = found.map_err(|halt| self.halted(halt, &known))?;
             Ok(self.search_result(job, found))
         })
     }
@@ -519,18 +384,11 @@ impl Experiment {
     where
         T: serde::Serialize + serde::de::DeserializeOwned,
     {
-        let journal = self.journal.as_ref();
-        let found = match journal {
-            Some(journal) => journal.read(entry)?,
-            None => None,
-        };
-        let result = match found {
+        let result = match self.journal.read(entry)? {
             Some(result) => result,
             None => {
                 let result = compute()?;
-                if let Some(journal) = journal.filter(|_| whole(&result)) {
-                    journal.write(entry, &result)?;
-                }
+                self.journal.write(entry, &result, whole(&result))?;
                 result
             }
         };

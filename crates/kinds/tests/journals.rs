@@ -46,7 +46,7 @@ fn options(journal: &Path, other: Other) -> Options {
         quick: other.quick,
         journal: Some(journal.to_owned()),
         jobs: 1,
-        memory: None,
+        ..Options::default()
     }
 }
 

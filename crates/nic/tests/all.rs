@@ -8,6 +8,7 @@ mod files;
 mod kills;
 mod limits;
 mod operators;
+mod replay;
 mod rig;
 mod streams;
 mod tls;

@@ -4,12 +4,16 @@ use crate::heard::heard;
 use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::{Change, MachineSummary, RunResult};
-use isthmus_experiment::{Experiment, Options, Progress, RunError, SetupError, Task};
+use isthmus_experiment::{
+    Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection, SetupError,
+    Task,
+};
 use isthmus_kinds::KINDS;
 use isthmus_scenario::Resolved;
 use isthmus_units::Bytes;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,13 +146,20 @@ pub(crate) fn analyze(
 pub(crate) struct PyExperiment {
     experiment: Arc<Experiment>,
     progress: Arc<Progress>,
-    task: Task<Box<RunResult>>,
+    task: Task<Outcome>,
+}
+
+/// What came of a run or of a part of it.
+enum Outcome {
+    Whole(Box<RunResult>),
+    Part(Part),
 }
 
 #[derive(Serialize)]
 struct ProgressReport {
     points_done: u64,
     points_total: u64,
+    elsewhere: u64,
     messages: u64,
     running: bool,
 }
@@ -156,7 +167,7 @@ struct ProgressReport {
 #[pymethods]
 impl PyExperiment {
     #[new]
-    #[pyo3(signature = (text, file, overrides, seed, jobs, quick, journal, memory=None))]
+    #[pyo3(signature = (text, file, overrides, seed, jobs, quick, journal, memory=None, expiry_s=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -168,6 +179,7 @@ impl PyExperiment {
         quick: bool,
         journal: Option<String>,
         memory: Option<String>,
+        expiry_s: Option<f64>,
     ) -> PyResult<Self> {
         let options = Options {
             seed,
@@ -175,6 +187,10 @@ impl PyExperiment {
             quick,
             journal: journal.map(Into::into),
             memory: memory.as_deref().map(amount).transpose()?,
+            extent: match expiry_s.map(Duration::try_from_secs_f64).transpose() {
+                Ok(expiry) => expiry.map_or(Extent::Whole, Extent::Parts),
+                Err(error) => return Err(PyValueError::new_err(format!("expiry: {error}"))),
+            },
         };
         let experiment = heard(py, Arc::default(), move |progress| {
             set_up(&text, &file, &overrides, options, progress)
@@ -192,10 +208,18 @@ impl PyExperiment {
         json(&self.experiment.warnings())
     }
 
-    /// Begins, in threads of its own.
-    fn start(&self) -> PyResult<()> {
+    /// Begins, in threads of its own: all of it, or the points and searches of these positions.
+    #[pyo3(signature = (part=None))]
+    fn start(&self, part: Option<Positions>) -> PyResult<()> {
         let experiment = Arc::clone(&self.experiment);
-        if self.task.start(move || experiment.run().map(Box::new)) {
+        let part = part.map(|part| self.selection(part)).transpose()?;
+        let work = move || match part {
+            None => experiment
+                .run()
+                .map(|whole| Outcome::Whole(Box::new(whole))),
+            Some(part) => experiment.run_part(&part).map(Outcome::Part),
+        };
+        if self.task.start(work) {
             Ok(())
         } else {
             Err(PyRuntimeError::new_err(
@@ -210,6 +234,7 @@ impl PyExperiment {
         json(&ProgressReport {
             points_done,
             points_total,
+            elsewhere: self.progress.elsewhere(),
             messages: self.progress.messages(),
             running: self.task.is_running(),
         })
@@ -229,7 +254,8 @@ impl PyExperiment {
     /// The result as JSON; an error if the run has not ended or ended early.
     fn result(&self) -> PyResult<String> {
         let told = self.task.result(|result| match result {
-            Ok(result) => json(result),
+            Ok(Outcome::Whole(result)) => json(result),
+            Ok(Outcome::Part(part)) => json(part),
             Err(error @ RunError::AllWarmUp { .. }) => {
                 Err(PyValueError::new_err(error.to_string()))
             }
@@ -237,6 +263,62 @@ impl PyExperiment {
         });
         told.unwrap_or_else(|| Err(PyRuntimeError::new_err("the experiment has not ended")))
     }
+
+    /// Does these points and searches now, and gives away what came of them: the files of a journal by their name, and
+    /// as JSON what could not be done.
+    fn compute(&self, py: Python<'_>, part: Positions) -> PyResult<(Vec<Entry>, String)> {
+        let experiment = Arc::clone(&self.experiment);
+        let part = self.selection(part)?;
+        let done = heard(py, Arc::clone(&self.progress), move |_| {
+            let done = experiment.run_part(&part)?;
+            Ok::<_, RunError>((experiment.give_away(&part), done))
+        })?;
+        let (entries, part) = done.map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let entries = entries.into_iter();
+        let entries = entries.map(|(name, bytes)| (name, PyBytes::new(py, &bytes).unbind()));
+        Ok((entries.collect(), json(&part)?))
+    }
+
+    /// Takes into the journal what another process has done and given away.
+    fn admit(&self, py: Python<'_>, name: String, bytes: Vec<u8>) -> PyResult<()> {
+        let admitted = py.detach(|| self.experiment.admit(&name, bytes));
+        admitted.map_err(|error| refused(&error))
+    }
+
+    /// How many points and searches there are.
+    fn counts(&self) -> (usize, usize) {
+        self.experiment.counts()
+    }
+
+    /// The positions of the points and searches that the journal does not have.
+    fn missing(&self, py: Python<'_>) -> PyResult<Positions> {
+        let missing = py.detach(|| self.experiment.missing());
+        let Selection { points, searches } = missing.map_err(|error| refused(&error))?;
+        Ok((points, searches))
+    }
+}
+
+/// Points and searches by their positions.
+type Positions = (Vec<usize>, Vec<usize>);
+
+/// A file of a journal: name and bytes.
+type Entry = (String, Py<PyBytes>);
+
+impl PyExperiment {
+    fn selection(&self, (points, searches): Positions) -> PyResult<Selection> {
+        let (of_points, of_searches) = self.experiment.counts();
+        if points.iter().any(|&at| at >= of_points) || searches.iter().any(|&at| at >= of_searches)
+        {
+            return Err(PyValueError::new_err(format!(
+                "there are {of_points} points and {of_searches} searches"
+            )));
+        }
+        Ok(Selection { points, searches })
+    }
+}
+
+fn refused(error: &JournalError) -> PyErr {
+    ResumeError::new_err(error.to_string())
 }
 
 /// An amount of memory, with its unit.

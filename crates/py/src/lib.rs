@@ -8,7 +8,6 @@ mod broadcast;
 mod comparison;
 mod experiment;
 mod faults;
-mod gather;
 mod graph;
 mod heard;
 mod io_distribution;
@@ -147,7 +146,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(broadcast::broadcast, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::differences, module)?)?;
-    module.add_function(wrap_pyfunction!(gather::gather, module)?)?;
     module.add_function(wrap_pyfunction!(settings::settings, module)?)?;
     module.add_function(wrap_pyfunction!(settings::quantities, module)?)?;
     module.add_class::<experiment::PyExperiment>()?;

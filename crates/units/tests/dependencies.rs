@@ -69,7 +69,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("describe", &[]),
     ("scenario", &["units", "workload", "describe"]),
-    ("experiment", &["units", "kernel", "statistics", "scenario"]),
+    ("claims", &[]),
+    (
+        "experiment",
+        &["units", "kernel", "statistics", "scenario", "claims"],
+    ),
     (
         "kinds",
         &[
@@ -116,7 +120,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("packet", &["conformance"]),
     ("flow", &["conformance"]),
     ("machine", &["flit"]),
-    ("nic", &["nic-client"]),
+    ("nic", &["nic-client", "fuzz-bodies"]),
     ("stream-net", &["stream-sim"]),
     ("framebuffer", &["stream", "ring"]),
     ("nic-client", &["nic"]),
@@ -144,10 +148,13 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment", "redistribute"]),
     // The system: descriptors, sockets, files in memory.
-    ("rustix", &["nic", "nic-client", "ring", "stream-net"]),
+    (
+        "rustix",
+        &["claims", "nic", "nic-client", "ring", "stream-net"],
+    ),
     (
         "serde_json",
-        &["experiment", "nic-protocol", "py", "scenario"],
+        &["claims", "experiment", "nic-protocol", "py", "scenario"],
     ),
     ("rustls", &["nic", "nic-client"]),
     ("sha2", &["experiment", "scenario"]),
@@ -307,6 +314,7 @@ const IN_NO_CORE: &[&str] = &[
 /// Crates that wait for other processes, until a deadline, or measure: these read the clock. Nothing
 /// that they read there reaches a result that is simulated.
 const WAIT_FOR_OTHERS: &[&str] = &[
+    "claims",
     "framebuffer",
     "fuzz-bodies",
     "nic",

@@ -11,6 +11,8 @@ COMMANDS = {
     "check": "Read a scenario and say what it would run.",
     "init": "Write a scenario with comments, to start from.",
     "schema": "Print the JSON Schema of scenarios, for editors.",
+    "status": "Say how far a run is that is done in parts or elsewhere.",
+    "collect": "Write results and report of a run that was done in parts.",
     "report": "Build the tables and the report of a finished run again.",
     "compare": "Say what differs between two results.",
     "topology": "Describe and draw a machine's networks.",

@@ -28,6 +28,14 @@ sweep.key='[value, ...]':
 Interrupted by Ctrl-C, finished points are kept; the same command goes on from there.
 The folder then holds report.html, results.csv and .parquet, and provenance.json; with
 --plots also plots/.
+
+Parts of a run, done by many processes and machines that share the folder:
+
+\b
+  isthmus run FILE --part 3/40 --out OUT     every 40th point, beginning with the 3rd
+  isthmus run FILE --points 0:100 --out OUT  the first hundred points
+  isthmus status OUT
+  isthmus collect OUT
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -39,6 +47,14 @@ The folder then holds report.html, results.csv and .parquet, and provenance.json
 @click.option("--quick", is_flag=True, help="All points, by shorter runs with wider intervals.")
 @plots_option
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")
+@click.option("--part", metavar="K/N", help="Do the K-th of N parts; --out is shared by all.")
+@click.option("--points", metavar="LIST", help="Do these points only, such as 0:100,205.")
+@click.option("--searches", metavar="LIST", help="Do these searches only, such as 0:3.")
+@click.option(
+    "--expiry",
+    metavar="TIME",
+    help="What a process was at that gives no sign of life for so long is taken over [60 s].",
+)
 @click.option("--fresh", is_flag=True, help="Remove what isthmus wrote to the folder first.")
 def command(
     file: Path,
@@ -50,15 +66,22 @@ def command(
     quick: bool,
     plots: tuple[str, ...],
     as_json: bool,
+    part: str | None,
+    points: str | None,
+    searches: str | None,
+    expiry: str | None,
     fresh: bool,
 ) -> int:
     """Run a scenario and write its folder."""
+    from isthmus.cli.run_part import Asked
     from isthmus.cli.running import folder_given, interrupted, threads
     from isthmus.cli.source import read_scenario
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
 
     given = folder_given(out)
+    asked = Asked(part, points, searches, expiry)
+    asked.check(given, fresh=fresh, plots=bool(plots), as_json=as_json)
     text, name = read_scenario(file)
     with voice().progress() as watch:
         from isthmus.core import overrides
@@ -74,6 +97,8 @@ def command(
             watch=watch,
             memory=memory,
         )
+        if asked:
+            return asked.run(job, given)
         folder = given or Path("out") / (job.name + ("-quick" if quick else ""))
         stopped = None
         try:

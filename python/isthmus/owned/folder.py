@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Collection, Iterator
+import time
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -12,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from isthmus.errors import IsthmusError
 from isthmus.files import FileError, kind_of, ready_folder, telling_of, write_bytes
 from isthmus.owned.difference import differences
-from isthmus.owned.lock import LOCK, held
+from isthmus.owned.lock import LOCK, BusyError, held
 from isthmus.owned.mark import (
     ADOPTED,
     JOURNAL,
@@ -29,6 +30,10 @@ RESULT = "result.json"
 """The numbers."""
 SCENARIO = "scenario.toml"
 """The effective scenario, kept so that a later run can say what differs."""
+SOURCE = "source"
+"""What files are made from that say what is run."""
+JOIN_S, JOIN_TICK_S = 10.0, 0.1
+"""Seconds for which a process tries to join others in a folder, and from try to try."""
 NAMED = 4
 """Most of the user's files named in an error."""
 _PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")
@@ -99,6 +104,56 @@ class OwnedFolder:
             with folder._keeping():
                 mark.save(path)
                 yield folder
+
+    @classmethod
+    @contextmanager
+    def joined(
+        cls,
+        path: Path,
+        of: Identity,
+        *,
+        scenario: str = "",
+        journal: tuple[int, int],
+        files: Mapping[str, str],
+    ) -> Iterator[OwnedFolder]:
+        """Take up a folder of ours beside other processes that do parts of the same run; the first
+        of them makes it ours. Nothing but the journal is written there then.
+
+        Args:
+            path: as for `opened`.
+            of: as for `opened`.
+            scenario: as for `opened`.
+            journal: as for `opened`.
+            files: what the first one writes, by name, and the others find as it is.
+
+        Raises:
+            IsthmusError: as `opened`, or it was given otherwise to another process.
+
+        """
+        ready_folder(path)
+        for _ in range(round(JOIN_S / JOIN_TICK_S)):
+            with suppress(BusyError), held(path, shared=True):
+                mark = _marked(path, ())
+                if mark and mark.points >= journal[0] and mark.searches >= journal[1]:
+                    folder = cls(path, mark)
+                    folder._refuse_others(of, scenario)
+                    if all(folder.intact(name) for name in files):
+                        folder._refuse_otherwise(files)
+                        yield folder
+                        return
+            with (
+                suppress(BusyError),
+                cls.opened(path, of, scenario=scenario, journal=journal) as own,
+            ):
+                if not all(own.has(name, SOURCE) for name in files):
+                    for name, text in files.items():
+                        with own.part(name, SOURCE):
+                            own.write(name, text, name)
+                continue
+            # Another process is making it ours, or runs all of it.
+            time.sleep(JOIN_TICK_S)
+        with held(path, shared=True):
+            raise IsthmusError(f"{path}: the folder changes again and again; start anew")
 
     def read(self, name: str) -> bytes:
         """A file of ours as we wrote it.
@@ -216,6 +271,15 @@ class OwnedFolder:
             f"give another folder for {of.name!r}, or replace them by --fresh (in Python "
             "fresh=True)"
         )
+
+    def _refuse_otherwise(self, files: Mapping[str, str]) -> None:
+        """Refuse to do a part of what was given otherwise to others."""
+        for name, text in files.items():
+            if self.read(name) != text.encode():
+                raise IsthmusError(
+                    f"{self.path}: other parts of this run were started with another title, text "
+                    f"or changes (those in {name}); give the same to all, or another folder"
+                )
 
     def _refuse_foreign(self, name: str) -> None:
         """Refuse to replace or use a file that we did not write, or that was changed since."""

@@ -1,4 +1,6 @@
-"""One process at a time in a folder; the lock of a process that died is free."""
+"""One process at a time in a folder, or several that do parts of one run; the lock of a process
+that died is free.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +19,17 @@ LOCK = ".isthmus.lock"
 """The locked file, with who holds it in it; it stays, empty, when the lock is free."""
 
 
+class BusyError(IsthmusError):
+    """Another process works in the folder."""
+
+
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder.
+def held(folder: Path, *, shared: bool = False) -> Iterator[None]:
+    """Hold the lock of a folder, alone or with others that share it.
 
     Raises:
-        IsthmusError: another process holds it, or the folder cannot be written to.
+        BusyError: another process holds it.
+        IsthmusError: the folder cannot be written to.
 
     """
     path = folder / LOCK
@@ -33,7 +40,10 @@ def held(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise unwritable(folder, error) from error
     try:
-        _take(number, folder)
+        _take(number, folder, shared=shared)
+        if shared:
+            yield
+            return
         try:
             with telling_of(path, "cannot be written"):
                 os.ftruncate(number, 0)
@@ -46,7 +56,7 @@ def held(folder: Path) -> Iterator[None]:
         os.close(number)
 
 
-def _take(number: int, folder: Path) -> None:
+def _take(number: int, folder: Path, *, shared: bool) -> None:
     try:
         import fcntl
     except ImportError:
@@ -55,9 +65,9 @@ def _take(number: int, folder: Path) -> None:
             "results cannot be kept safely; run it on Linux or macOS"
         ) from None
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(number, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise IsthmusError(
+        raise BusyError(
             f"{folder}: {_holder(folder)} is working in this folder; wait until it has ended, "
             "or give another folder"
         ) from None
@@ -77,4 +87,5 @@ def _holder(folder: Path) -> str:
         told = json.loads((folder / LOCK).read_text(encoding="utf-8"))
         return f"process {told['pid']} on {told['host']} (since {told['since']})"
     except (OSError, ValueError, TypeError, KeyError):
-        return "another process"
+        # Those that share it leave no name there.
+        return "another process, or one that does a part of this run,"

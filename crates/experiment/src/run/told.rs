@@ -1,12 +1,13 @@
 //! What an experiment says before it runs.
 
 use super::Experiment;
+use super::whole::longest_period;
 use crate::capacity::Capacity;
 use crate::kind::Kind;
 use crate::result::{AxisValue, MachineSummary};
 use crate::rules::PERIODS_MIN;
 use crate::subject::Subject;
-use isthmus_scenario::{Scenario, ScenarioError, StopRule};
+use isthmus_scenario::StopRule;
 use isthmus_units::Time;
 use std::sync::Arc;
 
@@ -35,9 +36,9 @@ impl Experiment {
         for job in &self.points {
             let variant = of_variant(&job.values);
             match variants.iter_mut().find(|(known, _)| *known == variant) {
-                None => variants.push((variant, Arc::clone(&job.subject))),
-                Some((_, highest)) if highest.load() < job.subject.load() => {
-                    *highest = Arc::clone(&job.subject);
+                None => variants.push((variant, Arc::clone(job.built()))),
+                Some((_, highest)) if highest.load() < job.built().load() => {
+                    *highest = Arc::clone(job.built());
                 }
                 Some(_) => {}
             }
@@ -59,7 +60,7 @@ impl Experiment {
 
     /// What may mislead in a run of this length: one line each.
     pub fn warnings(&self) -> Vec<String> {
-        let subjects: Vec<&dyn Subject> = self.points.iter().map(|job| &*job.subject).collect();
+        let subjects: Vec<&dyn Subject> = self.points.iter().map(|job| &**job.built()).collect();
         let period = longest_period(&subjects);
         if period == Time::ZERO {
             return Vec::new();
@@ -101,39 +102,5 @@ impl Experiment {
             let built = self.machines.get(job.machine).as_::<K>()?;
             Some((&*job.values, built, job.workload.as_()?))
         })
-    }
-}
-
-/// The longest period of anything at any point.
-pub(super) fn longest_period(subjects: &[&dyn Subject]) -> Time {
-    let ps = |subject: &&dyn Subject| subject.period() as f64 * subject.cycle_us() * 1e6;
-    let longest = subjects.iter().map(ps).fold(0.0, f64::max);
-    Time::from_ps(longest.round() as u64)
-}
-
-/// Checks that the measures which the scenario insists on occur at one point at least.
-pub(super) fn check_measured(
-    scenario: &Scenario,
-    subjects: &[&dyn Subject],
-) -> Result<(), ScenarioError> {
-    let StopRule::Precision { of, .. } = &scenario.stop.rule else {
-        return Ok(());
-    };
-    if subjects.is_empty() || !scenario.insists_on("stop.of") {
-        return Ok(());
-    }
-    let occurs = |name: &String| {
-        subjects.iter().any(|subject| {
-            let at = subject.measures().iter().position(|other| other == name);
-            at.is_some_and(|at| subject.occurs(at))
-        })
-    };
-    match of.iter().find(|name| !occurs(name)) {
-        None => Ok(()),
-        Some(name) => Err(scenario.error_at(
-            "stop.of",
-            format!("\"{name}\" has no effect: the workload never gives it at any point"),
-            "remove it, or ask for what it measures",
-        )),
     }
 }

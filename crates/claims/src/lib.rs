@@ -1,0 +1,41 @@
+//! Who does what in a folder that many processes and machines share.
+//!
+//! A [`Worker`] is a process that does units of work, each known by a name. It keeps a file of its
+//! own, which it touches again and again for as long as it lives, and to which it adds a line for
+//! each unit that it has done or given up. Before it begins a unit it [takes](Worker::take) it: a
+//! file `UNIT.claim` that names the worker, made by one process only. A claim is lost once its
+//! worker has not touched its file for a stated time, or is a process of this host that is no
+//! more; then whoever wants the unit takes it over.
+//!
+//! All times are those of the folder's file system, as it stamps files, so that clocks of machines
+//! may differ. A claim keeps work from being done twice and protects nothing: a worker that was cut
+//! off from the folder for long, and comes back, finds another one at its unit, or its unit
+//! done. What two workers write for a unit must therefore be the same.
+
+mod claim;
+mod name;
+mod worker;
+
+pub use claim::{Claim, Taken};
+pub use worker::Worker;
+
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// A file of the folder cannot be used.
+#[derive(Debug, Error)]
+#[error("{path}: {error}; claims need a folder that can be written, and plain files in it")]
+pub struct ClaimError {
+    /// Which file.
+    pub path: PathBuf,
+    /// What the system says.
+    #[source]
+    pub error: io::Error,
+}
+
+/// What may go wrong with `path`.
+fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
+    let path = path.into();
+    move |error| ClaimError { path, error }
+}

@@ -1,0 +1,179 @@
+//! A process that does units of work, and the file by which others know that it lives.
+
+use crate::name::Name;
+use crate::{ClaimError, at};
+use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
+use serde::Serialize;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, UNIX_EPOCH};
+
+/// Touches of a worker's file within the time after which its claims are lost.
+const BEATS: u32 = 8;
+/// The longest time between two.
+const BEAT_MAX: Duration = Duration::from_secs(5);
+
+/// A process at work in a folder. Its file stays when it ends: it says what was done.
+#[derive(Debug)]
+pub struct Worker {
+    pub(crate) own: Arc<Own>,
+    /// Told when the heart is to stop.
+    stopped: Arc<(Mutex<bool>, Condvar)>,
+    heart: Option<JoinHandle<()>>,
+}
+
+/// What a worker and its heart share.
+#[derive(Debug)]
+pub(crate) struct Own {
+    pub folder: PathBuf,
+    pub name: Name,
+    /// After which time without a touch the claims of a worker are lost.
+    pub expiry: Duration,
+    file: Mutex<File>,
+    /// When it began by the folder's time, in seconds since 1970, and by its own clock.
+    began_s: f64,
+    began: Instant,
+}
+
+/// One line of a worker's file.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Line<'a> {
+    Began {
+        worker: &'a str,
+        version: &'a str,
+        at_s: f64,
+        expiry_s: f64,
+    },
+    Done {
+        done: &'a str,
+        at_s: f64,
+        took_s: f64,
+    },
+    Failed {
+        failed: &'a str,
+        at_s: f64,
+        reason: &'a str,
+    },
+}
+
+impl Worker {
+    /// Begins to work in `folder`. Claims of workers that have not touched their file for `expiry` are lost;
+    /// `version` is that of the program, for those who read the file.
+    ///
+    /// # Errors
+    /// The folder cannot be written, or there is no thread to be had.
+    pub fn new(folder: &Path, expiry: Duration, version: &str) -> Result<Self, ClaimError> {
+        let name = Name::new();
+        let path = folder.join(format!("{}.jsonl", name.text));
+        let mut options = OpenOptions::new();
+        let file = options.append(true).create_new(true).open(&path);
+        let file = file.map_err(at(&path))?;
+        let began = Instant::now();
+        let stamped = touched(&file).map_err(at(&path))?;
+        let own = Arc::new(Own {
+            folder: folder.to_owned(),
+            name,
+            expiry,
+            file: Mutex::new(file),
+            began_s: stamped.as_secs_f64(),
+            began,
+        });
+        own.add(&Line::Began {
+            worker: &own.name.text,
+            version,
+            at_s: own.began_s,
+            expiry_s: expiry.as_secs_f64(),
+        })?;
+        let stopped = Arc::new((Mutex::new(false), Condvar::new()));
+        let heart = beat(Arc::clone(&own), Arc::clone(&stopped)).map_err(at(&path))?;
+        Ok(Self {
+            own,
+            stopped,
+            heart: Some(heart),
+        })
+    }
+
+    /// Its name: `worker-HOST-PID-RANDOM`.
+    pub fn name(&self) -> &str {
+        &self.own.name.text
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let (stop, told) = &*self.stopped;
+        *stop.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        told.notify_all();
+        if let Some(heart) = self.heart.take() {
+            // A heart that has panicked has stopped.
+            let _ = heart.join();
+        }
+    }
+}
+
+impl Own {
+    /// Adds a line to the worker's file.
+    pub fn add(&self, line: &Line<'_>) -> Result<(), ClaimError> {
+        let mut text = serde_json::to_string(line).expect("strings and numbers are JSON");
+        text.push('\n');
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        (file.write_all(text.as_bytes())).map_err(at(self.path(&self.name)))
+    }
+
+    /// The folder's time now, since 1970.
+    pub fn now(&self) -> Result<Duration, ClaimError> {
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        touched(&file).map_err(at(self.path(&self.name)))
+    }
+
+    /// The same in seconds by this process' clock, which costs nothing.
+    pub fn about_now_s(&self) -> f64 {
+        self.began_s + self.began.elapsed().as_secs_f64()
+    }
+
+    /// The file of a worker.
+    pub fn path(&self, worker: &Name) -> PathBuf {
+        self.folder.join(format!("{}.jsonl", worker.text))
+    }
+}
+
+/// Touches a file; the time that it then bears.
+fn touched(file: &File) -> io::Result<Duration> {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: UTIME_NOW,
+    };
+    futimens(
+        file,
+        &Timestamps {
+            last_access: now,
+            last_modification: now,
+        },
+    )?;
+    stamp(file)
+}
+
+/// When a file was last written or touched, since 1970.
+pub(crate) fn stamp(file: &File) -> io::Result<Duration> {
+    let modified = file.metadata()?.modified()?;
+    Ok(modified.duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+/// Touches the worker's file again and again, until told to stop.
+fn beat(own: Arc<Own>, stopped: Arc<(Mutex<bool>, Condvar)>) -> io::Result<JoinHandle<()>> {
+    let pause = (own.expiry / BEATS).min(BEAT_MAX);
+    thread::Builder::new().name("claims".into()).spawn(move || {
+        let (stop, told) = &*stopped;
+        let mut stop = stop.lock().unwrap_or_else(PoisonError::into_inner);
+        while !*stop {
+            let waited = told.wait_timeout_while(stop, pause, |stop| !*stop);
+            (stop, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            // A folder that cannot be reached now may be reached at the next beat.
+            let _ = own.now();
+        }
+    })
+}

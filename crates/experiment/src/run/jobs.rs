@@ -1,0 +1,67 @@
+//! Points and searches, ready to run.
+
+use super::places::place;
+use crate::envelope::Entry;
+use crate::kind::{Built, Flaw};
+use crate::machines::Machines;
+use crate::result::AxisValue;
+use crate::subject::Subject;
+use isthmus_scenario::{Described, Scenario, ScenarioError, Search, SearchLine};
+use std::sync::Arc;
+
+/// One point, ready to run.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub index: usize,
+    pub values: Vec<AxisValue>,
+    pub machine: usize,
+    pub workload: Described,
+    /// None in a process that does parts of a run.
+    pub subject: Option<Arc<dyn Subject>>,
+    pub entry: Entry,
+}
+
+impl Job {
+    /// What was built with the whole.
+    pub fn built(&self) -> &Arc<dyn Subject> {
+        let subject = self.subject.as_ref();
+        subject.expect("all points are built with the whole")
+    }
+}
+
+/// One search, ready to run.
+#[derive(Debug)]
+pub(super) struct SearchJob {
+    pub values: Vec<Option<AxisValue>>,
+    pub machine: usize,
+    pub search: Search,
+    pub line: SearchLine,
+    pub entry: Entry,
+}
+
+impl SearchJob {
+    /// The point at this load.
+    pub fn subject(&self, built: &Built, load: f64) -> Arc<dyn Subject> {
+        let (_, workload) = self
+            .line
+            .at(load)
+            .expect("loads within the range of a search are possible");
+        (built.subject(&workload)).expect("the search's machine was checked with its workload")
+    }
+}
+
+/// What a point or a search is run with.
+pub(super) fn built(
+    scenario: &Scenario,
+    machines: &Machines,
+    machine: usize,
+    workload: &Described,
+    values: &[AxisValue],
+) -> Result<Arc<dyn Subject>, ScenarioError> {
+    let refused = |flaw: Flaw| {
+        let problem = format!("{}{}", flaw.problem, place(scenario, values));
+        scenario.error_below(flaw.field, flaw.line, problem, flaw.hint)
+    };
+    let machine = machines.build(machine).map_err(refused)?;
+    machine.subject(workload).map_err(refused)
+}

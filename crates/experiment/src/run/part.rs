@@ -1,0 +1,232 @@
+//! Parts of a run, each done by another process; the journal is where they meet.
+
+use super::jobs::{Job, SearchJob};
+use super::{Experiment, Extent};
+use crate::envelope::Entry;
+use crate::error::RunError;
+use crate::journal::JournalError;
+use crate::result::{PointResult, SearchResult};
+use isthmus_claims::{Taken, Worker};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::thread;
+use std::time::Duration;
+
+/// Between two looks at whether others have done what they are at.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Points and searches of a run, by their positions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Points, in order.
+    pub points: Vec<usize>,
+    /// Searches, in order.
+    pub searches: Vec<usize>,
+}
+
+/// What came of a part of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Part {
+    /// Points and searches that are in the journal now.
+    pub done: usize,
+    /// Those that could not be done, by the name of their entry, and why.
+    pub failed: Vec<(String, String)>,
+}
+
+/// A point or a search.
+#[derive(Debug, Clone, Copy)]
+enum Unit<'e> {
+    Point(&'e Job),
+    Search(&'e SearchJob),
+}
+
+impl<'e> Unit<'e> {
+    fn entry(self) -> &'e Entry {
+        match self {
+            Self::Point(job) => &job.entry,
+            Self::Search(job) => &job.entry,
+        }
+    }
+}
+
+/// What came of trying a unit.
+#[derive(Debug)]
+enum Outcome {
+    Done,
+    /// Another process is at it.
+    Elsewhere,
+    Failed(String),
+}
+
+impl Experiment {
+    /// Does these points and searches, as far as the journal does not have them: those that other processes
+    /// are at are waited for, and taken over if these are lost. A point that cannot be done is told and keeps no other
+    /// from being done.
+    ///
+    /// # Errors
+    /// Why it ended early: it was stopped, or the folder cannot be used.
+    pub fn run_part(&self, part: &Selection) -> Result<Part, RunError> {
+        let points = part.points.iter().map(|&at| Unit::Point(&self.points[at]));
+        let searches = (part.searches.iter()).map(|&at| Unit::Search(&self.searches[at]));
+        let mut left: Vec<Unit<'_>> = points.chain(searches).collect();
+        self.progress.set_total(left.len() as u64);
+        let worker = self.worker()?;
+        let pool = self.pool()?;
+        let mut told = Part::default();
+        loop {
+            let all = pool.install(|| self.try_all(&left, worker.as_ref()));
+            self.failed()?;
+            let mut elsewhere = Vec::new();
+            for (unit, outcome) in left.into_iter().zip(all) {
+                match outcome.ok_or(RunError::Cancelled)? {
+                    Outcome::Done => told.done += 1,
+                    Outcome::Elsewhere => elsewhere.push(unit),
+                    Outcome::Failed(why) => told.failed.push((unit.entry().name.clone(), why)),
+                }
+            }
+            self.progress.set_elsewhere(elsewhere.len() as u64);
+            left = elsewhere;
+            if left.is_empty() {
+                return Ok(told);
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    /// How many points and searches there are.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.points.len(), self.searches.len())
+    }
+
+    /// The points and searches that the journal does not have.
+    ///
+    /// # Errors
+    /// The folder cannot be read.
+    pub fn missing(&self) -> Result<Selection, JournalError> {
+        let lacks = |entry| Ok::<_, JournalError>(!self.journal.has(entry)?);
+        let mut missing = Selection::default();
+        for (at, job) in self.points.iter().enumerate() {
+            if lacks(&job.entry)? {
+                missing.points.push(at);
+            }
+        }
+        for (at, job) in self.searches.iter().enumerate() {
+            if lacks(&job.entry)? {
+                missing.searches.push(at);
+            }
+        }
+        Ok(missing)
+    }
+
+    /// What [`Experiment::run_part`] has done of these without a folder, by name, as files of a journal: for
+    /// the process that [admits](Experiment::admit) it. It is held no longer.
+    pub fn give_away(&self, part: &Selection) -> Vec<(String, Vec<u8>)> {
+        let points = part.points.iter().map(|&at| &self.points[at].entry);
+        let searches = part.searches.iter().map(|&at| &self.searches[at].entry);
+        let given = points.chain(searches).filter_map(|entry| {
+            let bytes = self.journal.give_away(entry)?;
+            Some((entry.name.clone(), bytes))
+        });
+        given.collect()
+    }
+
+    /// Takes into the journal what another process has done and given away.
+    ///
+    /// # Errors
+    /// It is of another run or another version of isthmus, was damaged on the way, or cannot be kept.
+    pub fn admit(&self, name: &str, bytes: Vec<u8>) -> Result<(), JournalError> {
+        match self.unit(name) {
+            Some(Unit::Point(job)) => {
+                (self.journal).admit(&job.entry, bytes, PointResult::is_whole)
+            }
+            Some(Unit::Search(job)) => {
+                (self.journal).admit(&job.entry, bytes, SearchResult::is_whole)
+            }
+            None => Err(JournalError::Elsewhere {
+                name: name.to_owned(),
+                what: "the number of points".to_owned(),
+            }),
+        }
+    }
+
+    /// The point or search whose entry is of that name.
+    fn unit(&self, name: &str) -> Option<Unit<'_>> {
+        let (kind, position) = name.split_once('-')?;
+        let position: usize = position.parse().ok()?;
+        let unit = match kind {
+            "point" => Unit::Point(self.points.get(position)?),
+            _ => Unit::Search(self.searches.get(position)?),
+        };
+        (unit.entry().name == name).then_some(unit)
+    }
+
+    /// This process among those at the journal's folder.
+    fn worker(&self) -> Result<Option<Worker>, JournalError> {
+        let (Extent::Parts(expiry), Some(folder)) = (self.options.extent, self.journal.folder())
+        else {
+            return Ok(None);
+        };
+        Ok(Some(Worker::new(
+            folder,
+            expiry,
+            env!("CARGO_PKG_VERSION"),
+        )?))
+    }
+
+    /// Tries all on all threads, then one by one those for which there was no memory beside others. None where the
+    /// run has ended.
+    fn try_all(&self, units: &[Unit<'_>], worker: Option<&Worker>) -> Vec<Option<Outcome>> {
+        let all = units.par_iter().with_max_len(1);
+        let mut all: Vec<_> = all
+            .map(|unit| self.try_unit(*unit, worker, false))
+            .collect();
+        for (unit, outcome) in units.iter().zip(&mut all) {
+            if matches!(outcome, Err(RunError::Memory { .. })) {
+                *outcome = self.try_unit(*unit, worker, true);
+            }
+        }
+        let told = |outcome| match outcome {
+            Ok(outcome) => Some(outcome),
+            Err(error) => self.fail(error),
+        };
+        all.into_iter().map(told).collect()
+    }
+
+    /// # Errors
+    /// What ends the run; unless it is alone also that there is no memory for it.
+    fn try_unit(
+        &self,
+        unit: Unit<'_>,
+        worker: Option<&Worker>,
+        alone: bool,
+    ) -> Result<Outcome, RunError> {
+        let entry = unit.entry();
+        let claim = match worker {
+            Some(worker) if !self.journal.has(entry)? => {
+                match worker.take(&entry.name).map_err(JournalError::from)? {
+                    Taken::Theirs(_) => return Ok(Outcome::Elsewhere),
+                    Taken::Ours(claim) => Some(claim),
+                }
+            }
+            _ => None,
+        };
+        let done = self.attempt(|| match unit {
+            Unit::Point(job) => self.point(job).map(drop),
+            Unit::Search(job) => self.search(job).map(drop),
+        });
+        let why = match done {
+            Ok(()) if self.journal.has(entry)? => None,
+            Ok(()) => Some("its memory was used up; give more by --memory".to_owned()),
+            Err(error) if error.ends_all() => return Err(error),
+            Err(error @ RunError::Memory { .. }) if !alone => return Err(error),
+            Err(error) => Some(error.to_string()),
+        };
+        let logged = match (claim, &why) {
+            (Some(claim), None) => claim.done(),
+            (Some(claim), Some(why)) => claim.failed(why),
+            (None, _) => Ok(()),
+        };
+        logged.map_err(JournalError::from)?;
+        Ok(why.map_or(Outcome::Done, Outcome::Failed))
+    }
+}

@@ -1,0 +1,90 @@
+"""``isthmus run --part``: a part of a run, beside others that do the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from isthmus import arguments
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from isthmus.execution import Job
+    from isthmus.sweeps import Selection
+
+EXPIRY_MIN_S = 1.0
+"""Least time after which others are taken to be gone."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command was asked to do of the run; nothing set if all of it."""
+
+    part: str | None
+    points: str | None
+    searches: str | None
+    expiry: str | None
+
+    def __bool__(self) -> bool:
+        return any((self.part, self.points, self.searches))
+
+    def check(self, out: Path | None, *, fresh: bool, plots: bool, as_json: bool) -> None:
+        """Refuse what makes no sense together.
+
+        Raises:
+            IsthmusError: two ways to say which part, or an option that parts do not have.
+
+        """
+        if self.part and (self.points or self.searches):
+            raise IsthmusError("--part: says already which points; leave --points, --searches out")
+        if self.expiry is not None and not self:
+            raise IsthmusError("--expiry: is for parts of a run; give --part or --points as well")
+        if not self:
+            return
+        if out is None:
+            raise IsthmusError("--out: parts meet in a folder; give the same one to all of them")
+        for name, given in (("--fresh", fresh), ("--plots", plots), ("--json", as_json)):
+            if given:
+                raise IsthmusError(f"{name}: is not for parts of a run; see isthmus collect --help")
+
+    def run(self, job: Job, out: Path | None) -> int:
+        """Do the part; the exit status."""
+        from isthmus import sweeps
+        from isthmus.cli.process import DONE, FAILED
+        from isthmus.cli.running import interrupted
+        from isthmus.cli.voice import voice
+        from isthmus.execution import Stopped
+        from isthmus.sweeps.shared import EXPIRY_S
+        from isthmus.wording import counted
+
+        assert out is not None
+        part = self._selection(job)
+        given = self.expiry
+        expiry_s = (
+            EXPIRY_S
+            if given is None
+            else arguments.seconds("--expiry", given, EXPIRY_MIN_S, "60 s")
+        )
+        try:
+            done = sweeps.do_part(job, out, part, expiry_s)
+        except Stopped as stop:
+            return interrupted(out, stop.reached)
+        for failure in done.failed:
+            voice().note(f"{job.file}: {failure.entry} failed: {failure.reason}")
+        click.echo(f"{done.units} of {counted(len(part), 'point')} of this part are in {out}")
+        return FAILED if done.failed else DONE
+
+    def _selection(self, job: Job) -> Selection:
+        from isthmus.sweeps import Selection
+        from isthmus.sweeps.selection import listed
+
+        points, searches = job.summary["points"], job.summary["searches"]
+        if self.part:
+            return Selection.share(self.part, points, searches)
+        return Selection(
+            listed("--points", self.points, points) if self.points else (),
+            listed("--searches", self.searches, searches) if self.searches else (),
+        )

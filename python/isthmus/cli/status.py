@@ -1,0 +1,44 @@
+"""``isthmus status``: how far a run is that others do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from isthmus.cli.voice import Voiced
+
+SHOWN = 10
+"""Most lines of what runs, and of what failed."""
+
+
+@click.command(
+    name="status",
+    cls=Voiced,
+    help="""Say how far a run is: what is done, who is at what, what failed and why.
+
+OUT is the folder of a run, whether it is done in one piece or in parts. Nothing there is changed or
+held up:
+
+\b
+  isthmus status out/study
+  isthmus status out/study --json | jq .done
+""",
+)
+@click.argument("directory", metavar="OUT", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON, nothing else.")
+def command(directory: Path, as_json: bool) -> None:
+    """Print the state of a folder."""
+    import json
+
+    from isthmus.cli.streams import document
+    from isthmus.sweeps import state_of
+
+    state = state_of(directory)
+    if as_json:
+        document(json.dumps(state.as_json()))
+        return
+    from isthmus.sweeps.words import told
+
+    for line in told(state, SHOWN):
+        click.echo(line)

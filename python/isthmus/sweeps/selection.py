@@ -1,0 +1,86 @@
+"""Which points and searches of a run a process is to do, as words say it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from isthmus.errors import IsthmusError
+
+_RANGE = re.compile(r"(\d+)(?::(\d+))?")
+_SHARE = re.compile(r"(\d+)/(\d+)")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Positions of points and searches, each in order and once."""
+
+    points: tuple[int, ...] = ()
+    searches: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.points) + len(self.searches)
+
+    @classmethod
+    def whole(cls, points: int, searches: int) -> Selection:
+        """All there are."""
+        return cls(tuple(range(points)), tuple(range(searches)))
+
+    @classmethod
+    def share(cls, word: str, points: int, searches: int) -> Selection:
+        """The part K/N of all: each N-th one, beginning with the K-th; neighbours, which take about
+        as long, go to different parts.
+
+        Raises:
+            IsthmusError: `word` is no such part.
+
+        """
+        found = _SHARE.fullmatch(word)
+        part, parts = (int(found[1]), int(found[2])) if found else (0, 0)
+        if not 1 <= part <= parts:
+            raise IsthmusError(
+                f"--part: {word!r} is no part; give K/N with 1 <= K <= N, as in 3/40"
+            )
+        mine = range(part - 1, points + searches, parts)
+        return cls(
+            tuple(i for i in mine if i < points), tuple(i - points for i in mine if i >= points)
+        )
+
+
+def listed(option: str, words: str, count: int) -> tuple[int, ...]:
+    """The positions of a list such as ``0:100,205``: from 0, the second number not included.
+
+    Raises:
+        IsthmusError: `words` is no such list, or names what is not there.
+
+    """
+    found: set[int] = set()
+    for word in words.split(","):
+        match = _RANGE.fullmatch(word.strip())
+        if match is None:
+            raise IsthmusError(
+                f"{option}: {word!r} is no range; give numbers from 0 as in 0:100,205 (100 is not "
+                "included)"
+            )
+        first = int(match[1])
+        end = first + 1 if match[2] is None else int(match[2])
+        if not first < end <= count:
+            there = f"there are 0:{count}" if count else "there are none"
+            raise IsthmusError(f"{option}: {word.strip()} is not there; {there}")
+        found.update(range(first, end))
+    return tuple(sorted(found))
+
+
+def ranges(positions: Iterable[int]) -> str:
+    """Positions as `listed` reads them."""
+    words: list[str] = []
+    first = last = -2
+    for at in [*sorted(positions), -1]:
+        if at == last + 1:
+            last = at
+            continue
+        if first >= 0:
+            words.append(str(first) if first == last else f"{first}:{last + 1}")
+        first = last = at
+    return ",".join(words)

@@ -1,0 +1,108 @@
+"""Parts of a run, done by many processes in one folder, and their results collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.errors import RunFailedError
+from isthmus.owned import OwnedFolder
+from isthmus.owned.mark import JOURNAL
+from isthmus.sweeps.selection import Selection
+from isthmus.sweeps.source import SOURCE, Source
+from isthmus.sweeps.state import Failure, state_of
+from isthmus.wording import counted
+
+if TYPE_CHECKING:
+    from isthmus.execution import Job
+    from isthmus.results.collection import Results
+
+EXPIRY_S = 60.0
+"""Seconds without a sign of life after which what a process was at is taken over."""
+NAMED = 3
+"""Most failures whose reasons an error has."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What came of a part."""
+
+    units: int
+    """Points and searches that are in the journal."""
+    failed: tuple[Failure, ...]
+
+
+def do_part(job: Job, folder: Path, part: Selection, expiry_s: float = EXPIRY_S) -> Done:
+    """Do a part of a run, as far as it is not done: when this returns, all of it is in the folder's
+    journal, whoever has done it, but for what cannot be done.
+
+    Args:
+        job: the whole run.
+        folder: the folder that all parts of it have in common.
+        part: what to do.
+        expiry_s: seconds; see `EXPIRY_S`.
+
+    Raises:
+        Stopped: Ctrl-C; finished points are in the folder.
+        IsthmusError: the folder cannot be used, or holds something else.
+
+    """
+    counts = job.summary["points"], job.summary["searches"]
+    with OwnedFolder.joined(
+        folder,
+        job.identity,
+        scenario=job.canonical,
+        journal=counts,
+        files={SOURCE: Source.of(job).as_text()},
+    ) as own:
+        positions = list(part.points), list(part.searches)
+        failed = job.run_part(own.path / JOURNAL, positions, expiry_s)
+    failures = tuple(Failure(name, reason) for name, reason in failed)
+    return Done(len(part) - len(failures), failures)
+
+
+def collect(folder: Path, work: Callable[[Source], Job], plots: tuple[str, ...] = ()) -> Results:
+    """Write results and report from the journal of a folder, if all points are there.
+
+    Args:
+        folder: that of the run.
+        work: makes of what the folder's run is of a job, with whatever watches it.
+        plots: forms in which plots are written as files as well.
+
+    Raises:
+        RunFailedError: points are missing; the message says which, and why as far as that is known.
+        IsthmusError: it is no such folder, a process is at work in it, or an entry is damaged.
+
+    """
+    job = work(Source.read(folder))
+
+    def all_there(own: OwnedFolder) -> None:
+        points, searches = job.experiment(own.path / JOURNAL).missing()
+        if points or searches:
+            raise missing(folder, Selection(tuple(points), tuple(searches)))
+
+    return job.run_into(folder, plots=plots, first=all_there)
+
+
+def missing(folder: Path, lacks: Selection) -> RunFailedError:
+    """What to say of a run that is not finished."""
+    from isthmus.sweeps.selection import ranges
+
+    state = state_of(folder)
+    words = []
+    if lacks.points:
+        words.append(f"{counted(len(lacks.points), 'point')} ({ranges(lacks.points)})")
+    if lacks.searches:
+        words.append(
+            f"{counted(len(lacks.searches), 'search', 'searches')} ({ranges(lacks.searches)})"
+        )
+    reasons = "".join(f"; {f.entry} failed: {f.reason}" for f in state.failed[:NAMED])
+    options = [f"--points {ranges(lacks.points)}"] if lacks.points else []
+    options += [f"--searches {ranges(lacks.searches)}"] if lacks.searches else []
+    return RunFailedError(
+        f"{folder}: of {state.total} points and searches {' and '.join(words)} are missing"
+        f"{reasons}; run the scenario with {' '.join(options)} --out {folder}, or all that is "
+        "missing with --out alone"
+    )
