@@ -98,7 +98,16 @@ pub(crate) struct Line {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Waits {
     pub address: SocketAddr,
-    pub channel: u32,
+    /// That which its first packet shows; none, if it sends plain bytes.
+    pub channel: Option<u32>,
+}
+
+impl Waits {
+    /// Whether a peer that comes may be meant by both.
+    fn meets(&self, other: &Self) -> bool {
+        let [one, two] = [self.channel, other.channel];
+        self.address == other.address && (one.is_none() || two.is_none() || one == two)
+    }
 }
 
 /// What requests wait for.
@@ -161,11 +170,11 @@ impl State {
         found
     }
 
-    /// Whether a connection that is there still waits for the same peer.
+    /// Whether a connection that is there still waits for the same peer, or may take it.
     pub fn is_waited_for(&self, manager: &Manager, waits: &Waits) -> bool {
         self.accepting.iter().any(|(id, other)| {
             let status = manager.connection_status(*id);
-            other == waits && status.is_ok_and(|status| status.gone.is_none())
+            other.meets(waits) && status.is_ok_and(|status| status.gone.is_none())
         })
     }
 
