@@ -311,3 +311,17 @@ def test_a_daemon_is_reached_with_tls_and_a_token(tmp_path):
                 stream.send(content(adu))
             assert stream.wait().done == 3
         assert sink.taken() == b"".join(content(adu).tobytes() for adu in range(3))
+
+
+def test_what_is_refused_leaves_no_links(nic, tmp_path):
+    sink = Sink(tmp_path)
+    with nic.open(sink.destination) as out:
+        nic.link(1)
+        with pytest.raises(RefusedError, match="64 links") as caught:
+            nic.stream(out, adu=ADU, links=65, adus=1)
+        assert caught.value.kind == "limit"
+        assert nic.links == [1]
+        stream = nic.stream(out, adu=ADU, links=[70, 71], adus=1)
+        stream.send(content(0))
+        stream.wait()
+    assert sink.taken() == content(0).tobytes()

@@ -3,7 +3,7 @@
 use crate::files::File;
 use crate::hub::{Awaited, Hub, Line, State, Waiter, Waits};
 use crate::mailbox::Mailbox;
-use crate::policy::ACCEPT;
+use crate::policy::{self, Speaks};
 use crate::refusal::{ending, refusal};
 use crate::{told, words};
 use isthmus_framebuffer::{Error as Full, Geometry, Screens};
@@ -99,6 +99,9 @@ fn at_once(
             if state.ending {
                 return Err(ending());
             }
+            let named = streams.iter().flat_map(|spec| &spec.format.su_order);
+            let named: Vec<_> = named.copied().collect();
+            state.make_room(driver, asker.app, &named, hub.config.limits.links);
             let before = state.link_numbers(asker.app);
             let streams = submit(hub, state, driver, asker.app, &streams);
             if streams.is_err() {
@@ -359,16 +362,19 @@ fn open(
     else {
         return Err(refusal(RefusalKind::Garbled, "this opens nothing"));
     };
-    let waits = destination.strip_prefix(ACCEPT);
-    let waits = waits.and_then(|address| address.parse().ok());
-    let waits = waits.map(|address| Waits { address, channel });
+    let waits = policy::waits(&destination).and_then(|(speaks, address)| {
+        let channel = (speaks == Speaks::Packets).then_some(channel);
+        let address = address.parse().ok()?;
+        Some(Waits { address, channel })
+    });
     let given = waits.as_ref().map(|_| {
         state.next_accept += 1;
         format!("accepted-{}", state.next_accept)
     });
-    let words = match &given {
-        Some(name) => format!("raw:given:{name}"),
-        None => destination.clone(),
+    let words = match (&given, &waits) {
+        (Some(name), Some(Waits { channel: None, .. })) => format!("tcp:given:{name}"),
+        (Some(name), _) => format!("raw:given:{name}"),
+        (None, _) => destination.clone(),
     };
     let to = Destination::parse(&words).map_err(|error| words::refused(&error))?;
     let (protocol, receives) = words::protocol(&to, protocol)?;
@@ -378,7 +384,9 @@ fn open(
     if let Destination::Framebuffer(name) = &to {
         screens(hub, state, app, name)?;
     }
-    if waits.is_some() && matches!(protocol, Protocol::Unconfirmed { .. }) {
+    if waits.as_ref().is_some_and(|it| it.channel.is_some())
+        && matches!(protocol, Protocol::Unconfirmed { .. })
+    {
         let text = "who waits for a peer sees its channel in what it confirms: take protocol \
                     `stream` or `confirmed`";
         return Err(refusal(RefusalKind::Conflict, text));
@@ -387,9 +395,13 @@ fn open(
         && state.is_waited_for(driver.manager(), waits)
     {
         let (address, channel) = (waits.address, waits.channel);
-        let text = format!(
-            "another connection waits at {address} for channel {channel}: take another channel"
-        );
+        let text = match channel {
+            Some(channel) => format!(
+                "another connection waits at {address} for channel {channel}, or for plain bytes: \
+                 take another channel, or another port"
+            ),
+            None => format!("another connection waits at {address}: take another port, as 0"),
+        };
         return Err(refusal(RefusalKind::Conflict, text));
     }
     let most = hub.config.limits.connection_bytes;

@@ -98,7 +98,16 @@ pub(crate) struct Line {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Waits {
     pub address: SocketAddr,
-    pub channel: u32,
+    /// That which its first packet shows; none, if it sends plain bytes.
+    pub channel: Option<u32>,
+}
+
+impl Waits {
+    /// Whether a peer that comes may be meant by both.
+    fn meets(&self, other: &Self) -> bool {
+        let [one, two] = [self.channel, other.channel];
+        self.address == other.address && (one.is_none() || two.is_none() || one == two)
+    }
 }
 
 /// What requests wait for.
@@ -161,11 +170,11 @@ impl State {
         found
     }
 
-    /// Whether a connection that is there still waits for the same peer.
+    /// Whether a connection that is there still waits for the same peer, or may take it.
     pub fn is_waited_for(&self, manager: &Manager, waits: &Waits) -> bool {
         self.accepting.iter().any(|(id, other)| {
             let status = manager.connection_status(*id);
-            other == waits && status.is_ok_and(|status| status.gone.is_none())
+            other.meets(waits) && status.is_ok_and(|status| status.gone.is_none())
         })
     }
 
@@ -228,6 +237,28 @@ impl State {
         let known = self.apps.get_mut(&app).ok_or_else(gone)?;
         known.links.insert(number, link);
         Ok(id)
+    }
+
+    /// Where these links would be more than an application may have, those that nobody has any
+    /// more and no stream names give way.
+    pub fn make_room(&mut self, driver: &mut Driver, app: AppId, wanted: &[u16], most: u32) {
+        let Some(known) = self.apps.get_mut(&app) else {
+            return;
+        };
+        let wanted: BTreeSet<_> = wanted.iter().collect();
+        let new = wanted.iter().filter(|it| !known.links.contains_key(it));
+        if new.count() + known.links.len() <= most as usize {
+            return;
+        }
+        known.links.retain(|number, link| {
+            let attaching = self.attaching.contains_key(&link.id);
+            let stays = attaching || wanted.contains(number) || !driver.is_idle(link.id);
+            if !stays {
+                driver.detach(link.id);
+                self.links.remove(&link.id);
+            }
+            stays
+        });
     }
 
     /// The numbers that an application has given to links.

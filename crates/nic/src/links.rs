@@ -135,8 +135,10 @@ fn claim<'a>(
         if state.ending {
             return Err(ending());
         }
+        let most = hub.config.limits.links;
+        state.make_room(driver, app, &[number], most);
         let before = state.link_numbers(app);
-        let id = state.link(app, number, hub.config.limits.links)?;
+        let id = state.link(app, number, most)?;
         if driver.is_attached(id) || state.attaching.contains_key(&id) {
             let text = format!(
                 "link {number} has its ends: take another number, or close the socket of the one \

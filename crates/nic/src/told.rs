@@ -27,6 +27,15 @@ impl State {
     }
 
     fn wait_words(&self, wait: Wait) -> String {
+        if let Wait::NotOpen(id) = wait
+            && let Some(waits) = self.accepting.get(&id)
+        {
+            let shows = waits.channel.map_or_else(String::new, |channel| {
+                format!(" and shown channel {channel}")
+            });
+            let address = waits.address;
+            return format!("connection {id}: no peer has connected to {address}{shows} yet");
+        }
         let own = match wait {
             Wait::NoData(link) => Wait::NoData(self.own(link)),
             Wait::LinkCut(link) => Wait::LinkCut(self.own(link)),
@@ -39,6 +48,10 @@ impl State {
 
     fn reason(&self, reason: &Reason) -> String {
         match reason {
+            // Its number may be another link's by now.
+            Reason::RankLost(link) if !self.links.contains_key(link) => {
+                "a rank on a link that is forgotten is gone".into()
+            }
             Reason::RankLost(link) => Reason::RankLost(self.own(*link)).to_string(),
             other => other.to_string(),
         }

@@ -81,7 +81,8 @@ pub(crate) fn protocol(
         }
     };
     // Plain bytes may come as well, for streams whose ADUs have a size.
-    Ok((protocol, packets || matches!(to, Destination::Tcp(_))))
+    let bytes = matches!(to, Destination::Tcp(_) | Destination::TcpGiven(_));
+    Ok((protocol, packets || bytes))
 }
 
 /// The form of a screen.

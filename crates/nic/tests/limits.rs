@@ -270,3 +270,71 @@ fn what_cannot_become_a_file_is_refused_at_once() {
     }
     rig.daemon.stop().unwrap();
 }
+
+/// Links that ranks have left make room for others, but for those that streams name; an overview
+/// shows who has left.
+#[test]
+fn links_that_were_left_make_room() {
+    let rig = Rig::with(|config| config.limits.links = 2);
+    let (mut session, ticket) = rig.application("many");
+    let (address, _taken) = crate::rig::sink();
+    let connection = session.open(&address, "");
+    let named = crate::rig::sends(connection, 8192, 4096, &[7], 1);
+    session.submit(&named).unwrap();
+    let attached = |session: &mut Client| match session.ask(r#""ask":"overview""#).unwrap() {
+        Answer::Overview { overview } => {
+            let links = overview.links.iter();
+            let each = links.map(|link| (link.link, link.attached));
+            each.collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    for number in 10..20 {
+        let rings = rig.unix().rings(&ticket, number, [4096, 4096]);
+        // The rank is answered before the driver has the link.
+        let deadline = crate::rig::soon();
+        while attached(&mut session) != [(7, false), (number, true)] {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","link":30,"#)
+            + r#""carrier":"socket""#;
+        let refusal = rig.unix().ask(&rest).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");
+        drop(rings);
+        session.event(|event| match event {
+            Event::LinkGone { link, .. } => (*link == number).then_some(()),
+            _ => None,
+        });
+        assert_eq!(attached(&mut session), [(7, false), (number, false)]);
+    }
+    let others = crate::rig::sends(connection, 8192, 4096, &[40, 41], 1);
+    let refusal = session.submit(&others).unwrap_err();
+    assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");
+    let one = crate::rig::sends(connection, 8192, 4096, &[40], 1);
+    session.submit(&one).unwrap();
+    drop(session);
+    rig.daemon.stop().unwrap();
+}
+
+/// A rank that waits for data by rings and dies is seen at once, though none comes for it: its
+/// stream fails.
+#[test]
+fn a_rank_that_dies_while_nothing_comes_is_seen() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("waits");
+    let at = r#","channel":1,"window_bytes":65536"#;
+    let connection = session.open("raw:accept:127.0.0.1:0", at);
+    for sizes in [[4096, 4096], [0, 4096]] {
+        let rings = rig.unix().rings(&ticket, 3, sizes);
+        let receives = crate::rig::spec("receive", connection, 8192, 4096, &[3], 1);
+        let stream = session.submit(&receives).unwrap();
+        drop(rings);
+        let status = session.wait(stream);
+        assert_eq!(status.state, "failed");
+        let reason = status.reason.unwrap_or_default();
+        assert_eq!(reason, "a rank on link 3 is gone");
+    }
+    drop(session);
+    rig.daemon.stop().unwrap();
+}

@@ -39,8 +39,8 @@ impl Driver {
         self.rank_lost(id);
     }
 
-    /// Whether the ranks of a link have left that has nothing but a ring for them, and no stream:
-    /// nothing is written that would tell. Looked for when something was heard of it.
+    /// Whether the ranks of a link have left that has nothing but a ring for them: nothing may be
+    /// written that would tell. Looked for when something was heard of it.
     pub(crate) fn look_for_ranks(&mut self, id: LinkId) -> bool {
         let link = self.links.get_mut(&id).filter(|link| link.input.is_none());
         let output = link.and_then(|link| link.output.as_mut());
@@ -48,11 +48,15 @@ impl Driver {
         let Some(why) = output.and_then(Output::left) else {
             return false;
         };
-        let left = self.users(id).is_empty();
-        if left {
-            self.link_gone(id, &why, false);
-        }
-        left
+        self.link_gone(id, &why, false);
+        true
+    }
+
+    /// Whether a link has neither ends nor streams, so that nobody misses it.
+    #[must_use]
+    pub fn is_idle(&self, id: LinkId) -> bool {
+        let named = || self.streams.values().any(|known| known.links.contains(&id));
+        !self.is_attached(id) && !named()
     }
 
     /// Streams that need the ranks of a link still.

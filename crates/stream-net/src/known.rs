@@ -72,7 +72,7 @@ impl Known {
             return false;
         }
         if self.direction == Direction::Receive {
-            return true;
+            return self.adus.is_none_or(|adus| self.moved < adus);
         }
         let (Some(adus), Adu::Fixed(bytes)) = (self.adus, self.format.adu) else {
             return true;

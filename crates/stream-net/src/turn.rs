@@ -7,7 +7,7 @@ use crate::link::{Input, Link, Output};
 use crate::outside::{Kept, Outside, Wrote};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
@@ -396,19 +396,10 @@ impl Driver {
         };
         let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
         // Ranks that are only written to, and nothing is: none sees them leave otherwise.
-        let idle = |link: &Link| {
+        let watched = |link: &Link| {
             let output = link.output.as_ref();
             link.input.is_none() && output.is_some_and(Output::is_ring)
         };
-        let needed: BTreeSet<_> = match self.links.values().any(idle) {
-            true => self
-                .streams
-                .values()
-                .flat_map(|known| &known.links)
-                .collect(),
-            false => BTreeSet::new(),
-        };
-        let watched = |id, link: &Link| idle(link) && !needed.contains(&id);
         for (id, link) in &self.links {
             if let Some(input) = &link.input {
                 let flags = when(input.waits_for_bytes(), PollFlags::IN);
@@ -421,7 +412,7 @@ impl Driver {
                 } else {
                     PollFlags::OUT
                 };
-                let waits = output.waits_for_room() || watched(*id, link);
+                let waits = output.waits_for_room() || watched(link);
                 let flags = when(waits, what);
                 add(output.fd(), flags, Whose::Output(*id));
             }

@@ -7,6 +7,7 @@ import os
 import sys
 import weakref
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -272,15 +273,24 @@ class Nic:
         if len(set(map(id, specs))) < len(specs):
             raise StreamsError("specs: one of them is there twice; make a StreamSpec for each")
         words = json.dumps([spec.words(specs) for spec in specs])
-        if links:
-            self._link(specs)
-        made = told(self._core.submit, words, self._patience)
+        with self._linked(specs) if links else nullcontext():
+            made = told(self._core.submit, words, self._patience)
         return [self._made(core, spec) for core, spec in zip(made, specs, strict=True)]
 
-    def _link(self, specs: Sequence[StreamSpec]) -> None:
-        for number in sorted({link for spec in specs for link in spec.link_numbers}):
-            if number not in self.links:
-                self.link(number)
+    @contextmanager
+    def _linked(self, specs: Sequence[StreamSpec]) -> Iterator[None]:
+        """Links that are missing; those that are made here go again with what fails."""
+        made = []
+        try:
+            for number in sorted({link for spec in specs for link in spec.link_numbers}):
+                if number not in self.links:
+                    self.link(number)
+                    made.append(number)
+            yield
+        except BaseException:
+            for number in made:
+                self.unlink(number)
+            raise
 
     def _made(self, core: _core.NicStream, spec: StreamSpec) -> Stream:
         stream = Stream(core, spec, self._patience)
