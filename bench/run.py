@@ -28,7 +28,6 @@ from rings import ring
 from streams import stream
 from striping import striping
 from sweeps import sweep
-from sweeps import sweep
 
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
@@ -318,7 +317,6 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         flow,
         sweep,
         crosscheck,
-        sweep,
     )
 }
 
