@@ -175,7 +175,7 @@ class Slurm:
         done = self._run(["sbatch", "--parsable"], script)
         if done.returncode != 0:
             raise SlurmError(f"sbatch refused the job: {_said(done)}")
-        return Array.parsed(done.stdout), done.stderr.strip()
+        return Array.parsed(done.stdout), _line(done.stderr)
 
     def queue(self, array: Array) -> Queue:
         """What is left of an array.
@@ -281,9 +281,13 @@ class Slurm:
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
     """What a command said of its failure, in a line."""
-    text = done.stderr.strip() or done.stdout.strip()
-    lines = [line.removeprefix("sbatch: ").removeprefix("error: ") for line in text.splitlines()]
-    return "; ".join(lines) or f"it ended with status {done.returncode}"
+    words = _line(done.stderr) or _line(done.stdout)
+    return words or f"it ended with status {done.returncode}"
+
+
+def _line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return "; ".join(line.removeprefix("sbatch: ").removeprefix("error: ") for line in lines)
 
 
 def _ended(line: str) -> Ended | None:
