@@ -192,7 +192,8 @@ class Slurm:
             raise SlurmError(f"squeue: {_said(told)}")
         lines = [line.split("|", 1) for line in told.stdout.splitlines() if "|" in line]
         waiting = [reason for state, reason in lines if state.strip() in WAITING]
-        return Queue(len(lines) - len(waiting), len(waiting), tuple(dict.fromkeys(waiting)))
+        known = dict.fromkeys(reason for reason in waiting if reason != "None")
+        return Queue(len(lines) - len(waiting), len(waiting), tuple(known))
 
     def named(self, name: str) -> Array | None:
         """The job of the user's of that name that is in the queue, if there is one.
