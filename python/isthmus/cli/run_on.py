@@ -100,8 +100,9 @@ class On:
     ) -> int:
         """Have the run done; the exit status."""
         from isthmus.cli.process import DONE
-        from isthmus.cli.running import told
+        from isthmus.cli.running import interrupted, told
         from isthmus.cli.voice import voice
+        from isthmus.execution import Stopped
         from isthmus.sweeps.slurm import Detached, Sweep, Wanted
 
         time_s = self.time and arguments.seconds("--time", self.time, TIME_MIN_S, "1 h")
@@ -121,7 +122,10 @@ class On:
             else:
                 click.echo(script.as_text(), nl=False)
             return DONE
-        array = sweep.submitted(fresh=fresh)
+        try:
+            array = sweep.submitted(fresh=fresh)
+        except Stopped:
+            return interrupted(folder)
         if self.detach and array:
             return _left(array, sweep, folder, as_json=as_json)
         if array:
@@ -131,7 +135,9 @@ class On:
         try:
             results = sweep.finished(array, plots)
         except Detached as end:
-            return _interrupted(end, folder)
+            return _goes_on(end, folder)
+        except Stopped as stop:
+            return interrupted(folder, stop.reached)
         return told(results, folder, as_json=as_json)
 
 
@@ -152,7 +158,7 @@ def _left(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
     return DONE
 
 
-def _interrupted(end: Any, folder: Path) -> int:
+def _goes_on(end: Any, folder: Path) -> int:
     """Say what goes on after Ctrl-C; the exit status."""
     from isthmus.cli.process import INTERRUPTED
     from isthmus.progress.terminal import say
