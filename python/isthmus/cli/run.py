@@ -58,7 +58,7 @@ On a cluster of Dask, whose workers need isthmus and nothing else:
   isthmus run FILE --on dask=tcp://10.0.0.1:8786    by the workers of this scheduler
   isthmus run FILE --on dask                        by processes of this machine
 
-FILE may also be the folder of such a run: what it is of is known there.
+FILE may also be the folder of such a run: what it is of is known there, and --out is it.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -103,7 +103,7 @@ def command(
     from isthmus.cli.running import folder_given, interrupted, threads, told
     from isthmus.cli.voice import voice
 
-    given = folder_given(out)
+    given = folder_given(file if out is None and file.is_dir() else out)
     elsewhere = On(**on)
     asked = Asked(part, points, searches, expiry)
     asked.check(given, fresh=fresh, plots=bool(plots), as_json=as_json, on=elsewhere.on)

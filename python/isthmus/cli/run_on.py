@@ -124,8 +124,9 @@ class On:
                 raise IsthmusError(f"--expiry: is for parts of a run, not with --on {self.on}")
             return self._by_dask(job, folder, fresh, plots, as_json=as_json, workers=workers)
         from isthmus.cli.process import DONE
-        from isthmus.cli.running import told
+        from isthmus.cli.running import interrupted, told
         from isthmus.cli.voice import voice
+        from isthmus.execution import Stopped
         from isthmus.sweeps.slurm import Detached, Sweep, Wanted
 
         time_s = self.time and arguments.seconds("--time", self.time, TIME_MIN_S, "1 h")
@@ -145,7 +146,10 @@ class On:
             else:
                 click.echo(script.as_text(), nl=False)
             return DONE
-        array = sweep.submitted(fresh=fresh)
+        try:
+            array = sweep.submitted(fresh=fresh)
+        except Stopped:
+            return interrupted(folder)
         if self.detach and array:
             return _left(array, sweep, folder, as_json=as_json)
         if array:
@@ -155,7 +159,9 @@ class On:
         try:
             results = sweep.finished(array, plots)
         except Detached as end:
-            return _interrupted(end, folder)
+            return _goes_on(end, folder)
+        except Stopped as stop:
+            return interrupted(folder, stop.reached)
         return told(results, folder, as_json=as_json)
 
     def _by_dask(
@@ -214,7 +220,7 @@ def _left(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
     return DONE
 
 
-def _interrupted(end: Any, folder: Path) -> int:
+def _goes_on(end: Any, folder: Path) -> int:
     """Say what goes on after Ctrl-C; the exit status."""
     from isthmus.cli.process import INTERRUPTED
     from isthmus.progress.terminal import say

@@ -97,7 +97,7 @@ def _try(job: Job, folder: Path, units: Sequence[Unit]) -> None:
         spent = time.monotonic() - began
         done = progress.points_done
         whole = spent / done * len(units) if done else math.inf
-        told(replace(progress, points_done=0, points_total=0))
+        told(replace(progress, state="a few are tried first"))
         if spent > TRIED_S or (done >= LEAST and spent > SHARE * whole):
             raise _Enough
 

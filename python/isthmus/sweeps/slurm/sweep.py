@@ -133,19 +133,22 @@ class Sweep:
             why = self._worth_another_try(array, lacks, rounds)
             rounds += 1
             again = self._submit(lacks)
-            self.note(
-                f"{counted(len(lacks), 'point')} of Slurm job {array} were lost ({why}); submitted "
-                f"again as job {again}"
-            )
+            if again is not None:
+                self.note(
+                    f"{counted(len(lacks), 'point')} of Slurm job {array} were lost ({why}); "
+                    f"submitted again as job {again}"
+                )
             array = again
         return self._collected(plots)
 
     def _lacking(self) -> Selection:
         return lacking(self.folder, *self.counts)
 
-    def _packed(self, lacks: Selection, *, keep: bool = True) -> Script:
-        wanted = self.wanted.tasks
-        if wanted is not None and wanted >= len(lacks):
+    def _packed(self, lacks: Selection, *, keep: bool = True) -> Script | None:
+        """The script for what is missing; None if that was little enough to be done here."""
+        most = self.slurm.largest_array() or len(lacks)
+        wanted = self.wanted.tasks and min(self.wanted.tasks, most)
+        if wanted and wanted >= len(lacks):
             # Each has a task of its own.
             return self._script([_selection([unit]) for unit in _units(lacks)], None)
         costs = dict(
@@ -153,12 +156,13 @@ class Sweep:
         )
         if keep:
             # Some of it was done to know what the rest takes.
-            lacks = self._lacking() or lacks
+            lacks = self._lacking()
+            if not lacks:
+                return None
         units = _units(lacks)
         seconds = [costs[unit] for unit in units]
         threads = self.job.jobs
-        tasks = wanted or tasks_for(seconds, threads, self.wanted.time_s)
-        tasks = min(tasks, self.slurm.largest_array() or tasks)
+        tasks = wanted or min(tasks_for(seconds, threads, self.wanted.time_s), most)
         chosen, longest = [], 0.0
         for task in packed(seconds, tasks):
             chosen.append(_selection([units[at] for at in task]))
@@ -197,8 +201,11 @@ class Sweep:
         # One whose number could not be written any more.
         return self.slurm.named(self.name)
 
-    def _submit(self, lacks: Selection) -> Array:
-        text = self._packed(lacks).as_text()
+    def _submit(self, lacks: Selection) -> Array | None:
+        script = self._packed(lacks)
+        if script is None:
+            return None
+        text = script.as_text()
         give_up = time.monotonic() + BUSY_S
         while True:
             try:
@@ -279,9 +286,10 @@ class Sweep:
         return RunFailedError(f"{why}; {missing(self.folder, lacks)}")
 
     def _last_words(self, array: Array, tasks: list[Ended]) -> str:
-        """What the first of these tasks has said last."""
+        """What the first of these tasks that ended by itself has said last."""
         if not tasks:
             return ""
+        tasks = sorted(tasks, key=lambda task: (task.lost, task.task))
         log = self.folder / SUBMITTED / f"{array.number}_{tasks[0].task}.log"
         try:
             lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
