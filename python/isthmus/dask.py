@@ -141,6 +141,8 @@ class Workers:
         self.note = note
         """Told what a user should know."""
         self._address = client.scheduler.address
+        self._loop: asyncio.AbstractEventLoop = client.loop.asyncio_loop  # type: ignore[attr-defined]
+        self._fetched: list[tuple[dict[int, Any], Future[Any]]] = []
         self._asked: Future[Any] | None = None
         self._heard = self._worked = time.monotonic()
         self._next_look = 0.0
@@ -153,17 +155,30 @@ class Workers:
         return self.client.submit(function, *words, pure=False)
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
-        """What futures that are done have come to: all at once, an exception for what is lost."""
-        told: dict[int, Any] = self.client.gather(dict(futures), errors="skip")
-        for at, answer in told.items():
-            if answer is None:
-                told[at] = self._lost(futures[at])
+        """What of futures that are done is here by now: an exception for what is lost.
+
+        What has become known together is fetched together. It is not waited for, as Dask may look
+        for a worker that is gone for long.
+        """
+        asked = {at for batch, _ in self._fetched for at in batch}
+        if new := {at: future for at, future in futures.items() if at not in asked}:
+            fetching = self.client.gather(new, errors="skip", asynchronous=True)
+            self._fetched.append((new, asyncio.run_coroutine_threadsafe(fetching, self._loop)))
+        here = [each for each in self._fetched if each[1].done()]
+        self._fetched = [each for each in self._fetched if not each[1].done()]
+        told: dict[int, Any] = {}
+        for batch, answers in here:
+            if (error := answers.exception()) is not None:
+                told |= dict.fromkeys(batch, self._gone() if self._is_lost() else error)
+                continue
+            for at, answer in answers.result().items():
+                told[at] = self._lost(batch[at]) if answer is None else answer
         return told
 
     def _lost(self, future: Any) -> BaseException:
         from distributed import KilledWorker
 
-        if not self._is_there():
+        if self._is_lost():
             return self._gone()
         if future.status != "error":
             return RunFailedError(
@@ -188,8 +203,10 @@ class Workers:
             RunFailedError: the scheduler is gone.
 
         """
-        if not self._is_there():
+        if self.client.status == "closed":
             raise self._gone()
+        if self._is_lost():
+            return "Dask: the scheduler is gone, looking for it"
         now = time.monotonic()
         if self._asked is not None and self._asked.done():
             if self._asked.exception() is None:
@@ -198,8 +215,8 @@ class Workers:
                 self._worked, self._said = now, False
             self._asked, self._next_look = None, now + LOOK_S
         if self._asked is None and now >= self._next_look:
-            loop: asyncio.AbstractEventLoop = self.client.loop.asyncio_loop  # type: ignore[attr-defined]
-            self._asked = asyncio.run_coroutine_threadsafe(self.client.scheduler.identity(), loop)
+            question = self.client.scheduler.identity()
+            self._asked = asyncio.run_coroutine_threadsafe(question, self._loop)
         waited = f"{counted(left, 'point')} wait; Ctrl-C ends this, and what is done is kept"
         if now - self._heard > ANSWER_S:
             self._say(
@@ -219,8 +236,9 @@ class Workers:
             self.note(text)
         self._said = True
 
-    def _is_there(self) -> bool:
-        return self.client.status in ("running", "connecting")
+    def _is_lost(self) -> bool:
+        """Whether the scheduler has left the client; for a while that looks for it again."""
+        return self.client.status != "running"
 
     def _gone(self) -> RunFailedError:
         return RunFailedError(

@@ -108,7 +108,7 @@ def run(
             if wrong:
                 raise wrong
             tell(total - len(left), total, workers.state(len(left)))
-            if not ready:
+            if not answers:
                 time.sleep(TICK_S)
     except (IsthmusError, KeyboardInterrupt):
         raise

@@ -15,7 +15,8 @@ import pytest
 distributed = pytest.importorskip("distributed")
 
 from conftest import SMALL  # noqa: E402 - skipped first
-from isthmus import IsthmusError, RunFailedError, Scenario, __version__, dask  # noqa: E402
+from isthmus import IsthmusError, Scenario, __version__, dask  # noqa: E402
+from isthmus.errors import RunFailedError  # noqa: E402
 
 PATIENCE_S = 60
 RATES = [f"{1 + i / 100:.2f} /ms" for i in range(64)]
@@ -49,7 +50,8 @@ class Cluster:
         process = subprocess.Popen(
             [sys.executable, "-m", f"distributed.cli.{module}", *words, "--no-dashboard"],
             cwd=self.place,
-            env={**os.environ, **environment},
+            # How long one looks for who is gone: 30 s if nothing is said.
+            env={**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "3s", **environment},
             stdout=self.log,
             stderr=self.log,
         )
