@@ -22,7 +22,7 @@ JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
 ADOPTED = "adopted"
 """The part of files that were there before the folder became ours; see `OwnedFolder.opened`."""
-_ENTRY = re.compile(rf"{JOURNAL}/(?:journal\.json|(point|search)-(\d{{5,}})\.(?:json|claim))")
+_ENTRY = re.compile(rf"{JOURNAL}/(?:journal\.json|(point|search)-(\d{{5,}})\.(?:json|kept\.json|claim))")
 _WORKER = re.compile(rf"{JOURNAL}/worker-[A-Za-z0-9.]{{1,64}}-\d+-[0-9a-f]{{16}}\.jsonl")
 
 
@@ -71,8 +71,8 @@ class Mark:
         return path in self.files or path in self.writing or self.is_entry(path)
 
     def is_entry(self, path: str) -> bool:
-        """Whether the core may have written this path: an entry of the journal, a claim on one, or
-        the file of a process that does parts of the run.
+        """Whether the core may have written this path: an entry of the journal, its finished parts, a
+        claim on it, or the file of a process that does parts of the run.
         """
         if not self.points + self.searches:
             return False
