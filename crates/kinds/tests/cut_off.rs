@@ -15,7 +15,9 @@ name = "cut"
 [machine]
 kind = "hypercube"
 dimension = 3
+lanes.io_link = 1
 [workload]
+io_probability = "5%"
 rate = "3 /ms"
 [stop]
 rule = "fixed"
@@ -37,12 +39,13 @@ version = 1
 name = "cut"
 [machine]
 kind = "sci"
-nodes = 8
+size = "4x4"
+fabric = "torus"
 [workload]
-rate = "50 MB/s"
+load = "1 GB/s"
 [stop]
 rule = "fixed"
-time = "20 ms"
+time = "2 ms"
 replications = 6
 "#;
 

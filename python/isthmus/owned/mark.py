@@ -23,6 +23,8 @@ JOURNAL = "points"
 ADOPTED = "adopted"
 """The part of files that were there before the folder became ours; see `OwnedFolder.opened`."""
 _ENTRY = re.compile(rf"{JOURNAL}/(?:journal\.json|(point|search)-(\d{{5,}})\.(?:json|kept\.json|claim))")
+KEPT = ".kept.json"
+"""How the name of a file ends that has the finished parts of an entry which is not there yet."""
 _WORKER = re.compile(rf"{JOURNAL}/worker-[A-Za-z0-9.]{{1,64}}-\d+-[0-9a-f]{{16}}\.jsonl")
 
 
