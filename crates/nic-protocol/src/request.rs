@@ -62,8 +62,9 @@ pub enum Request {
     /// Opens a connection.
     Open {
         /// Where to, as `raw:tcp:127.0.0.1:5000`, `file:/data/image`; or `raw:accept:ADDRESS`,
-        /// which waits there for a peer whose first packet shows the channel. Port 0 is any free
-        /// one; where the connection is told, it has the one that was taken.
+        /// which waits there for a peer whose first packet shows the channel, or
+        /// `tcp:accept:ADDRESS`, for whoever comes first, with plain bytes. Port 0 is any free one;
+        /// where the connection is told, it has the one that was taken.
         destination: String,
         /// The number that packets carry. Both ends give the same.
         #[serde(default)]
@@ -264,6 +265,18 @@ pub struct Spec {
     /// Whether an ADU is finished for these when it is moved, and not only when it is done.
     #[serde(default)]
     pub moved_is_finished: bool,
+    /// Whether packets are sent as soon as their data is there, and not when a TU is: for streams
+    /// that are sent, of which a TU has several packets.
+    #[serde(default)]
+    pub cut_through: bool,
+    /// The sums that ranks make of what they send, so that the interface need not (paper, 4.1): those
+    /// of the connection's checksum, or none.
+    #[serde(default = "no_sums")]
+    pub rank_sums: Checksum,
+}
+
+fn no_sums() -> Checksum {
+    Checksum::None
 }
 
 fn one() -> u32 {

@@ -1,6 +1,6 @@
 //! Peers that come in: `raw:accept:ADDRESS` waits at an address for one whose first packet shows
-//! the connection's channel. Several connections may wait at one address, by different channels;
-//! the port is closed when none does.
+//! the connection's channel, `tcp:accept:ADDRESS` for whoever comes. Several connections may wait at
+//! one address, by different channels; the port is closed when none does.
 
 use crate::hub::State;
 use crate::refusal::refusal;
@@ -115,11 +115,16 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
         let now = Instant::now();
         let mut left = Vec::new();
         for mut guest in guests {
-            if !guest.look() {
+            if waits(shared, address, None) {
+                guest.log(shared, address, "plain bytes");
+                seat(shared, address, None, guest.socket);
+            } else if !guest.look() {
                 guest.log(shared, address, "refused: it left, or speaks no packets");
-            } else if let Some(channel) = guest.channel.filter(|it| waits(shared, address, *it)) {
+            } else if let Some(channel) =
+                guest.channel.filter(|it| waits(shared, address, Some(*it)))
+            {
                 guest.log(shared, address, &format!("channel {channel}"));
-                seat(shared, address, channel, guest.socket);
+                seat(shared, address, Some(channel), guest.socket);
             } else if guest.until <= now {
                 guest.log(
                     shared,
@@ -172,14 +177,14 @@ impl Guest {
     }
 }
 
-fn waits(shared: &Shared, address: SocketAddr, channel: u32) -> bool {
+fn waits(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> bool {
     let state = shared.hub.state();
     let mut all = state.accepting.values();
     all.any(|waits| (waits.address, waits.channel) == (address, channel))
 }
 
 /// Gives the peer to the connection that waits for it, if one does still.
-fn seat(shared: &Shared, address: SocketAddr, channel: u32, socket: TcpStream) {
+fn seat(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: TcpStream) {
     let hub = Arc::clone(&shared.hub);
     // Without a driver nobody waits.
     let _ = shared.client.call(move |driver| {

@@ -3,11 +3,12 @@
 use crate::files::File;
 use crate::hub::{Awaited, Hub, Line, State, Waiter, Waits};
 use crate::mailbox::Mailbox;
-use crate::policy::ACCEPT;
+use crate::policy::{self, Speaks};
 use crate::refusal::{ending, refusal};
 use crate::{told, words};
 use isthmus_framebuffer::{Error as Full, Geometry, Screens};
 use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Spec, Told};
+use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::{Destination, Driver};
 use std::os::fd::OwnedFd;
@@ -184,9 +185,9 @@ fn submit(
     let links = hub.config.limits.links;
     let specs = streams.iter().map(|spec| {
         let line = state.connections.get(&ConnectionId(spec.connection));
-        let receives = line.map(|line| line.receives);
+        let line = line.map(|line| (line.receives, line.checksum));
         let mut link = |number| state.link(app, number, links);
-        words::spec(spec, receives, &mut link)
+        words::spec(spec, line, &mut link)
     });
     let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
     let ids = driver.submit_all(app, &specs);
@@ -362,16 +363,19 @@ fn open(
     else {
         return Err(refusal(RefusalKind::Garbled, "this opens nothing"));
     };
-    let waits = destination.strip_prefix(ACCEPT);
-    let waits = waits.and_then(|address| address.parse().ok());
-    let waits = waits.map(|address| Waits { address, channel });
+    let waits = policy::waits(&destination).and_then(|(speaks, address)| {
+        let channel = (speaks == Speaks::Packets).then_some(channel);
+        let address = address.parse().ok()?;
+        Some(Waits { address, channel })
+    });
     let given = waits.as_ref().map(|_| {
         state.next_accept += 1;
         format!("accepted-{}", state.next_accept)
     });
-    let words = match &given {
-        Some(name) => format!("raw:given:{name}"),
-        None => destination.clone(),
+    let words = match (&given, &waits) {
+        (Some(name), Some(Waits { channel: None, .. })) => format!("tcp:given:{name}"),
+        (Some(name), _) => format!("raw:given:{name}"),
+        (None, _) => destination.clone(),
     };
     let to = Destination::parse(&words).map_err(|error| words::refused(&error))?;
     let (protocol, receives) = words::protocol(&to, protocol)?;
@@ -381,7 +385,9 @@ fn open(
     if let Destination::Framebuffer(name) = &to {
         screens(hub, state, app, name)?;
     }
-    if waits.is_some() && matches!(protocol, Protocol::Unconfirmed { .. }) {
+    if waits.as_ref().is_some_and(|it| it.channel.is_some())
+        && matches!(protocol, Protocol::Unconfirmed { .. })
+    {
         let text = "who waits for a peer sees its channel in what it confirms: take protocol \
                     `stream` or `confirmed`";
         return Err(refusal(RefusalKind::Conflict, text));
@@ -390,9 +396,13 @@ fn open(
         && state.is_waited_for(driver.manager(), waits)
     {
         let (address, channel) = (waits.address, waits.channel);
-        let text = format!(
-            "another connection waits at {address} for channel {channel}: take another channel"
-        );
+        let text = match channel {
+            Some(channel) => format!(
+                "another connection waits at {address} for channel {channel}, or for plain bytes: \
+                 take another channel, or another port"
+            ),
+            None => format!("another connection waits at {address}: take another port, as 0"),
+        };
         return Err(refusal(RefusalKind::Conflict, text));
     }
     let most = hub.config.limits.connection_bytes;
@@ -405,7 +415,7 @@ fn open(
     }
     let spec = ConnectionSpec {
         channel,
-        checksum: words::checksum(checksum),
+        checksum: checksum.into(),
         share_bytes: share_bytes.unwrap_or(u64::MAX).min(most),
         ..ConnectionSpec::new(&words, protocol, window_bytes)
     };
@@ -421,6 +431,10 @@ fn open(
         destination,
         moved: [0; 2],
         receives,
+        checksum: match words::speaks_packets(&to) {
+            true => checksum.into(),
+            false => Checksum::None,
+        },
         given,
         file: matches!(to, Destination::File(_)).then_some(File::Written),
     };

@@ -10,6 +10,7 @@ use crate::secret::same;
 use crate::tally::Tally;
 use isthmus_framebuffer::Screens;
 use isthmus_nic_protocol::{Event as Said, Refusal, RefusalKind, Told};
+use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{AppId, ConnectionId, LinkId, Manager, StreamId};
 use isthmus_stream_net::Driver;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -88,6 +89,8 @@ pub(crate) struct Line {
     pub moved: [u64; 2],
     /// Whether it takes data in; plain bytes and files do not.
     pub receives: bool,
+    /// Of what it carries, if anybody looks at that.
+    pub checksum: Checksum,
     /// The name of the socket that it is given, if it waits for a peer.
     pub given: Option<String>,
     /// What becomes of its file, if it goes to one.
@@ -98,7 +101,16 @@ pub(crate) struct Line {
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) struct Waits {
     pub address: SocketAddr,
-    pub channel: u32,
+    /// That which its first packet shows; none, if it sends plain bytes.
+    pub channel: Option<u32>,
+}
+
+impl Waits {
+    /// Whether a peer that comes may be meant by both.
+    fn meets(&self, other: &Self) -> bool {
+        let [one, two] = [self.channel, other.channel];
+        self.address == other.address && (one.is_none() || two.is_none() || one == two)
+    }
 }
 
 /// What requests wait for.
@@ -161,11 +173,11 @@ impl State {
         found
     }
 
-    /// Whether a connection that is there still waits for the same peer.
+    /// Whether a connection that is there still waits for the same peer, or may take it.
     pub fn is_waited_for(&self, manager: &Manager, waits: &Waits) -> bool {
         self.accepting.iter().any(|(id, other)| {
             let status = manager.connection_status(*id);
-            other == waits && status.is_ok_and(|status| status.gone.is_none())
+            other.meets(waits) && status.is_ok_and(|status| status.gone.is_none())
         })
     }
 

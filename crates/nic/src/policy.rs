@@ -12,8 +12,26 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// What a destination begins with that waits for a peer.
-pub(crate) const ACCEPT: &str = "raw:accept:";
+/// What destinations begin with that wait for a peer, one of packets or of plain bytes.
+const ACCEPT: [(&str, Speaks); 2] = [
+    ("raw:accept:", Speaks::Packets),
+    ("tcp:accept:", Speaks::Bytes),
+];
+
+/// What a peer speaks that is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Speaks {
+    /// Packets, of which the first shows a channel.
+    Packets,
+    /// Plain bytes.
+    Bytes,
+}
+
+/// What the peer speaks that a destination waits for, and where, if it waits for one.
+pub(crate) fn waits(words: &str) -> Option<(Speaks, &str)> {
+    let mut all = ACCEPT.into_iter();
+    all.find_map(|(begin, speaks)| Some((speaks, words.strip_prefix(begin)?)))
+}
 
 /// Addresses that begin alike, as `10.0.0.0/8` or `::1`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -135,7 +153,7 @@ impl Policy {
         words: &str,
         roots: &Roots,
     ) -> std::result::Result<Allowed, Refusal> {
-        if let Some(address) = words.strip_prefix(ACCEPT) {
+        if let Some((_, address)) = waits(words) {
             let address = address.parse::<SocketAddr>().map_err(|_| {
                 let text = format!("`{words}`: an address is numeric, as 127.0.0.1:5000");
                 refusal(RefusalKind::Garbled, text)
@@ -168,7 +186,7 @@ impl Policy {
                 RefusalKind::Denied,
                 format!(
                     "destination `{words}`: it is for programs that run a manager themselves; take \
-                     raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, file: or udp:"
+                     raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file: or udp:"
                 ),
             )),
         }

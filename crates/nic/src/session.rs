@@ -5,7 +5,7 @@ use crate::acts::{self, Asker, act};
 use crate::hub::App;
 use crate::links::{self, Sent, no_ticket};
 use crate::mailbox::{Mailbox, line};
-use crate::policy::{ACCEPT, Allowed};
+use crate::policy::Allowed;
 use crate::refusal::{ending, refusal};
 use crate::shared::Shared;
 use crate::wire::{Moved, Peer, Wire};
@@ -412,7 +412,9 @@ impl<'a> Session<'a> {
                 Allowed::Accept(address) => {
                     let address = accept::listen(self.shared, address)?;
                     at = Some(address);
-                    Ok(format!("{}{address}", ACCEPT))
+                    // The port may have been any.
+                    let (way, _) = destination.split_once(":accept:").unwrap_or_default();
+                    Ok(format!("{way}:accept:{address}"))
                 }
             });
             match allowed {

@@ -27,6 +27,15 @@ impl State {
     }
 
     fn wait_words(&self, wait: Wait) -> String {
+        if let Wait::NotOpen(id) = wait
+            && let Some(waits) = self.accepting.get(&id)
+        {
+            let shows = waits.channel.map_or_else(String::new, |channel| {
+                format!(" and shown channel {channel}")
+            });
+            let address = waits.address;
+            return format!("connection {id}: no peer has connected to {address}{shows} yet");
+        }
         let own = match wait {
             Wait::NoData(link) => Wait::NoData(self.own(link)),
             Wait::LinkCut(link) => Wait::LinkCut(self.own(link)),

@@ -140,3 +140,82 @@ fn who_waits_for_a_peer_may_and_can() {
     }
     rig.daemon.stop().unwrap();
 }
+
+/// Anything that speaks TCP can connect to a connection that waits for it: plain bytes go both
+/// ways. Before somebody comes, who waits is told where nobody has come.
+#[test]
+fn plain_bytes_go_to_and_from_who_connects() {
+    use std::io::{Read, Write};
+    let rig = Rig::with(|config| config.manager.stall_ns = 200_000_000);
+    let (mut session, ticket) = rig.application("waits");
+    let waits = "tcp:accept:127.0.0.1:0";
+    let connection = session.open(waits, r#","window_bytes":1000000"#);
+    let rest = format!(r#""ask":"connection","connection":{connection}"#);
+    let destination = match session.ask(&rest).unwrap() {
+        Answer::ConnectionStatus { connection } => connection.destination,
+        other => panic!("{other:?}"),
+    };
+    let address = destination.strip_prefix("tcp:accept:").unwrap().to_owned();
+    // One waits there: whoever comes is its peer.
+    for other in ["tcp", "raw"] {
+        let rest = format!(r#""ask":"open","destination":"{other}:accept:{address}""#);
+        let refusal = session.ask(&rest).unwrap_err();
+        assert_eq!(refusal.kind, RefusalKind::Conflict);
+        assert!(refusal.text.contains(&address), "{refusal:?}");
+    }
+    let (taken, given) = (rig.unix().link(&ticket, 0), rig.unix().link(&ticket, 1));
+    let taken = std::thread::spawn(move || received(taken, 2));
+    let takes = spec("receive", connection, ADU, TU, &[0], 2);
+    let receives = session.submit(&takes).unwrap();
+    let sent = session
+        .submit(&sends(connection, ADU, TU, &[1], 1))
+        .unwrap();
+    let waits = session.event(|event| match event {
+        Event::Stalled { waits, .. } => waits.iter().find(|it| it.contains("no peer")).cloned(),
+        _ => None,
+    });
+    assert!(waits.contains(&address), "{waits}");
+    let mut peer = std::net::TcpStream::connect(&address).unwrap();
+    peer.set_read_timeout(Some(std::time::Duration::from_secs(60)))
+        .unwrap();
+    let says = [content(1, ADU), content(2, ADU)].concat();
+    peer.write_all(&says).unwrap();
+    let format = Format::fixed(ADU, TU, &[LinkId(1)]);
+    let mut sender = Sender::new(LinkId(1), pipe(given));
+    let data = content(3, ADU);
+    let adu = (0, data.as_slice());
+    sender
+        .send_adu(StreamId(sent), &format, adu, (0, 0), soon())
+        .unwrap();
+    let mut heard = vec![0; ADU as usize];
+    peer.read_exact(&mut heard).unwrap();
+    assert!(heard == data, "the bytes are others");
+    assert_eq!(session.wait(sent).state, "done");
+    assert_eq!(session.wait(receives).state, "done");
+    assert!(taken.join().unwrap() == says, "the bytes are others");
+    // Its peer has come: nobody waits there any more.
+    let deadline = soon();
+    while let Ok(late) = std::net::TcpStream::connect(&address) {
+        drop(late);
+        assert!(std::time::Instant::now() < deadline, "the port is kept");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    rig.daemon.stop().unwrap();
+}
+
+/// At addresses that the operator does not allow nobody waits for plain bytes either.
+#[test]
+fn plain_bytes_are_waited_for_where_that_is_allowed() {
+    let rig = Rig::new();
+    let (mut session, _) = rig.application("waits");
+    for (address, kind) in [
+        ("192.0.2.1:0", RefusalKind::Denied),
+        ("localhost:0", RefusalKind::Garbled),
+    ] {
+        let rest = format!(r#""ask":"open","destination":"tcp:accept:{address}""#);
+        assert_eq!(session.ask(&rest).unwrap_err().kind, kind, "{address}");
+    }
+    let rest = r#""ask":"open","destination":"tcp:accept:127.0.0.1:0","protocol":"stream""#;
+    assert_eq!(session.ask(rest).unwrap_err().kind, RefusalKind::Conflict);
+    rig.daemon.stop().unwrap();
+}
