@@ -55,7 +55,8 @@ pub enum Request {
         link: u16,
         /// What carries it.
         carrier: Carrier,
-        /// How long it may be cut before its rank is taken for gone. 0: at once.
+        /// How long it may be cut before its rank is taken for gone. 0: at once, which is what the
+        /// clients of isthmus ask for: they do not make a link anew.
         #[serde(default)]
         grace_ns: u64,
     },

@@ -51,7 +51,7 @@ On a cluster with Slurm, whose nodes share the folder:
   isthmus run FILE --on slurm --detach; isthmus status out/NAME
   isthmus run FILE --on slurm --partition long --sbatch=--qos=low
 
-FILE may also be the folder of such a run: what it is of is known there.
+FILE may also be the folder of such a run: what it is of is known there, and --out is it.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -96,7 +96,7 @@ def command(
     from isthmus.cli.running import folder_given, interrupted, threads, told
     from isthmus.cli.voice import voice
 
-    given = folder_given(out)
+    given = folder_given(file if out is None and file.is_dir() else out)
     elsewhere = On(**on)
     asked = Asked(part, points, searches, expiry)
     asked.check(given, fresh=fresh, plots=bool(plots), as_json=as_json, on=elsewhere.on)

@@ -133,6 +133,8 @@ class OwnedFolder:
 
         """
         ready_folder(path)
+        # Nothing is written to a folder before it is known that it may be ours.
+        _marked(path, ())
         for _ in range(round(JOIN_S / JOIN_TICK_S)):
             with suppress(BusyError), held(path, shared=True):
                 mark = _marked(path, ())

@@ -175,7 +175,7 @@ class Slurm:
         done = self._run(["sbatch", "--parsable"], script)
         if done.returncode != 0:
             raise SlurmError(f"sbatch refused the job: {_said(done)}")
-        return Array.parsed(done.stdout), done.stderr.strip()
+        return Array.parsed(done.stdout), _line(done.stderr)
 
     def queue(self, array: Array) -> Queue:
         """What is left of an array.
@@ -192,7 +192,8 @@ class Slurm:
             raise SlurmError(f"squeue: {_said(told)}")
         lines = [line.split("|", 1) for line in told.stdout.splitlines() if "|" in line]
         waiting = [reason for state, reason in lines if state.strip() in WAITING]
-        return Queue(len(lines) - len(waiting), len(waiting), tuple(dict.fromkeys(waiting)))
+        known = dict.fromkeys(reason for reason in waiting if reason != "None")
+        return Queue(len(lines) - len(waiting), len(waiting), tuple(known))
 
     def named(self, name: str) -> Array | None:
         """The job of the user's of that name that is in the queue, if there is one.
@@ -281,9 +282,13 @@ class Slurm:
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
     """What a command said of its failure, in a line."""
-    text = done.stderr.strip() or done.stdout.strip()
-    lines = [line.removeprefix("sbatch: ").removeprefix("error: ") for line in text.splitlines()]
-    return "; ".join(lines) or f"it ended with status {done.returncode}"
+    words = _line(done.stderr) or _line(done.stdout)
+    return words or f"it ended with status {done.returncode}"
+
+
+def _line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return "; ".join(line.removeprefix("sbatch: ").removeprefix("error: ") for line in lines)
 
 
 def _ended(line: str) -> Ended | None:

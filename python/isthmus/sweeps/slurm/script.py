@@ -106,7 +106,7 @@ class Script:
         lines += [f"{i}) set -- {_words(task)} ;;" for i, task in enumerate(self.tasks)]
         lines += ['*) echo "no task $SLURM_ARRAY_TASK_ID" >&2; exit 2 ;;', "esac"]
         command = [sys.executable, "-m", "isthmus", "run", str(self.folder)]
-        more = ["--out", str(self.folder), "--verbose"]
+        more = ["--verbose"]
         more += ["--memory", self.memory] if self.memory else []
         more += ["--expiry", self.wanted.expiry] if self.wanted.expiry else []
         threads = '--jobs "${SLURM_CPUS_PER_TASK:-1}"'
