@@ -27,6 +27,7 @@ from redistribution import plan, redistribute
 from rings import ring
 from streams import stream
 from striping import striping
+from sweeps import sweep
 
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
@@ -314,6 +315,7 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
         prediction,
         crossover,
         flow,
+        sweep,
         crosscheck,
     )
 }

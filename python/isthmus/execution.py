@@ -77,8 +77,10 @@ class Job:
         self.canonical: str = summary["canonical"]
         self.digest: str = summary["digest"]
 
-    def run(self, journal: Path | None = None) -> Results:
-        """Run to the end.
+    def run(
+        self, journal: Path | None = None, first: Callable[[Any], None] | None = None
+    ) -> Results:
+        """Run to the end; `first` is called with what the core is about to run, and may refuse.
 
         Raises:
             Stopped: Ctrl-C; finished points are in the journal, if there is one.
@@ -88,6 +90,8 @@ class Job:
         """
         self.watch(Progress("building", title=self.title or self.name))
         experiment = self.experiment(journal)
+        if first:
+            first(experiment)
         self.warnings = json.loads(experiment.warnings())
         if self.executor is not None:
             self._run_by_executor(experiment)
@@ -188,15 +192,14 @@ class Job:
         write: Callable[[OwnedFolder, Results, Tell], None] | None = None,
         also: Mapping[str, str] | None = None,
         plots: tuple[str, ...] = (),
-        first: Callable[[OwnedFolder], None] | None = None,
+        first: Callable[[Any], None] | None = None,
     ) -> Results:
         """Run to the end and write everything to a folder, which is checked before any work.
 
         Results that the folder holds are taken from there. `write` writes tables and page in
         place of `isthmus.results.folder.write_results`, and tells how far it is with that; `also`
         are files that one needs to read the result, kept with it; `plots` are the forms (``png``,
-        ``svg``) in which every plot is drawn as a file; `first` is called with the folder before
-        anything is run, and may refuse.
+        ``svg``) in which every plot is drawn as a file; `first` is as for `run`.
 
         Raises:
             Stopped: Ctrl-C; the same call goes on from the finished points.
@@ -229,10 +232,8 @@ class Job:
                     if results.run.ended_by_memory:
                         results = None
                 if results is None:
-                    if first:
-                        first(own)
                     began, clock = datetime.now(timezone.utc), time.monotonic()
-                    results = self.run(own.path / JOURNAL)
+                    results = self.run(own.path / JOURNAL, first)
                     duration_s = time.monotonic() - clock
                     keep_provenance(own, self.provenance(results, began, duration_s))
                     keep_result(own, results, also)

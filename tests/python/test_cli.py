@@ -88,7 +88,8 @@ def test_scenarios_that_the_help_shows_are_taken(isthmus):
     runs = [words for words in examples(helps(isthmus)) if words[1] in ("run", "check")]
     swept = 0
     for words in runs:
-        changes = [w for w in words[2:] if "=" in w or w.endswith(".toml")]
+        given = [w for w in words[2:] if not w.startswith("-")]
+        changes = [w for w in given if "=" in w or w.endswith(".toml")]
         if not changes:
             continue
         done = isthmus("check", *changes, "--json", cwd=REPOSITORY)

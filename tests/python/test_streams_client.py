@@ -207,6 +207,8 @@ def test_a_specification_in_words():
         "after": [],
         "in_step_with": [],
         "moved_is_finished": False,
+        "cut_through": False,
+        "rank_sums": "none",
         "adus": 3,
     }
     assert first.link_numbers == (0, 1)

@@ -325,3 +325,27 @@ def test_what_is_refused_leaves_no_links(nic, tmp_path):
         stream.send(content(0))
         stream.wait()
     assert sink.taken() == content(0).tobytes()
+
+
+def test_ranks_make_the_sums_and_packets_leave_early(nic, tmp_path):
+    data = np.arange(200_000, dtype=np.uint8)
+    sink = Sink(tmp_path)
+    with nic.open(sink.destination) as out:
+        settings = {"tu": "64 KiB", "packet": "16 KiB", "links": 2, "adus": 3}
+        stream = nic.stream(out, adu=len(data), cut_through=True, sums="ranks", **settings)
+        for _ in range(3):
+            stream.send(data)
+        stream.wait()
+    assert sink.taken() == data.tobytes() * 3
+    with nic.open(Sink(tmp_path).destination, checksum="none") as out:
+        with pytest.raises(IsthmusError, match="without a checksum"):
+            nic.stream(out, adu=64, sums="ranks")
+        with pytest.raises(IsthmusError, match="smaller than the TU"):
+            nic.stream(out, adu=64, cut_through=True)
+        with pytest.raises(IsthmusError, match="sums: what is received"):
+            nic.stream(out, adu=64, direction="receive", sums="ranks")
+    with (
+        nic.open("tcp:127.0.0.1:9") as out,
+        pytest.raises(RefusedError, match="nobody looks at"),
+    ):
+        nic.stream(out, adu=64, sums="ranks")

@@ -68,6 +68,8 @@ pub fn spec(
         after: Vec::new(),
         in_step_with: Vec::new(),
         moved_is_finished: false,
+        cut_through: false,
+        rank_sums: Checksum::None,
     }
 }
 

@@ -136,6 +136,12 @@ impl Sending {
         Ok(self.rest.is_empty())
     }
 
+    /// Writes what is behind the data of a frame, from byte `at` on; how much of it is written now.
+    pub fn behind(&mut self, at: usize, bytes: &[u8], until: Instant) -> Result<usize, String> {
+        let more = self.frame(1, &[0], &bytes[at..], until)?;
+        Ok(at + more - 1)
+    }
+
     /// Writes a frame from byte `at` on; how much of it is written now.
     pub fn frame(
         &mut self,
@@ -151,8 +157,8 @@ impl Sending {
     }
 
     /// Keeps what is not written of a frame: the link is in step again once that is.
-    pub fn leave(&mut self, at: usize, head: &[u8], data: &[u8]) {
-        self.rest.extend(head.iter().chain(data).skip(at));
+    pub fn leave(&mut self, at: usize, parts: [&[u8]; 3]) {
+        self.rest.extend(parts.into_iter().flatten().skip(at));
     }
 }
 

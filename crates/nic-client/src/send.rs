@@ -6,8 +6,10 @@ use crate::link::{Link, Sending};
 use crate::patience::Patience;
 use crate::stream::{Place, Stream};
 use isthmus_nic_protocol::{Direction, Request};
+use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Adu, Su, Tu};
-use isthmus_stream_net::frame::{Frame, Kind};
+use isthmus_stream_net::frame::{BLOCK_BYTES, Frame};
+use isthmus_stream_net::rank::Sums;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -237,23 +239,39 @@ impl Stream {
         patience: Patience<'_>,
     ) -> Result<()> {
         let stream = isthmus_stream::StreamId(self.number);
-        let head = Frame::su(Kind::Data, stream, tu, su).encode();
-        let mut at = 0;
+        let mut sums = Sums::new(self.sums);
+        let frame = Frame::su(sums.kind(), stream, tu, su);
+        let (head, whole) = (frame.encode(), Frame::BYTES + data.len());
+        let (mut at, mut summed) = (0, 0);
         loop {
             let until = match patience.slice() {
                 Ok(until) => until,
                 Err(error) => {
                     if at > 0 {
-                        out.leave(at, &head, data);
+                        sums.add(&data[summed..]);
+                        out.leave(at, [&head, data, sums.words()]);
                     }
                     return Err(error);
                 }
             };
-            at = out
-                .frame(at, &head, data, until)
-                .map_err(|why| self.link_error(su.link.0, &why))?;
+            let wrote = if at < whole {
+                // Each block is summed right before it is written.
+                if at == 0 || at == head.len() + summed {
+                    let next = match self.sums {
+                        Checksum::None => data.len(),
+                        _ => data.len().min(summed + BLOCK_BYTES),
+                    };
+                    sums.add(&data[summed..next]);
+                    summed = next;
+                }
+                out.frame(at, &head, &data[..summed], until)
+            } else {
+                let behind = out.behind(at - whole, sums.words(), until);
+                behind.map(|written| whole + written)
+            };
+            at = wrote.map_err(|why| self.link_error(su.link.0, &why))?;
             *began |= at > 0;
-            if at == head.len() + data.len() {
+            if at == whole + frame.sums_bytes() {
                 return Ok(());
             }
             if let Some(gone) = self.core.gone() {

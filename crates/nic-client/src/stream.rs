@@ -8,7 +8,8 @@ use crate::lock::locked;
 use crate::patience::Patience;
 use crate::pending::Pending;
 use isthmus_nic_protocol::{Answer, Direction, RefusalKind, Request, Spec, Stream as Status};
-use isthmus_stream::{Adu, Format, LinkId};
+use isthmus_stream::checksum::Checksum;
+use isthmus_stream::{Format, LinkId};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ pub struct Stream {
     pub(crate) number: u32,
     pub(crate) direction: Direction,
     pub(crate) format: Format,
+    /// The sums that are sent with the data.
+    pub(crate) sums: Checksum,
     pub(crate) place: Half<Place>,
     /// How many ADUs there are, if that is known here.
     adus: Mutex<Option<u64>>,
@@ -57,20 +60,10 @@ impl Place {
     }
 }
 
-/// The format that a submission says.
+/// The format that a submission says, with the application's own numbers of links.
 pub(crate) fn format_of(spec: &Spec) -> Format {
-    Format {
-        adu: spec.format.adu_bytes.map_or(Adu::Variable, Adu::Fixed),
-        tu_bytes: spec.format.tu_bytes,
-        order: spec
-            .format
-            .su_order
-            .iter()
-            .map(|link| LinkId(*link))
-            .collect(),
-        granule_bytes: spec.format.granule_bytes,
-        packet_bytes: spec.format.packet_bytes,
-    }
+    let links = spec.format.su_order.iter();
+    spec.format.over(links.map(|link| LinkId(*link)).collect())
 }
 
 impl Stream {
@@ -87,6 +80,7 @@ impl Stream {
             number,
             direction: spec.direction,
             format,
+            sums: spec.rank_sums.into(),
             place: Half::new(Place::default()),
             adus: Mutex::new(spec.adus),
             end: Mutex::new(None),

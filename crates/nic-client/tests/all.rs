@@ -6,3 +6,4 @@ mod receiving;
 mod rig;
 mod sending;
 mod sessions;
+mod sums;

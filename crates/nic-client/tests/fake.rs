@@ -44,6 +44,13 @@ pub struct Side {
 }
 
 impl Side {
+    pub fn new(socket: UnixStream) -> Self {
+        let timeout = Some(Duration::from_secs(60));
+        socket.set_read_timeout(timeout).unwrap();
+        let lines = Lines::default();
+        Self { socket, lines }
+    }
+
     /// The next request; none once the client has left.
     pub fn next(&mut self) -> Option<Asked> {
         let mut piece = [0; 4096];
@@ -84,12 +91,7 @@ pub fn listening(script: impl FnOnce(Side) + Send + 'static) -> Address {
     let (listener, address) = listener();
     std::thread::spawn(move || {
         let socket = listener.accept().unwrap().0;
-        let timeout = Some(Duration::from_secs(60));
-        socket.set_read_timeout(timeout).unwrap();
-        script(Side {
-            socket,
-            lines: Lines::default(),
-        });
+        script(Side::new(socket));
     });
     address
 }

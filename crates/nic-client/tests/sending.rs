@@ -2,7 +2,7 @@
 
 use crate::fake::soon;
 use crate::rig::{CARRIERS, RINGS, Rig, all, content, links, send_all, sink, sink_of, spec};
-use isthmus_nic_client::words::{Direction, Event, Request};
+use isthmus_nic_client::words::{Checksum, Direction, Event, Request, Spec};
 use isthmus_nic_client::{Error, Opening, Patience, Session};
 use isthmus_stream_net::sink::{Action, Sink};
 use std::sync::mpsc::channel;
@@ -256,6 +256,15 @@ fn threads_that_share_links_do_not_mix_their_streams() {
 
 #[test]
 fn a_sink_that_stops_is_named_and_the_links_go_on() {
+    stops(Checksum::None);
+}
+
+#[test]
+fn links_go_on_behind_a_unit_that_was_not_summed_to_its_end() {
+    stops(Checksum::Crc32c);
+}
+
+fn stops(rank_sums: Checksum) {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 2, RINGS);
@@ -268,7 +277,10 @@ fn a_sink_that_stops_is_named_and_the_links_go_on() {
         Action::Take
     });
     let connection = session.open(&opening, soon()).unwrap();
-    let spec_ = spec(connection, Direction::Transmit, (8 << 20, TU), 2, 2);
+    let spec_ = Spec {
+        rank_sums,
+        ..spec(connection, Direction::Transmit, (8 << 20, TU), 2, 2)
+    };
     let stream = session.stream(spec_, soon()).unwrap();
     // More than all memories on the way: a part of it is taken.
     let little = Patience::of(Duration::from_millis(400));
@@ -288,7 +300,10 @@ fn a_sink_that_stops_is_named_and_the_links_go_on() {
     // The links are in step: another stream goes over them.
     let (opening, other) = sink(|_| Action::Take);
     let second = session.open(&opening, soon()).unwrap();
-    let spec_ = spec(second, Direction::Transmit, (ADU, TU), 2, 3);
+    let spec_ = Spec {
+        rank_sums,
+        ..spec(second, Direction::Transmit, (ADU, TU), 2, 3)
+    };
     let stream = session.stream(spec_, soon()).unwrap();
     send_all(&stream, 4, ADU, 3);
     stream.wait(soon()).unwrap();

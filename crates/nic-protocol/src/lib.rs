@@ -22,6 +22,7 @@
 mod answer;
 mod line;
 mod request;
+mod terms;
 
 pub use answer::{
     Answer, Connection, Counts, Event, Link, Overview, Refusal, RefusalKind, Stream, Told,

@@ -55,7 +55,8 @@ pub enum Request {
         link: u16,
         /// What carries it.
         carrier: Carrier,
-        /// How long it may be cut before its rank is taken for gone. 0: at once.
+        /// How long it may be cut before its rank is taken for gone. 0: at once, which is what the
+        /// clients of isthmus ask for: they do not make a link anew.
         #[serde(default)]
         grace_ns: u64,
     },
@@ -265,6 +266,18 @@ pub struct Spec {
     /// Whether an ADU is finished for these when it is moved, and not only when it is done.
     #[serde(default)]
     pub moved_is_finished: bool,
+    /// Whether packets are sent as soon as their data is there, and not when a TU is: for streams
+    /// that are sent, of which a TU has several packets.
+    #[serde(default)]
+    pub cut_through: bool,
+    /// The sums that ranks make of what they send, so that the interface need not (paper, 4.1): those
+    /// of the connection's checksum, or none.
+    #[serde(default = "no_sums")]
+    pub rank_sums: Checksum,
+}
+
+fn no_sums() -> Checksum {
+    Checksum::None
 }
 
 fn one() -> u32 {

@@ -40,6 +40,12 @@ fn spec() -> impl Strategy<Value = Spec> {
             in_step_with: after.clone(),
             after,
             moved_is_finished: !sends,
+            cut_through: sends,
+            rank_sums: if sends {
+                Checksum::Internet
+            } else {
+                Checksum::None
+            },
         },
     )
 }

@@ -8,6 +8,7 @@ use crate::refusal::{ending, refusal};
 use crate::{told, words};
 use isthmus_framebuffer::{Error as Full, Geometry, Screens};
 use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Spec, Told};
+use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::{Destination, Driver};
 use std::os::fd::OwnedFd;
@@ -184,9 +185,9 @@ fn submit(
     let links = hub.config.limits.links;
     let specs = streams.iter().map(|spec| {
         let line = state.connections.get(&ConnectionId(spec.connection));
-        let receives = line.map(|line| line.receives);
+        let line = line.map(|line| (line.receives, line.checksum));
         let mut link = |number| state.link(app, number, links);
-        words::spec(spec, receives, &mut link)
+        words::spec(spec, line, &mut link)
     });
     let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
     let ids = driver.submit_all(app, &specs);
@@ -414,7 +415,7 @@ fn open(
     }
     let spec = ConnectionSpec {
         channel,
-        checksum: words::checksum(checksum),
+        checksum: checksum.into(),
         share_bytes: share_bytes.unwrap_or(u64::MAX).min(most),
         ..ConnectionSpec::new(&words, protocol, window_bytes)
     };
@@ -430,6 +431,10 @@ fn open(
         destination,
         moved: [0; 2],
         receives,
+        checksum: match words::speaks_packets(&to) {
+            true => checksum.into(),
+            false => Checksum::None,
+        },
         given,
         file: matches!(to, Destination::File(_)).then_some(File::Written),
     };

@@ -10,6 +10,7 @@ use crate::secret::same;
 use crate::tally::Tally;
 use isthmus_framebuffer::Screens;
 use isthmus_nic_protocol::{Event as Said, Refusal, RefusalKind, Told};
+use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{AppId, ConnectionId, LinkId, Manager, StreamId};
 use isthmus_stream_net::Driver;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -88,6 +89,8 @@ pub(crate) struct Line {
     pub moved: [u64; 2],
     /// Whether it takes data in; plain bytes and files do not.
     pub receives: bool,
+    /// Of what it carries, if anybody looks at that.
+    pub checksum: Checksum,
     /// The name of the socket that it is given, if it waits for a peer.
     pub given: Option<String>,
     /// What becomes of its file, if it goes to one.

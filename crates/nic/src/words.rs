@@ -6,9 +6,10 @@ use isthmus_nic_protocol as words;
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
-    Adu, ConnectionId, Direction, Error as Manager, Finished, Format, LinkId, Other, Protocol,
-    StreamId, StreamSpec,
+    ConnectionId, Direction, Error as Manager, Finished, LinkId, Other, Protocol, StreamId,
+    StreamSpec,
 };
+use isthmus_stream_net::frame::BLOCK_BYTES;
 use isthmus_stream_net::{Destination, Error as Net};
 
 /// Why the driver did not do it.
@@ -30,16 +31,8 @@ pub(crate) fn refused(error: &Net) -> Refusal {
     refusal(kind, error.to_string())
 }
 
-pub(crate) fn checksum(checksum: words::Checksum) -> Checksum {
-    match checksum {
-        words::Checksum::None => Checksum::None,
-        words::Checksum::Internet => Checksum::Internet,
-        words::Checksum::Crc32c => Checksum::Crc32c,
-    }
-}
-
 /// What confirms there what is sent: a manager or a sink, or the system below.
-fn speaks_packets(to: &Destination) -> bool {
+pub(crate) fn speaks_packets(to: &Destination) -> bool {
     !matches!(
         to,
         Destination::Tcp(_)
@@ -115,14 +108,50 @@ fn other(other: words::Other) -> Other {
     }
 }
 
-/// A stream to register. `receives` says whether its connection takes anything in, if it is known;
-/// `link` gives the driver's numbers of links.
+/// Refuses what would have no effect in a stream that is sent, or received.
+fn has_effect(spec: &words::Spec, checksum: Option<Checksum>) -> Result<(), Refusal> {
+    let format = &spec.format;
+    let refuse = |text: String| Err(refusal(RefusalKind::Conflict, text));
+    let sends = spec.direction == words::Direction::Transmit;
+    let packets = format.packet_bytes < format.tu_bytes;
+    if spec.cut_through && !(sends && packets) {
+        let text = "cut_through: it is for streams that are sent, with packets smaller than a TU; \
+                    leave it out, or give smaller packets";
+        return refuse(text.into());
+    }
+    let sums = Checksum::from(spec.rank_sums);
+    if sums == Checksum::None {
+        return Ok(());
+    }
+    if !sends {
+        return refuse("rank_sums: it is for streams that are sent; leave it out".into());
+    }
+    if let Some(checksum) = checksum.filter(|checksum| *checksum != sums) {
+        let id = spec.connection;
+        let [sums, has] = [sums, checksum].map(|sum| format!("{sum:?}").to_lowercase());
+        return refuse(format!(
+            "rank_sums: {sums}, which nobody looks at on connection {id}, where the checksum is \
+             {has}: take that, or leave them out"
+        ));
+    }
+    if packets && !format.packet_bytes.is_multiple_of(BLOCK_BYTES as u64) {
+        let packet = format.packet_bytes;
+        return refuse(format!(
+            "rank_sums: they are of blocks of {BLOCK_BYTES} bytes, which packets of {packet} cut: \
+             take packets of whole blocks, or of a TU"
+        ));
+    }
+    Ok(())
+}
+
+/// A stream to register. Of its connection, if it is known, `line` says whether it takes anything in,
+/// and which checksum is looked at; `link` gives the driver's numbers of links.
 ///
 /// # Errors
-/// Those of `link`; a connection that takes nothing in.
+/// Those of `link`; a connection that takes nothing in; what would have no effect.
 pub(crate) fn spec(
     spec: &words::Spec,
-    receives: Option<bool>,
+    line: Option<(bool, Checksum)>,
     link: &mut dyn FnMut(u16) -> Result<LinkId, Refusal>,
 ) -> Result<StreamSpec, Refusal> {
     let direction = match spec.direction {
@@ -130,7 +159,7 @@ pub(crate) fn spec(
         words::Direction::Receive => Direction::Receive,
     };
     let connection = ConnectionId(spec.connection);
-    if direction == Direction::Receive && receives == Some(false) {
+    if direction == Direction::Receive && line.is_some_and(|(receives, _)| !receives) {
         let text = format!(
             "connection {connection} is a file or a screen, of which nothing is received: open a raw:, \
              udp: or tcp: one"
@@ -141,18 +170,13 @@ pub(crate) fn spec(
         let text = "more than 65536 SUs in a TU: name fewer links in su_order";
         return Err(refusal(RefusalKind::Conflict, text));
     }
+    has_effect(spec, line.map(|(_, checksum)| checksum))?;
     let order = spec.format.su_order.iter();
     let order = order.map(|number| link(*number));
     Ok(StreamSpec {
         connection,
         direction,
-        format: Format {
-            adu: spec.format.adu_bytes.map_or(Adu::Variable, Adu::Fixed),
-            tu_bytes: spec.format.tu_bytes,
-            order: order.collect::<Result<_, _>>()?,
-            granule_bytes: spec.format.granule_bytes,
-            packet_bytes: spec.format.packet_bytes,
-        },
+        format: spec.format.over(order.collect::<Result<_, _>>()?),
         adus: spec.adus,
         quantum: spec.quantum,
         permanent: spec.permanent,
@@ -162,6 +186,6 @@ pub(crate) fn spec(
             true => Finished::Moved,
             false => Finished::Done,
         },
-        cut_through: false,
+        cut_through: spec.cut_through,
     })
 }

@@ -1,7 +1,6 @@
 //! A sink that listens, to try streams with.
 
 use isthmus_nic_client::words::Checksum as Word;
-use isthmus_stream::checksum::Checksum;
 use isthmus_stream_net::sink::Sink;
 use isthmus_stream_net::{Station, Taking};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -43,14 +42,9 @@ impl PySink {
             .parse()
             .map_err(|_| wrong(format!("address {address:?}: {numeric}")))?;
         let word: Word = serde_json::from_value(checksum.into()).map_err(wrong)?;
-        let checksum = match word {
-            Word::None => Checksum::None,
-            Word::Internet => Checksum::Internet,
-            Word::Crc32c => Checksum::Crc32c,
-        };
         let sink = Sink {
             channel,
-            checksum,
+            checksum: word.into(),
             window,
             repair,
         };

@@ -131,9 +131,9 @@ impl Pipe {
     }
 }
 
-/// The sums of an SU, block by block.
+/// The sums of an SU, block by block, as they stand behind its data.
 #[derive(Debug)]
-struct Sums {
+pub struct Sums {
     checksum: Checksum,
     /// Of the block that is not whole yet, and its bytes.
     sum: Sum,
@@ -142,12 +142,24 @@ struct Sums {
 }
 
 impl Sums {
-    fn new(checksum: Checksum) -> Self {
+    /// Of nothing yet.
+    #[must_use]
+    pub fn new(checksum: Checksum) -> Self {
         Self {
             checksum,
             sum: Sum::new(checksum),
             bytes: 0,
             words: Vec::new(),
+        }
+    }
+
+    /// The kind of the frames that they stand in.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self.checksum {
+            Checksum::None => Kind::Data,
+            Checksum::Crc32c => Kind::Crc32c,
+            Checksum::Internet => Kind::Internet,
         }
     }
 
@@ -166,7 +178,8 @@ impl Sums {
         }
     }
 
-    fn add(&mut self, mut data: &[u8]) {
+    /// Of what was added and `data` behind it.
+    pub fn add(&mut self, mut data: &[u8]) {
         if self.checksum == Checksum::None {
             return;
         }
@@ -186,8 +199,8 @@ impl Sums {
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 
-    /// The words of all blocks, the last of which may be shorter.
-    fn words(&mut self) -> &[u8] {
+    /// The words of all blocks, the last of which may be shorter; nothing is added after that.
+    pub fn words(&mut self) -> &[u8] {
         if self.bytes > 0 {
             self.end_block();
         }
@@ -239,12 +252,7 @@ impl Sender {
             );
             return Err(Error::Garbled(what));
         }
-        let kind = match self.sums.checksum {
-            Checksum::None => Kind::Data,
-            Checksum::Crc32c => Kind::Crc32c,
-            Checksum::Internet => Kind::Internet,
-        };
-        let head = Frame::su(kind, stream, tu, su).encode();
+        let head = Frame::su(self.sums.kind(), stream, tu, su).encode();
         self.sums.begin();
         let sums = &mut self.sums;
         self.pipe.write_frame(&head, data, sums, deadline)

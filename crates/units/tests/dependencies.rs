@@ -42,7 +42,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "framebuffer",
         ],
     ),
-    ("nic-protocol", &[]),
+    ("nic-protocol", &["stream"]),
     (
         "nic",
         &[

@@ -32,8 +32,7 @@ results have the bytes of a run in one piece.
 def command(directory: Path, plots: tuple[str, ...], as_json: bool) -> int:
     """Collect the results of a folder."""
     from isthmus import sweeps
-    from isthmus.cli.running import interrupted
-    from isthmus.cli.streams import document
+    from isthmus.cli.running import interrupted, told
     from isthmus.cli.voice import voice
     from isthmus.execution import Job, Stopped
     from isthmus.sweeps.source import Source
@@ -54,12 +53,4 @@ def command(directory: Path, plots: tuple[str, ...], as_json: bool) -> int:
             results = sweeps.collect(directory, work, plots)
         except Stopped as stop:
             return interrupted(directory, stop.reached)
-    voice().step(f"results are in {directory}")
-    if as_json:
-        document(results.json)
-        return 0
-    from isthmus.cli.console import print_answer
-
-    print_answer(results.answer)
-    click.echo(f"Report: {directory / 'report.html'}")
-    return 0
+    return told(results, directory, as_json=as_json)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from isthmus.cli.plots_option import plots_option
+from isthmus.cli.run_on import on_options
 from isthmus.cli.running import jobs_option, memory_option, seed_option
 from isthmus.cli.voice import Voiced
+
+if TYPE_CHECKING:
+    from isthmus.sweeps.source import Source
 
 
 @click.command(
@@ -36,6 +41,17 @@ Parts of a run, done by many processes and machines that share the folder:
   isthmus run FILE --points 0:100 --out OUT  the first hundred points
   isthmus status OUT
   isthmus collect OUT
+
+\b
+On a cluster with Slurm, whose nodes share the folder:
+
+\b
+  isthmus run FILE --on slurm --dry-run             the job that would be submitted
+  isthmus run FILE --on slurm --time 1h             submitted, waited for, collected
+  isthmus run FILE --on slurm --detach; isthmus status out/NAME
+  isthmus run FILE --on slurm --partition long --sbatch=--qos=low
+
+FILE may also be the folder of such a run: what it is of is known there, and --out is it.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))
@@ -55,6 +71,7 @@ Parts of a run, done by many processes and machines that share the folder:
     metavar="TIME",
     help="What a process was at that gives no sign of life for so long is taken over [60 s].",
 )
+@on_options
 @click.option("--fresh", is_flag=True, help="Remove what isthmus wrote to the folder first.")
 def command(
     file: Path,
@@ -71,35 +88,39 @@ def command(
     searches: str | None,
     expiry: str | None,
     fresh: bool,
+    **on: Any,
 ) -> int:
     """Run a scenario and write its folder."""
+    from isthmus.cli.run_on import On
     from isthmus.cli.run_part import Asked
-    from isthmus.cli.running import folder_given, interrupted, threads
-    from isthmus.cli.source import read_scenario
-    from isthmus.cli.streams import document
+    from isthmus.cli.running import folder_given, interrupted, threads, told
     from isthmus.cli.voice import voice
 
-    given = folder_given(out)
+    given = folder_given(file if out is None and file.is_dir() else out)
+    elsewhere = On(**on)
     asked = Asked(part, points, searches, expiry)
-    asked.check(given, fresh=fresh, plots=bool(plots), as_json=as_json)
-    text, name = read_scenario(file)
+    asked.check(given, fresh=fresh, plots=bool(plots), as_json=as_json, on=elsewhere.on)
+    source = source_of(file, changes, seed, quick)
     with voice().progress() as watch:
-        from isthmus.core import overrides
         from isthmus.execution import Job, Stopped
 
         job = Job(
-            text=text,
-            file=name,
-            overrides=overrides(changes),
-            seed=seed,
-            jobs=threads(jobs),
-            quick=quick,
+            text=source.text,
+            file=source.file,
+            overrides=list(source.overrides),
+            seed=source.seed,
+            jobs=(jobs or 1) if elsewhere else threads(jobs),
+            quick=source.quick,
             watch=watch,
             memory=memory,
         )
         if asked:
             return asked.run(job, given)
-        folder = given or Path("out") / (job.name + ("-quick" if quick else ""))
+        folder = given or Path("out") / (job.name + ("-quick" if source.quick else ""))
+        if elsewhere:
+            return elsewhere.run(
+                job, folder, fresh=fresh, plots=plots, as_json=as_json, expiry=expiry
+            )
         stopped = None
         try:
             results = job.run_into(folder, fresh=fresh, plots=plots)
@@ -109,12 +130,28 @@ def command(
         voice().note(f"{job.file}: {warning}")
     if stopped:
         return interrupted(folder, stopped.reached)
-    voice().step(f"results are in {folder}")
-    if as_json:
-        document(results.json)
-        return 0
-    from isthmus.cli.console import print_answer
+    return told(results, folder, as_json=as_json)
 
-    print_answer(results.answer)
-    click.echo(f"Report: {folder / 'report.html'}")
-    return 0
+
+def source_of(file: Path, changes: tuple[str, ...], seed: int | None, quick: bool) -> Source:
+    """What is run: a scenario that is given, or what a folder was begun with.
+
+    Raises:
+        IsthmusError: it cannot be read, or a folder's run is to be changed.
+
+    """
+    from isthmus.cli.source import read_scenario
+    from isthmus.core import overrides
+    from isthmus.errors import IsthmusError
+    from isthmus.sweeps.source import Source
+
+    if not file.is_dir():
+        text, name = read_scenario(file)
+        return Source(name, text, tuple(overrides(changes)), seed, quick)
+    source = Source.read(file)
+    if changes or seed is not None or quick:
+        raise IsthmusError(
+            f"{file}: the run of this folder is what it was begun with; leave changes, --seed and "
+            "--quick out, or give the scenario and another folder"
+        )
+    return source

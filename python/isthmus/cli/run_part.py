@@ -31,7 +31,9 @@ class Asked:
     def __bool__(self) -> bool:
         return any((self.part, self.points, self.searches))
 
-    def check(self, out: Path | None, *, fresh: bool, plots: bool, as_json: bool) -> None:
+    def check(
+        self, out: Path | None, *, fresh: bool, plots: bool, as_json: bool, on: str | None
+    ) -> None:
         """Refuse what makes no sense together.
 
         Raises:
@@ -40,7 +42,9 @@ class Asked:
         """
         if self.part and (self.points or self.searches):
             raise IsthmusError("--part: says already which points; leave --points, --searches out")
-        if self.expiry is not None and not self:
+        if self and on:
+            raise IsthmusError(f"--on {on}: is for all of a run; leave --part, --points, ... out")
+        if self.expiry is not None and not self and not on:
             raise IsthmusError("--expiry: is for parts of a run; give --part or --points as well")
         if not self:
             return

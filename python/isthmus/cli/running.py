@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from isthmus import arguments
 from isthmus.arguments import JOBS_MAX, SEED_MAX
-from isthmus.cli.process import INTERRUPTED
+from isthmus.cli.process import DONE, INTERRUPTED
 from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from isthmus.results.collection import Results
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -60,6 +63,22 @@ def folder_given(out: Path | None) -> Path | None:
         if not os.fspath(out).strip("."):
             raise IsthmusError("--out: results need a folder of their own; give its name")
     return out
+
+
+def told(results: Results, folder: Path, *, as_json: bool) -> int:
+    """Print the answer of a run, or its result as JSON; the exit status."""
+    from isthmus.cli.streams import document
+    from isthmus.cli.voice import voice
+
+    voice().step(f"results are in {folder}")
+    if as_json:
+        document(results.json)
+        return DONE
+    from isthmus.cli.console import print_answer
+
+    print_answer(results.answer)
+    click.echo(f"Report: {folder / 'report.html'}")
+    return DONE
 
 
 def interrupted(folder: Path, reached: tuple[int, int] | None = None) -> int:

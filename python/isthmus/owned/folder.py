@@ -18,6 +18,7 @@ from isthmus.owned.mark import (
     ADOPTED,
     JOURNAL,
     MARK,
+    SUBMITTED,
     Identity,
     Mark,
     Written,
@@ -354,8 +355,9 @@ class OwnedFolder:
         self.mark.writing.clear()
 
     def _entries(self) -> list[str]:
-        """The journal's files."""
-        return [name for name in self._names(JOURNAL) if self.mark.is_entry(name)]
+        """The journal's files, and those of tasks of Slurm."""
+        names = [*self._names(JOURNAL), *self._names(SUBMITTED)]
+        return [name for name in names if self.mark.is_entry(name)]
 
     def _leftovers(self) -> list[str]:
         """Temporary files of processes that died: of our form, and beside a file of ours."""

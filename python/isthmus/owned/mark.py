@@ -23,6 +23,9 @@ JOURNAL = "points"
 ADOPTED = "adopted"
 """The part of files that were there before the folder became ours; see `OwnedFolder.opened`."""
 _ENTRY = re.compile(rf"{JOURNAL}/(?:journal\.json|(point|search)-(\d{{5,}})\.(?:json|claim))")
+SUBMITTED = "slurm"
+"""Sub-folder of a job of Slurm: its script, and what its tasks say, which Slurm writes."""
+_LOG = re.compile(rf"{SUBMITTED}/\d+_\d+\.log")
 _WORKER = re.compile(rf"{JOURNAL}/worker-[A-Za-z0-9.]{{1,64}}-\d+-[0-9a-f]{{16}}\.jsonl")
 
 
@@ -72,10 +75,12 @@ class Mark:
 
     def is_entry(self, path: str) -> bool:
         """Whether the core may have written this path: an entry of the journal, a claim on one, or
-        the file of a process that does parts of the run.
+        the file of a process that does parts of the run; or Slurm for one.
         """
         if not self.points + self.searches:
             return False
+        if _LOG.fullmatch(path):
+            return any(name.startswith(f"{SUBMITTED}/") for name in (*self.files, *self.writing))
         if _WORKER.fullmatch(path):
             return True
         found = _ENTRY.fullmatch(path)

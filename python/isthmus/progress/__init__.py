@@ -23,6 +23,8 @@ class Progress:
     """Their number; 0 if nobody knows."""
     title: str = ""
     """Of what is run."""
+    state: str = ""
+    """How those are doing who do it, where others do."""
 
 
 Watch = Callable[[Progress], None]

@@ -12,6 +12,8 @@ SPEED_S = 0.5
 """Seconds of simulation before its speed says anything."""
 TITLE_MIN = 8
 """Columns below which a title says nothing."""
+STATE_MAX = 50
+"""Most columns of what is said of others."""
 GAP = "  "
 BLOCKS, HASHES = ("█", "░"), ("#", ".")
 """What is done and what is not, in full and in ASCII."""
@@ -74,9 +76,9 @@ class Pace:
 
 
 def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BLOCKS) -> str:
-    """Title, bar, phase, points, speed and time left, in `width` columns at most.
+    """Title, bar, phase, points, speed or state, and time left, in `width` columns at most.
 
-    What does not fit is left out: first the title, then the speed, the time and the bar.
+    What does not fit is left out: first the title, then speed or state, the time and the bar.
     """
     progress = pace.progress
     parts = [f"{progress.phase:<10}"]
@@ -85,13 +87,16 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
     if total := progress.points_total:
         done = f"{progress.points_done:>{len(str(total))}}/{total}"
         parts.append(f"{done} {'point' if total == 1 else 'points'}")
+    beside = cut(flat(progress.state), STATE_MAX)
     if pace.speed:
-        parts.append(f"{_rate(pace.speed):>7} messages/s")
+        beside = f"{_rate(pace.speed):>7} messages/s"
+    if beside:
+        parts.append(beside)
     left = pace.left_s(now)
     clock = _clock(pace.spent_s(now)) if left is None else f"{_clock(left)} left"
     parts.append(f"{clock:<10}")
     while len(parts) > 1 and len(GAP.join(parts)) > width - BAR_WIDTH[0] - len(GAP):
-        if len(parts) > 2 and parts[-2].endswith("messages/s"):
+        if len(parts) > 2 and parts[-2] == beside:
             del parts[-2]
         else:
             del parts[-1]
@@ -117,6 +122,8 @@ def plain_line(pace: Pace, now: float) -> str:
     parts = [f"simulating, {progress.points_done} of {counted(progress.points_total, 'point')}"]
     if pace.speed:
         parts.append(f"{_rate(pace.speed)} messages/s")
+    if progress.state:
+        parts.append(flat(progress.state))
     if (left := pace.left_s(now)) is not None and progress.points_done < progress.points_total:
         parts.append(f"{_clock(left)} left")
     return ", ".join(parts)

@@ -67,7 +67,7 @@ def lines(every_s: float = 0.0) -> Iterator[Watch]:
         nonlocal said_at, said
         now, before = time.monotonic(), pace.progress
         pace.told(progress, now)
-        new = (before.phase, before.title) != (progress.phase, progress.title)
+        new = _words(before) != _words(progress)
         more = progress.points_done > before.points_done and now - said_at >= every_s
         text = plain_line(pace, now)
         if (new or more or not said) and text != said:
@@ -75,6 +75,10 @@ def lines(every_s: float = 0.0) -> Iterator[Watch]:
             say(text)
 
     yield told
+
+
+def _words(progress: Progress) -> tuple[str, str, str]:
+    return progress.phase, progress.title, progress.state
 
 
 def say(text: str) -> None:

@@ -221,7 +221,7 @@ def point_rows(view: View) -> list[dict[str, Any]]:
     """Every point with its verdict and its grounds, series by series."""
     from isthmus.answer import judged
 
-    rows = []
+    rows, measures = [], judged(view)[:3]
     for series in view.series:
         for point in series.points:
             verdict = point.verdict
@@ -242,7 +242,7 @@ def point_rows(view: View) -> list[dict[str, Any]]:
                         else "queueing model"
                     )
                     + ended(point.ended_by),
-                    "cells": [_cell(point, m) for m in judged(view)[:3]],
+                    "cells": [_cell(point, m) for m in measures],
                     "replications": point.replications,
                     "messages": f"{point.messages:,}",
                     "converged": point.converged,

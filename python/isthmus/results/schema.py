@@ -7,7 +7,9 @@ description: msgspec reads the JSON straight into them, and refuses what does no
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import gc
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
@@ -485,28 +487,50 @@ class RunResult:
         """
         data = text.encode()
         try:
-            version = msgspec.json.decode(data, type=_Head).schema
+            with _uncollected():
+                run = msgspec.json.decode(data, type=cls)
         except (msgspec.DecodeError, RecursionError) as error:
-            line, reason = _malformed(text, error)
-            raise IsthmusError(
-                f"{source}:{line}: not a whole result file ({reason}); run the scenario again"
-            ) from error
-        if version != SCHEMA:
-            raise IsthmusError(
-                f"{source}: result schema {cut(repr(version))}; this isthmus reads schema {SCHEMA}"
-            )
-        try:
-            run = msgspec.json.decode(data, type=cls)
-        except (msgspec.DecodeError, RecursionError) as error:
+            _refuse_other(source, text, data)
             from isthmus.results.misfit import misfit
 
             found = misfit(cls, data) or _placed(str(error))
             raise IsthmusError(f"{source}: damaged result: {found}") from error
+        if run.schema != SCHEMA:
+            _refuse_other(source, text, data)
         try:
             check_result(run)
         except ValueError as error:
             raise IsthmusError(f"{source}: damaged result: {error}") from error
         return run
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """No search for circles meanwhile: there are none in what is read, and looking at millions of
+    objects again and again takes longer than to read them.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _refuse_other(source: str, text: str, data: bytes) -> None:
+    """Refuse what is no JSON, or of another version of the schema."""
+    try:
+        version = msgspec.json.decode(data, type=_Head).schema
+    except (msgspec.DecodeError, RecursionError) as error:
+        line, reason = _malformed(text, error)
+        raise IsthmusError(
+            f"{source}:{line}: not a whole result file ({reason}); run the scenario again"
+        ) from error
+    if version != SCHEMA:
+        raise IsthmusError(
+            f"{source}: result schema {cut(repr(version))}; this isthmus reads schema {SCHEMA}"
+        )
 
 
 class _Head(msgspec.Struct):

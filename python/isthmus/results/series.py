@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
 from isthmus.wording import measure_label, measure_subject
@@ -63,7 +64,7 @@ class View:
             return 0.0
         return point.values[self.x_axis].number
 
-    @property
+    @cached_property
     def measures(self) -> list[str]:
         """Names of the measures that any point has, in the core's order."""
         names: dict[str, None] = {}
@@ -71,7 +72,7 @@ class View:
             names.update(dict.fromkeys(m.name for m in point.measures))
         return list(names)
 
-    @property
+    @cached_property
     def asked(self) -> list[str]:
         """Names of the measures asked for; all latencies if none was."""
         asked: dict[str, None] = {}
@@ -85,7 +86,7 @@ class View:
         # Of jobs what is felt: how long a phase or a message takes.
         return [m for m in timed if m.endswith((".phase", ".response"))]
 
-    @property
+    @cached_property
     def of_jobs(self) -> bool:
         """Whether what was measured is that of jobs, so that measures begin with their names."""
         return any(point.jobs for point in self.run.points)
@@ -98,12 +99,17 @@ class View:
         """Who is measured, in the plural."""
         return measure_subject(measure, of_jobs=self.of_jobs)
 
+    @cached_property
+    def _units(self) -> dict[str, str]:
+        units: dict[str, str] = {}
+        for point in self.run.points:
+            for measure in point.measures:
+                units.setdefault(measure.name, measure.unit)
+        return units
+
     def unit(self, measure: str) -> str:
         """Unit of a measure."""
-        for point in self.run.points:
-            if found := point.measure(measure):
-                return found.unit
-        return ""
+        return self._units.get(measure, "")
 
 
 def view(run: RunResult) -> View:

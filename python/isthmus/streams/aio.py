@@ -186,7 +186,8 @@ class AsyncNic:
         request = opening(destination, channel, protocol, checksum, share, window)
         answer = await self._ask(request)
         number = answer["connection"]["connection"]
-        return AsyncConnection(self, Connection(self.nic._ask, number, destination, self.nic))
+        made = Connection(self.nic._ask, number, destination, self.nic, checksum)
+        return AsyncConnection(self, made)
 
     async def stream(
         self, connection: AsyncConnection, adu: int | str, **settings: Any

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 class Connection:
     """A connection of this application. As a context manager it is closed at the end."""
 
-    def __init__(self, ask: Ask, number: int, destination: str, session: Any = None) -> None:
+    def __init__(
+        self,
+        ask: Ask,
+        number: int,
+        destination: str,
+        session: Any = None,
+        checksum: str = "crc32c",
+    ) -> None:
         self._ask = ask
         self.session = session
         """The session that opened it."""
@@ -27,6 +34,8 @@ class Connection:
         """As the daemon counts."""
         self.destination = destination
         """Where to."""
+        self.checksum = checksum
+        """Of its data: ``crc32c``, ``internet`` or ``none``."""
 
     def status(self) -> ConnectionStatus:
         """Where it is.

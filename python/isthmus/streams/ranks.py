@@ -105,7 +105,8 @@ class RankNic(Nic):
             else None,
         )
         number = self.comm.bcast(made.number if made is not None else None, 0)
-        return _RankConnection(self._ask, number, destination, self)
+        checksum = settings.get("checksum", "crc32c")
+        return _RankConnection(self._ask, number, destination, self, checksum)
 
     def submit(self, specs: Sequence[StreamSpec], *, links: bool = True) -> list[Stream]:
         """Register streams, which rank 0 does for all; each rank makes the links that it has."""

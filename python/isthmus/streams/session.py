@@ -193,7 +193,8 @@ class Nic:
         """
         request = opening(destination, channel, protocol, checksum, share, window)
         told_ = self._ask(request)
-        return Connection(self._ask, told_["connection"]["connection"], destination, self)
+        number = told_["connection"]["connection"]
+        return Connection(self._ask, number, destination, self, checksum)
 
     def link(
         self,
@@ -243,7 +244,8 @@ class Nic:
             connection: where it goes to, or comes from.
             adu: bytes of an ADU, or ``"variable"``.
             **settings: as in `StreamSpec`: `tu`, `links`, `su_order`, `packet`, `granule`, `adus`,
-                `direction`, `quantum`, `permanent`, `after`, `in_step_with`, `finished`.
+                `direction`, `quantum`, `permanent`, `after`, `in_step_with`, `finished`,
+                `cut_through`, `sums`.
 
         Raises:
             RefusedError: the daemon refuses; it says why.

@@ -54,6 +54,10 @@ class StreamSpec:
     """Streams that it goes in lock step with, ADU by ADU."""
     finished: Literal["done", "moved"] = "done"
     """When an ADU is finished for those in step: when it is done, or when it is moved."""
+    cut_through: bool = False
+    """Whether packets are sent as soon as their data is there; they are smaller than a TU then."""
+    sums: Literal["interface", "ranks"] = "interface"
+    """Who makes the checksums of what is sent: the daemon, or the processes that send it."""
     _sizes: dict[str, Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -93,16 +97,34 @@ class StreamSpec:
         if self.finished not in {"done", "moved"}:
             raise refuse("finished", self.finished, '"done" or "moved"')
         flag("permanent", self.permanent)
+        flag("cut_through", self.cut_through)
+        if self.sums not in {"interface", "ranks"}:
+            raise refuse("sums", self.sums, '"interface" or "ranks"')
         whole("quantum", self.quantum, 1, QUANTUM_MAX)
         if self.adus is not None:
             whole("adus", self.adus, 0, COUNT_MAX)
+        packet = tu if self.packet is None else size("packet", self.packet)
+        self._sent_only(packet < tu)
         return {
             "adu_bytes": adu,
             "tu_bytes": tu,
             "su_order": self._order(),
             "granule_bytes": size("granule", self.granule),
-            "packet_bytes": tu if self.packet is None else size("packet", self.packet),
+            "packet_bytes": packet,
         }
+
+    def _sent_only(self, packets: bool) -> None:
+        """Refuse what has an effect only where something is sent."""
+        sends = self.direction == "transmit"
+        if self.cut_through and not (sends and packets):
+            raise IsthmusError(
+                "cut_through: it is for streams that are sent, of which a TU has several packets; "
+                "leave it out, or give a packet that is smaller than the TU"
+            )
+        if self.sums == "ranks" and not sends:
+            raise IsthmusError("sums: what is received has them already; leave it out")
+        if self.sums == "ranks" and self.connection.checksum == "none":
+            raise IsthmusError("sums: the connection was opened without a checksum; leave it out")
 
     def _order(self) -> list[int]:
         if isinstance(self.links, int) and not isinstance(self.links, bool):
@@ -135,6 +157,8 @@ class StreamSpec:
             "after": _others("after", self.after, others),
             "in_step_with": _others("in_step_with", self.in_step_with, others),
             "moved_is_finished": self.finished == "moved",
+            "cut_through": self.cut_through,
+            "rank_sums": self.connection.checksum if self.sums == "ranks" else "none",
         }
         if self.adus is not None:
             words["adus"] = self.adus

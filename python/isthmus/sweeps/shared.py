@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import RunFailedError
 from isthmus.owned import OwnedFolder
@@ -78,8 +78,8 @@ def collect(folder: Path, work: Callable[[Source], Job], plots: tuple[str, ...] 
     """
     job = work(Source.read(folder))
 
-    def all_there(own: OwnedFolder) -> None:
-        points, searches = job.experiment(own.path / JOURNAL).missing()
+    def all_there(experiment: Any) -> None:
+        points, searches = experiment.missing()
         if points or searches:
             raise missing(folder, Selection(tuple(points), tuple(searches)))
 

@@ -16,6 +16,7 @@ from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
 from isthmus.owned import read_mark
 from isthmus.owned.mark import JOURNAL
+from isthmus.sweeps.selection import Selection
 
 _ENTRY = re.compile(r"((?:point|search)-\d{5,})\.(json|claim)")
 _WORKER = re.compile(r"worker-(?P<host>[A-Za-z0-9.]+)-(?P<process>\d+)-[0-9a-f]{16}")
@@ -126,6 +127,16 @@ def state_of(folder: Path) -> State:
     ]
     state.left_s = _left_s(state, workers, now)
     return state
+
+
+def lacking(folder: Path, points: int, searches: int) -> Selection:
+    """The points and searches that a folder's journal does not have, by the names of its files."""
+    names = set(_names(folder / JOURNAL))
+
+    def without(kind: str, count: int) -> tuple[int, ...]:
+        return tuple(at for at in range(count) if f"{kind}-{at:05}.json" not in names)
+
+    return Selection(without("point", points), without("search", searches))
 
 
 def read_workers(journal: Path, names: list[str] | None = None) -> Workers:

@@ -1,0 +1,168 @@
+"""Sweeps that others carry out: what that costs beside the points themselves.
+
+The points' own time is that of the core in one process with one thread, without start, journal and
+report. Against it stands the processor time of all that isthmus runs: the command that is given,
+with what it calls, and every task.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from measure import ROOT, Engine, Line, run, spread
+
+CORES = 2
+POINT_S = 0.05
+"""CPU seconds that a point is made to take."""
+AXES = (10, 100)
+RUNS = 2
+WANTED = 1.2
+TASKS = 2 * CORES
+"""Of an array: some, as each has to start, and more than cores, as a user would have it."""
+COMMAND = "python bench/run.py sweep"
+TIMED = """\
+exec() {
+    "$@"
+    local status=$?
+    times >"$COSTS/$SLURM_ARRAY_JOB_ID-$SLURM_ARRAY_TASK_ID"
+    return $status
+}
+"""
+"""Read by bash before the script of a task (BASH_ENV): what the task took, told by its parent."""
+_MINUTES = re.compile(r"(\d+)m([\d.]+)s")
+
+
+def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
+    """A thousand points of 50 ms."""
+    axes = (2, 20) if quick else AXES
+    with tempfile.TemporaryDirectory(prefix="isthmus-sweep-") as name:
+        place = Path(name)
+        tried = place / "tried.toml"
+        messages = 2000
+        tried.write_text(study((2, 20), messages))
+        messages = round(messages * POINT_S * 40 / own_s(tried))
+        file = place / "study.toml"
+        file.write_text(study(axes, messages))
+        turns = 1 if quick else RUNS
+        yield from _slurm(file, axes[0] * axes[1], turns)
+
+
+def study(axes: tuple[int, int], messages: int) -> str:
+    """A scenario whose points take about as long as one another."""
+    localities = [round(0.2 + i / 100, 2) for i in range(axes[0])]
+    rates = [f"{4 + i / 100:.2f} /ms" for i in range(axes[1])]
+    return f"""\
+version = 1
+name = "study"
+machine = {{ kind = "hypercube", dimension = 4, lanes = {{ io_link = 1 }} }}
+
+[sweep]
+"workload.locality" = {json.dumps(localities)}
+"workload.rate" = {json.dumps(rates)}
+
+[stop]
+rule = "fixed"
+messages = {messages}
+replications = 4
+"""
+
+
+def own_s(file: Path) -> float:
+    """CPU seconds of the points of a scenario themselves."""
+    told = json.loads(run([sys.executable, str(Path(__file__)), str(file)]).output)
+    return float(told["cpu_s"])
+
+
+def _slurm(file: Path, points: int, turns: int) -> Iterator[Line]:
+    """Through an array job on two nodes with a processor each."""
+    sys.path.insert(0, str(ROOT / "tests" / "slurm"))
+    import cluster
+
+    if (why := cluster.missing()) is not None:
+        sys.stdout.write(f"sweep.slurm is left out: {why}\n")
+        return
+    timed, costs = file.parent / "timed.sh", file.parent / "costs"
+    timed.write_text(TIMED)
+    with cluster.cluster(nodes=CORES, cpus=1) as slurm:
+        found = []
+        for turn in range(turns):
+            here = costs / str(turn)
+            here.mkdir(parents=True)
+            out = file.parent / f"out-{turn}"
+            told = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
+            words = [f"{name}={told[name]}" for name in ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS")]
+            words += [sys.executable, "-m", "isthmus", "run", str(file), "--on", "slurm"]
+            words += ["--array-size", str(TASKS), "--out", str(out)]
+            command = run(["env", *words])
+            tasks = [_seconds(path) for path in here.iterdir()]
+            if len(tasks) != TASKS or len(_points(out)) != points:
+                raise SystemExit(f"sweep: {len(tasks)} tasks of {TASKS} were done")
+            spent = {"command_cpu_s": command.cpu_s, "tasks_cpu_s": sum(tasks)}
+            found.append({"own_s": own_s(file), "wall_s": command.wall_s, **spent})
+    yield _line("slurm", f"{points:,} points through an array job of Slurm", found)
+
+
+def _line(row: str, what: str, found: list[dict[str, float]]) -> Line:
+    """A row from turns: CPU seconds of the points, of what all ran, and seconds by the clock."""
+    own = [turn["own_s"] for turn in found]
+    spent = [sum(turn[name] for name in turn if name.endswith("cpu_s")) for turn in found]
+    clock = [CORES * turn["wall_s"] for turn in found]
+    ratios = [all_s / own_s for all_s, own_s in zip(spent, own, strict=True)]
+    by_clock = [all_s / own_s for all_s, own_s in zip(clock, own, strict=True)]
+    return Line(
+        id=f"sweep.{row}",
+        name=f"{what}, about {POINT_S * 1000:.0f} ms each, start and report included",
+        ours=statistics.median(spent),
+        peer=statistics.median(own),
+        unit="CPU s",
+        ratio=statistics.median(ratios),
+        command=COMMAND,
+        detail={
+            "peer": "the points alone, by one thread of one process",
+            "load_average": os.getloadavg()[0],
+            "ratio": spread(ratios),
+            "clock_times_cores_ratio": spread(by_clock),
+            "turns": found,
+        },
+        note=f"clock x {CORES} cores: {statistics.median(by_clock):.3g}; {WANTED} at most wanted",
+    )
+
+
+def _points(folder: Path) -> list[Any]:
+    points: list[Any] = json.loads((folder / "result.json").read_bytes())["points"]
+    return points
+
+
+def _seconds(path: Path) -> float:
+    """What bash's `times` told of itself and of its children: user and system of each."""
+    found = _MINUTES.findall(path.read_text())
+    return sum(60 * int(minutes) + float(seconds) for minutes, seconds in found)
+
+
+def main() -> None:
+    """Tell what the points of a scenario take."""
+    from isthmus.execution import Job
+
+    file = Path(sys.argv[1])
+    job = Job(text=file.read_text(), file=file.name, jobs=1)
+    experiment = job.experiment()
+    began = time.process_time()
+    experiment.start(None)
+    while not experiment.wait(1.0):
+        pass
+    cpu_s = time.process_time() - began
+    experiment.result()
+    sys.stdout.write(json.dumps({"cpu_s": cpu_s}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""What points and searches will take: from those that are done, else from a few that are tried."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isthmus.core import parse_toml
+from isthmus.owned.mark import JOURNAL
+from isthmus.progress import Progress
+from isthmus.sweeps.selection import Selection
+from isthmus.sweeps.shared import do_part
+from isthmus.sweeps.state import read_workers
+
+if TYPE_CHECKING:
+    from isthmus.execution import Job
+
+TRIED_S = 10.0
+"""Most seconds for which points are tried."""
+SHARE = 0.02
+"""Of what all will take, what trying a few may take."""
+SAMPLE = 64
+"""Most units that are tried."""
+LEAST = 4
+"""Fewest durations that are enough."""
+REFERENCES = 500
+"""Most durations with which a unit is compared."""
+SEARCH_POINTS = 20
+"""Points that a search is taken for as long as no search was seen."""
+
+Unit = tuple[str, int]
+"""``point`` or ``search``, and its position."""
+
+
+class _Enough(Exception):  # noqa: N818 - nothing went wrong
+    """Enough units were tried."""
+
+
+def predicted(job: Job, folder: Path, missing: Selection, *, keep: bool = True) -> list[float]:
+    """What each unit that is missing will take, points first, in seconds of one thread.
+
+    That is what the one nearest to it in the sweep took, of those that are known. Where too few are
+    known, a few are done first, within a bounded time.
+
+    Args:
+        job: the run.
+        folder: its folder.
+        missing: what is to be predicted.
+        keep: whether what is done for it may be kept in the folder.
+
+    """
+    units = [("point", at) for at in missing.points] + [("search", at) for at in missing.searches]
+    known = finished(folder)
+    if len(known) < min(LEAST, len(units)):
+        with tempfile.TemporaryDirectory(prefix="isthmus-") as place:
+            spare = Path(place)
+            done_in = folder if keep else spare / "tried"
+            _try(job, done_in, units)
+            known = {**known, **finished(done_in)}
+            if len(known) < min(LEAST, len(units)):
+                # They take longer than that; shorter runs tell at least how they compare.
+                _try(replace(job, quick=True), spare / "quick", units)
+                known = _scaled(finished(spare / "quick"), known)
+    return _nearest(units, known, _lengths(job))
+
+
+def finished(folder: Path) -> dict[Unit, float]:
+    """What units took that are done, as the processes that did them have said."""
+    found: dict[Unit, float] = {}
+    for took in read_workers(folder / JOURNAL).took:
+        kind, _, number = took.entry.partition("-")
+        found[kind, int(number)] = took.seconds
+    return found
+
+
+def _try(job: Job, folder: Path, units: Sequence[Unit]) -> None:
+    """Do units that are spread over all of them, until that is enough."""
+    points = spread([at for kind, at in units if kind == "point"])
+    searches = spread([at for kind, at in units if kind == "search"])
+    of_each = zip_longest(islice(points, SAMPLE), islice(searches, SAMPLE))
+    pairs = list(islice(of_each, SAMPLE))
+    part = Selection(
+        tuple(point for point, _ in pairs if point is not None),
+        tuple(search for _, search in pairs if search is not None),
+    )
+    began = time.monotonic()
+
+    def watch(progress: Progress) -> None:
+        spent = time.monotonic() - began
+        done = progress.points_done
+        whole = spent / done * len(units) if done else math.inf
+        told(replace(progress, state="a few are tried first"))
+        if spent > TRIED_S or (done >= LEAST and spent > SHARE * whole):
+            raise _Enough
+
+    told = job.watch
+    try:
+        do_part(replace(job, watch=watch, jobs=1), folder, part)
+    except _Enough:
+        return
+
+
+def _scaled(quick: Mapping[Unit, float], known: Mapping[Unit, float]) -> dict[Unit, float]:
+    """Durations of short runs made those of full ones: of the units that were not done in the time
+    that they had, the shortest is taken to take just that.
+    """
+    longer = [seconds for unit, seconds in quick.items() if unit not in known]
+    if not longer:
+        return dict(known)
+    factor = max(1.0, TRIED_S / max(min(longer), 1e-3))
+    return {**{unit: seconds * factor for unit, seconds in quick.items()}, **known}
+
+
+def spread(positions: Sequence[int]) -> Iterator[int]:
+    """All positions, each once, so that however many are taken they are spread over all: by bits
+    in reverse order (van der Corput).
+    """
+    bits = max(len(positions) - 1, 0).bit_length()
+    for i in range(1 << bits):
+        at = int(f"{i:0{bits}b}"[::-1], 2) if bits else 0
+        if at < len(positions):
+            yield positions[at]
+
+
+def _lengths(job: Job) -> tuple[int, ...]:
+    """Values of each axis of the sweep."""
+    sweep = parse_toml(job.canonical, job.file).get("sweep", {})
+    return tuple(len(values) for values in sweep.values())
+
+
+def _nearest(
+    units: Sequence[Unit], known: Mapping[Unit, float], lengths: tuple[int, ...]
+) -> list[float]:
+    """What the nearest known unit of the same kind took, for each of these."""
+    found: list[float] = []
+    for kind in ("point", "search"):
+        wanted = [at for each, at in units if each == kind]
+        if not wanted:
+            continue
+        of_kind = [at for each, at in known if each == kind]
+        of_kind = list(islice(spread(sorted(of_kind)), REFERENCES))
+        if not of_kind:
+            seconds = sum(known.values()) / len(known) if known else 1.0
+            times = SEARCH_POINTS if kind == "search" else 1 / SEARCH_POINTS
+            found += [seconds * times] * len(wanted)
+            continue
+        axes = lengths if kind == "point" and math.prod(lengths) > max(wanted + of_kind) else ()
+        there, here = _places(of_kind, axes), _places(wanted, axes)
+        for place in here:
+            nearest = int(np.abs(there - place).sum(axis=1).argmin())
+            found.append(known[kind, of_kind[nearest]])
+    return found
+
+
+def _places(positions: Sequence[int], axes: tuple[int, ...]) -> np.ndarray:
+    """Where units are in the sweep, each axis from 0 to 1; in a row where there are no axes."""
+    if not axes:
+        return np.asarray(positions, dtype=float)[:, None]
+    found: np.ndarray = np.stack(np.unravel_index(positions, axes), axis=1) / np.asarray(axes)
+    return found

@@ -1,0 +1,147 @@
+"""The script of an array job: what Slurm is asked for, and what each task does."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from isthmus import arguments
+from isthmus.errors import IsthmusError
+from isthmus.owned.mark import SUBMITTED
+from isthmus.sweeps.selection import Selection, ranges
+from isthmus.wording import counted
+
+NOTICE_S = 60
+"""Seconds before the time limit at which a task is told to end."""
+NOTICED_S = 600
+"""Shortest time limit at which that is asked for, as Slurm may be a minute early. Below it a task
+is told when its time is over, some seconds before it is killed."""
+OURS = ("array", "output", "error", "job-name", "chdir", "open-mode", "parsable", "wrap", "signal")
+"""Options of sbatch that are not the user's."""
+SHORT = {"a": "array", "o": "output", "e": "error", "J": "job-name", "D": "chdir"}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user wants of Slurm."""
+
+    time_s: float | None = None
+    """The time limit of a task; the partition's if None."""
+    partition: str | None = None
+    account: str | None = None
+    tasks: int | None = None
+    """Tasks of the array; chosen by what points take if None."""
+    words: tuple[str, ...] = ()
+    """Further options for sbatch."""
+    expiry: str | None = None
+    """The time after which claims of lost tasks are taken over, as the command has it."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("--partition", self.partition), ("--account", self.account)):
+            if value is not None:
+                _plain(name, value)
+        for word in self.words:
+            _plain("--sbatch", word)
+            name = word.lstrip("-").partition("=")[0]
+            if not word.startswith("-") or not name:
+                raise IsthmusError(
+                    f"--sbatch: {arguments.shown(word)} is no option of sbatch; give one with its "
+                    "value, such as --sbatch=--mem=4G"
+                )
+            known = name if word.startswith("--") else SHORT.get(name[:1], "")
+            if known in OURS:
+                raise IsthmusError(f"--sbatch: --{known} is chosen by isthmus; leave it out")
+
+    @property
+    def options(self) -> list[str]:
+        """Options for sbatch."""
+        found = [f"--partition={self.partition}"] if self.partition else []
+        found += [f"--account={self.account}"] if self.account else []
+        if self.time_s is not None:
+            found.append(f"--time={_limit(self.time_s)}")
+            if self.time_s >= NOTICED_S:
+                found.append(f"--signal=B:TERM@{NOTICE_S}")
+        else:
+            found.append(f"--signal=B:TERM@{NOTICE_S}")
+        return [*found, *self.words]
+
+
+@dataclass(frozen=True)
+class Script:
+    """What is submitted."""
+
+    name: str
+    """Of the job."""
+    folder: Path
+    wanted: Wanted
+    threads: int
+    memory: str | None
+    tasks: Sequence[Selection]
+    about_s: float | None
+    """What the longest task will take, if that was asked."""
+
+    def as_text(self) -> str:
+        """The script."""
+        # In patterns of Slurm's for names of files % has a meaning.
+        log = str(self.folder / SUBMITTED).replace("%", "%%") + "/%A_%a.log"
+        asked = [
+            f"--job-name={self.name}",
+            f"--array=0-{len(self.tasks) - 1}",
+            f"--cpus-per-task={self.threads}",
+            *self.wanted.options,
+            f"--chdir={self.folder}",
+            f"--output={log}",
+            "--open-mode=append",
+        ]
+        units = sum(len(task) for task in self.tasks)
+        about = f"{counted(units, 'point')} in {counted(len(self.tasks), 'task')}"
+        if self.about_s is not None:
+            about += f", packed to take about {_span(self.about_s)} each"
+        lines = ["#!/bin/bash", *(f"#SBATCH {_quoted(word)}" for word in asked), f"# {about}."]
+        lines += ['case "$SLURM_ARRAY_TASK_ID" in']
+        lines += [f"{i}) set -- {_words(task)} ;;" for i, task in enumerate(self.tasks)]
+        lines += ['*) echo "no task $SLURM_ARRAY_TASK_ID" >&2; exit 2 ;;', "esac"]
+        command = [sys.executable, "-m", "isthmus", "run", str(self.folder)]
+        more = ["--verbose"]
+        more += ["--memory", self.memory] if self.memory else []
+        more += ["--expiry", self.wanted.expiry] if self.wanted.expiry else []
+        threads = '--jobs "${SLURM_CPUS_PER_TASK:-1}"'
+        lines.append(f'exec {shlex.join(command)} "$@" {shlex.join(more)} {threads}')
+        return "\n".join(lines) + "\n"
+
+
+def _words(task: Selection) -> str:
+    words = [f"--points {ranges(task.points)}"] if task.points else []
+    words += [f"--searches {ranges(task.searches)}"] if task.searches else []
+    return " ".join(words)
+
+
+def _limit(seconds: float) -> str:
+    """A time limit as Slurm has it, in whole minutes: ``1-00:30:00``."""
+    minutes = max(1, math.ceil(seconds / 60))
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return (f"{days}-" if days else "") + f"{hours:02}:{minutes:02}:00"
+
+
+def _span(seconds: float) -> str:
+    from isthmus.sweeps.words import span
+
+    return span(seconds)
+
+
+def _plain(name: str, value: str) -> None:
+    """Refuse what cannot be in a line of a script."""
+    if not value or not value.isprintable():
+        raise arguments.refuse(name, value, "a word in one line")
+
+
+def _quoted(word: str) -> str:
+    """A word as sbatch reads it in a line of a script."""
+    if all(c.isalnum() or c in "-_=./:,@%+" for c in word):
+        return word
+    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,372 @@
+"""A run as an array job of Slurm: packed, submitted, waited for, lost tasks again, collected."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.owned import OwnedFolder, read_mark
+from isthmus.owned.lock import BusyError
+from isthmus.owned.mark import SUBMITTED, sha256
+from isthmus.progress import Progress
+from isthmus.sweeps.selection import Selection
+from isthmus.sweeps.shared import collect, missing
+from isthmus.sweeps.slurm.control import CANCELLED, Array, Ended, Queue, Slurm, SlurmError
+from isthmus.sweeps.slurm.costs import predicted
+from isthmus.sweeps.slurm.packing import packed, tasks_for
+from isthmus.sweeps.slurm.script import Script, Wanted
+from isthmus.sweeps.source import SOURCE, Source
+from isthmus.sweeps.state import lacking, state_of
+from isthmus.wording import counted
+
+if TYPE_CHECKING:
+    from isthmus.execution import Job
+    from isthmus.results.collection import Results
+
+SCRIPT, JOBS = f"{SUBMITTED}/array.sh", f"{SUBMITTED}/jobs.json"
+"""Files below the folder: the script that was submitted last, and the jobs of all submissions."""
+RESUBMITTED = 5
+"""How often lost tasks are submitted again."""
+LOOK_S, LOOK_MAX_S = 1.0, 15.0
+"""Seconds between two looks at the queue: at first, and later."""
+SLOWER = 1.1
+"""How much later each look is than the one before."""
+SILENT_S = 1800.0
+"""Seconds without an answer of Slurm's controller after which waiting is given up."""
+BUSY_S = 60.0
+"""Seconds for which tasks that are over may still hold the folder."""
+TICK_S = 0.2
+SAID = 400
+"""Most characters of what a task said last."""
+
+
+class Detached(Exception):  # noqa: N818 - an interruption, not an error
+    """Ctrl-C while an array is waited for: it goes on."""
+
+    def __init__(self, array: Array, done: int, total: int) -> None:
+        super().__init__(f"Slurm job {array} goes on")
+        self.array, self.done, self.total = array, done, total
+
+
+@dataclass
+class Sweep:
+    """A run that Slurm is to do, in a folder that all nodes see."""
+
+    job: Job
+    folder: Path
+    wanted: Wanted
+    note: Callable[[str], None] = print
+    """Told what a user should know."""
+    slurm: Slurm = field(default_factory=Slurm)
+
+    def __post_init__(self) -> None:
+        self.folder = self.folder.absolute()
+        self.counts = self.job.summary["points"], self.job.summary["searches"]
+        place = sha256(f"{self.folder.resolve()}\n{self.job.identity}".encode())[:8]
+        plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in self.job.name)
+        self.name = f"isthmus-{plain}-{place}"
+        """Of its jobs: the same for the same run in the same folder."""
+
+    @property
+    def place(self) -> Path:
+        """Where the script and the logs of tasks are."""
+        return self.folder / SUBMITTED
+
+    def script(self) -> Script | None:
+        """What would be submitted now; None if nothing is missing. Nothing is written."""
+        lacks = self._lacking()
+        return self._packed(lacks, keep=False) if lacks else None
+
+    def submitted(self, *, fresh: bool = False) -> Array | None:
+        """The array that does what is missing, under way already or new; None if nothing is.
+
+        Raises:
+            SlurmError: there is no Slurm, or it refuses the job; then nothing is written.
+            IsthmusError: the folder cannot be used.
+
+        """
+        self.slurm.check()
+        found = None
+        if self.folder.is_dir() and read_mark(self.folder) is not None:
+            if not fresh:
+                self._join()
+            found = self._under_way()
+        if found and fresh:
+            raise IsthmusError(
+                f"--fresh: Slurm job {found} is at work in {self.folder}; end it first, by "
+                f"`{found.cancel}`, or leave --fresh out to wait for it"
+            )
+        if found:
+            self.note(f"Slurm job {found} is at it already")
+            return found
+        lacks = Selection.whole(*self.counts) if fresh else self._lacking()
+        if not lacks:
+            return None
+        self.slurm.test(self._script([lacks], None).as_text())
+        if fresh:
+            with self._held(fresh=True):
+                pass
+        self._join()
+        return self._submit(lacks)
+
+    def finished(self, array: Array | None, plots: tuple[str, ...] = ()) -> Results:
+        """Wait for it, submit again what is lost, and write the results.
+
+        Raises:
+            Detached: Ctrl-C; the array goes on.
+            RunFailedError: not all could be done; the message says why.
+
+        """
+        rounds = 0
+        while array is not None:
+            self._wait(array)
+            lacks = self._lacking()
+            if not lacks:
+                break
+            why = self._worth_another_try(array, lacks, rounds)
+            rounds += 1
+            again = self._submit(lacks)
+            if again is not None:
+                self.note(
+                    f"{counted(len(lacks), 'point')} of Slurm job {array} were lost ({why}); "
+                    f"submitted again as job {again}"
+                )
+            array = again
+        return self._collected(plots)
+
+    def _lacking(self) -> Selection:
+        return lacking(self.folder, *self.counts)
+
+    def _packed(self, lacks: Selection, *, keep: bool = True) -> Script | None:
+        """The script for what is missing; None if that was little enough to be done here."""
+        most = self.slurm.largest_array() or len(lacks)
+        wanted = self.wanted.tasks and min(self.wanted.tasks, most)
+        if wanted and wanted >= len(lacks):
+            # Each has a task of its own.
+            return self._script([_selection([unit]) for unit in _units(lacks)], None)
+        costs = dict(
+            zip(_units(lacks), predicted(self.job, self.folder, lacks, keep=keep), strict=True)
+        )
+        if keep:
+            # Some of it was done to know what the rest takes.
+            lacks = self._lacking()
+            if not lacks:
+                return None
+        units = _units(lacks)
+        seconds = [costs[unit] for unit in units]
+        threads = self.job.jobs
+        tasks = wanted or min(tasks_for(seconds, threads, self.wanted.time_s), most)
+        chosen, longest = [], 0.0
+        for task in packed(seconds, tasks):
+            chosen.append(_selection([units[at] for at in task]))
+            longest = max(longest, sum(seconds[at] for at in task) / threads)
+        return self._script(chosen, longest)
+
+    def _script(self, tasks: list[Selection], about_s: float | None) -> Script:
+        job = self.job
+        return Script(self.name, self.folder, self.wanted, job.jobs, job.memory, tasks, about_s)
+
+    def _join(self) -> None:
+        """Make the folder that of the run, with what tasks need; one of another run is refused."""
+        with OwnedFolder.joined(
+            self.folder,
+            self.job.identity,
+            scenario=self.job.canonical,
+            journal=self.counts,
+            files={SOURCE: Source.of(self.job).as_text()},
+        ):
+            pass
+
+    def _held(self, *, fresh: bool = False) -> AbstractContextManager[OwnedFolder]:
+        return OwnedFolder.opened(
+            self.folder,
+            self.job.identity,
+            scenario=self.job.canonical,
+            journal=self.counts,
+            fresh=fresh,
+        )
+
+    def _under_way(self) -> Array | None:
+        """The array of this run that is in Slurm's queue, if there is one, whoever submitted it."""
+        jobs = _jobs(self.folder)
+        if jobs and self.slurm.queue(jobs[-1]):
+            return jobs[-1]
+        # One whose number could not be written any more.
+        return self.slurm.named(self.name)
+
+    def _submit(self, lacks: Selection) -> Array | None:
+        script = self._packed(lacks)
+        if script is None:
+            return None
+        text = script.as_text()
+        give_up = time.monotonic() + BUSY_S
+        while True:
+            try:
+                with self._held() as own:
+                    # Another process may have been faster.
+                    return self._under_way() or self._submit_in(own, text)
+            except BusyError:
+                if (found := self._under_way()) is not None:
+                    return found
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(TICK_S)
+
+    def _submit_in(self, own: OwnedFolder, text: str) -> Array:
+        jobs = _jobs(self.folder)
+        with own.part(SUBMITTED, sha256(text.encode())):
+            own.write(SCRIPT, text, SUBMITTED)
+            own.write(JOBS, _jobs_text(jobs), SUBMITTED, varies=True)
+            array, said = self.slurm.submit(text)
+            own.write(JOBS, _jobs_text([*jobs, array]), SUBMITTED, varies=True)
+        if said:
+            self.note(f"sbatch: {said}")
+        return array
+
+    def _wait(self, array: Array) -> None:
+        """Wait until nothing of the array is in the queue."""
+        total = sum(self.counts)
+        done, look_s, answered = 0, LOOK_S, time.monotonic()
+        next_look = next_count = 0.0
+        queue, trouble = Queue(), ""
+        try:
+            while True:
+                now = time.monotonic()
+                if now >= next_count:
+                    done = total - len(self._lacking())
+                    # Large folders of slow file systems are not asked all the time.
+                    next_count = now + max(1.0, 20 * (time.monotonic() - now))
+                if now >= next_look:
+                    try:
+                        queue, trouble, answered = self.slurm.queue(array), "", now
+                        if not queue:
+                            return
+                    except SlurmError as error:
+                        trouble = str(error)
+                        if now - answered > SILENT_S:
+                            raise self._unheard(array, trouble) from error
+                    look_s = LOOK_S if done == total else min(look_s * SLOWER, LOOK_MAX_S)
+                    next_look = now + look_s
+                title, state = self.job.title or self.job.name, _told(array, queue, trouble)
+                self.job.watch(Progress("simulating", done, total, title=title, state=state))
+                time.sleep(TICK_S)
+        except KeyboardInterrupt:
+            raise Detached(array, done, total) from None
+
+    def _worth_another_try(self, array: Array, lacks: Selection, rounds: int) -> str:
+        """Why points are missing, if they may be done in another try.
+
+        Raises:
+            RunFailedError: they are not to be tried again.
+
+        """
+        ended = self.slurm.ended(array)
+        bad = [task for task in ended if task.state != "COMPLETED"]
+        why = _summary(bad) or "Slurm knows no more of it"
+        if was_cancelled(ended):
+            raise self._failed(lacks, f"Slurm job {array} was cancelled")
+        failed = {failure.entry for failure in state_of(self.folder).failed}
+        lost = [f"{kind}-{at:05}" for kind, at in _units(lacks)]
+        if ended and (all(name in failed for name in lost) or not any(t.lost for t in bad)):
+            raise self._failed(lacks, f"Slurm job {array}: {why}{self._last_words(array, bad)}")
+        if rounds == RESUBMITTED:
+            raise self._failed(
+                lacks, f"lost {rounds + 1} times, at last in Slurm job {array}: {why}"
+            )
+        return why
+
+    def _failed(self, lacks: Selection, why: str) -> RunFailedError:
+        return RunFailedError(f"{why}; {missing(self.folder, lacks)}")
+
+    def _last_words(self, array: Array, tasks: list[Ended]) -> str:
+        """What the first of these tasks that ended by itself has said last."""
+        if not tasks:
+            return ""
+        tasks = sorted(tasks, key=lambda task: (task.lost, task.task))
+        log = self.folder / SUBMITTED / f"{array.number}_{tasks[0].task}.log"
+        try:
+            lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        except FileNotFoundError:
+            return f", and left no {log}: do all nodes see this folder?"
+        except OSError as error:
+            return f", and {log} cannot be read ({error.strerror})"
+        return f": {lines[-1][-SAID:]} ({log})" if lines else f" and said nothing ({log})"
+
+    def _unheard(self, array: Array, trouble: str) -> RunFailedError:
+        return RunFailedError(
+            f"Slurm has not answered for {SILENT_S / 60:.0f} min ({trouble}); job {array} may go "
+            "on: run the same command again to wait for it"
+        )
+
+    def _collected(self, plots: tuple[str, ...]) -> Results:
+        give_up = time.monotonic() + BUSY_S
+        while True:
+            try:
+                return collect(self.folder, lambda _: self.job, plots)
+            except BusyError:
+                # The last tasks are about to end.
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(TICK_S)
+
+
+def _units(selection: Selection) -> list[tuple[str, int]]:
+    points = [("point", at) for at in selection.points]
+    return points + [("search", at) for at in selection.searches]
+
+
+def _selection(units: list[tuple[str, int]]) -> Selection:
+    points = sorted(at for kind, at in units if kind == "point")
+    return Selection(tuple(points), tuple(sorted(at for kind, at in units if kind == "search")))
+
+
+def _jobs(folder: Path) -> list[Array]:
+    """The jobs that were submitted for a folder; none where nothing whole is written."""
+    try:
+        told = json.loads((folder / JOBS).read_bytes())
+        return [Array(str(each["number"]), str(each["cluster"])) for each in told]
+    except (OSError, ValueError, TypeError, KeyError):
+        return []
+
+
+def _jobs_text(jobs: list[Array]) -> str:
+    return json.dumps([{"number": job.number, "cluster": job.cluster} for job in jobs]) + "\n"
+
+
+def _told(array: Array, queue: Queue, trouble: str) -> str:
+    """How an array does, in a few words."""
+    if trouble:
+        return f"Slurm job {array}: {trouble}"
+    words = [f"{queue.running} running"] if queue.running else []
+    if queue.waiting:
+        reasons = ", ".join(queue.reasons[:2])
+        words.append(
+            f"{queue.waiting} waiting ({reasons})" if reasons else f"{queue.waiting} waiting"
+        )
+    return f"Slurm job {array}: {', '.join(words)}" if words else f"Slurm job {array}"
+
+
+def was_cancelled(ended: list[Ended]) -> bool:
+    """Whether an array was cancelled as a whole: then no task of it goes on after the others."""
+    cancelled = [task.at for task in ended if task.state == CANCELLED]
+    return bool(cancelled) and max(cancelled) == max(task.at for task in ended)
+
+
+def _summary(tasks: list[Ended]) -> str:
+    """Why tasks are over that should not be, each reason once."""
+    of = Counter(task.reason for task in tasks)
+    named = {reason: next(t.task for t in tasks if t.reason == reason) for reason in of}
+    words = [
+        f"task {named[reason]}: {reason}"
+        if count == 1
+        else f"{count} tasks, {named[reason]} first: {reason}"
+        for reason, count in of.most_common(3)
+    ]
+    return ", ".join(words)
