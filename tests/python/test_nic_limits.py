@@ -1,6 +1,8 @@
 """What a daemon allows if little is said, seen by a program that asks for more."""
 
 import json
+import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -9,8 +11,9 @@ import urllib.request
 import numpy as np
 import pytest
 
+from conftest import REPOSITORY
 from isthmus.streams import RefusedError, TimedOutError, connect
-from nic_rig import PATIENCE, daemon
+from nic_rig import PATIENCE, Sink, daemon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="links are Linux's")
 
@@ -82,3 +85,42 @@ def test_datagrams_go_to_their_peer_and_who_confirms_none_is_named(nic):
         with pytest.raises(TimedOutError, match="grants nothing more"):
             stream.wait(timeout="1 s")
         stream.cancel()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="the page's lines are openssl's")
+def test_the_operators_page_makes_tokens_and_certificates_that_are_taken(tmp_path):
+    page = (REPOSITORY / "docs/nic-operators.md").read_text()
+    (token,) = re.findall(r"`(openssl rand [^`]*)`", page)
+    lines = re.search(r"\$ (openssl req .*?)\n\$ isthmus (nic serve .*?)\n", page, re.DOTALL)
+    certificate, serve = lines.groups()
+    for line in (token, certificate):
+        made = subprocess.run(
+            ["sh", "-c", line],
+            check=False,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert made.returncode == 0, made.stderr
+    # As on the page, but at a port that is free, and at this machine alone.
+    words = serve.replace("0.0.0.0:7000", "127.0.0.1:0").split()
+    command = [sys.executable, "-m", "isthmus", *words, "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    try:
+        (at,) = json.loads(process.stdout.readline())["listening"]
+        address = f"tls:localhost:{at.rpartition(':')[2]}"
+        secret = (tmp_path / "token").read_text().strip()
+        ca = tmp_path / "cert.pem"
+        with connect(address, name="hidden", ca=ca, token=secret, patience=PATIENCE) as nic:
+            sink = Sink(tmp_path)
+            with nic.open(sink.destination) as out:
+                stream = nic.stream(out, adu="64 KiB", links=2, adus=2)
+                for number in range(2):
+                    stream.send(np.full(1 << 16, number, np.uint8))
+                stream.wait()
+            assert sink.taken() == bytes(1 << 16) + b"\1" * (1 << 16)
+    finally:
+        process.terminate()
+        process.wait(60)
+        process.stdout.close()

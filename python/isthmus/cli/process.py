@@ -5,6 +5,7 @@ Exit statuses are those of docs/command-line.md.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,6 +24,9 @@ def run() -> NoReturn:
     try:
         # A run that is ended from outside tidies up as after Ctrl-C.
         signal.signal(signal.SIGTERM, _terminated)
+        # Results of many points are millions of objects without circles: to look for these in all
+        # of them again and again would take longer than to read and draw them.
+        gc.set_threshold(100_000, 20, 100)
         # Where Ctrl-C hits a destructor, Python would print it and forget it.
         sys.unraisablehook = _unraisable
         status = _command()

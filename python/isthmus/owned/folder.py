@@ -17,6 +17,7 @@ from isthmus.owned.lock import LOCK, BusyError, held
 from isthmus.owned.mark import (
     ADOPTED,
     JOURNAL,
+    KEPT,
     MARK,
     SUBMITTED,
     Identity,
@@ -132,6 +133,8 @@ class OwnedFolder:
 
         """
         ready_folder(path)
+        # Nothing is written to a folder before it is known that it may be ours.
+        _marked(path, ())
         for _ in range(round(JOIN_S / JOIN_TICK_S)):
             with suppress(BusyError), held(path, shared=True):
                 mark = _marked(path, ())
@@ -364,6 +367,11 @@ class OwnedFolder:
         found = []
         for folder in ("", *self.mark.folders()):
             for name in self._names(folder):
+                whole = name.removesuffix(KEPT)
+                if name != whole and self.mark.is_entry(name):
+                    # Finished parts of what has been finished since.
+                    found += [name] if (self.path / f"{whole}.json").is_file() else []
+                    continue
                 base = _PART.fullmatch(PurePosixPath(name).name)
                 if base is None:
                     continue

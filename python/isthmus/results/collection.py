@@ -100,6 +100,13 @@ class Results:
         return self._text
 
     @cached_property
+    def digest(self) -> str:
+        """SHA-256 of `json`, in hexadecimal."""
+        from hashlib import sha256
+
+        return sha256(self.json.encode()).hexdigest()
+
+    @cached_property
     def every_setting(self) -> Settings:
         """Every setting at every point, by its key; see `settings`."""
         from isthmus.results.settings import Sweep, of_result

@@ -82,7 +82,7 @@ def output_key(results: Results, *forms: str) -> str:
     """
     from isthmus.sources import digest_of
 
-    return digest_of(results.json, results.canonical, *forms)
+    return digest_of(results.digest, results.canonical, *forms)
 
 
 def keep_result(

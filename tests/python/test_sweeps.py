@@ -1,0 +1,259 @@
+"""Parts of a run: done by many processes in one folder, told, and collected."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from conftest import SMALL
+from isthmus.errors import IsthmusError
+from isthmus.execution import Job
+from isthmus.sweeps import Selection, state_of
+from isthmus.sweeps.selection import listed, ranges
+
+FILES = ("result.json", "results.csv", "results.parquet", "report.html", "scenario.toml")
+SEARCHED = SMALL + '\n[search]\nover = "workload.rate"\nfrom = "2 /ms"\nto = "100 /ms"\n'
+LIMIT_S = 120
+"""Longer than anything here takes on a busy machine."""
+
+
+def isthmus(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "isthmus", *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+def started(*words: object, cwd: Path) -> subprocess.Popen[str]:
+    words_ = [sys.executable, "-m", "isthmus", *map(str, words)]
+    return subprocess.Popen(words_, cwd=cwd, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SEARCHED)
+    return path
+
+
+def same(one: Path, other: Path) -> None:
+    for name in FILES:
+        assert (one / name).read_bytes() == (other / name).read_bytes(), name
+
+
+def test_parts_of_many_processes_are_collected_to_the_bytes_of_one_run(file):
+    here = file.parent
+    whole = isthmus("run", file, "--quick", "--out", "whole", "--jobs", 2, cwd=here)
+    assert whole.returncode == 0, whole.stderr
+    parts = [
+        started("run", file, "--quick", "--part", f"{k}/3", "--out", "parts", cwd=here)
+        for k in (1, 2, 3, 2)
+    ]
+    for part in parts:
+        _, told = part.communicate(timeout=LIMIT_S)
+        assert part.returncode == 0, told
+    state = state_of(here / "parts")
+    assert (state.done, state.total, state.running, state.failed) == (6, 6, [], [])
+    done = isthmus("collect", "parts", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[:-1] == whole.stdout.splitlines()[:-1]
+    same(here / "parts", here / "whole")
+    # Nothing is left to be done.
+    before = sorted((p.name, p.stat().st_mtime_ns) for p in (here / "parts/points").iterdir())
+    again = isthmus("run", file, "--quick", "--out", "parts", cwd=here)
+    assert again.returncode == 0, again.stderr
+    assert (
+        sorted((p.name, p.stat().st_mtime_ns) for p in (here / "parts/points").iterdir()) == before
+    )
+
+
+def test_what_is_missing_is_named_by_what_does_it(file):
+    here = file.parent
+    assert isthmus("run", file, "--points", "0,3", "--out", "o", cwd=here).returncode == 0
+    told = isthmus("status", "o", cwd=here).stdout
+    assert told.startswith("small: 2 of 4 points and 2 searches done, 0 running, 0 failed")
+    done = isthmus("collect", "o", cwd=here)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "2 points (1:3) and 2 searches (0:2) are missing" in done.stderr
+    assert "--points 1:3 --searches 0:2 --out o" in done.stderr
+    assert not (here / "o/result.json").exists()
+    more = isthmus("run", file, "--points", "1:3", "--searches", "0:2", "--out", "o", cwd=here)
+    assert more.returncode == 0, more.stderr
+    assert isthmus("collect", "o", cwd=here).returncode == 0
+
+
+def test_a_point_that_cannot_be_done_keeps_no_other_from_being_done(tmp_path):
+    (tmp_path / "s.toml").write_text(SMALL)
+    stop = 'stop={rule="fixed", time="2 ms", warmup="fixed", warmup_messages=50, replications=2}'
+    # At the lower load so many messages do not come in that time.
+    sweep = "sweep.workload.rate=['20 /ms', '0.1 /ms']"
+    done = isthmus("run", "s.toml", stop, sweep, "--part", "1/1", "--out", "o", cwd=tmp_path)
+    state = state_of(tmp_path / "o")
+    assert done.returncode == 1, done.stderr
+    assert [each.entry for each in state.failed] == ["point-00001", "point-00003"]
+    assert state.done == 2
+    assert all(each.reason in done.stderr for each in state.failed)
+    told = json.loads(isthmus("status", "o", "--json", cwd=tmp_path).stdout)
+    assert [each["reason"] for each in told["failed"]] == [f.reason for f in state.failed]
+    collected = isthmus("collect", "o", cwd=tmp_path)
+    assert collected.returncode == 1 and state.failed[0].reason[:60] in collected.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "right"),
+    [
+        (("--part", "0/3"), "give K/N with 1 <= K <= N"),
+        (("--part", "4/3"), "give K/N with 1 <= K <= N"),
+        (("--part", "half"), "give K/N with 1 <= K <= N"),
+        (("--points", "4"), "there are 0:4"),
+        (("--points", "2:2"), "there are 0:4"),
+        (("--points", "1-3"), "is no range; give numbers from 0"),
+        (("--searches", "7"), "there are 0:2"),
+        (("--part", "1/2", "--points", "0"), "leave --points, --searches out"),
+        (("--part", "1/2", "--fresh"), "--fresh: is not for parts"),
+        (("--part", "1/2", "--expiry", "60"), "the unit"),
+        (("--part", "1/2", "--expiry", "1 ms"), "too little"),
+        (("--expiry", "60 s"), "give --part or --points as well"),
+    ],
+)
+def test_words_that_make_no_sense_are_refused(file, words, right):
+    done = isthmus("run", file, *words, "--out", "o", cwd=file.parent)
+    assert done.returncode == 2, done.stderr
+    assert right in done.stderr or "number and its unit" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (file.parent / "o").exists() or not any((file.parent / "o").iterdir())
+
+
+def test_a_folder_is_needed_and_is_that_of_this_run(file):
+    here = file.parent
+    done = isthmus("run", file, "--part", "1/2", cwd=here)
+    assert done.returncode == 2 and "parts meet in a folder" in done.stderr
+    assert isthmus("run", file, "--points", "0", "--out", "o", cwd=here).returncode == 0
+    for change, what in (
+        ("seed=9", "another scenario"),
+        ("title=Another", "another title, text or changes"),
+        ("workload.locality=0.3", "another scenario"),
+    ):
+        done = isthmus("run", file, change, "--points", "1", "--out", "o", cwd=here)
+        assert done.returncode == 2, (change, done.stderr)
+        assert what in done.stderr, done.stderr
+    assert (
+        isthmus("run", file, "--seed", "9", "--points", "1", "--out", "o", cwd=here).returncode == 2
+    )
+    mine = here / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("all of it")
+    for command in (("run", file, "--part", "1/2", "--out"), ("collect",), ("status",)):
+        done = isthmus(*command, mine, cwd=here)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
+    assert [path.name for path in mine.iterdir()] == ["thesis.txt"]
+
+
+def test_results_are_not_written_while_parts_are_done(file):
+    here = file.parent
+    # Enough work to be found at it.
+    slow = ("stop.rule=fixed", "stop.messages=20000000", "stop.warmup_messages=10")
+    part = started("run", file, *slow, "--points", "0", "--out", "o", "--jobs", 1, cwd=here)
+    try:
+        wait_for((here / "o/points/point-00000.claim").exists)
+        state = state_of(here / "o")
+        assert [(r.entry, r.process, r.lost) for r in state.running] == [
+            ("point-00000", part.pid, False)
+        ]
+        told = isthmus("status", "o", cwd=here).stdout
+        assert f"point-00000: process {part.pid} on " in told
+        for command in (("collect", "o"), ("run", file, *slow, "--out", "o")):
+            done = isthmus(*command, cwd=here)
+            assert done.returncode == 2
+            assert "one that does a part of this run, is working in this folder" in done.stderr
+        part.send_signal(signal.SIGINT)
+        _, told = part.communicate(timeout=LIMIT_S)
+        assert part.returncode == 130, told
+        assert "0 of 1 point" in told
+        assert not (here / "o/points/point-00000.claim").exists()
+    finally:
+        part.kill()
+        part.wait()
+
+
+def test_what_a_killed_process_was_at_is_taken_over(file):
+    here = file.parent
+    slow = ("stop.rule=fixed", "stop.messages=2000000", "stop.warmup_messages=10")
+    words = ("run", file, *slow, "--points", "0", "--out", "o", "--jobs", 1)
+    first = started(*words, cwd=here)
+    wait_for((here / "o/points/point-00000.claim").exists)
+    os.kill(first.pid, signal.SIGKILL)
+    first.communicate(timeout=LIMIT_S)
+    assert (here / "o/points/point-00000.claim").exists()
+    done = isthmus(*words, cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert not (here / "o/points/point-00000.claim").exists()
+    alone = isthmus("run", file, *slow, "--points", "0", "--out", "alone", cwd=here)
+    assert alone.returncode == 0
+    entry = "points/point-00000.json"
+    assert (here / "o" / entry).read_bytes() == (here / "alone" / entry).read_bytes()
+
+
+def test_points_that_an_executor_has_done_are_kept(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    class Ending(ThreadPoolExecutor):
+        """After two points every further one is lost."""
+
+        given = 0
+
+        def submit(self, function, /, *words, **more):
+            self.given += 1
+            if self.given > 2:
+                return super().submit(lost)
+            return super().submit(function, *words, **more)
+
+    def lost():
+        raise OSError("the node is gone")
+
+    with Ending(1) as executor:
+        job = Job(SMALL, "small.toml", quick=True, executor=executor)
+        with pytest.raises(IsthmusError, match="the node is gone"):
+            job.run_into(tmp_path / "o")
+    state = state_of(tmp_path / "o")
+    assert state.done in (1, 2)
+    Job(SMALL, "small.toml", quick=True).run_into(tmp_path / "o")
+    Job(SMALL, "small.toml", quick=True).run_into(tmp_path / "whole")
+    same(tmp_path / "o", tmp_path / "whole")
+
+
+def wait_for(seen, limit_s: float = LIMIT_S) -> None:
+    end = time.monotonic() + limit_s
+    while not seen():
+        assert time.monotonic() < end, "not seen in time"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3, 7, 40])
+@pytest.mark.parametrize(("points", "searches"), [(0, 1), (5, 0), (12, 3)])
+def test_parts_are_all_there_is_and_each_once(parts, points, searches):
+    shares = [Selection.share(f"{k}/{parts}", points, searches) for k in range(1, parts + 1)]
+    assert sorted(p for s in shares for p in s.points) == list(range(points))
+    assert sorted(p for s in shares for p in s.searches) == list(range(searches))
+    sizes = [len(share) for share in shares]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_lists_are_read_as_they_are_written():
+    random = Random(54)
+    for _ in range(500):
+        count = random.randint(1, 60)
+        chosen = tuple(sorted(random.sample(range(count), random.randint(1, count))))
+        assert listed("--points", ranges(chosen), count) == chosen
