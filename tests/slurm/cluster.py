@@ -133,7 +133,8 @@ class Cluster:
     def _start(self, name: str, *command: str) -> None:
         with (self.folder / f"{name}.out").open("ab") as out:
             self.daemons[name] = subprocess.Popen(
-                command,
+                # The system ends it when this process is killed.
+                ["setpriv", "--pdeathsig", "TERM", *command],
                 env=self.environment,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
@@ -264,6 +265,8 @@ def main() -> int:
     if (reason := missing()) is not None:
         print(reason, file=sys.stderr)
         return 2
+    # Told to end, it takes the cluster down first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with cluster(given.nodes, given.cpus) as made:
         return subprocess.run(given.command, env=made.environment, check=False).returncode
 
