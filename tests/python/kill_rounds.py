@@ -179,7 +179,7 @@ def _wait(process: int) -> int:
 def _count(tally: Tally, folder: Path) -> None:
     if (folder / "result.json").exists():
         tally.late += 1
-    elif list(folder.glob("points/point-*.json")):
+    elif list(folder.glob("points/point-*[0-9].json")):
         tally.midway += 1
     else:
         tally.early += 1

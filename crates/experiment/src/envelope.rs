@@ -55,6 +55,14 @@ impl Entry {
         }
     }
 
+    /// The entry of what is finished of this one before it is.
+    pub fn kept(&self) -> Self {
+        Self {
+            name: format!("{}.kept", self.name),
+            ..self.clone()
+        }
+    }
+
     /// The entry that says which run the journal is of.
     pub fn header() -> Self {
         Self {

@@ -196,6 +196,19 @@ impl Journal {
         self.put(entry, envelope::sealed(&self.run, entry, &content), lasting)
     }
 
+    /// Removes the file of an entry, which may be gone already.
+    pub fn remove(&self, entry: &Entry) -> Result<(), JournalError> {
+        let Some(path) = self.path(entry) else {
+            return Ok(());
+        };
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(JournalError::Io { path, error })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Takes what another process has computed as its journal holds it.
     pub fn admit<T: DeserializeOwned>(
         &self,

@@ -11,6 +11,7 @@ mod error;
 mod flow;
 mod guard;
 mod journal;
+mod kept;
 mod kind;
 mod known;
 mod limits;

@@ -12,6 +12,7 @@ use isthmus_scenario::{StopRule, Warmup};
 use isthmus_statistics::{Error, Judgement, Precision, SaturationTest, Target, Verdict};
 use isthmus_units::Time;
 use rayon::prelude::*;
+use std::time::Instant;
 
 /// The least growth of the run between two looks.
 const LENGTHEN_MIN: f64 = 1.5;
@@ -159,10 +160,23 @@ impl Plan<'_> {
     /// Runs of fixed length; only those at work are held in memory.
     fn fixed(&self, length: Length) -> Result<Measurement, Halt> {
         let whole = |number: u64| {
+            if let Some(finished) = self.shared.kept.and_then(|kept| kept.part(number)) {
+                return Ok(finished);
+            }
+            let began = Instant::now();
             let mut replication = self.replication(number)?;
             self.warm_up(&mut replication, length)?;
             replication.run_to(length, self.shared.progress)?;
-            Ok(replication.finish())
+            let finished = replication.finish();
+            // Where one ends for its backlog may depend on the memory.
+            if let Some(kept) = self
+                .shared
+                .kept
+                .filter(|_| !finished.overfull && finished.figures.is_empty())
+            {
+                kept.keep(number, &finished, began.elapsed())?;
+            }
+            Ok(finished)
         };
         let together: Result<Vec<Finished>, Halt> =
             self.numbers().with_max_len(1).map(whole).collect();

@@ -3,6 +3,7 @@
 use crate::flow::{Fate, FlowInfo};
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{Backlog, Recorder};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +14,7 @@ const PAUSE_EVERY: u64 = 1 << 12;
 const FIRST: usize = 4;
 
 /// The demands of one flow.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowCount {
     sample_every: u64,
     totals: Totals,
@@ -22,7 +23,7 @@ pub struct FlowCount {
 }
 
 /// Demands by what became of them, and the bytes carried for them.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Totals {
     offered: u64,
     done: u64,
@@ -96,14 +97,14 @@ impl FlowCount {
 }
 
 /// Totals of all flows at one moment.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Checkpoint {
     time: Cycles,
     flows: Vec<Totals>,
 }
 
 /// Receives everything that happens in one replication.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recorders {
     /// Latencies in cycles, one recorder for each measure of the subject.
     pub latencies: Vec<Recorder>,
@@ -124,6 +125,7 @@ pub struct Recorders {
     /// Whether it is time for a look at the memory held.
     paused: bool,
     /// Whether the whole run should end.
+    #[serde(skip)]
     stop: Arc<AtomicBool>,
     checkpoints: Vec<Checkpoint>,
     /// Those within the first stretches of a run or after its warm-up, for runs that have few others.

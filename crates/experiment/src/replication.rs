@@ -1,11 +1,13 @@
 //! One replication of one point.
 
+use crate::kept::Kept;
 use crate::limits::{BacklogLimit, CYCLES_MAX, Memory};
 use crate::progress::Progress;
 use crate::recorders::Recorders;
 use crate::result::Collapse;
 use crate::subject::{Counted, Figure, Simulated, Subject};
 use isthmus_kernel::Cycles;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Messages, or packets of long ones, between two looks at the clock and at whether the run was cancelled.
@@ -27,6 +29,8 @@ pub(crate) enum Halt {
     TooLong { cycle_us: f64 },
     /// All that is at work together would take more memory than the run may.
     Memory,
+    /// What is finished cannot be kept; [`Kept::error`] says why.
+    Unkept,
 }
 
 /// What a replication shares with all others of the run.
@@ -34,6 +38,8 @@ pub(crate) enum Halt {
 pub(crate) struct Shared<'a> {
     pub progress: &'a Progress,
     pub memory: &'a Arc<Memory>,
+    /// What has been finished of the point or search.
+    pub kept: Option<&'a Kept<'a>>,
 }
 
 /// How far to go.
@@ -90,7 +96,7 @@ impl Drop for Held {
 }
 
 /// What is left of a replication that will not go on: the state of a large machine is let go.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Finished {
     pub recorders: Recorders,
     /// Cycles simulated.
@@ -99,7 +105,8 @@ pub(crate) struct Finished {
     pub collapse: Option<Collapse>,
     /// Whether it ended since too many demands waited.
     pub overfull: bool,
-    /// What it came to, if it is exact.
+    /// What it came to, if it is exact; such a run has one replication, which is not kept by itself.
+    #[serde(skip)]
     pub figures: Vec<Figure>,
 }
 

@@ -2,6 +2,7 @@
 
 mod build;
 mod jobs;
+mod keeping;
 mod part;
 mod places;
 mod told;
@@ -9,10 +10,10 @@ mod whole;
 
 pub use part::{Part, Selection};
 
-use crate::envelope::Entry;
 use crate::error::RunError;
 use crate::guard;
 use crate::journal::Journal;
+use crate::kept::Kept;
 use crate::limits::{self, Memory};
 use crate::machines::Machines;
 use crate::measurement;
@@ -47,6 +48,9 @@ pub struct Options {
     pub quick: bool,
     /// Folder for finished points, to resume from.
     pub journal: Option<PathBuf>,
+    /// Work on a point or search, finished and not yet in the journal's folder, that makes it be kept there; some
+    /// seconds if not given.
+    pub keep_after: Option<Duration>,
     /// Memory that simulations may take; half of what this process may use if not given.
     pub memory: Option<Bytes>,
     /// Whether all of it is done here.
@@ -183,10 +187,11 @@ impl Experiment {
         None
     }
 
-    fn shared(&self) -> Shared<'_> {
+    fn shared<'a>(&'a self, kept: &'a Kept<'a>) -> Shared<'a> {
         Shared {
             progress: &self.progress,
             memory: &self.memory,
+            kept: Some(kept),
         }
     }
 
@@ -231,11 +236,11 @@ impl Experiment {
     }
 
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
-        self.kept(&job.entry, PointResult::is_whole, || {
+        self.kept(&job.entry, PointResult::is_whole, |kept| {
             let subject = &*self.subject(job)?;
             let (rules, test) = (&self.rules, self.rules.test());
             let measurement =
-                measurement::run(subject, self.seed, rules, &test, true, self.shared())
+                measurement::run(subject, self.seed, rules, &test, true, self.shared(kept))
                     .map_err(|halt| self.halted(halt, &job.values))?;
             let overlay = self.overlay(subject);
             let report = Report::new(&measurement, subject, rules, &test, &overlay);
@@ -325,7 +330,7 @@ impl Experiment {
     }
 
     fn search(&self, job: &SearchJob) -> Result<SearchResult, RunError> {
-        self.kept(&job.entry, SearchResult::is_whole, || {
+        self.kept(&job.entry, SearchResult::is_whole, |kept| {
             let search = &job.search;
             let range = search::Range {
                 from: search.low,
@@ -343,7 +348,8 @@ impl Experiment {
             )?;
             let built = self.machines.get(job.machine);
             let subject_at = |load: f64| job.subject(built, load);
-            let found = search::run(&range, self.seed, &self.rules, subject_at, self.shared());
+            let shared = self.shared(kept);
+            let found = search::run(&range, self.seed, &self.rules, subject_at, shared);
             let found = found.map_err(|halt| self.halted(halt, &known))?;
             Ok(self.search_result(job, found))
         })
@@ -374,31 +380,10 @@ impl Experiment {
         }
     }
 
-    /// The entry from the journal, or else what `compute` gives, which is then kept if it is `whole`.
-    fn kept<T>(
-        &self,
-        entry: &Entry,
-        whole: impl Fn(&T) -> bool,
-        compute: impl FnOnce() -> Result<T, RunError>,
-    ) -> Result<T, RunError>
-    where
-        T: serde::Serialize + serde::de::DeserializeOwned,
-    {
-        let result = match self.journal.read(entry)? {
-            Some(result) => result,
-            None => {
-                let result = compute()?;
-                self.journal.write(entry, &result, whole(&result))?;
-                result
-            }
-        };
-        self.progress.add_done();
-        Ok(result)
-    }
-
     fn halted(&self, halt: Halt, values: &[AxisValue]) -> RunError {
         match halt {
-            Halt::Cancelled => RunError::Cancelled,
+            // What could not be kept is told instead of it.
+            Halt::Cancelled | Halt::Unkept => RunError::Cancelled,
             Halt::AllWarmUp { messages } => RunError::AllWarmUp {
                 place: place(&self.scenario, values),
                 messages,

@@ -2,11 +2,12 @@
 
 use crate::measurement;
 use crate::replication::{Halt, Shared};
-use crate::result::{State, Trial};
+use crate::result::{EndedBy, State, Trial};
 use crate::rules::Rules;
 use crate::subject::Subject;
-use isthmus_statistics::{Bracket, KneeSearch, KneeStep, Verdict};
+use isthmus_statistics::{Bracket, KneeSearch, KneeStep, SaturationTest, Verdict};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The interval of loads to search, in the unit of [`crate::result::Load`].
 #[derive(Debug, Clone, PartialEq)]
@@ -128,33 +129,59 @@ impl Pass<'_> {
         let mut test = search.test(self.rules.looks());
         test.threshold = self.rules.verdict.growth;
         while let KneeStep::Test { load } = search.next() {
-            let subject = subject_at(load);
-            let measurement = measurement::run(
-                subject.as_ref(),
-                self.seed,
-                self.rules,
-                &test,
-                false,
-                self.shared,
-            )?;
-            let growth = measurement.judgement.map_or(0.0, |j| j.growth.mean);
-            // What delivers nothing any more has been asked for more than it can carry.
-            let (verdict, state) = match measurement.collapse() {
-                Some(_) => (Verdict::Saturated, State::Collapsed),
-                None => (measurement.verdict, measurement.verdict.into()),
+            let number = self.trials.len() as u64;
+            let kept = self.shared.kept;
+            // Trials follow from those before, so that one of the same number has the same load.
+            let trial = match kept.and_then(|kept| kept.part::<Trial>(number)) {
+                Some(trial) if trial.load == load => trial,
+                _ => self.trial(load, number, &test, subject_at(load).as_ref())?,
             };
-            self.trials.push(Trial {
-                load,
-                verdict: state,
-                growth,
-                messages: measurement.messages(),
-                ended_by: measurement.ended_by,
-            });
+            // What delivers nothing any more has been asked for more than it can carry.
+            let verdict = match trial.verdict {
+                State::Collapsed | State::Saturated => Verdict::Saturated,
+                State::Stable => Verdict::Stable,
+                State::Undecided => Verdict::Undecided,
+            };
             search
-                .report(load, verdict, growth)
+                .report(load, verdict, trial.growth)
                 .expect("the load is the one asked for");
+            self.trials.push(trial);
         }
         Ok(search.bracket())
+    }
+
+    /// Measures at a load, and keeps what came of it.
+    fn trial(
+        &self,
+        load: f64,
+        number: u64,
+        test: &SaturationTest,
+        subject: &dyn Subject,
+    ) -> Result<Trial, Halt> {
+        let began = Instant::now();
+        // It is kept as a whole.
+        let shared = Shared {
+            kept: None,
+            ..self.shared
+        };
+        let measurement = measurement::run(subject, self.seed, self.rules, test, false, shared)?;
+        let collapsed = measurement.collapse().is_some();
+        let trial = Trial {
+            load,
+            verdict: if collapsed {
+                State::Collapsed
+            } else {
+                measurement.verdict.into()
+            },
+            growth: measurement.judgement.map_or(0.0, |j| j.growth.mean),
+            messages: measurement.messages(),
+            ended_by: measurement.ended_by,
+        };
+        let lasting = trial.ended_by != Some(EndedBy::Memory);
+        if let Some(kept) = self.shared.kept.filter(|_| lasting) {
+            kept.keep(number, &trial, began.elapsed())?;
+        }
+        Ok(trial)
     }
 }
 

@@ -7,6 +7,7 @@ use crate::recorders::Recorders;
 use crate::result::{Collapse, JobSummary, NodeUse};
 use crate::uses::Uses;
 use isthmus_kernel::Cycles;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt::Debug;
 
@@ -142,7 +143,7 @@ pub struct Figure {
 }
 
 /// Totals of one simulation.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Cycles in which each channel was busy: flits or symbols; kinds order them as they like.
     pub channels: Vec<u64>,
@@ -158,7 +159,7 @@ pub struct Counts {
 }
 
 /// For how long something was taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// Cycles within those that were counted.
     pub cycles: u64,
@@ -169,7 +170,7 @@ pub struct Taken {
 }
 
 /// Totals and the cycles over which they were counted.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
     /// The totals.
     pub counts: Counts,

@@ -3,6 +3,7 @@
 mod bad;
 mod bounds;
 mod changes;
+mod cut_off;
 mod devices;
 mod effects;
 mod fat_tree_estimates;

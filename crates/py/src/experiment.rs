@@ -186,6 +186,7 @@ impl PyExperiment {
             jobs,
             quick,
             journal: journal.map(Into::into),
+            keep_after: None,
             memory: memory.as_deref().map(amount).transpose()?,
             extent: match expiry_s.map(Duration::try_from_secs_f64).transpose() {
                 Ok(expiry) => expiry.map_or(Extent::Whole, Extent::Parts),

@@ -1,6 +1,7 @@
 //! Demands offered and not yet served, over time.
 
 use crate::error::Error;
+use serde::{Deserialize, Serialize};
 
 /// Samples kept at most.
 const CAPACITY: usize = 512;
@@ -11,7 +12,7 @@ const CAPACITY: usize = 512;
 /// At most 512 samples are kept: when they are full, every second one goes and from then on every
 /// second sample is taken, so the caller may sample as long as it likes at any regular interval.
 /// The latest sample is always kept.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Backlog {
     points: Vec<Point>,
     latest: Option<Point>,
@@ -20,7 +21,7 @@ pub struct Backlog {
     skip_left: u64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Point {
     offered: u64,
     level: u64,

@@ -12,12 +12,43 @@ const SIGNIFICANT_DIGITS: u8 = 2;
 /// for the whole range of `u64`. It grows with the largest value seen (1 KiB per power of two).
 ///
 /// Recording takes about 2 ns.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
 pub struct Histogram {
     counts: Hdr<u64>,
     /// The smallest and the largest value, exactly.
     min: u64,
     max: u64,
+}
+
+/// A histogram as it is written: a value of each bucket that is not empty, and how many it has.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    buckets: Vec<(u64, u64)>,
+    min: u64,
+    max: u64,
+}
+
+impl From<Histogram> for Stored {
+    fn from(histogram: Histogram) -> Self {
+        Self {
+            buckets: histogram.buckets().map(|b| (b.lower, b.count)).collect(),
+            min: histogram.min,
+            max: histogram.max,
+        }
+    }
+}
+
+impl From<Stored> for Histogram {
+    fn from(stored: Stored) -> Self {
+        let mut histogram = Self::new();
+        for (value, count) in stored.buckets {
+            (histogram.counts.record_n(value, count))
+                .expect("a resizing histogram has a bucket for every u64");
+        }
+        (histogram.min, histogram.max) = (stored.min, stored.max);
+        histogram
+    }
 }
 
 /// One bucket that is not empty.
@@ -170,6 +201,15 @@ mod tests {
                 prop_assert_eq!(inside.count() as u64, bucket.count);
             }
             prop_assert!(buckets.windows(2).all(|pair| pair[0].upper < pair[1].lower));
+            let json = serde_json::to_string(&left).unwrap();
+            let read: Histogram = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(
+                read.percentile(percentile).unwrap(),
+                left.percentile(percentile).unwrap()
+            );
+            prop_assert_eq!(read.buckets().collect::<Vec<_>>(), buckets);
+            prop_assert_eq!(serde_json::to_string(&read).unwrap(), json);
+
             prop_assert_eq!(left.min(), values.first().copied());
             prop_assert_eq!(left.max(), values.last().copied());
         }

@@ -2,6 +2,7 @@
 
 use crate::histogram::Histogram;
 use crate::series::Series;
+use serde::{Deserialize, Serialize};
 
 /// Parts of the run that keep a histogram of their own, at most.
 const SEGMENTS: usize = 16;
@@ -14,7 +15,7 @@ const BATCHES_PER_SEGMENT: u64 = (Series::DEFAULT_CAPACITY / SEGMENTS) as u64;
 /// consecutive segments of equal length that merge as the run grows, and
 /// [`histogram_after`](Self::histogram_after) leaves out the early ones. Recording takes about
 /// 4 ns.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recorder {
     series: Series,
     current: Histogram,

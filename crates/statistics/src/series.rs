@@ -1,5 +1,7 @@
 //! One stream of observations in fixed memory.
 
+use serde::{Deserialize, Serialize};
+
 /// Observations per batch before the first merge: the 5 of MSER-5.
 const FIRST_BATCH: u64 = 5;
 
@@ -12,7 +14,7 @@ const FIRST_BATCH: u64 = 5;
 /// merged: observations of one stream have an order, those of two have none.
 ///
 /// A NaN poisons its batch; the functions that read the batches report it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     open_sum: f64,
     open_left: u64,
@@ -23,7 +25,7 @@ pub struct Series {
 }
 
 /// Where the warm-up ended by an outside rule.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct Mark {
     observations: u64,
     sum: f64,

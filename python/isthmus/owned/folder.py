@@ -17,6 +17,7 @@ from isthmus.owned.lock import LOCK, BusyError, held
 from isthmus.owned.mark import (
     ADOPTED,
     JOURNAL,
+    KEPT,
     MARK,
     SUBMITTED,
     Identity,
@@ -366,6 +367,11 @@ class OwnedFolder:
         found = []
         for folder in ("", *self.mark.folders()):
             for name in self._names(folder):
+                whole = name.removesuffix(KEPT)
+                if name != whole and self.mark.is_entry(name):
+                    # Finished parts of what has been finished since.
+                    found += [name] if (self.path / f"{whole}.json").is_file() else []
+                    continue
                 base = _PART.fullmatch(PurePosixPath(name).name)
                 if base is None:
                     continue

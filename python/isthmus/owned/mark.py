@@ -22,7 +22,11 @@ JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
 ADOPTED = "adopted"
 """The part of files that were there before the folder became ours; see `OwnedFolder.opened`."""
-_ENTRY = re.compile(rf"{JOURNAL}/(?:journal\.json|(point|search)-(\d{{5,}})\.(?:json|claim))")
+_ENTRY = re.compile(
+    rf"{JOURNAL}/(?:journal\.json|(point|search)-(\d{{5,}})\.(?:json|kept\.json|claim))"
+)
+KEPT = ".kept.json"
+"""How the name of a file ends that has the finished parts of an entry which is not there yet."""
 SUBMITTED = "slurm"
 """Sub-folder of a job of Slurm: its script, and what its tasks say, which Slurm writes."""
 _LOG = re.compile(rf"{SUBMITTED}/\d+_\d+\.log")
@@ -74,8 +78,8 @@ class Mark:
         return path in self.files or path in self.writing or self.is_entry(path)
 
     def is_entry(self, path: str) -> bool:
-        """Whether the core may have written this path: an entry of the journal, a claim on one, or
-        the file of a process that does parts of the run; or Slurm for one.
+        """Whether the core may have written this path: an entry of the journal, its finished parts, a
+        claim on it, or the file of a process that does parts of the run; or Slurm for one.
         """
         if not self.points + self.searches:
             return False

@@ -1,0 +1,125 @@
+//! Finished parts of a point or search that is not finished: replications of a fixed length, and trials.
+//!
+//! They lie in one file beside the entry, sealed as entries are, which is replaced as a whole once enough
+//! work has come to it, and removed when the entry is there. What was read and what is computed is the same
+//! bit for bit, so that the result is too.
+
+use crate::envelope::Entry;
+use crate::journal::{Journal, JournalError};
+use crate::replication::Halt;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Work that is worth a file.
+const AFTER: Duration = Duration::from_secs(5);
+/// A part that took less than this share of it is not kept: there would be many.
+const SHARE: u32 = 64;
+/// Bytes of all parts together that are kept at most; those that come later are not.
+const BYTES_MAX: usize = 64 << 20;
+
+/// The finished parts of one point or search.
+#[derive(Debug)]
+pub(crate) struct Kept<'a> {
+    journal: &'a Journal,
+    entry: Entry,
+    after: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// JSON of each part, by number.
+    parts: BTreeMap<u64, Box<RawValue>>,
+    bytes: usize,
+    /// Work on parts that are not in the file.
+    unkept: Duration,
+    /// Whether there is a file.
+    filed: bool,
+    error: Option<JournalError>,
+}
+
+impl<'a> Kept<'a> {
+    /// What is kept of that entry; nothing is where the journal has no folder.
+    pub fn open(
+        journal: &'a Journal,
+        of: &Entry,
+        after: Option<Duration>,
+    ) -> Result<Self, JournalError> {
+        let entry = of.kept();
+        let parts: Option<BTreeMap<u64, Box<RawValue>>> = match journal.folder() {
+            Some(_) => journal.read(&entry)?,
+            None => None,
+        };
+        let filed = parts.is_some();
+        let parts = parts.unwrap_or_default();
+        let bytes = parts.values().map(|part| part.get().len()).sum();
+        Ok(Self {
+            journal,
+            entry,
+            after: after.unwrap_or(AFTER),
+            state: Mutex::new(State {
+                parts,
+                bytes,
+                filed,
+                ..State::default()
+            }),
+        })
+    }
+
+    /// A part that is kept. The file was as it was written: what cannot be read all the same, such as a number
+    /// that is none, is computed again.
+    pub fn part<T: DeserializeOwned>(&self, number: u64) -> Option<T> {
+        let state = self.state();
+        serde_json::from_str(state.parts.get(&number)?.get()).ok()
+    }
+
+    /// Keeps a part that took so long, now or together with later ones.
+    pub fn keep<T: Serialize>(&self, number: u64, part: &T, took: Duration) -> Result<(), Halt> {
+        if self.journal.folder().is_none() || took < self.after / SHARE {
+            return Ok(());
+        }
+        let part = serde_json::value::to_raw_value(part).expect("finished parts are JSON");
+        let mut state = self.state();
+        if state.bytes + part.get().len() > BYTES_MAX {
+            return Ok(());
+        }
+        state.bytes += part.get().len();
+        state.parts.insert(number, part);
+        state.unkept += took;
+        if state.unkept < self.after {
+            return Ok(());
+        }
+        match self.journal.write(&self.entry, &state.parts, true) {
+            Ok(()) => {
+                state.unkept = Duration::ZERO;
+                state.filed = true;
+                Ok(())
+            }
+            Err(error) => {
+                state.error.get_or_insert(error);
+                Err(Halt::Unkept)
+            }
+        }
+    }
+
+    /// Why something could not be kept.
+    pub fn error(&self) -> Option<JournalError> {
+        self.state().error.take()
+    }
+
+    /// Keeps nothing any more.
+    pub fn clear(&self) -> Result<(), JournalError> {
+        if self.state().filed {
+            self.journal.remove(&self.entry)?;
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

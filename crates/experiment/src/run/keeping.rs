@@ -1,0 +1,32 @@
+//! What the journal keeps of a point or search: its result, and until there is one, its finished parts.
+
+use super::Experiment;
+use crate::envelope::Entry;
+use crate::error::RunError;
+use crate::kept::Kept;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+impl Experiment {
+    /// The entry from the journal, or else what `compute` gives, which is then kept if it is `whole`.
+    pub(super) fn kept<T: Serialize + DeserializeOwned>(
+        &self,
+        entry: &Entry,
+        whole: impl Fn(&T) -> bool,
+        compute: impl FnOnce(&Kept<'_>) -> Result<T, RunError>,
+    ) -> Result<T, RunError> {
+        let result = match self.journal.read(entry)? {
+            Some(result) => result,
+            None => {
+                let kept = Kept::open(&self.journal, entry, self.options.keep_after)?;
+                let result = compute(&kept);
+                let result = result.map_err(|error| kept.error().map_or(error, Into::into))?;
+                self.journal.write(entry, &result, whole(&result))?;
+                kept.clear()?;
+                result
+            }
+        };
+        self.progress.add_done();
+        Ok(result)
+    }
+}

@@ -1,0 +1,205 @@
+//! Runs that are cut off in the middle of a point go on from its finished replications, those of a search
+//! from its finished trials, and end with the bytes of a run that never was.
+
+use isthmus_experiment::{Experiment, JournalError, Options, RunError};
+use isthmus_kinds::KINDS;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const HYPERCUBE: &str = r#"
+version = 1
+name = "cut"
+[machine]
+kind = "hypercube"
+dimension = 3
+lanes.io_link = 1
+[workload]
+io_probability = "5%"
+rate = "3 /ms"
+[stop]
+rule = "fixed"
+messages = 8000
+warmup_messages = 500
+replications = 6
+"#;
+
+const SEARCH: &str = r#"
+[search]
+over = "workload.rate"
+from = "1 /ms"
+to = "300 /ms"
+resolution = "30%"
+"#;
+
+const SCI: &str = r#"
+version = 1
+name = "cut"
+[machine]
+kind = "sci"
+size = "4x4"
+fabric = "torus"
+[workload]
+load = "1 GB/s"
+[stop]
+rule = "fixed"
+time = "2 ms"
+replications = 6
+"#;
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+fn experiment(text: &str, journal: Option<&Path>, keep_after: Duration) -> Experiment {
+    let scenario = KINDS.parse(text, "cut.toml", &[]).expect("a good scenario");
+    let options = Options {
+        journal: journal.map(Into::into),
+        keep_after: Some(keep_after),
+        jobs: 2,
+        ..Options::default()
+    };
+    Experiment::new(&KINDS, scenario, options).expect("it can be set up")
+}
+
+/// Runs until it ends, or is cancelled once so many messages were delivered.
+fn cut_after(experiment: &Experiment, messages: u64) -> Result<String, RunError> {
+    let progress = experiment.progress();
+    thread::scope(|scope| {
+        let watched = Arc::clone(&progress);
+        let run = scope.spawn(|| experiment.run());
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !run.is_finished() && watched.messages() < messages {
+            assert!(Instant::now() < deadline, "it goes on for ever");
+            thread::sleep(Duration::from_micros(200));
+        }
+        watched.cancel();
+        let result = run.join().expect("no panic")?;
+        Ok(serde_json::to_string(&result).expect("results are JSON"))
+    })
+}
+
+/// Cuts a run off again and again, until it ends; how many messages were simulated in all after the first
+/// cut, relative to a whole run.
+fn cut_again_and_again(name: &str, text: &str, share: f64) {
+    let whole = experiment(text, None, Duration::ZERO);
+    let wanted = serde_json::to_string(&whole.run().unwrap()).unwrap();
+    let messages = whole.progress().messages();
+    let folder = folder(name);
+    let at = (messages as f64 * share) as u64;
+    let mut kept = 0;
+    for round in 0..200 {
+        let cut = experiment(text, Some(&folder), Duration::ZERO);
+        // The last one is left to end where nothing more than a part fits before the cut.
+        let at = if round < 40 { at } else { u64::MAX };
+        match cut_after(&cut, at) {
+            Ok(found) => {
+                assert_eq!(found, wanted, "{name}, cut at {share}");
+                assert!(!folder.join("point-00000.kept.json").exists());
+                assert!(!folder.join("search-00000.kept.json").exists());
+                assert!(round == 0 || kept > 0, "{name}: nothing was ever kept");
+                return;
+            }
+            Err(RunError::Cancelled) => kept += kept_files(&folder).len(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("it never ends");
+}
+
+fn kept_files(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    paths
+        .filter(|path| path.to_string_lossy().ends_with(".kept.json"))
+        .collect()
+}
+
+#[test]
+fn replications_of_a_point_are_not_lost() {
+    for (name, text) in [("cube", HYPERCUBE), ("sci", SCI)] {
+        for share in [0.3, 0.45, 0.6, 0.9] {
+            cut_again_and_again(&format!("cut-{name}-{share}"), text, share);
+        }
+    }
+}
+
+#[test]
+fn trials_of_a_search_are_not_lost() {
+    let short = HYPERCUBE.replace("8000", "2000");
+    let precise = HYPERCUBE.split("[stop]").next().unwrap();
+    for share in [0.3, 0.9] {
+        let text = format!("{short}{SEARCH}");
+        cut_again_and_again(&format!("cut-trials-{share}"), &text, share);
+        let text = format!(
+            "{precise}[stop]\nrule = \"precision\"\nprecision = \"40%\"\nreplications = 4\nmessages_first = 1000\nmessages_max = 4000\n{SEARCH}"
+        );
+        cut_again_and_again(&format!("cut-trials-precise-{share}"), &text, share);
+    }
+}
+
+/// What was cut at nine tenths costs less than half when it is begun again.
+#[test]
+fn what_is_kept_is_not_simulated_again() {
+    let whole = experiment(HYPERCUBE, None, Duration::ZERO);
+    whole.run().unwrap();
+    let messages = whole.progress().messages();
+    // A run that is done before the cut tells nothing.
+    let folder = (0..50)
+        .map(|_| folder("cut-share"))
+        .find(|folder| {
+            let cut = experiment(HYPERCUBE, Some(folder), Duration::ZERO);
+            cut_after(&cut, messages * 9 / 10).is_err()
+        })
+        .expect("a cut before the end");
+    let again = experiment(HYPERCUBE, Some(&folder), Duration::ZERO);
+    again.run().unwrap();
+    let share = again.progress().messages() as f64 / messages as f64;
+    assert!(share < 0.5, "{share} of the work was done again");
+}
+
+#[test]
+fn short_work_leaves_no_file() {
+    let folder = folder("cut-short");
+    let cut = experiment(HYPERCUBE, Some(&folder), Duration::from_secs(3600));
+    let _ = cut_after(&cut, 20_000);
+    assert_eq!(kept_files(&folder), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn what_was_kept_and_is_damaged_is_refused() {
+    let folder = folder("cut-damaged");
+    let cut = experiment(HYPERCUBE, Some(&folder), Duration::ZERO);
+    let error = cut_after(&cut, 30_000).expect_err("it is cut before its end");
+    assert!(matches!(error, RunError::Cancelled), "{error}");
+    let path = kept_files(&folder).pop().expect("something is kept");
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let again = experiment(HYPERCUBE, Some(&folder), Duration::ZERO).run();
+    match again {
+        Err(RunError::Journal(JournalError::Damaged { path: named, .. })) => {
+            assert_eq!(named, path);
+        }
+        other => panic!("{other:?}"),
+    }
+    fs::remove_file(&path).unwrap();
+    (experiment(HYPERCUBE, Some(&folder), Duration::ZERO).run()).expect("it is computed again");
+}
+
+/// The folder of the journal goes away in the middle.
+#[test]
+fn a_disk_that_fails_ends_the_run_with_its_reason() {
+    let folder = folder("cut-disk");
+    let cut = experiment(HYPERCUBE, Some(&folder), Duration::ZERO);
+    fs::remove_dir_all(&folder).unwrap();
+    match cut.run() {
+        Err(RunError::Journal(JournalError::Io { path, .. })) => {
+            assert_eq!(path, folder.join("point-00000.kept.json"));
+        }
+        other => panic!("{other:?}"),
+    }
+}
