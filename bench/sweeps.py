@@ -7,6 +7,7 @@ with what it calls, and every task.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -54,6 +55,7 @@ def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
         file.write_text(study(axes, messages))
         turns = 1 if quick else RUNS
         yield from _slurm(file, axes[0] * axes[1], turns)
+        yield from _dask(file, axes[0] * axes[1], turns)
 
 
 def study(axes: tuple[int, int], messages: int) -> str:
@@ -111,6 +113,24 @@ def _slurm(file: Path, points: int, turns: int) -> Iterator[Line]:
             spent = {"command_cpu_s": command.cpu_s, "tasks_cpu_s": sum(tasks)}
             found.append({"own_s": own_s(file), "wall_s": command.wall_s, **spent})
     yield _line("slurm", f"{points:,} points through an array job of Slurm", found)
+
+
+def _dask(file: Path, points: int, turns: int) -> Iterator[Line]:
+    """By a local cluster of two worker processes; client and scheduler are the command's own."""
+    if importlib.util.find_spec("distributed") is None:
+        sys.stdout.write("sweep.dask is left out: distributed is not installed\n")
+        return
+    found = []
+    for turn in range(turns):
+        out = file.parent / f"out-dask-{turn}"
+        words = [sys.executable, "-m", "isthmus", "run", str(file), "--on", "dask"]
+        # What it has waited for, all of its workers, is counted as its own.
+        command = run([*words, "--jobs", str(CORES), "--out", str(out)])
+        if len(_points(out)) != points:
+            raise SystemExit(f"sweep: {len(_points(out))} points of {points} were done")
+        spent = {"command_and_workers_cpu_s": command.cpu_s}
+        found.append({"own_s": own_s(file), "wall_s": command.wall_s, **spent})
+    yield _line("dask", f"{points:,} points by the workers of a local Dask cluster", found)
 
 
 def _line(row: str, what: str, found: list[dict[str, float]]) -> Line:

@@ -146,14 +146,16 @@ class Job:
         return text
 
     def _run_by_executor(self, experiment: Any) -> None:
+        from isthmus import __version__
         from isthmus.parts import Whole, run
 
         done = (0, self.summary["points"] + self.summary["searches"])
 
-        def tell(points: int, total: int) -> None:
+        def tell(points: int, total: int, state: str) -> None:
             nonlocal done
             done = (points, total)
-            self.watch(Progress("simulating", points, total, title=self.title or self.name))
+            title = self.title or self.name
+            self.watch(Progress("simulating", points, total, title=title, state=state))
 
         whole = Whole(
             self.text,
@@ -163,6 +165,7 @@ class Job:
             self.quick,
             self.memory,
             self.jobs,
+            __version__,
         )
         try:
             run(whole, self.executor, experiment, tell)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from isthmus import arguments
+from isthmus import arguments, dask
 from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
 
@@ -31,6 +32,8 @@ class Whole:
     memory: str | None
     jobs: int
     """Threads of each worker."""
+    version: str
+    """Of isthmus, which workers must have as well."""
 
 
 Entries = list[tuple[str, bytes]]
@@ -44,10 +47,34 @@ def check(executor: object) -> None:
         raise arguments.refuse("executor", executor, right)
 
 
-def run(whole: Whole, executor: Any, experiment: Any, tell: Callable[[int, int], None]) -> None:
+class Pool:
+    """An executor of `concurrent.futures`, or what is used like one."""
+
+    def __init__(self, executor: Any) -> None:
+        self.submit = executor.submit
+
+    def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
+        """What futures that are done have come to; an exception for what is lost."""
+        told: dict[int, Any] = {}
+        for at, future in futures.items():
+            try:
+                told[at] = future.result()
+            except Exception as error:
+                told[at] = error
+        return told
+
+    def state(self, _left: int) -> str:
+        """Nothing is known of the workers."""
+        return ""
+
+
+def run(
+    whole: Whole, executor: Any, experiment: Any, tell: Callable[[int, int, str], None]
+) -> None:
     """Have the executor do what the journal of `experiment` lacks, and put it there as it comes.
 
-    `tell` is told how many points and searches are in the journal, of how many.
+    `tell` is told how many points and searches are in the journal, of how many, and how the
+    workers do.
 
     Raises:
         IsthmusError: a worker has another isthmus, or what it sends cannot be kept.
@@ -57,35 +84,64 @@ def run(whole: Whole, executor: Any, experiment: Any, tell: Callable[[int, int],
     points, searches = experiment.missing()
     parts = [([p], []) for p in points] + [([], [s]) for s in searches]
     total = sum(experiment.counts())
+    workers = _workers_of(executor)
     left: dict[int, Any] = {}
     try:
         for i, part in enumerate(parts):
-            left[i] = executor.submit(run_part, whole, part)
-        tell(total - len(left), total)
+            left[i] = workers.submit(run_part, whole, part)
+        tell(total - len(left), total, workers.state(len(left)))
         while left:
-            ready = [i for i, each in left.items() if each.done()]
-            for i in ready:
-                entries, failed = left[i].result()
+            ready = {i: each for i, each in left.items() if each.done()}
+            answers = workers.answers(ready) if ready else {}
+            wrong = None
+            # What is done is kept before anything is said of what is not.
+            for i, answer in answers.items():
+                if isinstance(answer, BaseException):
+                    wrong = wrong or _told(whole, answer)
+                    continue
+                entries, failed = answer
                 for name, data in entries:
                     ask(experiment.admit, name, data)
                 for _, reason in failed:
-                    raise RunFailedError(f"{whole.file}: the run failed: {reason}")
+                    wrong = wrong or RunFailedError(f"{whole.file}: the run failed: {reason}")
                 del left[i]
-            if ready:
-                tell(total - len(left), total)
-            else:
+            if wrong:
+                raise wrong
+            tell(total - len(left), total, workers.state(len(left)))
+            if not answers:
                 time.sleep(TICK_S)
     except (IsthmusError, KeyboardInterrupt):
         raise
     except Exception as error:
-        reason = str(error).partition("\n")[0] or "no reason given"
-        raise RunFailedError(
-            f"{whole.file}: a worker of the executor ended without an answer "
-            f"({type(error).__name__}: {reason}); start workers anew and run again"
-        ) from error
+        raise _told(whole, error) from error
     finally:
         for each in left.values():
             each.cancel()
+
+
+def _workers_of(executor: Any) -> Any:
+    if isinstance(executor, dask.Workers):
+        return executor
+    return dask.Workers(executor) if dask.is_client(executor) else Pool(executor)
+
+
+def _told(whole: Whole, error: BaseException) -> IsthmusError:
+    """The error of a worker in our words."""
+    if isinstance(error, IsthmusError):
+        return error
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "isthmus":
+        told = IsthmusError(
+            f"{whole.file}: a worker of the executor has no isthmus ({error}), and this run is of "
+            f"isthmus {whole.version}; install that where the workers are"
+        )
+    else:
+        reason = str(error).partition("\n")[0] or "no reason given"
+        told = RunFailedError(
+            f"{whole.file}: a worker of the executor ended without an answer "
+            f"({type(error).__name__}: {reason}); start workers anew and run again"
+        )
+    told.__cause__ = error
+    return told
 
 
 def run_part(
@@ -95,6 +151,13 @@ def run_part(
 
     Returns the files of the journal that they come to, and what could not be done and why.
     """
+    from isthmus import __version__
+
+    if whole.version != __version__:
+        raise IsthmusError(
+            f"{whole.file}: a worker on {platform.node()} has isthmus {__version__}, and this run "
+            f"is of isthmus {whole.version}; install the same where the workers are"
+        )
     try:
         entries, told = _prepared(whole).compute(part)
     except BaseException:

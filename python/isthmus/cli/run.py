@@ -51,6 +51,13 @@ On a cluster with Slurm, whose nodes share the folder:
   isthmus run FILE --on slurm --detach; isthmus status out/NAME
   isthmus run FILE --on slurm --partition long --sbatch=--qos=low
 
+\b
+On a cluster of Dask, whose workers need isthmus and nothing else:
+
+\b
+  isthmus run FILE --on dask=tcp://10.0.0.1:8786    by the workers of this scheduler
+  isthmus run FILE --on dask                        by processes of this machine
+
 FILE may also be the folder of such a run: what it is of is known there, and --out is it.
 """,
 )
@@ -109,7 +116,7 @@ def command(
             file=source.file,
             overrides=list(source.overrides),
             seed=source.seed,
-            jobs=(jobs or 1) if elsewhere else threads(jobs),
+            jobs=elsewhere.threads(jobs) if elsewhere else threads(jobs),
             quick=source.quick,
             watch=watch,
             memory=memory,
@@ -119,7 +126,13 @@ def command(
         folder = given or Path("out") / (job.name + ("-quick" if source.quick else ""))
         if elsewhere:
             return elsewhere.run(
-                job, folder, fresh=fresh, plots=plots, as_json=as_json, expiry=expiry
+                job,
+                folder,
+                fresh=fresh,
+                plots=plots,
+                as_json=as_json,
+                expiry=expiry,
+                workers=jobs,
             )
         stopped = None
         try:

@@ -21,13 +21,20 @@ ARRAY_MAX = 4_000_000
 """Most tasks that a Slurm can be set up for."""
 TIME_MIN_S = 60.0
 """Slurm counts time limits in minutes."""
+ADDRESS_EXAMPLE = "tcp://10.0.0.1:8786"
+"""Of a scheduler of Dask."""
 
 
 def on_options(command: F) -> F:
     """Add --on and what belongs to it."""
     for option in reversed(
         (
-            click.option("--on", metavar="slurm", help="Have all of it done by a cluster's Slurm."),
+            click.option(
+                "--on",
+                metavar="WHERE",
+                help="Have all of it done by a cluster: slurm, dask=ADDRESS, or dask for one of "
+                "this machine.",
+            ),
             click.option("--time", metavar="TIME", help="Slurm's time limit of a task, as in 1h."),
             click.option("--partition", metavar="NAME", help="Slurm's partition."),
             click.option("--account", metavar="NAME", help="Who pays for it."),
@@ -67,26 +74,38 @@ class On:
     detach: bool
 
     def __post_init__(self) -> None:
-        if self.on not in (None, "slurm"):
-            raise IsthmusError(f"--on: {self.on!r} is not known; give slurm")
-        if self.on is None:
-            given = {
-                "--time": self.time,
-                "--partition": self.partition,
-                "--account": self.account,
-                "--array-size": self.array_size,
-                "--sbatch": self.sbatch,
-                "--dry-run": self.dry_run,
-                "--detach": self.detach,
-            }
-            for name, value in given.items():
-                if value:
-                    raise IsthmusError(
-                        f"{name}: is for a run on a cluster; give --on slurm as well"
-                    )
+        if self.on is not None and not (self.on in ("slurm", "dask") or self.address):
+            raise IsthmusError(
+                f"--on: {self.on!r} is not known; give slurm, dask, or dask={ADDRESS_EXAMPLE}"
+            )
+        if self.on == "slurm":
+            return
+        given = {
+            "--time": self.time,
+            "--partition": self.partition,
+            "--account": self.account,
+            "--array-size": self.array_size,
+            "--sbatch": self.sbatch,
+            "--dry-run": self.dry_run,
+            "--detach": self.detach,
+        }
+        for name, value in given.items():
+            if value:
+                asked = "give --on slurm as well" if self.on is None else f"not with --on {self.on}"
+                raise IsthmusError(f"{name}: is for a run on Slurm; {asked}")
+
+    @property
+    def address(self) -> str | None:
+        """Of Dask's scheduler; None if there is none yet."""
+        where, _, address = (self.on or "").partition("=")
+        return address if where == "dask" and address else None
 
     def __bool__(self) -> bool:
         return self.on is not None
+
+    def threads(self, jobs: int | None) -> int:
+        """Threads of each process that does points."""
+        return (jobs or 1) if self.on == "slurm" else 1
 
     def run(
         self,
@@ -97,8 +116,13 @@ class On:
         plots: tuple[str, ...],
         as_json: bool,
         expiry: str | None,
+        workers: int | None,
     ) -> int:
         """Have the run done; the exit status."""
+        if self.on != "slurm":
+            if expiry is not None:
+                raise IsthmusError(f"--expiry: is for parts of a run, not with --on {self.on}")
+            return self._by_dask(job, folder, fresh, plots, as_json=as_json, workers=workers)
         from isthmus.cli.process import DONE
         from isthmus.cli.running import interrupted, told
         from isthmus.cli.voice import voice
@@ -138,6 +162,44 @@ class On:
             return _goes_on(end, folder)
         except Stopped as stop:
             return interrupted(folder, stop.reached)
+        return told(results, folder, as_json=as_json)
+
+    def _by_dask(
+        self,
+        job: Job,
+        folder: Path,
+        fresh: bool,
+        plots: tuple[str, ...],
+        *,
+        as_json: bool,
+        workers: int | None,
+    ) -> int:
+        from contextlib import ExitStack
+
+        from isthmus import dask
+        from isthmus.cli.running import interrupted, threads, told
+        from isthmus.cli.voice import voice
+        from isthmus.execution import Stopped
+        from isthmus.sweeps.state import lacking
+
+        if self.address and workers:
+            raise IsthmusError(
+                f"--jobs: the cluster at {self.address} has the workers that it has; leave it out"
+            )
+        counts = job.summary["points"], job.summary["searches"]
+        try:
+            with ExitStack() as stack:
+                # Where all is done there is no need of a cluster.
+                if fresh or lacking(folder, *counts):
+                    client = stack.enter_context(dask.connected(self.address, threads(workers)))
+                    job.executor = dask.Workers(client, voice().note)
+                results = job.run_into(folder, fresh=fresh, plots=plots)
+        except Stopped as stop:
+            return interrupted(folder, stop.reached)
+        except KeyboardInterrupt:
+            return interrupted(folder)
+        for warning in job.warnings:
+            voice().note(f"{job.file}: {warning}")
         return told(results, folder, as_json=as_json)
 
 

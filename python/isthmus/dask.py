@@ -1,0 +1,247 @@
+"""Points on the user's Dask cluster, or on one of this machine that lasts as long as the run."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import TYPE_CHECKING, Any
+
+from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.wording import counted
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+ANSWER_S = 30.0
+"""Seconds that a scheduler is given to answer, at first and later."""
+WORKERLESS_S = 30.0
+"""Seconds without any worker after which it is said who is waited for."""
+LOOK_S = 2.0
+"""Seconds between two questions to the scheduler how many workers there are."""
+CLOSE_S = 10.0
+"""Seconds that workers of a local cluster are given to end; then they are killed."""
+EXAMPLE = "tcp://10.0.0.1:8786"
+
+
+def is_client(executor: object) -> bool:
+    """Whether it is a client of Dask, without loading what was not loaded."""
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and isinstance(executor, distributed.Client)
+
+
+@contextmanager
+def connected(address: str | None, workers: int) -> Iterator[Client]:
+    """A client of the scheduler at an address, or of a cluster of this machine that ends with it.
+
+    Args:
+        address: that of the scheduler, such as ``tcp://10.0.0.1:8786``; None for a local cluster.
+        workers: processes of a local cluster, each of which does one point at a time.
+
+    Raises:
+        IsthmusError: Dask is not installed, or no scheduler answers within 30 s.
+
+    """
+    try:
+        # What it says on its own would come in between; errors are told in our words.
+        import distributed
+    except ImportError as error:
+        raise IsthmusError(
+            f"--on dask: {error.name or 'distributed'} is not installed; "
+            "pip install 'isthmus[dask]'"
+        ) from error
+    with _silent(distributed):
+        if address is None:
+            with _local(distributed, workers) as client:
+                yield client
+            return
+        client = _client(distributed, address)
+        try:
+            yield client
+        finally:
+            client.close(timeout=CLOSE_S)
+
+
+@contextmanager
+def _silent(distributed: Any) -> Iterator[None]:
+    """Keep log lines of Dask off the terminal; what matters of them is told as errors."""
+    import dask
+
+    logger = logging.getLogger(distributed.__name__)
+    loggers = [logger] + [
+        each
+        for name, each in logging.root.manager.loggerDict.items()
+        if name.startswith("distributed.") and isinstance(each, logging.Logger)
+    ]
+    before = [each.level for each in loggers]
+    for each in loggers:
+        each.setLevel(logging.CRITICAL + 1)
+    quiet = dict.fromkeys(("distributed", "distributed.client", "distributed.nanny"), "critical")
+    try:
+        with warnings.catch_warnings(), dask.config.set({"logging": quiet}):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for each, level in zip(loggers, before, strict=True):
+            each.setLevel(level)
+
+
+@contextmanager
+def _local(distributed: Any, workers: int) -> Iterator[Client]:
+    # What its threads begin inherits that Ctrl-C is for this process alone, which ends the others.
+    # Python's tracker would undo it, were it begun by one of them.
+    resource_tracker.ensure_running()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        cluster = distributed.LocalCluster(
+            n_workers=0,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            worker_dashboard_address=None,
+            memory_limit=0,
+            silence_logs=logging.CRITICAL,
+        )
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+        cluster.scale(workers)
+        yield client
+
+
+def _client(distributed: Any, address: str) -> Client:
+    try:
+        made: Client = distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise IsthmusError(
+            f"--on dask={address}: no Dask scheduler answers there ({reason}); "
+            f"give the address that `dask scheduler` prints, such as {EXAMPLE}"
+        ) from error
+    return made
+
+
+class Workers:
+    """The workers of a Dask cluster, as an executor of parts of a run."""
+
+    def __init__(self, client: Client, note: Callable[[str], None] = warnings.warn) -> None:
+        if client.asynchronous:
+            raise IsthmusError(
+                "executor: an asynchronous Dask client is of no use here; give one made with "
+                "asynchronous=False"
+            )
+        self.client = client
+        self.note = note
+        """Told what a user should know."""
+        self._address = client.scheduler.address
+        self._loop: asyncio.AbstractEventLoop = client.loop.asyncio_loop  # type: ignore[attr-defined]
+        self._fetched: list[tuple[dict[int, Any], Future[Any]]] = []
+        self._asked: Future[Any] | None = None
+        self._heard = self._worked = time.monotonic()
+        self._next_look = 0.0
+        self._workers = 0
+        self._said = False
+
+    def submit(self, function: Callable[..., Any], *words: Any) -> Any:
+        """Have a worker call the function."""
+        # Two runs of the same scenario share nothing, least of all an end that one of them makes.
+        return self.client.submit(function, *words, pure=False)
+
+    def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
+        """What of futures that are done is here by now: an exception for what is lost.
+
+        What has become known together is fetched together. It is not waited for, as Dask may look
+        for a worker that is gone for long.
+        """
+        asked = {at for batch, _ in self._fetched for at in batch}
+        if new := {at: future for at, future in futures.items() if at not in asked}:
+            fetching = self.client.gather(new, errors="skip", asynchronous=True)
+            self._fetched.append((new, asyncio.run_coroutine_threadsafe(fetching, self._loop)))
+        here = [each for each in self._fetched if each[1].done()]
+        self._fetched = [each for each in self._fetched if not each[1].done()]
+        told: dict[int, Any] = {}
+        for batch, answers in here:
+            if (error := answers.exception()) is not None:
+                told |= dict.fromkeys(batch, self._gone() if self._is_lost() else error)
+                continue
+            for at, answer in answers.result().items():
+                told[at] = self._lost(batch[at]) if answer is None else answer
+        return told
+
+    def _lost(self, future: Any) -> BaseException:
+        from distributed import KilledWorker
+
+        if self._is_lost():
+            return self._gone()
+        if future.status != "error":
+            return RunFailedError(
+                f"the Dask scheduler at {self._address} has given up or forgotten a point; run "
+                "again to go on"
+            )
+        error: BaseException = future.exception()
+        if isinstance(error, KilledWorker):
+            lost = error.allowed_failures + 1
+            return RunFailedError(
+                f"{counted(lost, 'worker')} of the Dask cluster at {self._address} "
+                f"{'was' if lost == 1 else 'were'} lost while at the same point, at last "
+                f"{error.last_worker.address}: killed, or out of memory; see the logs of workers, "
+                "and run again to go on"
+            )
+        return error
+
+    def state(self, left: int) -> str:
+        """How the workers do, in a few words; the user is told if there are none.
+
+        Raises:
+            RunFailedError: the scheduler is gone.
+
+        """
+        if self.client.status == "closed":
+            raise self._gone()
+        if self._is_lost():
+            return "Dask: the scheduler is gone, looking for it"
+        now = time.monotonic()
+        if self._asked is not None and self._asked.done():
+            if self._asked.exception() is None:
+                self._workers, self._heard = len(self._asked.result()["workers"]), now
+            if self._workers:
+                self._worked, self._said = now, False
+            self._asked, self._next_look = None, now + LOOK_S
+        if self._asked is None and now >= self._next_look:
+            question = self.client.scheduler.identity()
+            self._asked = asyncio.run_coroutine_threadsafe(question, self._loop)
+        waited = f"{counted(left, 'point')} wait; Ctrl-C ends this, and what is done is kept"
+        if now - self._heard > ANSWER_S:
+            self._say(
+                f"the Dask scheduler at {self._address} has not answered for {ANSWER_S:g} s; "
+                f"{waited}"
+            )
+            return "Dask: no answer"
+        if now - self._worked > WORKERLESS_S:
+            self._say(
+                f"the Dask scheduler at {self._address} has had no worker for {WORKERLESS_S:g} s; "
+                f"start one by `dask worker {self._address}`; {waited}"
+            )
+        return f"Dask: {counted(self._workers, 'worker')}"
+
+    def _say(self, text: str) -> None:
+        if not self._said:
+            self.note(text)
+        self._said = True
+
+    def _is_lost(self) -> bool:
+        """Whether the scheduler has left the client; for a while that looks for it again."""
+        return self.client.status != "running"
+
+    def _gone(self) -> RunFailedError:
+        return RunFailedError(
+            f"the Dask scheduler at {self._address} is gone; start a cluster, and run again to go "
+            "on"
+        )
