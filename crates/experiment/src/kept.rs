@@ -105,17 +105,26 @@ impl<'a> Kept<'a> {
         if state.unkept < self.after {
             return Ok(());
         }
-        match self.journal.write(&self.entry, &state.parts, true) {
-            Ok(()) => {
-                state.unkept = Duration::ZERO;
-                state.filed = true;
-                Ok(())
-            }
-            Err(error) => {
-                state.error.get_or_insert(error);
-                Err(Halt::Unkept)
-            }
+        self.file(&mut state).map_err(|error| {
+            state.error.get_or_insert(error);
+            Halt::Unkept
+        })
+    }
+
+    /// Writes what has been finished since the file was written: the run is stopped.
+    pub fn flush(&self) -> Result<(), JournalError> {
+        let mut state = self.state();
+        if state.unkept.is_zero() {
+            return Ok(());
         }
+        self.file(&mut state)
+    }
+
+    fn file(&self, state: &mut State) -> Result<(), JournalError> {
+        self.journal.write(&self.entry, &state.parts, true)?;
+        state.unkept = Duration::ZERO;
+        state.filed = true;
+        Ok(())
     }
 
     /// Why something could not be kept.
