@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pickle
+import re
 import signal
 import sys
 import time
+import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing import resource_tracker
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.wording import counted
-
-if TYPE_CHECKING:
-    from distributed import Client
 
 ANSWER_S = 30.0
 """Seconds that a scheduler is given to answer, at first and later."""
@@ -28,6 +29,7 @@ LOOK_S = 2.0
 """Seconds between two questions to the scheduler how many workers there are."""
 CLOSE_S = 10.0
 """Seconds that workers of a local cluster are given to end; then they are killed."""
+ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:[^\s/:]+|\[[^\s/]+\]):[0-9]{1,5}")
 EXAMPLE = "tcp://10.0.0.1:8786"
 
 
@@ -38,7 +40,7 @@ def is_client(executor: object) -> bool:
 
 
 @contextmanager
-def connected(address: str | None, workers: int) -> Iterator[Client]:
+def connected(address: str | None, workers: int) -> Iterator[Any]:
     """A client of the scheduler at an address, or of a cluster of this machine that ends with it.
 
     Args:
@@ -94,7 +96,7 @@ def _silent(distributed: Any) -> Iterator[None]:
 
 
 @contextmanager
-def _local(distributed: Any, workers: int) -> Iterator[Client]:
+def _local(distributed: Any, workers: int) -> Iterator[Any]:
     # What its threads begin inherits that Ctrl-C is for this process alone, which ends the others.
     # Python's tracker would undo it, were it begun by one of them.
     resource_tracker.ensure_running()
@@ -116,9 +118,14 @@ def _local(distributed: Any, workers: int) -> Iterator[Client]:
         yield client
 
 
-def _client(distributed: Any, address: str) -> Client:
+def _client(distributed: Any, address: str) -> Any:
+    if not ADDRESS.fullmatch(address):
+        raise IsthmusError(
+            f"--on dask={address}: is no address; give that which `dask scheduler` prints, such as "
+            f"{EXAMPLE}"
+        )
     try:
-        made: Client = distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
+        made = distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise IsthmusError(
@@ -128,10 +135,21 @@ def _client(distributed: Any, address: str) -> Client:
     return made
 
 
+@dataclass(frozen=True)
+class _Call:
+    """The call of a function: unpickled, it is what the function returns."""
+
+    function: Callable[..., Any]
+    words: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.function, self.words
+
+
 class Workers:
     """The workers of a Dask cluster, as an executor of parts of a run."""
 
-    def __init__(self, client: Client, note: Callable[[str], None] = warnings.warn) -> None:
+    def __init__(self, client: Any, note: Callable[[str], None] = warnings.warn) -> None:
         if client.asynchronous:
             raise IsthmusError(
                 "executor: an asynchronous Dask client is of no use here; give one made with "
@@ -141,7 +159,7 @@ class Workers:
         self.note = note
         """Told what a user should know."""
         self._address = client.scheduler.address
-        self._loop: asyncio.AbstractEventLoop = client.loop.asyncio_loop  # type: ignore[attr-defined]
+        self._loop: asyncio.AbstractEventLoop = client.loop.asyncio_loop
         self._fetched: list[tuple[dict[int, Any], Future[Any]]] = []
         self._asked: Future[Any] | None = None
         self._heard = self._worked = time.monotonic()
@@ -150,9 +168,14 @@ class Workers:
         self._said = False
 
     def submit(self, function: Callable[..., Any], *words: Any) -> Any:
-        """Have a worker call the function."""
+        """Have a worker call the function.
+
+        What is sent can be read by who has no isthmus: Dask ends a worker that cannot read a task.
+        """
+        call = pickle.dumps(_Call(function, words))
         # Two runs of the same scenario share nothing, least of all an end that one of them makes.
-        return self.client.submit(function, *words, pure=False)
+        key = f"isthmus-{function.__name__}-{uuid.uuid4().hex}"
+        return self.client.submit(pickle.loads, call, key=key, pure=False)
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
         """What of futures that are done is here by now: an exception for what is lost.
