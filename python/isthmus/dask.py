@@ -261,7 +261,7 @@ class Workers:
 
     def _is_lost(self) -> bool:
         """Whether the scheduler has left the client; for a while that looks for it again."""
-        return self.client.status != "running"
+        return bool(self.client.status != "running")
 
     def _gone(self) -> RunFailedError:
         return RunFailedError(
