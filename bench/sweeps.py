@@ -47,7 +47,7 @@ def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
     with tempfile.TemporaryDirectory(prefix="isthmus-sweep-") as name:
         place = Path(name)
         tried = place / "tried.toml"
-        messages = 2000
+        messages = 20_000
         tried.write_text(study((2, 20), messages))
         messages = round(messages * POINT_S * 40 / own_s(tried))
         file = place / "study.toml"
@@ -71,6 +71,8 @@ machine = {{ kind = "hypercube", dimension = 4, lanes = {{ io_link = 1 }} }}
 
 [stop]
 rule = "fixed"
+warmup = "fixed"
+warmup_messages = 500
 messages = {messages}
 replications = 4
 """

@@ -1,6 +1,8 @@
 """The Slurm that tests set up: it runs arrays, loses nodes, and leaves nothing behind."""
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -77,6 +79,31 @@ def test_nothing_is_left_when_the_command_in_it_fails():
     assert state == "idle"
     assert not Path(place).parent.exists()
     assert not left(Path(place).parent)
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+def test_its_daemons_end_with_it_however_it_is_ended(by):
+    command = [sys.executable, SLURM / "cluster.py", "--nodes", "1", "--", "sh", "-c"]
+    whole = subprocess.Popen([*command, "echo $SLURM_CONF; exec sleep 600"], stdout=subprocess.PIPE)
+    try:
+        folder = Path(whole.stdout.readline().decode().strip()).parent
+        assert len(left(folder)) >= 4  # what runs in it among them
+        whole.send_signal(by)
+        until(lambda: not [p for p in left(folder) if not sleeps(p)], "end of the daemons")
+    finally:
+        for process in left(folder):
+            os.kill(process, signal.SIGKILL)
+        whole.wait(PATIENCE_S)
+        whole.stdout.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def sleeps(process):
+    """Whether it is the command that was run in the cluster, or is no more."""
+    try:
+        return b"sleep" in Path(f"/proc/{process}/cmdline").read_bytes()
+    except OSError:
+        return True
 
 
 def test_what_is_missing_is_told_with_the_packages_that_bring_it(monkeypatch, tmp_path):

@@ -124,7 +124,7 @@ class Cluster:
         daemon = self.daemons.pop(f"slurmd-{name}")
         daemon.kill()
         daemon.wait()
-        _kill(self._processes(name))
+        self._end(name)
 
     def start_node(self, name: str) -> None:
         """Start the daemon of a node."""
@@ -133,7 +133,8 @@ class Cluster:
     def _start(self, name: str, *command: str) -> None:
         with (self.folder / f"{name}.out").open("ab") as out:
             self.daemons[name] = subprocess.Popen(
-                command,
+                # The system ends it when this process is killed.
+                ["setpriv", "--pdeathsig", "TERM", *command],
                 env=self.environment,
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
@@ -221,16 +222,17 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
-        # Tasks outlive their daemons; what one starts meanwhile is found in the next round.
-        while (left := self._processes()) and time.monotonic() < deadline:
-            _kill(left)
+        # Tasks outlive their daemons.
+        self._end()
+
+    def _end(self, node: str = "") -> None:
+        """Kill what is left of the cluster or of a node, and what it starts meanwhile."""
+        deadline = time.monotonic() + END_S
+        while (left := self._processes(node)) and time.monotonic() < deadline:
+            for pid in left:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             time.sleep(TICK_S)
-
-
-def _kill(processes: list[int]) -> None:
-    for pid in processes:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager
@@ -264,6 +266,8 @@ def main() -> int:
     if (reason := missing()) is not None:
         print(reason, file=sys.stderr)
         return 2
+    # Told to end, it takes the cluster down first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with cluster(given.nodes, given.cpus) as made:
         return subprocess.run(given.command, env=made.environment, check=False).returncode
 

@@ -408,7 +408,7 @@ impl Driver {
                     known.direction == Direction::Transmit && known.links.contains(&id)
                 });
                 for (stream, _) in sent {
-                    let taken = link.taken.get(stream).copied().unwrap_or(0);
+                    let taken = link.passed.get(stream).map_or(0, |it| it.bytes);
                     output.mark(Frame::mark(Kind::Resume, *stream, 0, taken));
                 }
             }

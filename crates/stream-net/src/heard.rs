@@ -62,8 +62,8 @@ impl Driver {
     /// Streams that need the ranks of a link still.
     fn users(&self, id: LinkId) -> Vec<StreamId> {
         let users = self.streams.iter().filter(|(stream, known)| {
-            let taken = self.links.get(&id).and_then(|link| link.taken.get(stream));
-            known.needs(id, taken.copied().unwrap_or(0))
+            let passed = self.links.get(&id).and_then(|link| link.passed.get(stream));
+            known.needs(id, passed.copied().unwrap_or_default())
         });
         users.map(|(stream, _)| *stream).collect()
     }

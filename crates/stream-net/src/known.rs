@@ -1,8 +1,8 @@
 //! What the driver knows of streams.
 
-use crate::link::Live;
+use crate::link::{Live, Passed};
 use isthmus_stream::checksum::Checksum;
-use isthmus_stream::{Adu, ConnectionId, Direction, Format, LinkId, StreamSpec};
+use isthmus_stream::{Adu, ConnectionId, Direction, Format, LinkId, StreamSpec, Tu};
 
 /// Bytes of packets whose copy costs more than a call of the system of their own.
 const WORTH_STAYING: u64 = 32 << 10;
@@ -20,6 +20,8 @@ pub(crate) struct Known {
     in_rings: Option<Vec<u64>>,
     /// ADUs that went to ranks.
     pub moved: u64,
+    /// The last ADU of which a TU went over links, and bytes of that TU.
+    newest: Option<(u64, u64)>,
 }
 
 impl Known {
@@ -36,6 +38,7 @@ impl Known {
             links,
             in_rings,
             moved: 0,
+            newest: None,
         }
     }
 }
@@ -66,23 +69,35 @@ impl Known {
         })
     }
 
-    /// Whether the stream still needs the ranks of this link, of which `taken` bytes came.
-    pub fn needs(&self, link: LinkId, taken: u64) -> bool {
+    /// A TU begins to go over links.
+    pub fn see(&mut self, tu: &Tu) {
+        self.newest = self.newest.max(Some((tu.adu, tu.bytes)));
+    }
+
+    /// Whether the stream still needs the ranks of this link, over which so much went.
+    pub fn needs(&self, link: LinkId, passed: Passed) -> bool {
         if !self.links.contains(&link) {
             return false;
         }
-        if self.direction == Direction::Receive {
-            return self.adus.is_none_or(|adus| self.moved < adus);
-        }
-        let (Some(adus), Adu::Fixed(bytes)) = (self.adus, self.format.adu) else {
+        let Some(adus) = self.adus else {
             return true;
         };
+        match self.format.adu {
+            Adu::Fixed(bytes) => passed.bytes < self.share(link, bytes).saturating_mul(adus),
+            Adu::Variable => {
+                let last = self.newest.filter(|(adu, _)| adu.saturating_add(1) == adus);
+                last.is_none_or(|(adu, bytes)| passed.of_adu < (adu, self.share(link, bytes)))
+            }
+        }
+    }
+
+    /// Bytes of an ADU of `bytes` that go over a link.
+    fn share(&self, link: LinkId, bytes: u64) -> u64 {
         let of = |tu: u64| -> u64 {
             let sus = self.format.sus(tu).filter(|su| su.link == link);
             sus.map(|su| su.bytes).sum()
         };
         let whole = (bytes / self.format.tu_bytes).saturating_mul(of(self.format.tu_bytes));
-        let adu = whole.saturating_add(of(bytes % self.format.tu_bytes));
-        taken < adu.saturating_mul(adus)
+        whole.saturating_add(of(bytes % self.format.tu_bytes))
     }
 }

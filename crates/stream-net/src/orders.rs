@@ -9,7 +9,9 @@ use crate::link::Want;
 use crate::outside::{Becomes, Datagrams, Drawing, Filing, Outside};
 use crate::socket::Socket;
 use crate::sum::Sum;
-use isthmus_stream::{BufferId, ConnectionId, Direction, End, Order, PacketId, StreamId, Work};
+use isthmus_stream::{
+    BufferId, ConnectionId, Direction, End, LinkId, Order, OrderId, PacketId, StreamId, Tu, Work,
+};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -99,7 +101,7 @@ impl Driver {
                 buffer,
             } => {
                 self.figures.orders += 1;
-                self.places.insert(id, su.link);
+                self.place(id, stream, &tu, su.link);
                 let link = self.links.entry(su.link).or_default();
                 link.wants.push_back(Want {
                     order: id,
@@ -168,7 +170,7 @@ impl Driver {
                 good,
             } => {
                 self.figures.orders += 1;
-                self.places.insert(id, su.link);
+                self.place(id, stream, &tu, su.link);
                 let kind = if good { Kind::Data } else { Kind::Void };
                 let frame = Frame::su(kind, stream, &tu, &su);
                 let link = self.links.entry(su.link).or_default();
@@ -179,6 +181,14 @@ impl Driver {
             }
             Work::Free { packet } => self.memory.free(packet),
             Work::Withdraw { order } => self.withdraw(order),
+        }
+    }
+
+    /// Notes where an order for an SU is done.
+    fn place(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
+        self.places.insert(order, link);
+        if let Some(known) = self.streams.get_mut(&stream) {
+            known.see(tu);
         }
     }
 
@@ -236,7 +246,7 @@ impl Driver {
         self.memory.copy_in(packet, from, buffer, to, bytes);
     }
 
-    fn withdraw(&mut self, order: isthmus_stream::OrderId) {
+    fn withdraw(&mut self, order: OrderId) {
         let link = self
             .places
             .get(&order)

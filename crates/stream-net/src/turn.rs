@@ -100,8 +100,8 @@ impl Driver {
                     input.give_back(now);
                     any = true;
                 }
-                let (wants, taken) = (&mut link.wants, &mut link.taken);
-                any |= input.advance(id, &mut self.memory, wants, taken, &live, &mut told);
+                let (wants, passed) = (&mut link.wants, &mut link.passed);
+                any |= input.advance(id, &mut self.memory, wants, passed, &live, &mut told);
             }
             self.hear(id, told, true);
             let Some(link) = self.links.get_mut(&id) else {
@@ -109,7 +109,7 @@ impl Driver {
             };
             let mut told = Vec::new();
             if let Some(output) = &mut link.output {
-                any |= output.advance(&self.memory, &mut told);
+                any |= output.advance(&self.memory, &mut link.passed, &mut told);
             }
             let late = link.cut_until.take_if(|at| *at <= now);
             self.hear(id, told, false);

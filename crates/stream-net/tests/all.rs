@@ -7,6 +7,7 @@ mod frames;
 mod full_disk;
 mod garbage;
 mod in_rings;
+mod leaving;
 mod outsides;
 mod plain;
 mod plainly;

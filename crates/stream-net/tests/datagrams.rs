@@ -56,7 +56,7 @@ fn datagrams_that_are_lost_are_repaired() {
     let format = Format::fixed(ADU, TU, &[LINK]);
     let spec = StreamSpec::new(inwards, Direction::Receive, format, 8);
     driver.submit(app, &spec).unwrap();
-    let (log, ends) = crate::rig::ranks::reader(Links::Ring);
+    let (log, ends) = crate::rig::ranks::reader(Links::Ring, usize::MAX);
     driver.attach(LINK, ends).unwrap();
     let service = Service::start(driver, |_| ()).unwrap();
     // A packet that no datagram carries is refused with what one does.

@@ -43,7 +43,7 @@ impl Takes {
         };
         let mut driver = Driver::new(config).unwrap();
         let app = driver.add_application(Limits::NONE);
-        let (log, ends) = reader(Links::Ring);
+        let (log, ends) = reader(Links::Ring, usize::MAX);
         driver.attach(LinkId(1), ends).unwrap();
         let protocol = Protocol::Unconfirmed { reorder: 0 };
         let spec = ConnectionSpec::new(destination, protocol, WINDOW);

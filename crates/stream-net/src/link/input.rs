@@ -1,6 +1,6 @@
 //! The half of a link that ranks write: frames in, SUs to where fetches want them.
 
-use super::{Live, Source, Told, Want};
+use super::{Live, Passed, Source, Told, Want};
 use crate::claims::{Glass, Part};
 use crate::frame::{BLOCK_BYTES, Frame, Kind};
 use crate::memory::Memory;
@@ -28,6 +28,7 @@ const AGAIN: Duration = Duration::from_millis(5);
 struct Reading {
     order: OrderId,
     stream: StreamId,
+    adu: u64,
     buffer: BufferId,
     /// First byte in the buffer, length, how much is there, how much of that is summed.
     at: usize,
@@ -177,13 +178,13 @@ impl Input {
     }
 
     /// Reads what is there, up to the bytes of a turn; whether anything moved. `live` tells of
-    /// streams that go on; `taken` counts what they got.
+    /// streams that go on; `passed` counts what they got.
     pub fn advance(
         &mut self,
         link: LinkId,
         memory: &mut Memory,
         wants: &mut VecDeque<Want>,
-        taken: &mut BTreeMap<StreamId, u64>,
+        passed: &mut BTreeMap<StreamId, Passed>,
         live: &dyn Fn(StreamId) -> Option<Live>,
         told: &mut Vec<Told>,
     ) -> bool {
@@ -194,7 +195,7 @@ impl Input {
             let moved = if self.skip > 0 {
                 self.pass_by()
             } else if self.reading.is_some() {
-                self.read(link, memory, taken, told)
+                self.read(link, memory, passed, told)
             } else if let Some(frame) = self.frame {
                 match self.begin(&frame, memory, wants, live, told) {
                     true => {
@@ -204,7 +205,7 @@ impl Input {
                     false => return any,
                 }
             } else {
-                self.next_head(taken, live, told)
+                self.next_head(passed, live, told)
             };
             match moved {
                 Ok(Moved::Some(bytes)) => {
@@ -275,6 +276,7 @@ impl Input {
         self.reading = Some(Reading {
             order: want.order,
             stream: want.stream,
+            adu: want.tu.adu,
             buffer: want.buffer,
             at,
             bytes,
@@ -294,7 +296,7 @@ impl Input {
         &mut self,
         link: LinkId,
         memory: &mut Memory,
-        taken: &mut BTreeMap<StreamId, u64>,
+        passed: &mut BTreeMap<StreamId, Passed>,
         told: &mut Vec<Told>,
     ) -> Result<Moved, String> {
         let Some(it) = &mut self.reading else {
@@ -323,7 +325,8 @@ impl Input {
         };
         if it.done == it.bytes && it.sums.len() == it.sums_bytes {
             it.tell_sums(memory);
-            *taken.entry(it.stream).or_default() += it.bytes as u64;
+            let passed = passed.entry(it.stream).or_default();
+            passed.add(it.adu, it.bytes as u64);
             told.push(Told::Over(it.order));
             self.reading = None;
         }
@@ -342,7 +345,7 @@ impl Input {
 
     fn next_head(
         &mut self,
-        taken: &BTreeMap<StreamId, u64>,
+        passed: &BTreeMap<StreamId, Passed>,
         live: &dyn Fn(StreamId) -> Option<Live>,
         told: &mut Vec<Told>,
     ) -> Result<Moved, String> {
@@ -366,7 +369,7 @@ impl Input {
         }
         match frame.kind {
             Kind::Data | Kind::Crc32c | Kind::Internet => {
-                let before = taken.get(&frame.stream).copied().unwrap_or(0);
+                let before = passed.get(&frame.stream).map_or(0, |it| it.bytes);
                 told.push(Told::Offered(frame.stream, before + u64::from(frame.bytes)));
                 self.frame = Some(frame);
             }

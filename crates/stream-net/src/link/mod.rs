@@ -107,6 +107,24 @@ pub(crate) struct Want {
     pub buffer: BufferId,
 }
 
+/// What of a stream went over a link: SUs that were taken from ranks, or given to them, whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Passed {
+    pub bytes: u64,
+    /// The ADU of the last of them, and bytes of that.
+    pub of_adu: (u64, u64),
+}
+
+impl Passed {
+    pub fn add(&mut self, adu: u64, bytes: u64) {
+        self.bytes += bytes;
+        if self.of_adu.0 != adu {
+            self.of_adu = (adu, 0);
+        }
+        self.of_adu.1 += bytes;
+    }
+}
+
 /// A link, with or without ends.
 #[derive(Debug, Default)]
 pub(crate) struct Link {
@@ -116,8 +134,8 @@ pub(crate) struct Link {
     pub wants: VecDeque<Want>,
     /// SUs for ranks that are not there yet: order, frame, buffer, first byte there.
     pub homeless: Vec<(OrderId, Frame, BufferId, u64)>,
-    /// Bytes taken, of each stream.
-    pub taken: BTreeMap<StreamId, u64>,
+    /// What of each stream went over it.
+    pub passed: BTreeMap<StreamId, Passed>,
     pub grace: Duration,
     /// While it is cut: until when it may be.
     pub cut_until: Option<Instant>,
@@ -127,7 +145,7 @@ pub(crate) struct Link {
 impl Link {
     /// Forgets a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
-        self.taken.remove(&stream);
+        self.passed.remove(&stream);
         if let Some(input) = &mut self.input {
             input.forget(stream);
         }

@@ -1,12 +1,12 @@
 //! The half of a link that ranks read: SUs from buffers, and marks.
 
-use super::{Drain, Told};
+use super::{Drain, Passed, Told};
 use crate::frame::{Frame, Kind};
 use crate::memory::Memory;
 use crate::socket::Moved;
 use isthmus_ring::Producer;
-use isthmus_stream::{BufferId, OrderId};
-use std::collections::VecDeque;
+use isthmus_stream::{BufferId, OrderId, StreamId};
+use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
 
@@ -19,12 +19,21 @@ const CLOSED: &str = "its other end was closed";
 /// A frame on its way.
 #[derive(Debug)]
 struct Out {
+    frame: Frame,
     head: [u8; Frame::BYTES],
     /// The order, with its buffer; none for a mark.
     order: Option<(OrderId, BufferId)>,
     at: usize,
-    bytes: usize,
-    void: bool,
+}
+
+impl Out {
+    fn bytes(&self) -> usize {
+        self.frame.bytes as usize
+    }
+
+    fn is_void(&self) -> bool {
+        self.frame.kind == Kind::Void
+    }
 }
 
 /// The end that is written.
@@ -53,28 +62,25 @@ impl Output {
 
     /// Queues an SU; its bytes are at `at` of the buffer.
     pub fn deliver(&mut self, order: OrderId, frame: Frame, buffer: BufferId, at: u64) {
-        let void = frame.kind == Kind::Void;
-        let bytes = frame.bytes as usize;
-        if void && self.nothing.len() < bytes {
-            self.nothing.resize(bytes, 0);
-        }
-        self.queue.push_back(Out {
+        let out = Out {
+            frame,
             head: frame.encode(),
             order: Some((order, buffer)),
             at: at as usize,
-            bytes,
-            void,
-        });
+        };
+        if out.is_void() && self.nothing.len() < out.bytes() {
+            self.nothing.resize(out.bytes(), 0);
+        }
+        self.queue.push_back(out);
     }
 
     /// Queues a frame without data.
     pub fn mark(&mut self, frame: Frame) {
         self.queue.push_back(Out {
+            frame,
             head: frame.encode(),
             order: None,
             at: 0,
-            bytes: 0,
-            void: false,
         });
     }
 
@@ -108,7 +114,7 @@ impl Output {
     /// Before a poll of its descriptor: whether it may be slept on.
     pub fn arm(&mut self) -> bool {
         let front = self.queue.front();
-        let left = front.map_or(1, |out| Frame::BYTES + out.bytes - self.written) as u64;
+        let left = front.map_or(1, |out| Frame::BYTES + out.bytes() - self.written) as u64;
         match &mut self.drain {
             Drain::Ring(ring) => ring.arm(left.min(ring.capacity() / 2)).unwrap_or(false),
             Drain::Socket(_) => true,
@@ -137,17 +143,22 @@ impl Output {
         }
     }
 
-    /// Writes what fits; whether anything moved.
-    pub fn advance(&mut self, memory: &Memory, told: &mut Vec<Told>) -> bool {
+    /// Writes what fits; whether anything moved. `passed` counts what streams gave.
+    pub fn advance(
+        &mut self,
+        memory: &Memory,
+        passed: &mut BTreeMap<StreamId, Passed>,
+        told: &mut Vec<Told>,
+    ) -> bool {
         let mut any = false;
         for _ in 0..TURN {
             let Some(out) = self.queue.front() else {
                 return any;
             };
             let data: &[u8] = match out.order {
-                Some(_) if out.void => &self.nothing[..out.bytes],
+                Some(_) if out.is_void() => &self.nothing[..out.bytes()],
                 Some((_, buffer)) => {
-                    let filled = memory.filled(buffer).get(out.at..out.at + out.bytes);
+                    let filled = memory.filled(buffer).get(out.at..out.at + out.bytes());
                     filled.unwrap_or(&[])
                 }
                 None => &[],
@@ -170,8 +181,12 @@ impl Output {
                     return true;
                 }
             }
-            if self.written == Frame::BYTES + out.bytes {
-                told.extend(out.order.map(|(order, _)| Told::Over(order)));
+            if self.written == Frame::BYTES + out.bytes() {
+                if let Some((order, _)) = out.order {
+                    let passed = passed.entry(out.frame.stream).or_default();
+                    passed.add(out.frame.adu, out.frame.bytes.into());
+                    told.push(Told::Over(order));
+                }
                 self.written = 0;
                 self.queue.pop_front();
             }

@@ -130,34 +130,41 @@ impl Writer {
 /// SUs and marks that a link had, in order.
 pub type Log = Arc<Mutex<Vec<(StreamId, Option<Had>, Kind)>>>;
 
-/// A thread that reads from a link to a log.
-pub fn reader(links: Links) -> (Log, Ends) {
-    let (pipe, ends) = match links {
+/// A thread that reads `most` SUs from a link to a log, and leaves.
+pub fn reader(links: Links, most: usize) -> (Log, Ends) {
+    let (pipe, writes, ends) = match links {
         Links::Ring | Links::Roomy => {
             let (producer, consumer) = ring(links.capacity()).unwrap();
-            (Pipe::Consumer(consumer), Ends::rings(None, Some(producer)))
+            let (to, from) = ring(4096).unwrap();
+            let ends = Ends::rings(Some(from), Some(producer));
+            (Pipe::Consumer(consumer), Some(to), ends)
         }
         Links::Unix => {
             let (ours, theirs) = UnixStream::pair().unwrap();
-            (Pipe::Unix(ours), Ends::socket(Socket::from(theirs)))
+            (Pipe::Unix(ours), None, Ends::socket(Socket::from(theirs)))
         }
         Links::Tcp => {
             let (ours, theirs) = tcp_pair();
-            (Pipe::Tcp(ours), Ends::socket(Socket::from(theirs)))
+            (Pipe::Tcp(ours), None, Ends::socket(Socket::from(theirs)))
         }
     };
     let log = Log::default();
     let written = Arc::clone(&log);
     std::thread::spawn(move || {
+        let _writes = writes;
         let mut receiver = Receiver::new(pipe);
         let mut data = Vec::new();
-        while let Ok(Some(frame)) = receiver.next(&mut data, soon()) {
+        let mut sus = 0;
+        while sus < most
+            && let Ok(Some(frame)) = receiver.next(&mut data, soon())
+        {
             let had = (!data.is_empty()).then(|| Had {
                 adu: frame.adu,
                 offset: frame.offset,
                 good: frame.kind == Kind::Data,
                 data: data.clone(),
             });
+            sus += usize::from(had.is_some());
             written
                 .lock()
                 .unwrap()

@@ -10,11 +10,11 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::frame::Kind;
 use isthmus_stream_net::{Driver, Service};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The same event, with streams numbered by `key`.
 pub fn renumber(event: &Event, key: &dyn Fn(StreamId) -> usize) -> Event {
@@ -83,6 +83,8 @@ pub struct Real {
     writers: BTreeMap<LinkId, Writer>,
     readers: BTreeMap<LinkId, Log>,
     doomed: BTreeMap<LinkId, Child>,
+    /// Links of the receiver whose ranks come when the script says so.
+    pub late: BTreeSet<LinkId>,
 }
 
 impl Real {
@@ -117,6 +119,7 @@ impl Real {
             writers: BTreeMap::new(),
             readers: BTreeMap::new(),
             doomed: BTreeMap::new(),
+            late: BTreeSet::new(),
         }
     }
 
@@ -139,6 +142,32 @@ impl Real {
         let (writer, ends) = Writer::start(self.links, link);
         self.writers.insert(link, writer);
         self.call(0, move |driver| driver.attach(link, ends))
+            .unwrap();
+    }
+
+    /// A rank comes to a link of the receiver, and leaves when it has read `most` SUs.
+    pub fn reader(&mut self, link: LinkId, most: usize) {
+        let (log, ends) = reader(self.links, most);
+        self.readers.insert(link, log);
+        self.call(1, move |driver| driver.attach(link, ends))
+            .unwrap();
+    }
+
+    /// Waits until the receiver has seen that the ranks of a link are gone.
+    pub fn seen_gone(&mut self, gone: LinkId) {
+        let told = |event: &isthmus_stream_net::Event| matches!(event, isthmus_stream_net::Event::LinkGone { link, .. } if *link == gone);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !self.nodes[1].seen.events.lock().unwrap().iter().any(told) {
+            let name = self.name();
+            assert!(Instant::now() < deadline, "{name}: link {gone} is not told");
+            self.pump();
+        }
+    }
+
+    /// The sender has another ADU of a stream of any size.
+    pub fn announce(&mut self, stream: usize, bytes: u64) {
+        let id = self.nodes[0].ids[&stream];
+        self.call(0, move |driver| driver.announce(id, bytes))
             .unwrap();
     }
 
@@ -235,11 +264,8 @@ impl Rig for Real {
         for key in streams {
             let plan = self.plans[*key].clone();
             for link in plan.format.links() {
-                if !self.readers.contains_key(&link) {
-                    let (log, ends) = reader(self.links);
-                    self.readers.insert(link, log);
-                    self.call(1, move |driver| driver.attach(link, ends))
-                        .unwrap();
+                if !self.readers.contains_key(&link) && !self.late.contains(&link) {
+                    self.reader(link, usize::MAX);
                 }
             }
             let connection = ConnectionId(plan.connection as u32);
