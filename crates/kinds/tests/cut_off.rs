@@ -1,7 +1,7 @@
 //! Runs that are cut off in the middle of a point go on from its finished replications, those of a
 //! search from its finished trials, and end with the bytes of a run that never was.
 
-use isthmus_experiment::{Experiment, JournalError, Options, RunError};
+use isthmus_experiment::{Experiment, JournalError, Options, RunError, SetupError};
 use isthmus_kinds::KINDS;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -84,6 +84,14 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn experiment(text: &str, journal: Option<&Path>, keep_after: Duration) -> Experiment {
+    try_experiment(text, journal, keep_after).expect("it can be set up")
+}
+
+fn try_experiment(
+    text: &str,
+    journal: Option<&Path>,
+    keep_after: Duration,
+) -> Result<Experiment, SetupError> {
     let scenario = KINDS.parse(text, "cut.toml", &[]).expect("a good scenario");
     let options = Options {
         journal: journal.map(Into::into),
@@ -91,7 +99,7 @@ fn experiment(text: &str, journal: Option<&Path>, keep_after: Duration) -> Exper
         jobs: 2,
         ..Options::default()
     };
-    Experiment::new(&KINDS, scenario, options).expect("it can be set up")
+    Experiment::new(&KINDS, scenario, options)
 }
 
 /// Runs until it ends, or is cancelled once so many messages were delivered.
@@ -233,9 +241,8 @@ fn what_was_kept_and_is_damaged_is_refused() {
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&path, bytes).unwrap();
-    let again = experiment(HYPERCUBE, Some(&folder), Duration::ZERO).run();
-    match again {
-        Err(RunError::Journal(JournalError::Damaged { path: named, .. })) => {
+    match try_experiment(HYPERCUBE, Some(&folder), Duration::ZERO) {
+        Err(SetupError::Journal(JournalError::Damaged { path: named, .. })) => {
             assert_eq!(named, path);
         }
         other => panic!("{other:?}"),
