@@ -162,6 +162,8 @@ impl Journal {
         }
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
+            // Another process has removed it since.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(JournalError::Io { path, error }),
         };
         let damaged = |line, problem: String| JournalError::Damaged {

@@ -1,8 +1,9 @@
-//! Finished parts of a point or search that is not finished: replications of a fixed length, and trials.
+//! Finished parts of a point or search that is not finished: its replications, as long as they were at the
+//! last look, and its trials.
 //!
-//! They lie in one file beside the entry, sealed as entries are, which is replaced as a whole once enough
-//! work has come to it, and removed when the entry is there. What was read and what is computed is the same
-//! bit for bit, so that the result is too.
+//! They lie in one file beside the entry, sealed as entries are, which is replaced as a whole once
+//! enough work has come to it, and removed when the entry is there. What is read is bit for bit what
+//! was computed, so that the result is too.
 
 use crate::envelope::Entry;
 use crate::journal::{Journal, JournalError};
@@ -70,40 +71,60 @@ impl<'a> Kept<'a> {
         })
     }
 
-    /// A part that is kept. The file was as it was written: what cannot be read all the same, such as a number
-    /// that is none, is computed again.
+    /// A part that is kept. The file is as it was written: what cannot be read all the same, such as
+    /// a number that is none, is computed again.
     pub fn part<T: DeserializeOwned>(&self, number: u64) -> Option<T> {
         let state = self.state();
         serde_json::from_str(state.parts.get(&number)?.get()).ok()
     }
 
-    /// Keeps a part that took so long, now or together with later ones.
-    pub fn keep<T: Serialize>(&self, number: u64, part: &T, took: Duration) -> Result<(), Halt> {
+    /// Keeps a part that took so long, now or together with later ones, in place of the one of this
+    /// number.
+    pub fn keep<T: Serialize>(
+        &self,
+        number: u64,
+        took: Duration,
+        part: impl FnOnce() -> Option<T>,
+    ) -> Result<(), Halt> {
         if self.journal.folder().is_none() || took < self.after / SHARE {
             return Ok(());
         }
-        let part = serde_json::value::to_raw_value(part).expect("finished parts are JSON");
+        let Some(part) = part() else {
+            return Ok(());
+        };
+        let part = serde_json::value::to_raw_value(&part).expect("finished parts are JSON");
         let mut state = self.state();
-        if state.bytes + part.get().len() > BYTES_MAX {
+        let before = state.parts.get(&number).map_or(0, |part| part.get().len());
+        let bytes = state.bytes - before + part.get().len();
+        if bytes > BYTES_MAX {
             return Ok(());
         }
-        state.bytes += part.get().len();
+        state.bytes = bytes;
         state.parts.insert(number, part);
         state.unkept += took;
         if state.unkept < self.after {
             return Ok(());
         }
-        match self.journal.write(&self.entry, &state.parts, true) {
-            Ok(()) => {
-                state.unkept = Duration::ZERO;
-                state.filed = true;
-                Ok(())
-            }
-            Err(error) => {
-                state.error.get_or_insert(error);
-                Err(Halt::Unkept)
-            }
+        self.file(&mut state).map_err(|error| {
+            state.error.get_or_insert(error);
+            Halt::Unkept
+        })
+    }
+
+    /// Writes what has been finished since the file was written: the run is stopped.
+    pub fn flush(&self) -> Result<(), JournalError> {
+        let mut state = self.state();
+        if state.unkept.is_zero() {
+            return Ok(());
         }
+        self.file(&mut state)
+    }
+
+    fn file(&self, state: &mut State) -> Result<(), JournalError> {
+        self.journal.write(&self.entry, &state.parts, true)?;
+        state.unkept = Duration::ZERO;
+        state.filed = true;
+        Ok(())
     }
 
     /// Why something could not be kept.

@@ -1,7 +1,10 @@
 //! Runs one point until its rules are met.
 
+mod course;
+
+use self::course::Course;
 use crate::known::{self, Known};
-use crate::limits::{BacklogLimit, HOPELESS};
+use crate::limits::BacklogLimit;
 use crate::recorders::Recorders;
 use crate::replication::{Finished, Halt, Length, Replication, Shared};
 use crate::result::{Collapse, EndedBy};
@@ -168,13 +171,9 @@ impl Plan<'_> {
             self.warm_up(&mut replication, length)?;
             replication.run_to(length, self.shared.progress)?;
             let finished = replication.finish();
-            // Where one ends for its backlog may depend on the memory.
-            if let Some(kept) = self
-                .shared
-                .kept
-                .filter(|_| !finished.overfull && finished.figures.is_empty())
-            {
-                kept.keep(number, &finished, began.elapsed())?;
+            if let Some(kept) = self.shared.kept {
+                let worth = finished.is_worth_keeping();
+                kept.keep(number, began.elapsed(), || worth.then_some(&finished))?;
             }
             Ok(finished)
         };
@@ -240,38 +239,24 @@ impl Plan<'_> {
 
     /// Ever longer runs until everything is known.
     fn sequential(&self, first: u64, max: u64) -> Result<Measurement, Halt> {
-        let mut replications: Vec<Replication> = self
-            .numbers()
-            .map(|number| self.replication(number))
-            .collect::<Result<_, _>>()?;
-        let mut messages = first.min(max);
-        let mut looks_left = self.rules.looks();
+        let (mut looks, mut replications) = self.begin_looks(first.min(max))?;
+        let mut looks_left = self.rules.looks() - (looks.len() as u32 - 1);
         loop {
-            replications.par_iter_mut().try_for_each(|replication| {
-                let length = Length::AtLeast {
-                    messages,
-                    demands: HOPELESS.saturating_mul(messages),
-                    cycles: self.cycles_min,
-                    wanted: (self.cycles_wanted(), max),
-                };
-                if !replication.has_begun() {
-                    self.warm_up(replication, length)?;
-                }
-                replication.run_to(length, self.shared.progress)
-            })?;
+            replications
+                .par_iter_mut()
+                .try_for_each(|replication| self.go_on(replication, &looks, max))?;
             looks_left -= 1;
-            let recorders: Vec<&Recorders> =
-                replications.iter().map(Replication::recorders).collect();
+            let recorders: Vec<&Recorders> = replications.iter().map(Course::recorders).collect();
             let mut judged = judge(self.subject, &recorders, self.test);
-            let ended_by = self.ended_by(replications.iter().map(Replication::is_overfull));
-            let mut cycles = replications.iter().map(Replication::cycles);
+            let ended_by = self.ended_by(replications.iter().map(Course::is_overfull));
+            let mut cycles = replications.iter().map(Course::cycles);
             let long_enough = cycles.all(|cycles| cycles >= self.cycles_wanted());
             if ended_by.is_some() {
                 judged.verdict = self.verdict_of_overfull(&judged, long_enough);
             } else if !long_enough && judged.verdict == Verdict::Stable {
                 judged.verdict = Verdict::Undecided;
             }
-            let collapsed = replications.iter().any(Replication::has_collapsed);
+            let collapsed = replications.iter().any(Course::has_collapsed);
             let (converged, wanted) = match judged.verdict {
                 _ if collapsed || ended_by.is_some() => (false, Wanted::default()),
                 // Latencies of a saturated run depend on its length: more of it tells nothing.
@@ -279,12 +264,12 @@ impl Plan<'_> {
                 _ => self.progress_of(&recorders, &judged),
             };
             let delivered = recorders.iter().map(|recorders| recorders.delivered);
-            let reached = delivered.max().unwrap_or(messages).max(messages);
+            let reached = delivered.max().unwrap_or(0).max(looks[looks.len() - 1]);
             match self.next_look(wanted, reached, max, looks_left) {
-                Some(next) => messages = next,
+                Some(next) => looks.push(next),
                 None => {
                     return Ok(Measurement {
-                        replications: replications.into_iter().map(Replication::finish).collect(),
+                        replications: replications.into_iter().map(Course::finish).collect(),
                         verdict: judged.verdict,
                         flow: judged.flow,
                         judgement: judged.judgement,

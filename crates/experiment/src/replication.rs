@@ -105,9 +105,17 @@ pub(crate) struct Finished {
     pub collapse: Option<Collapse>,
     /// Whether it ended since too many demands waited.
     pub overfull: bool,
-    /// What it came to, if it is exact; such a run has one replication, which is not kept by itself.
+    /// What it came to, if it is exact.
     #[serde(skip)]
     pub figures: Vec<Figure>,
+}
+
+impl Finished {
+    /// Whether it may be kept: what ended for its backlog may depend on the memory, and an exact
+    /// run has no other replication.
+    pub fn is_worth_keeping(&self) -> bool {
+        !self.overfull && self.figures.is_empty()
+    }
 }
 
 impl Replication {
@@ -283,16 +291,12 @@ impl Replication {
         self.collapse.is_some()
     }
 
-    pub fn is_overfull(&self) -> bool {
-        self.recorders.is_overfull()
-    }
-
     pub fn cycles(&self) -> Cycles {
         self.simulation.now()
     }
 
-    /// Ends the replication.
-    pub fn finish(self) -> Finished {
+    /// What it has come to so far.
+    pub fn so_far(&self) -> Finished {
         let cycles = self.simulation.now();
         let counted = self.counting_from.map(|from| cycles - from);
         Finished {
@@ -302,9 +306,14 @@ impl Replication {
             }),
             overfull: self.recorders.is_overfull(),
             figures: self.simulation.figures(),
-            recorders: self.recorders,
+            recorders: self.recorders.clone(),
             cycles,
-            collapse: self.collapse,
+            collapse: self.collapse.clone(),
         }
+    }
+
+    /// Ends the replication.
+    pub fn finish(self) -> Finished {
+        self.so_far()
     }
 }

@@ -48,8 +48,8 @@ pub struct Options {
     pub quick: bool,
     /// Folder for finished points, to resume from.
     pub journal: Option<PathBuf>,
-    /// Work on a point or search, finished and not yet in the journal's folder, that makes it be kept there; some
-    /// seconds if not given.
+    /// Work on finished parts of a point or search that makes them be kept in the journal's folder;
+    /// some seconds if not given.
     pub keep_after: Option<Duration>,
     /// Memory that simulations may take; half of what this process may use if not given.
     pub memory: Option<Bytes>,

@@ -177,9 +177,9 @@ impl Pass<'_> {
             messages: measurement.messages(),
             ended_by: measurement.ended_by,
         };
-        let lasting = trial.ended_by != Some(EndedBy::Memory);
-        if let Some(kept) = self.shared.kept.filter(|_| lasting) {
-            kept.keep(number, &trial, began.elapsed())?;
+        if let Some(kept) = self.shared.kept {
+            let lasting = trial.ended_by != Some(EndedBy::Memory);
+            kept.keep(number, began.elapsed(), || lasting.then_some(&trial))?;
         }
         Ok(trial)
     }

@@ -1,7 +1,7 @@
-//! Runs that are cut off in the middle of a point go on from its finished replications, those of a search
-//! from its finished trials, and end with the bytes of a run that never was.
+//! Runs that are cut off in the middle of a point go on from its finished replications, those of a
+//! search from its finished trials, and end with the bytes of a run that never was.
 
-use isthmus_experiment::{Experiment, JournalError, Options, RunError};
+use isthmus_experiment::{Experiment, JournalError, Options, RunError, SetupError};
 use isthmus_kinds::KINDS;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,6 +49,34 @@ time = "2 ms"
 replications = 6
 "#;
 
+const FAT_TREE: &str = r#"
+version = 1
+name = "cut"
+[machine]
+kind = "fat-tree"
+arity = 4
+levels = 2
+[workload]
+load = "60 MB/s"
+[workload.jobs.shuffle]
+traffic = "uniform"
+arrivals = "open"
+[stop]
+rule = "fixed"
+time = "10 ms"
+replications = 6
+"#;
+
+/// The same point by many looks, the first one at so many messages.
+fn sequential(text: &str, first: u32) -> String {
+    let before = text.split("[stop]").next().expect("a text has a beginning");
+    let max = 12 * first;
+    format!(
+        "{before}[stop]\nrule = \"precision\"\nprecision = \"1%\"\nreplications = 4\n\
+         messages_first = {first}\nmessages_max = {max}\n"
+    )
+}
+
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
@@ -56,6 +84,14 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn experiment(text: &str, journal: Option<&Path>, keep_after: Duration) -> Experiment {
+    try_experiment(text, journal, keep_after).expect("it can be set up")
+}
+
+fn try_experiment(
+    text: &str,
+    journal: Option<&Path>,
+    keep_after: Duration,
+) -> Result<Experiment, SetupError> {
     let scenario = KINDS.parse(text, "cut.toml", &[]).expect("a good scenario");
     let options = Options {
         journal: journal.map(Into::into),
@@ -63,7 +99,7 @@ fn experiment(text: &str, journal: Option<&Path>, keep_after: Duration) -> Exper
         jobs: 2,
         ..Options::default()
     };
-    Experiment::new(&KINDS, scenario, options).expect("it can be set up")
+    Experiment::new(&KINDS, scenario, options)
 }
 
 /// Runs until it ends, or is cancelled once so many messages were delivered.
@@ -83,24 +119,19 @@ fn cut_after(experiment: &Experiment, messages: u64) -> Result<String, RunError>
     })
 }
 
-/// Cuts a run off again and again, until it ends; how many messages were simulated in all after the first
-/// cut, relative to a whole run.
+/// Cuts a run off again and again, and leaves it to end at last.
 fn cut_again_and_again(name: &str, text: &str, share: f64) {
     let whole = experiment(text, None, Duration::ZERO);
     let wanted = serde_json::to_string(&whole.run().unwrap()).unwrap();
-    let messages = whole.progress().messages();
+    let at = (whole.progress().messages() as f64 * share) as u64;
     let folder = folder(name);
-    let at = (messages as f64 * share) as u64;
     let mut kept = 0;
-    for round in 0..200 {
+    for round in 0.. {
         let cut = experiment(text, Some(&folder), Duration::ZERO);
-        // The last one is left to end where nothing more than a part fits before the cut.
-        let at = if round < 40 { at } else { u64::MAX };
-        match cut_after(&cut, at) {
+        match cut_after(&cut, if round < 6 { at } else { u64::MAX }) {
             Ok(found) => {
                 assert_eq!(found, wanted, "{name}, cut at {share}");
-                assert!(!folder.join("point-00000.kept.json").exists());
-                assert!(!folder.join("search-00000.kept.json").exists());
+                assert_eq!(kept_files(&folder), Vec::<PathBuf>::new());
                 assert!(round == 0 || kept > 0, "{name}: nothing was ever kept");
                 return;
             }
@@ -108,7 +139,6 @@ fn cut_again_and_again(name: &str, text: &str, share: f64) {
             Err(error) => panic!("{error}"),
         }
     }
-    panic!("it never ends");
 }
 
 fn kept_files(folder: &Path) -> Vec<PathBuf> {
@@ -118,11 +148,28 @@ fn kept_files(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Each with the messages of a first look.
+const MACHINES: [(&str, &str, u32); 3] = [
+    ("cube", HYPERCUBE, 1000),
+    ("sci", SCI, 1000),
+    ("tree", FAT_TREE, 50),
+];
+
 #[test]
 fn replications_of_a_point_are_not_lost() {
-    for (name, text) in [("cube", HYPERCUBE), ("sci", SCI)] {
-        for share in [0.3, 0.45, 0.6, 0.9] {
+    for (name, text, _) in MACHINES {
+        for share in [0.45, 0.6, 0.9] {
             cut_again_and_again(&format!("cut-{name}-{share}"), text, share);
+        }
+    }
+}
+
+#[test]
+fn looks_at_a_point_are_not_lost() {
+    for (name, text, first) in MACHINES {
+        for share in [0.45, 0.6, 0.9] {
+            let name = format!("cut-looks-{name}-{share}");
+            cut_again_and_again(&name, &sequential(text, first), share);
         }
     }
 }
@@ -130,35 +177,50 @@ fn replications_of_a_point_are_not_lost() {
 #[test]
 fn trials_of_a_search_are_not_lost() {
     let short = HYPERCUBE.replace("8000", "2000");
-    let precise = HYPERCUBE.split("[stop]").next().unwrap();
     for share in [0.3, 0.9] {
-        let text = format!("{short}{SEARCH}");
-        cut_again_and_again(&format!("cut-trials-{share}"), &text, share);
-        let text = format!(
-            "{precise}[stop]\nrule = \"precision\"\nprecision = \"40%\"\nreplications = 4\nmessages_first = 1000\nmessages_max = 4000\n{SEARCH}"
-        );
-        cut_again_and_again(&format!("cut-trials-precise-{share}"), &text, share);
+        for (rule, text) in [("fixed", &short), ("looks", &sequential(HYPERCUBE, 1000))] {
+            let name = format!("cut-trials-{rule}-{share}");
+            cut_again_and_again(&name, &format!("{text}{SEARCH}"), share);
+        }
     }
 }
 
-/// What was cut at nine tenths costs less than half when it is begun again.
+/// What was cut at nine tenths costs less when it is begun again: what was under way, of a fixed
+/// length or at the last look.
 #[test]
 fn what_is_kept_is_not_simulated_again() {
-    let whole = experiment(HYPERCUBE, None, Duration::ZERO);
-    whole.run().unwrap();
-    let messages = whole.progress().messages();
-    // A run that is done before the cut tells nothing.
-    let folder = (0..50)
-        .map(|_| folder("cut-share"))
-        .find(|folder| {
-            let cut = experiment(HYPERCUBE, Some(folder), Duration::ZERO);
-            cut_after(&cut, messages * 9 / 10).is_err()
-        })
-        .expect("a cut before the end");
-    let again = experiment(HYPERCUBE, Some(&folder), Duration::ZERO);
-    again.run().unwrap();
-    let share = again.progress().messages() as f64 / messages as f64;
-    assert!(share < 0.5, "{share} of the work was done again");
+    for (name, text, bound) in [
+        ("fixed", HYPERCUBE, 0.5),
+        ("looks", &*sequential(HYPERCUBE, 1000), 0.8),
+    ] {
+        let whole = experiment(text, None, Duration::ZERO);
+        whole.run().unwrap();
+        let messages = whole.progress().messages();
+        // A run that is done before the cut tells nothing.
+        let folder = (0..50)
+            .map(|_| folder(&format!("cut-share-{name}")))
+            .find(|folder| {
+                let cut = experiment(text, Some(folder), Duration::ZERO);
+                cut_after(&cut, messages * 9 / 10).is_err()
+            })
+            .expect("a cut before the end");
+        let again = experiment(text, Some(&folder), Duration::ZERO);
+        again.run().unwrap();
+        let share = again.progress().messages() as f64 / messages as f64;
+        println!("{name}, cut at 90%: {:.0}% again", 100.0 * share);
+        assert!(share < bound, "{name}: {share} of the work was done again");
+    }
+}
+
+/// Less work than is worth a file is kept all the same where the run is told to stop.
+#[test]
+fn what_is_finished_is_kept_at_a_stop() {
+    let folder = folder("cut-stop");
+    let after = Duration::from_millis(200);
+    let cut = experiment(&HYPERCUBE.replace("8000", "40000"), Some(&folder), after);
+    let error = cut_after(&cut, 150_000).expect_err("it is cut before its end");
+    assert!(matches!(error, RunError::Cancelled), "{error}");
+    assert_eq!(kept_files(&folder).len(), 1);
 }
 
 #[test]
@@ -179,9 +241,8 @@ fn what_was_kept_and_is_damaged_is_refused() {
     let mut bytes = fs::read(&path).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(&path, bytes).unwrap();
-    let again = experiment(HYPERCUBE, Some(&folder), Duration::ZERO).run();
-    match again {
-        Err(RunError::Journal(JournalError::Damaged { path: named, .. })) => {
+    match try_experiment(HYPERCUBE, Some(&folder), Duration::ZERO) {
+        Err(SetupError::Journal(JournalError::Damaged { path: named, .. })) => {
             assert_eq!(named, path);
         }
         other => panic!("{other:?}"),

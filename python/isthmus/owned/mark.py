@@ -78,8 +78,8 @@ class Mark:
         return path in self.files or path in self.writing or self.is_entry(path)
 
     def is_entry(self, path: str) -> bool:
-        """Whether the core may have written this path: an entry of the journal, its finished parts, a
-        claim on it, or the file of a process that does parts of the run; or Slurm for one.
+        """Whether the core may have written this path: an entry of the journal, its finished parts,
+        a claim on it, or the file of a process that does parts of the run; or Slurm for one.
         """
         if not self.points + self.searches:
             return False

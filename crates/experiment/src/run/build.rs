@@ -7,6 +7,7 @@ use super::{Experiment, Extent, Options, Selection};
 use crate::envelope::{Entry, Run};
 use crate::error::SetupError;
 use crate::journal::{Journal, JournalError};
+use crate::kept::Kept;
 use crate::kind::Kinds;
 use crate::limits::Memory;
 use crate::machines::Machines;
@@ -17,6 +18,7 @@ use crate::rules::{PATIENCE, Rules};
 use crate::subject::Subject;
 use isthmus_scenario::{Scenario, StopRule};
 use isthmus_units::Bytes;
+use serde::de::DeserializeOwned;
 use std::sync::{Arc, Mutex};
 
 impl Experiment {
@@ -155,18 +157,24 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Reads every finished entry once, so that a damaged one is found before any work; where none is left, a run does
-    /// nothing but read them.
+    /// Reads every finished entry once, and what is finished of the others, so that a damaged one is
+    /// found before any work; where none is left, a run does nothing but read them.
     fn check_journal(&self) -> Result<(), JournalError> {
         if self.missing()? == Selection::default() {
             return Ok(());
         }
-        let journal = &self.journal;
         for job in &self.points {
-            journal.read::<PointResult>(&job.entry)?;
+            self.check_entry::<PointResult>(&job.entry)?;
         }
         for job in &self.searches {
-            journal.read::<SearchResult>(&job.entry)?;
+            self.check_entry::<SearchResult>(&job.entry)?;
+        }
+        Ok(())
+    }
+
+    fn check_entry<T: DeserializeOwned>(&self, entry: &Entry) -> Result<(), JournalError> {
+        if self.journal.read::<T>(entry)?.is_none() {
+            Kept::open(&self.journal, entry, None)?;
         }
         Ok(())
     }

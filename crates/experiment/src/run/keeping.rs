@@ -1,4 +1,4 @@
-//! What the journal keeps of a point or search: its result, and until there is one, its finished parts.
+//! What the journal keeps of a point or search: its result, and before that its finished parts.
 
 use super::Experiment;
 use crate::envelope::Entry;
@@ -8,7 +8,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 impl Experiment {
-    /// The entry from the journal, or else what `compute` gives, which is then kept if it is `whole`.
+    /// The entry from the journal, or else what `compute` gives, which is then kept if it is
+    /// `whole`.
     pub(super) fn kept<T: Serialize + DeserializeOwned>(
         &self,
         entry: &Entry,
@@ -19,8 +20,14 @@ impl Experiment {
             Some(result) => result,
             None => {
                 let kept = Kept::open(&self.journal, entry, self.options.keep_after)?;
-                let result = compute(&kept);
-                let result = result.map_err(|error| kept.error().map_or(error, Into::into))?;
+                let result = compute(&kept).map_err(|error| match kept.error() {
+                    Some(unkept) => unkept.into(),
+                    None => error,
+                });
+                if matches!(result, Err(RunError::Cancelled)) {
+                    kept.flush()?;
+                }
+                let result = result?;
                 self.journal.write(entry, &result, whole(&result))?;
                 kept.clear()?;
                 result

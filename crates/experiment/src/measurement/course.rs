@@ -1,0 +1,136 @@
+//! One replication of a run that is looked at again and again.
+//!
+//! The state of a machine cannot be kept, what was recorded up to a look can. Where a further look is
+//! needed, a replication that was kept is run from its beginning, from look to look as it was before.
+
+use super::Plan;
+use crate::limits::HOPELESS;
+use crate::recorders::Recorders;
+use crate::replication::{Finished, Halt, Length, Replication};
+use isthmus_kernel::Cycles;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// A replication, and how far it is.
+pub(super) struct Course {
+    number: u64,
+    /// Looks that it has come to.
+    looks: usize,
+    state: State,
+}
+
+enum State {
+    Running(Replication),
+    Kept(Finished),
+}
+
+/// What is kept of a replication at a look.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// Messages of all looks up to this one.
+    looks: Vec<u64>,
+    finished: Finished,
+}
+
+impl Course {
+    /// What it has seen up to the last look.
+    pub fn recorders(&self) -> &Recorders {
+        match &self.state {
+            State::Running(replication) => replication.recorders(),
+            State::Kept(finished) => &finished.recorders,
+        }
+    }
+
+    pub fn cycles(&self) -> Cycles {
+        match &self.state {
+            State::Running(replication) => replication.cycles(),
+            State::Kept(finished) => finished.cycles,
+        }
+    }
+
+    pub fn is_overfull(&self) -> bool {
+        self.recorders().is_overfull()
+    }
+
+    pub fn has_collapsed(&self) -> bool {
+        match &self.state {
+            State::Running(replication) => replication.has_collapsed(),
+            State::Kept(finished) => finished.collapse.is_some(),
+        }
+    }
+
+    pub fn finish(self) -> Finished {
+        match self.state {
+            State::Running(replication) => replication.finish(),
+            State::Kept(finished) => finished,
+        }
+    }
+}
+
+impl Plan<'_> {
+    /// The looks up to the last one of which something is kept, or the first one, and the
+    /// replications: those that are kept are as long as that look wants them.
+    pub(super) fn begin_looks(&self, first: u64) -> Result<(Vec<u64>, Vec<Course>), Halt> {
+        let part = |number| self.shared.kept.and_then(|kept| kept.part::<Kept>(number));
+        let parts: Vec<Option<Kept>> = self.numbers().map(part).collect();
+        let looks = (parts.iter().flatten().map(|part| &part.looks))
+            .max_by_key(|looks| looks.len())
+            .map_or_else(|| vec![first], Clone::clone);
+        let course = |(number, part): (u64, Option<Kept>)| match part {
+            Some(part) if part.looks.len() == looks.len() => Ok(Course {
+                number,
+                looks: looks.len(),
+                state: State::Kept(part.finished),
+            }),
+            _ => self.begin(number),
+        };
+        let courses: Result<_, _> = self.numbers().zip(parts).map(course).collect();
+        Ok((looks, courses?))
+    }
+
+    fn begin(&self, number: u64) -> Result<Course, Halt> {
+        Ok(Course {
+            number,
+            looks: 0,
+            state: State::Running(self.replication(number)?),
+        })
+    }
+
+    /// Runs a replication to the last look.
+    pub(super) fn go_on(&self, course: &mut Course, looks: &[u64], max: u64) -> Result<(), Halt> {
+        if course.looks == looks.len() {
+            return Ok(());
+        }
+        let began = Instant::now();
+        if matches!(course.state, State::Kept(_)) {
+            *course = self.begin(course.number)?;
+        }
+        let State::Running(replication) = &mut course.state else {
+            unreachable!("it has just begun");
+        };
+        for &messages in &looks[course.looks..] {
+            let length = Length::AtLeast {
+                messages,
+                demands: HOPELESS.saturating_mul(messages),
+                cycles: self.cycles_min,
+                wanted: (self.cycles_wanted(), max),
+            };
+            if !replication.has_begun() {
+                self.warm_up(replication, length)?;
+            }
+            replication.run_to(length, self.shared.progress)?;
+        }
+        course.looks = looks.len();
+        let Some(kept) = self.shared.kept else {
+            return Ok(());
+        };
+        kept.keep(course.number, began.elapsed(), || {
+            let finished = replication.so_far();
+            finished.is_worth_keeping().then(|| Kept {
+                looks: looks.to_vec(),
+                finished,
+            })
+        })
+    }
+}
