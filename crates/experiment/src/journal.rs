@@ -154,34 +154,57 @@ impl Journal {
         if let Some(bytes) = self.held().get(&entry.name) {
             return self.taken(entry, bytes).map(Some);
         }
+        let Some((path, bytes)) = self.bytes(entry)? else {
+            return Ok(None);
+        };
+        let content = self.content(entry, &path, &bytes)?;
+        let read = serde_json::from_slice(content);
+        let read = read.map_err(|error| JournalError::Damaged {
+            path,
+            line: 1 + error.line(),
+            problem: error.to_string(),
+        })?;
+        Ok(Some(read))
+    }
+
+    /// Whether an entry is in the folder, with the very bytes that were written for it.
+    pub fn check(&self, entry: &Entry) -> Result<bool, JournalError> {
+        let Some((path, bytes)) = self.bytes(entry)? else {
+            return Ok(false);
+        };
+        self.content(entry, &path, &bytes).map(|_| true)
+    }
+
+    /// The file of an entry; `None` if there is none.
+    fn bytes(&self, entry: &Entry) -> Result<Option<(PathBuf, Vec<u8>)>, JournalError> {
         let Some(path) = self.path(entry) else {
             return Ok(None);
         };
         if !self.has(entry)? {
             return Ok(None);
         }
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
-            // Another process has removed it since.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(JournalError::Io { path, error }),
-        };
-        let damaged = |line, problem: String| JournalError::Damaged {
-            path: path.clone(),
-            line,
-            problem,
-        };
-        let content = envelope::opened(&self.run, entry, &bytes);
-        let content = content.map_err(|mismatch| match mismatch {
-            Mismatch::Run(what) => JournalError::Foreign {
-                path: path.clone(),
-                what,
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some((path, bytes))),
+            Err(error) => Err(JournalError::Io { path, error }),
+        }
+    }
+
+    /// What is in the file of an entry.
+    fn content<'b>(
+        &self,
+        entry: &Entry,
+        path: &Path,
+        bytes: &'b [u8],
+    ) -> Result<&'b [u8], JournalError> {
+        let path = path.to_owned();
+        envelope::opened(&self.run, entry, bytes).map_err(|mismatch| match mismatch {
+            Mismatch::Run(what) => JournalError::Foreign { path, what },
+            Mismatch::Entry(what) | Mismatch::Changed(what) => JournalError::Damaged {
+                path,
+                line: 1,
+                problem: what.to_owned(),
             },
-            Mismatch::Entry(what) | Mismatch::Changed(what) => damaged(1, what.to_owned()),
-        })?;
-        let read = serde_json::from_slice(content);
-        let read = read.map_err(|error| damaged(1 + error.line(), error.to_string()))?;
-        Ok(Some(read))
+        })
     }
 
     /// Writes an entry, whole or not at all; to the folder only if it is `lasting`.

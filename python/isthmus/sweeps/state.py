@@ -64,6 +64,8 @@ class State:
     done: int
     running: list[Running] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
+    collected: bool = False
+    """Whether the results have been written."""
     left_s: float | None = None
     """Seconds left at the pace of late; None where nothing can be said."""
 
@@ -81,6 +83,7 @@ class State:
             "done": self.done,
             "running": [vars(each) for each in self.running],
             "failed": [vars(each) for each in self.failed],
+            "collected": self.collected,
             "left_s": self.left_s,
         }
 
@@ -115,6 +118,7 @@ def state_of(folder: Path) -> State:
     workers = read_workers(journal, names)
     now = _now(journal)
     state = State(mark.of.name, mark.points, mark.searches, len(done))
+    state.collected = "result" in mark.parts
     for entry in claimed:
         running = _running(journal, entry, workers, now)
         if running:

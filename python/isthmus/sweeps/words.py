@@ -27,7 +27,7 @@ def told(state: State, most: int) -> Iterator[str]:
     rows = [f"  {r.entry}: given up by process {r.process} on {r.host}" for r in lost]
     yield from _cut(rows, most, "given up")
     yield from _cut([f"  {f.entry} failed: {f.reason}" for f in state.failed], most, "failed")
-    if not missing:
+    if not missing and not state.collected:
         yield "all is there: isthmus collect writes the results"
 
 

@@ -3,7 +3,7 @@
 use super::jobs::{Job, SearchJob, built};
 use super::places::{search_values, values};
 use super::whole::{check_measured, longest_period};
-use super::{Experiment, Extent, Options, Selection};
+use super::{Experiment, Extent, Options};
 use crate::envelope::{Entry, Run};
 use crate::error::SetupError;
 use crate::journal::{Journal, JournalError};
@@ -13,12 +13,10 @@ use crate::limits::Memory;
 use crate::machines::Machines;
 use crate::memory;
 use crate::progress::Progress;
-use crate::result::{PointResult, SearchResult};
 use crate::rules::{PATIENCE, Rules};
 use crate::subject::Subject;
 use isthmus_scenario::{Scenario, StopRule};
 use isthmus_units::Bytes;
-use serde::de::DeserializeOwned;
 use std::sync::{Arc, Mutex};
 
 impl Experiment {
@@ -157,24 +155,15 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// Reads every finished entry once, and what is finished of the others, so that a damaged one is
-    /// found before any work; where none is left, a run does nothing but read them.
+    /// Looks once at every finished entry, and at what is finished of the others, so that a damaged one is found before
+    /// any work.
     fn check_journal(&self) -> Result<(), JournalError> {
-        if self.missing()? == Selection::default() {
-            return Ok(());
-        }
-        for job in &self.points {
-            self.check_entry::<PointResult>(&job.entry)?;
-        }
-        for job in &self.searches {
-            self.check_entry::<SearchResult>(&job.entry)?;
-        }
-        Ok(())
-    }
-
-    fn check_entry<T: DeserializeOwned>(&self, entry: &Entry) -> Result<(), JournalError> {
-        if self.journal.read::<T>(entry)?.is_none() {
-            Kept::open(&self.journal, entry, None)?;
+        let points = self.points.iter().map(|job| &job.entry);
+        let searches = self.searches.iter().map(|job| &job.entry);
+        for entry in points.chain(searches) {
+            if !self.journal.check(entry)? {
+                Kept::open(&self.journal, entry, None)?;
+            }
         }
         Ok(())
     }

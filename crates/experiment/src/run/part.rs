@@ -176,20 +176,20 @@ impl Experiment {
     /// Tries all on all threads, then one by one those for which there was no memory beside others. None where the
     /// run has ended.
     fn try_all(&self, units: &[Unit<'_>], worker: Option<&Worker>) -> Vec<Option<Outcome>> {
-        let all = units.par_iter().with_max_len(1);
-        let mut all: Vec<_> = all
-            .map(|unit| self.try_unit(*unit, worker, false))
-            .collect();
-        for (unit, outcome) in units.iter().zip(&mut all) {
-            if matches!(outcome, Err(RunError::Memory { .. })) {
-                *outcome = self.try_unit(*unit, worker, true);
-            }
-        }
-        let told = |outcome| match outcome {
+        // What ends the run ends it at once, before others are begun in vain.
+        let tried = |unit: &Unit<'_>, alone| match self.try_unit(*unit, worker, alone) {
             Ok(outcome) => Some(outcome),
+            Err(RunError::Memory { .. }) => None,
             Err(error) => self.fail(error),
         };
-        all.into_iter().map(told).collect()
+        let all = units.par_iter().with_max_len(1);
+        let mut all: Vec<_> = all.map(|unit| tried(unit, false)).collect();
+        for (unit, outcome) in units.iter().zip(&mut all) {
+            if outcome.is_none() && !self.progress.is_stopped() {
+                *outcome = tried(unit, true);
+            }
+        }
+        all
     }
 
     /// # Errors
@@ -205,6 +205,8 @@ impl Experiment {
             Some(worker) if !self.journal.has(entry)? => {
                 match worker.take(&entry.name).map_err(JournalError::from)? {
                     Taken::Theirs(_) => return Ok(Outcome::Elsewhere),
+                    // Done and given back by another process meanwhile.
+                    Taken::Ours(_) if self.journal.has(entry)? => None,
                     Taken::Ours(claim) => Some(claim),
                 }
             }
