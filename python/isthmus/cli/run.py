@@ -37,7 +37,7 @@ The folder then holds report.html, results.csv and .parquet, and provenance.json
 Parts of a run, done by many processes and machines that share the folder:
 
 \b
-  isthmus run FILE --part 3/40 --out OUT     every 40th point, beginning with the 3rd
+  isthmus run FILE --part 3/40 --out OUT     every 40th point, from the 3rd
   isthmus run FILE --points 0:100 --out OUT  the first hundred points
   isthmus status OUT
   isthmus collect OUT
@@ -46,8 +46,8 @@ Parts of a run, done by many processes and machines that share the folder:
 On a cluster with Slurm, whose nodes share the folder:
 
 \b
-  isthmus run FILE --on slurm --dry-run             the job that would be submitted
-  isthmus run FILE --on slurm --time 1h             submitted, waited for, collected
+  isthmus run FILE --on slurm --dry-run   the job that would be submitted
+  isthmus run FILE --on slurm --time 1h   submitted, waited for, collected
   isthmus run FILE --on slurm --detach; isthmus status out/NAME
   isthmus run FILE --on slurm --partition long --sbatch=--qos=low
 
@@ -55,8 +55,8 @@ On a cluster with Slurm, whose nodes share the folder:
 On a cluster of Dask, whose workers need isthmus and nothing else:
 
 \b
-  isthmus run FILE --on dask=tcp://10.0.0.1:8786    by the workers of this scheduler
-  isthmus run FILE --on dask                        by processes of this machine
+  isthmus run FILE --on dask=tcp://10.0.0.1:8786   by this scheduler's workers
+  isthmus run FILE --on dask                       by processes of this machine
 
 FILE may also be the folder of such a run: what it is of is known there, and --out is it.
 """,
