@@ -55,8 +55,8 @@ On a cluster with Slurm, whose nodes share the folder:
 On a cluster of Dask, whose workers need isthmus and nothing else:
 
 \b
-  isthmus run FILE --on dask=tcp://10.0.0.1:8786   by this scheduler's workers
-  isthmus run FILE --on dask                       by processes of this machine
+  isthmus run FILE --on dask=tcp://10.0.0.1:8786  by this scheduler's workers
+  isthmus run FILE --on dask                      by processes of this machine
 
 FILE may also be the folder of such a run: what it is of is known there, and --out is it.
 """,
