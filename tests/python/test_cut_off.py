@@ -1,0 +1,116 @@
+"""Runs that are ended by SIGTERM in the middle of a point go on from its finished replications."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kill_rounds import files
+
+TIMEOUT_S = 120
+MACHINE = """\
+version = 1
+name = "cut"
+[machine]
+kind = "hypercube"
+dimension = 3
+lanes.io_link = 1
+[workload]
+rate = "3 /ms"
+[stop]
+replications = 6
+"""
+RULES = {
+    "fixed": 'rule = "fixed"\nmessages = 2000000\nwarmup_messages = 1000\n',
+    "precision": (
+        'rule = "precision"\nprecision = "0.01%"\nmessages_first = 500000\nmessages_max = 2000000\n'
+    ),
+}
+
+
+def begin(scenario: Path, out: Path, *more: str) -> subprocess.Popen[str]:
+    words = [sys.executable, "-m", "isthmus", "run", str(scenario), "--out", str(out), *more]
+    return subprocess.Popen(
+        [*words, "--jobs", "2"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, str]:
+    _, said = process.communicate(timeout=TIMEOUT_S)
+    return process.returncode, said
+
+
+def cut(scenario: Path, out: Path, moment_s: float) -> int:
+    """Run, and end it so long after it has begun to simulate; its exit status."""
+    process = begin(scenario, out)
+    deadline = time.monotonic() + TIMEOUT_S
+    while not (out / "points/journal.json").exists() and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(moment_s)
+    process.send_signal(signal.SIGTERM)
+    status, said = end(process)
+    # Before Python has started the signal itself ends it.
+    assert status in (0, 128 + signal.SIGTERM, -signal.SIGTERM), said
+    assert "Traceback" not in said
+    return status
+
+
+@pytest.fixture(params=RULES)
+def scenario(request, tmp_path):
+    path = tmp_path / "cut.toml"
+    path.write_text(MACHINE + RULES[request.param], encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def whole(scenario, tmp_path):
+    """An undisturbed run and how long it takes."""
+    began = time.monotonic()
+    status, said = end(begin(scenario, tmp_path / "whole"))
+    assert status == 0, said
+    return files(tmp_path / "whole"), time.monotonic() - began
+
+
+def test_ended_runs_leave_the_bytes_of_undisturbed_ones(scenario, whole, tmp_path):
+    wanted, lasts_s = whole
+    chance = random.Random(7)
+    kept = 0
+    for number in range(12):
+        out = tmp_path / f"round-{number}"
+        for _ in range(3):
+            cut(scenario, out, chance.uniform(0, lasts_s))
+            kept += (out / "points/point-00000.kept.json").exists()
+        status, said = end(begin(scenario, out))
+        assert status == 0, said
+        assert files(out) == wanted
+        if number >= 1 and kept:
+            return
+    pytest.fail("no cut came in the middle of a point")
+
+
+def test_what_is_kept_and_damaged_is_refused_and_fresh_removes_it(scenario, whole, tmp_path):
+    wanted, lasts_s = whole
+    for number in range(20):
+        out = tmp_path / f"round-{number}"
+        cut(scenario, out, lasts_s * (0.2 + 0.03 * number))
+        kept = out / "points/point-00000.kept.json"
+        if kept.exists():
+            break
+    else:
+        pytest.fail("no cut came in the middle of a point")
+    kept.write_bytes(kept.read_bytes()[:-5])
+    status, said = end(begin(scenario, out))
+    assert status == 2, said
+    assert kept.name in said
+    assert "Traceback" not in said
+    status, said = end(begin(scenario, out, "--fresh"))
+    assert status == 0, said
+    assert files(out) == wanted
