@@ -260,6 +260,10 @@ impl PyExperiment {
             Err(error @ RunError::AllWarmUp { .. }) => {
                 Err(PyValueError::new_err(error.to_string()))
             }
+            // What is in the folder is wrong, and not that it is full.
+            Err(RunError::Journal(error)) if !matches!(error, JournalError::Io { .. }) => {
+                Err(refused(error))
+            }
             Err(error) => Err(PyRuntimeError::new_err(error.to_string())),
         });
         told.unwrap_or_else(|| Err(PyRuntimeError::new_err("the experiment has not ended")))
