@@ -78,6 +78,46 @@ def test_a_job_that_slurm_has_forgotten_is_submitted_again_and_not_for_ever(tmp_
     assert [int(job["number"]) for job in jobs] == list(range(first, first + 1 + RESUBMITTED))
 
 
+def test_tasks_that_slurm_has_forgotten_may_have_been_lost(tmp_path, commands):
+    """A controller forgets each task some minutes after its end, and knows the last ones only."""
+    submitted = tmp_path / "submitted"
+    line = "JobId=9 ArrayJobId=9 ArrayTaskId=3 JobState=COMPLETED ExitCode=0:0 EndTime=now"
+    slurm = commands(
+        sbatch=f"echo x >>{submitted}; wc -l <{submitted}",
+        squeue=f'case "$*" in *--name*) ;; *) {FORGOTTEN} ;; esac',
+        scontrol=f"echo '{line}'",
+        sacct="exit 1",
+    )
+    made, notes = sweep(tmp_path, slurm, tasks=4)
+    array = made.submitted()
+    assert [(task.task, task.state) for task in slurm.ended(array)] == [(3, "COMPLETED")]
+    with pytest.raises(RunFailedError, match="lost 6 times"):
+        made.finished(array)
+    assert len(notes) == RESUBMITTED
+
+
+def test_accounting_knows_what_the_controller_has_forgotten(commands):
+    slurm = commands(
+        scontrol="echo 'JobId=9 ArrayJobId=9 ArrayTaskId=3 JobState=COMPLETED ExitCode=0:0'",
+        sacct="printf '9_1|TIMEOUT|0:0|n1|x\n9_3|RUNNING|0:0|n1|x\n9_2|COMPLETED|0:0|n2|x\n'",
+    )
+    ended = slurm.ended(Array("9"))
+    assert [(t.task, t.state) for t in ended] == [
+        (1, "TIMEOUT"),
+        (2, "COMPLETED"),
+        (3, "COMPLETED"),
+    ]
+
+
+def test_what_would_change_the_answers_is_not_passed_on(monkeypatch):
+    monkeypatch.setenv("SQUEUE_STATES", "RUNNING")
+    monkeypatch.setenv("SBATCH_JOB_NAME", "mine")
+    monkeypatch.setenv("SBATCH_ACCOUNT", "physics")
+    environment = Slurm().environment
+    assert environment["SBATCH_ACCOUNT"] == "physics" and "PATH" in environment
+    assert not {"SQUEUE_STATES", "SBATCH_JOB_NAME"} & set(environment)
+
+
 def test_what_sbatch_says_beside_the_number_is_passed_on(tmp_path, commands):
     slurm = commands(
         sbatch="echo 'sbatch: the long partition is slow today' >&2; echo '7;big'",

@@ -31,6 +31,8 @@ class Failure:
     entry: str
     """As in the journal: ``point-00012``."""
     reason: str
+    at_s: float = 0.0
+    """When, in seconds since 1970 by the folder's clock; 0 if that is just now."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,8 @@ def state_of(folder: Path) -> State:
             state.running.append(running)
     at_work = {each.entry for each in state.running if not each.lost}
     state.failed = [
-        Failure(entry, reason)
-        for entry, (_, reason) in sorted(workers.failed.items())
+        Failure(entry, reason, at_s)
+        for entry, (at_s, reason) in sorted(workers.failed.items())
         if entry not in done and entry not in at_work
     ]
     state.left_s = _left_s(state, workers, now)

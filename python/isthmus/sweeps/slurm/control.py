@@ -6,7 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from isthmus.errors import IsthmusError
@@ -143,7 +144,7 @@ class Ended:
 class Slurm:
     """The user's Slurm, by its commands."""
 
-    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+    environment: dict[str, str] = field(default_factory=lambda: _heeded(os.environ))
 
     def check(self) -> None:
         """Refuse to go on where there is no Slurm.
@@ -210,14 +211,15 @@ class Slurm:
         return Array(str(numbers[-1])) if numbers else None
 
     def ended(self, array: Array) -> list[Ended]:
-        """How the tasks of an array ended, as far as that is still known."""
-        try:
+        """How the tasks of an array ended, as far as that is still known: the controller forgets
+        each some minutes later, its accounting, where a site has one, does not.
+        """
+        known = {task.task: task for task in self._accounted(array)}
+        with suppress(SlurmError):
             told = self._run(["scontrol", *array.words, "--oneliner", "show", "job", array.number])
-        except SlurmError:
-            return []
-        found = (_ended(line) for line in told.stdout.splitlines())
-        known = [each for each in found if each is not None]
-        return known if known else self._accounted(array)
+            found = (_ended(line) for line in told.stdout.splitlines())
+            known |= {task.task: task for task in found if task is not None}
+        return [known[task] for task in sorted(known)]
 
     def _accounted(self, array: Array) -> list[Ended]:
         """The same from Slurm's accounting, where a site has one."""
@@ -278,6 +280,14 @@ class Slurm:
             raise SlurmError(f"{words[0]}: no answer within {PATIENCE_S:.0f} s") from None
         except OSError as error:
             raise SlurmError(f"{words[0]}: {error.strerror}") from error
+
+
+OWN = re.compile(r"S(?:QUEUE|ACCT|CONTROL)_\w+|SBATCH_(?:JOB_NAME|ARRAY_INX|OUTPUT|ERROR)")
+"""Variables of a user's that would change what is asked and told here."""
+
+
+def _heeded(environment: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environment.items() if not OWN.fullmatch(name)}
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:

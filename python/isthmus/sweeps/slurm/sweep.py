@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -272,15 +273,32 @@ class Sweep:
         why = _summary(bad) or "Slurm knows no more of it"
         if was_cancelled(ended):
             raise self._failed(lacks, f"Slurm job {array} was cancelled")
-        failed = {failure.entry for failure in state_of(self.folder).failed}
+        tasks, began_s = self._submitted_last()
+        # What failed before is tried once more.
+        failed = {f.entry for f in state_of(self.folder).failed if f.at_s >= began_s}
         lost = [f"{kind}-{at:05}" for kind, at in _units(lacks)]
-        if ended and (all(name in failed for name in lost) or not any(t.lost for t in bad)):
+        # A task that Slurm has forgotten may have been lost.
+        all_known = tasks is not None and len(ended) >= tasks
+        ended_themselves = all_known and not any(task.lost for task in bad)
+        if all(name in failed for name in lost) or ended_themselves:
             raise self._failed(lacks, f"Slurm job {array}: {why}{self._last_words(array, bad)}")
         if rounds == RESUBMITTED:
             raise self._failed(
                 lacks, f"lost {rounds + 1} times, at last in Slurm job {array}: {why}"
             )
         return why
+
+    def _submitted_last(self) -> tuple[int | None, float]:
+        """How many tasks the array has that was submitted last, None if that is not known, and when
+        its script was written, in seconds since 1970 by the folder's clock.
+        """
+        path = self.folder / SCRIPT
+        try:
+            script, began_s = path.read_text(encoding="utf-8"), path.stat().st_mtime
+        except FileNotFoundError:
+            return None, 0.0
+        last = re.search(r"^#SBATCH --array=0-(\d+)", script, re.MULTILINE)
+        return (int(last[1]) + 1 if last else None), began_s
 
     def _failed(self, lacks: Selection, why: str) -> RunFailedError:
         return RunFailedError(f"{why}; {missing(self.folder, lacks)}")
