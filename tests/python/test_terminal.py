@@ -28,7 +28,7 @@ machine.size = 3
 "workload.load" = ["0.3 GB/s", "2 GB/s"]
 [stop]
 rule = "fixed"
-time = "5 ms"
+time = "100 ms"
 replications = 3
 """
 COLOURS = re.compile(rb"\x1b\[[\d;]*(?:3|4|9|10)[0-7][\d;]*m")
@@ -119,7 +119,7 @@ def test_an_encoding_without_blocks_gets_a_bar_of_ascii(folder):
 @pytest.mark.parametrize("words", [RUN, FAULTS, PAPERS], ids=["run", "faults", "papers"])
 def test_ctrl_c_in_the_middle(folder, words):
     if words is FAULTS:
-        (folder / "ring.toml").write_text(RINGS.replace("20 us", "4 ms"))
+        (folder / "ring.toml").write_text(RINGS.replace("100 ms", "5 s"))
     terminal = Terminal(words, folder)
     terminal.until(lambda: "simulating" in terminal.text() and "points" in terminal.text())
     terminal.press(b"\x03")
@@ -154,7 +154,9 @@ def test_a_run_that_is_ended_from_outside_tidies_up(folder):
 
 
 def test_a_window_that_is_resized(folder):
-    terminal = Terminal(RUN, folder, columns=120)
+    # Long enough for all three.
+    longer = ("stop.messages_first=1000000", "stop.messages_max=1000000")
+    terminal = Terminal([*RUN, *longer], folder, columns=120)
     for resized, columns in enumerate((60, 30, 100), start=1):
         terminal.until(lambda: "simulating" in terminal.text())
         terminal.resize(columns)

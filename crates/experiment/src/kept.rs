@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Work that is worth a file.
 const AFTER: Duration = Duration::from_secs(5);
@@ -21,6 +21,11 @@ const AFTER: Duration = Duration::from_secs(5);
 const SHARE: u32 = 64;
 /// Bytes of all parts together that are kept at most; those that come later are not.
 const BYTES_MAX: usize = 64 << 20;
+
+/// Begins to measure how much work a part is: that decides what is kept, and nothing that is computed.
+pub(crate) fn stopwatch() -> Instant {
+    Instant::now()
+}
 
 /// The finished parts of one point or search.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 mod course;
 
 use self::course::Course;
+use crate::kept::stopwatch;
 use crate::known::{self, Known};
 use crate::limits::BacklogLimit;
 use crate::recorders::Recorders;
@@ -15,7 +16,6 @@ use isthmus_scenario::{StopRule, Warmup};
 use isthmus_statistics::{Error, Judgement, Precision, SaturationTest, Target, Verdict};
 use isthmus_units::Time;
 use rayon::prelude::*;
-use std::time::Instant;
 
 /// The least growth of the run between two looks.
 const LENGTHEN_MIN: f64 = 1.5;
@@ -166,7 +166,7 @@ impl Plan<'_> {
             if let Some(finished) = self.shared.kept.and_then(|kept| kept.part(number)) {
                 return Ok(finished);
             }
-            let began = Instant::now();
+            let began = stopwatch();
             let mut replication = self.replication(number)?;
             self.warm_up(&mut replication, length)?;
             replication.run_to(length, self.shared.progress)?;

@@ -1,5 +1,6 @@
 //! Finds the load at which one combination of the other fields saturates.
 
+use crate::kept::stopwatch;
 use crate::measurement;
 use crate::replication::{Halt, Shared};
 use crate::result::{EndedBy, State, Trial};
@@ -7,7 +8,6 @@ use crate::rules::Rules;
 use crate::subject::Subject;
 use isthmus_statistics::{Bracket, KneeSearch, KneeStep, SaturationTest, Verdict};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// The interval of loads to search, in the unit of [`crate::result::Load`].
 #[derive(Debug, Clone, PartialEq)]
@@ -158,7 +158,7 @@ impl Pass<'_> {
         test: &SaturationTest,
         subject: &dyn Subject,
     ) -> Result<Trial, Halt> {
-        let began = Instant::now();
+        let began = stopwatch();
         // It is kept as a whole.
         let shared = Shared {
             kept: None,

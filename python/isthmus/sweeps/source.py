@@ -56,12 +56,12 @@ class Source:
                 f"{folder / SOURCE}: changed since isthmus wrote it; put it back as it was"
             )
         told: dict[str, Any] = json.loads(data)
-        return cls(**{**told, "overrides": tuple(told["overrides"])})
+        overrides = tuple(told.pop("overrides"))
+        return cls(file=str(folder / SOURCE), overrides=overrides, **told)
 
     def as_text(self) -> str:
         """The file."""
         told = {
-            "file": Path(self.file).name,
             "text": self.text,
             "overrides": list(self.overrides),
             "seed": self.seed,

@@ -4,13 +4,13 @@
 //! needed, a replication that was kept is run from its beginning, from look to look as it was before.
 
 use super::Plan;
+use crate::kept::stopwatch;
 use crate::limits::HOPELESS;
 use crate::recorders::Recorders;
 use crate::replication::{Finished, Halt, Length, Replication};
 use isthmus_kernel::Cycles;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use std::time::Instant;
 
 /// A replication, and how far it is.
 pub(super) struct Course {
@@ -102,7 +102,7 @@ impl Plan<'_> {
         if course.looks == looks.len() {
             return Ok(());
         }
-        let began = Instant::now();
+        let began = stopwatch();
         if matches!(course.state, State::Kept(_)) {
             *course = self.begin(course.number)?;
         }
