@@ -252,7 +252,8 @@ class Workers:
                 f"the Dask scheduler at {self._address} has had no worker for {WORKERLESS_S:g} s; "
                 f"start one by `dask worker {self._address}`; {waited}"
             )
-        return f"Dask: {counted(self._workers, 'worker')}"
+        # Until they were counted nothing is known.
+        return f"Dask: {counted(self._workers, 'worker')}" if self._workers else ""
 
     def _say(self, text: str) -> None:
         if not self._said:

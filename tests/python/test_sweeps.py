@@ -117,6 +117,9 @@ def test_a_point_that_cannot_be_done_keeps_no_other_from_being_done(tmp_path):
         (("--part", "0/3"), "give K/N with 1 <= K <= N"),
         (("--part", "4/3"), "give K/N with 1 <= K <= N"),
         (("--part", "half"), "give K/N with 1 <= K <= N"),
+        (("--part", ""), "give K/N with 1 <= K <= N"),
+        (("--points", ""), "is no range"),
+        (("--searches", ""), "is no range"),
         (("--points", "4"), "there are 0:4"),
         (("--points", "2:2"), "there are 0:4"),
         (("--points", "1-3"), "is no range; give numbers from 0"),
@@ -197,6 +200,8 @@ def test_what_a_killed_process_was_at_is_taken_over(file):
     os.kill(first.pid, signal.SIGKILL)
     first.communicate(timeout=LIMIT_S)
     assert (here / "o/points/point-00000.claim").exists()
+    (left,) = state_of(here / "o").running
+    assert (left.process, left.lost) == (first.pid, True)
     done = isthmus(*words, cwd=here)
     assert done.returncode == 0, done.stderr
     assert not (here / "o/points/point-00000.claim").exists()
@@ -204,6 +209,22 @@ def test_what_a_killed_process_was_at_is_taken_over(file):
     assert alone.returncode == 0
     entry = "points/point-00000.json"
     assert (here / "o" / entry).read_bytes() == (here / "alone" / entry).read_bytes()
+
+
+def test_a_damaged_entry_is_not_counted(file):
+    here = file.parent
+    assert isthmus("run", file, "--quick", "--part", "1/1", "--out", "o", cwd=here).returncode == 0
+    entry = here / "o/points/point-00002.json"
+    entry.write_bytes(entry.read_bytes()[:-9])
+    state = state_of(here / "o")
+    assert (state.done, state.damaged) == (5, ["point-00002"])
+    told = isthmus("status", "o", cwd=here).stdout
+    assert "point-00002: damaged; delete points/point-00002.json" in told
+    assert "all is there" not in told
+    assert isthmus("collect", "o", cwd=here).returncode == 2
+    entry.unlink()
+    assert isthmus("run", file, "--quick", "--part", "1/1", "--out", "o", cwd=here).returncode == 0
+    assert isthmus("collect", "o", cwd=here).returncode == 0
 
 
 def test_points_that_an_executor_has_done_are_kept(tmp_path):

@@ -29,7 +29,8 @@ class Asked:
     expiry: str | None
 
     def __bool__(self) -> bool:
-        return any((self.part, self.points, self.searches))
+        # An empty word is a mistake that is told, and not all of the run.
+        return (self.part, self.points, self.searches) != (None, None, None)
 
     def check(
         self, out: Path | None, *, fresh: bool, plots: bool, as_json: bool, on: str | None
@@ -40,7 +41,7 @@ class Asked:
             IsthmusError: two ways to say which part, or an option that parts do not have.
 
         """
-        if self.part and (self.points or self.searches):
+        if self.part is not None and (self.points, self.searches) != (None, None):
             raise IsthmusError("--part: says already which points; leave --points, --searches out")
         if self and on:
             raise IsthmusError(f"--on {on}: is for all of a run; leave --part, --points, ... out")
@@ -86,9 +87,9 @@ class Asked:
         from isthmus.sweeps.selection import listed
 
         points, searches = job.summary["points"], job.summary["searches"]
-        if self.part:
+        if self.part is not None:
             return Selection.share(self.part, points, searches)
         return Selection(
-            listed("--points", self.points, points) if self.points else (),
-            listed("--searches", self.searches, searches) if self.searches else (),
+            () if self.points is None else listed("--points", self.points, points),
+            () if self.searches is None else listed("--searches", self.searches, searches),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,7 +16,7 @@ from typing import Any
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
 from isthmus.owned import read_mark
-from isthmus.owned.mark import JOURNAL
+from isthmus.owned.mark import JOURNAL, sha256
 from isthmus.sweeps.selection import Selection
 
 _ENTRY = re.compile(r"((?:point|search)-\d{5,})\.(json|claim)")
@@ -66,6 +67,8 @@ class State:
     done: int
     running: list[Running] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+    """Entries that are not as they were written; they are not counted as done."""
     collected: bool = False
     """Whether the results have been written."""
     left_s: float | None = None
@@ -85,6 +88,7 @@ class State:
             "done": self.done,
             "running": [vars(each) for each in self.running],
             "failed": [vars(each) for each in self.failed],
+            "damaged": self.damaged,
             "collected": self.collected,
             "left_s": self.left_s,
         }
@@ -119,7 +123,9 @@ def state_of(folder: Path) -> State:
     claimed = sorted(match[1] for match in found if match[2] == "claim" and match[1] not in done)
     workers = read_workers(journal, names)
     now = _now(journal)
-    state = State(mark.of.name, mark.points, mark.searches, len(done))
+    damaged = sorted(entry for entry in done if not _whole(journal / f"{entry}.json"))
+    state = State(mark.of.name, mark.points, mark.searches, len(done) - len(damaged))
+    state.damaged = damaged
     state.collected = "result" in mark.parts
     for entry in claimed:
         running = _running(journal, entry, workers, now)
@@ -174,6 +180,16 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
                 yield told
 
 
+def _whole(path: Path) -> bool:
+    """Whether the content of an entry is what its first line says of it."""
+    line, _, content = path.read_bytes().partition(b"\n")
+    try:
+        told = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(told, dict) and told.get("sha256") == sha256(content)
+
+
 def _names(journal: Path) -> list[str]:
     with telling_of(journal, "cannot be read"):
         try:
@@ -195,7 +211,21 @@ def _running(journal: Path, entry: str, workers: Workers, now: float) -> Running
     lost = now - touched > workers.expiry_s.get(worker, 0.0)
     if match is None:
         return Running(entry, "", 0, lost)
+    lost = lost or _is_gone(match["host"], int(match["process"]))
     return Running(entry, match["host"], int(match["process"]), lost)
+
+
+def _is_gone(host: str, process: int) -> bool:
+    """Whether it is a process of this machine that is no more."""
+    if host != re.sub("[^A-Za-z0-9]", ".", socket.gethostname())[:64]:
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _now(journal: Path) -> float:

@@ -27,6 +27,10 @@ def told(state: State, most: int) -> Iterator[str]:
     rows = [f"  {r.entry}: given up by process {r.process} on {r.host}" for r in lost]
     yield from _cut(rows, most, "given up")
     yield from _cut([f"  {f.entry} failed: {f.reason}" for f in state.failed], most, "failed")
+    rows = [
+        f"  {entry}: damaged; delete points/{entry}.json, and run again" for entry in state.damaged
+    ]
+    yield from _cut(rows, most, "damaged")
     if not missing and not state.collected:
         yield "all is there: isthmus collect writes the results"
 
