@@ -51,6 +51,8 @@ class OwnedFolder:
         self.mark = mark
         self._now: set[str] = set()
         """What was written in the part under way."""
+        self._made: set[tuple[str, str]] = set()
+        """Parts that this process has made, with what from."""
 
     @classmethod
     @contextmanager
@@ -213,6 +215,11 @@ class OwnedFolder:
             self._drop(path)
         self.mark.parts[name] = key
         self.mark.save(self.path)
+        self._made.add((name, key))
+
+    def made(self, name: str, key: str) -> bool:
+        """Whether this process, which holds the folder, has made the part from that."""
+        return (name, key) in self._made
 
     def has(self, name: str, key: str) -> bool:
         """Whether a part is whole, made from what `key` says, and as it was written."""

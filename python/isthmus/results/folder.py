@@ -90,6 +90,8 @@ def keep_result(
 ) -> None:
     """Write the numbers, and files that one needs `also` to read them."""
     key = result_key(results.canonical)
+    if folder.made("result", key):
+        return
     if folder.has("result", key) and folder.read(RESULT) == results.json.encode():
         return
     with folder.part("result", key):
