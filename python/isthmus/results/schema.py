@@ -67,7 +67,7 @@ Text = Annotated[
     ),
 ]
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the result schema that this package reads."""
 
 CHANGES = 4
@@ -199,11 +199,19 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """A distribution: lower bound, upper bound, observations; empty bins left out."""
+    """A distribution: bins in rising order, those that are empty left out."""
 
     measure: str
     unit: str
-    bins: list[tuple[float, float, int]]
+    """Of the step."""
+    step: float
+    """What bounds are multiples of."""
+    lower: list[int]
+    """Lower bounds of the bins, in steps; observations are not below them."""
+    upper: list[int]
+    """Upper bounds, in steps; observations are below them."""
+    count: list[int]
+    """Observations in each."""
 
 
 class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
