@@ -31,6 +31,8 @@ CLOSE_S = 10.0
 """Seconds that workers of a local cluster are given to end; then they are killed."""
 ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:[^\s/:]+|\[[^\s/]+\]):[0-9]{1,5}")
 EXAMPLE = "tcp://10.0.0.1:8786"
+MEMORY_MIN = 1_000_000
+"""Least bytes that the core takes as a bound."""
 
 
 def is_client(executor: object) -> bool:
@@ -135,6 +137,30 @@ def _client(distributed: Any, address: str) -> Any:
     return made
 
 
+def share_of_memory(of: int, limit: int | None = None) -> str:
+    """What each of several simulations at once on this machine may take where one may take half of
+    it, or of the limit.
+    """
+    from isthmus import _core
+
+    most = _core.memory_bound()
+    if limit:
+        most = min(most, limit // 2)
+    return f"{max(most // of, MEMORY_MIN)} B"
+
+
+def worker_memory() -> str | None:
+    """What a simulation in a thread of a worker may take; None where no worker calls this."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        worker = distributed.get_worker()
+    except ValueError:
+        return None
+    return share_of_memory(worker.state.nthreads, worker.memory_manager.memory_limit)
+
+
 @dataclass(frozen=True)
 class _Call:
     """The call of a function: unpickled, it is what the function returns."""
@@ -165,6 +191,8 @@ class Workers:
         self._heard = self._worked = time.monotonic()
         self._next_look = 0.0
         self._workers = 0
+        self.threads = 0
+        """Of all workers, as far as is known."""
         self._said = False
 
     def submit(self, function: Callable[..., Any], *words: Any) -> Any:
@@ -219,7 +247,7 @@ class Workers:
             lost = error.allowed_failures + 1
             return RunFailedError(
                 f"{counted(lost, 'worker')} of the Dask cluster at {self._address} "
-                f"{'was' if lost == 1 else 'were'} lost while at the same point, at last "
+                f"{'was' if lost == 1 else 'were'} lost while at the same points, at last "
                 f"{error.last_worker.address}: killed, or out of memory; see the logs of workers, "
                 "and run again to go on"
             )
@@ -239,7 +267,8 @@ class Workers:
         now = time.monotonic()
         if self._asked is not None and self._asked.done():
             if self._asked.exception() is None:
-                self._workers, self._heard = len(self._asked.result()["workers"]), now
+                told, self._heard = self._asked.result()["workers"].values(), now
+                self._workers, self.threads = len(told), sum(each["nthreads"] for each in told)
             if self._workers:
                 self._worked, self._said = now, False
             self._asked, self._next_look = None, now + LOOK_S

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import platform
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from isthmus import arguments, dask
@@ -16,6 +18,14 @@ from isthmus.errors import IsthmusError, RunFailedError
 
 TICK_S = 0.05
 """Seconds between two looks at what is done."""
+TASK_S = 0.5
+"""Seconds of points that are worth a task of their own; shorter ones are handed out together."""
+LEAST_S = 0.001
+"""What a point is taken to take at least."""
+RECENT = 16
+"""Tasks that tell how long points take."""
+AHEAD = 4
+"""Tasks for each thread of the workers that are handed out before those before them are done."""
 UNSHARED_S = 1.0
 """What the core asks for where claims of others are lost, with a journal in memory: not used."""
 
@@ -38,6 +48,18 @@ class Whole:
 
 Entries = list[tuple[str, bytes]]
 """Files of a journal, by name."""
+Part = tuple[list[int], list[int]]
+"""Positions of points and of searches."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a worker has done."""
+
+    entries: Entries
+    failed: list[str]
+    """Why points and searches could not be done."""
+    took_s: float
 
 
 def check(executor: object) -> None:
@@ -49,6 +71,9 @@ def check(executor: object) -> None:
 
 class Pool:
     """An executor of `concurrent.futures`, or what is used like one."""
+
+    threads: int | None = None
+    """It does not tell how many there are."""
 
     def __init__(self, executor: Any) -> None:
         self.submit = executor.submit
@@ -86,17 +111,18 @@ def run(
         RunFailedError: a point cannot be done, or a worker ended without an answer.
 
     """
-    points, searches = experiment.missing()
-    parts = [([p], []) for p in points] + [([], [s]) for s in searches]
+    waiting = Waiting(*experiment.missing())
+    left = waiting.count
     total = sum(experiment.counts())
     workers = _workers_of(executor)
-    left: dict[int, Any] = {}
+    under_way: dict[int, tuple[Part, Any]] = {}
+    numbers = count()
     try:
-        for i, part in enumerate(parts):
-            left[i] = workers.submit(run_part, whole, part)
-        tell(total - len(left), total, workers.state(len(left)))
         while left:
-            ready = {i: each for i, each in left.items() if each.done()}
+            for part in waiting.handed_out(len(under_way), workers.threads):
+                under_way[next(numbers)] = part, workers.submit(run_part, whole, part)
+            tell(total - left, total, workers.state(left))
+            ready = {i: future for i, (_, future) in under_way.items() if future.done()}
             answers = workers.answers(ready) if ready else {}
             wrong = None
             # What is done is kept before anything is said of what is not.
@@ -104,23 +130,66 @@ def run(
                 if isinstance(answer, BaseException):
                     wrong = wrong or _told(whole, answer)
                     continue
-                entries, failed = answer
-                for name, data in entries:
+                for name, data in answer.entries:
                     ask(experiment.admit, name, data)
-                for _, reason in failed:
+                for reason in answer.failed:
                     wrong = wrong or RunFailedError(f"{whole.file}: the run failed: {reason}")
-                del left[i]
+                part, _ = under_way.pop(i)
+                left -= sum(map(len, part))
+                waiting.took(part, answer.took_s)
             if wrong:
                 raise wrong
-            tell(total - len(left), total, workers.state(len(left)))
             if not answers:
                 time.sleep(TICK_S)
+        tell(total, total, "")
     except (IsthmusError, KeyboardInterrupt):
         raise
     except Exception as error:
         raise _told(whole, error) from error
     finally:
-        workers.cancel(left.values())
+        workers.cancel(future for _, future in under_way.values())
+
+
+class Waiting:
+    """Points and searches that nobody was given, and how many of them make a task."""
+
+    def __init__(self, points: list[int], searches: list[int]) -> None:
+        self._points, self._searches = deque(points), deque(searches)
+        self._recent: deque[float] = deque(maxlen=RECENT)
+        """Seconds that a point took, in the latest tasks."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._points) + len(self._searches)
+
+    def handed_out(self, under_way: int, threads: int | None) -> Iterator[Part]:
+        """What is handed out now, beside so many tasks, to workers with so many threads.
+
+        None if nobody knows: then it is all, point by point.
+        """
+        room = self.count if threads is None else AHEAD * max(threads, RECENT) - under_way
+        while room > 0 and self.count:
+            room -= 1
+            if self._points:
+                together = min(self._together(threads), len(self._points))
+                yield [self._points.popleft() for _ in range(together)], []
+            else:
+                yield [], [self._searches.popleft()]
+
+    def _together(self, threads: int | None) -> int:
+        # Nothing is known before some of the first are done. Towards the end there are tasks for
+        # all threads.
+        if threads is None or len(self._recent) < RECENT // 2:
+            return 1
+        fits = TASK_S / max(*self._recent, LEAST_S)
+        return max(1, min(int(fits), len(self._points) // (AHEAD * max(threads, 1))))
+
+    def took(self, part: Part, seconds: float) -> None:
+        """A task is done."""
+        points, searches = part
+        if not searches:
+            self._recent.append(seconds / len(points))
 
 
 def _workers_of(executor: Any) -> Any:
@@ -148,13 +217,8 @@ def _told(whole: Whole, error: BaseException) -> IsthmusError:
     return told
 
 
-def run_part(
-    whole: Whole, part: tuple[list[int], list[int]]
-) -> tuple[Entries, list[tuple[str, str]]]:
-    """Do some points and searches, by their positions; a worker of the executor does this.
-
-    Returns the files of the journal that they come to, and what could not be done and why.
-    """
+def run_part(whole: Whole, part: Part) -> Done:
+    """Do some points and searches; a worker of the executor does this."""
     from isthmus import __version__
 
     if whole.version != __version__:
@@ -162,18 +226,31 @@ def run_part(
             f"{whole.file}: a worker on {platform.node()} has isthmus {__version__}, and this run "
             f"is of isthmus {whole.version}; install the same where the workers are"
         )
+    began = time.perf_counter()
     try:
         entries, told = _prepared(whole).compute(part)
     except BaseException:
         # It may have been stopped, and would do nothing any more.
-        _prepared.cache_clear()
+        _of_thread.prepared = None
         raise
-    return entries, [(name, reason) for name, reason in json.loads(told)["failed"]]
+    failed = [reason for _, reason in json.loads(told)["failed"]]
+    return Done(entries, failed, time.perf_counter() - began)
 
 
-@lru_cache(maxsize=1)
+_of_thread = threading.local()
+
+
 def _prepared(whole: Whole) -> Any:
-    """A run whose parts a worker does, one after another: read once."""
+    """A run whose parts a thread of a worker does, one after another: read once."""
+    known, experiment = getattr(_of_thread, "prepared", None) or (None, None)
+    if known == whole:
+        return experiment
+    experiment = _experiment(whole)
+    _of_thread.prepared = whole, experiment
+    return experiment
+
+
+def _experiment(whole: Whole) -> Any:
     from isthmus import _core
 
     return ask(
@@ -185,6 +262,6 @@ def _prepared(whole: Whole) -> Any:
         whole.jobs,
         whole.quick,
         None,
-        whole.memory,
+        whole.memory or dask.worker_memory(),
         UNSHARED_S,
     )

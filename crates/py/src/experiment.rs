@@ -13,6 +13,7 @@ use isthmus_scenario::Resolved;
 use isthmus_units::Bytes;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use serde::Serialize;
 use std::sync::Arc;
@@ -285,7 +286,7 @@ impl PyExperiment {
     }
 
     /// Takes into the journal what another process has done and given away.
-    fn admit(&self, py: Python<'_>, name: String, bytes: Vec<u8>) -> PyResult<()> {
+    fn admit(&self, py: Python<'_>, name: String, bytes: PyBackedBytes) -> PyResult<()> {
         let admitted = py.detach(|| self.experiment.admit(&name, bytes));
         admitted.map_err(|error| refused(&error))
     }

@@ -21,8 +21,6 @@ ARRAY_MAX = 4_000_000
 """Most tasks that a Slurm can be set up for."""
 TIME_MIN_S = 60.0
 """Slurm counts time limits in minutes."""
-MEMORY_MIN = 1_000_000
-"""Least bytes that the core takes as a bound."""
 ADDRESS_EXAMPLE = "tcp://10.0.0.1:8786"
 """Of a scheduler of Dask."""
 
@@ -196,7 +194,7 @@ class On:
                     processes = threads(workers)
                     client = stack.enter_context(dask.connected(self.address, processes))
                     if self.address is None and job.memory is None:
-                        job.memory = share_of_memory(processes)
+                        job.memory = dask.share_of_memory(processes)
                     job.executor = dask.Workers(client, voice().note)
                 results = job.run_into(folder, fresh=fresh, plots=plots)
         except Stopped as stop:
@@ -206,13 +204,6 @@ class On:
         for warning in job.warnings:
             voice().note(f"{job.file}: {warning}")
         return told(results, folder, as_json=as_json)
-
-
-def share_of_memory(processes: int) -> str:
-    """What each of several processes on this machine may take where one may take half of it."""
-    from isthmus import _core
-
-    return f"{max(_core.memory_bound() // processes, MEMORY_MIN)} B"
 
 
 def _left(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
