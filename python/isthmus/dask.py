@@ -115,7 +115,10 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
         )
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+    with (
+        cluster,
+        distributed.Client(cluster, set_as_default=False, direct_to_workers=True) as client,
+    ):
         cluster.scale(workers)
         yield client
 

@@ -287,7 +287,7 @@ impl PyExperiment {
 
     /// Takes into the journal what another process has done and given away.
     fn admit(&self, py: Python<'_>, name: String, bytes: PyBackedBytes) -> PyResult<()> {
-        let admitted = py.detach(|| self.experiment.admit(&name, bytes));
+        let admitted = py.detach(|| self.experiment.admit(&name, bytes.to_vec()));
         admitted.map_err(|error| refused(&error))
     }
 
