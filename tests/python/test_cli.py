@@ -122,7 +122,7 @@ def test_a_failed_run_exits_with_1(small):
         "    def wait(self, _): return True\n"
         "    def cancel(self): pass\n"
         "    def progress(self):\n"
-        '        return \'{"points_done": 0, "points_total": 4, "messages": 0}\'\n'
+        '        return \'{"points_done": 0, "points_total": 4, "messages": 0, "begun": true, "elsewhere": 0}\'\n'
         "    def result(self): raise RuntimeError('point 2: a worm is stuck')\n"
         "_core.Experiment = Failing\n"
         "from isthmus.cli import main\nsys.argv = ['isthmus', 'run', 'small.toml']\nmain()"

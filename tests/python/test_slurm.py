@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SMALL
+from test_check import CHECKPOINTS
 
 SLURM = Path(__file__).parents[1] / "slurm"
 sys.path.insert(0, str(SLURM))
@@ -304,6 +305,15 @@ def test_nodes_with_another_version_are_named(slurm, run, sweep, tmp_path):
 
     assert f"holds results of isthmus {isthmus.__version__}" in said
     assert "ended with status 2" in said
+
+
+def test_what_may_mislead_is_told_here_as_well(run, tmp_path):
+    (tmp_path / "dump.toml").write_text(CHECKPOINTS)
+    words = ("run", "dump.toml", "stop.time=5 ms", "--on", "slurm", "--array-size", "1")
+    status, _, said = ended(run(*words, "--out", "out"))
+    assert status == 0, said
+    (line,) = said.splitlines()
+    assert line.startswith("isthmus: dump.toml: stop.time: 5 ms is less than a period")
 
 
 def test_points_that_cannot_be_done_are_not_tried_again(run, tmp_path):

@@ -18,6 +18,7 @@ from isthmus.errors import IsthmusError
 from isthmus.execution import Job
 from isthmus.sweeps import Selection, state_of
 from isthmus.sweeps.selection import listed, ranges
+from test_check import CHECKPOINTS
 
 FILES = ("result.json", "results.csv", "results.parquet", "report.html", "scenario.toml")
 SEARCHED = SMALL + '\n[search]\nover = "workload.rate"\nfrom = "2 /ms"\nto = "100 /ms"\n'
@@ -191,6 +192,49 @@ def test_results_are_not_written_while_parts_are_done(file):
         part.wait()
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_a_process_that_is_told_to_end_gives_back_what_it_was_at(file, number):
+    here = file.parent
+    slow = ("stop.rule=fixed", "stop.messages=20000000", "stop.warmup_messages=10")
+    part = started("run", file, *slow, "--points", "0", "--out", "o", "--jobs", 1, cwd=here)
+    try:
+        wait_for((here / "o/points/point-00000.claim").exists)
+        part.send_signal(number)
+        if number == signal.SIGHUP:
+            # The shell says again what the system has said.
+            part.send_signal(number)
+        _, told = part.communicate(timeout=LIMIT_S)
+    finally:
+        part.kill()
+        part.wait()
+    assert part.returncode == 128 + number, told
+    assert "interrupted; 0 of 1 point" in told
+    assert not (here / "o/points/point-00000.claim").exists()
+
+
+def test_a_process_begun_by_nohup_goes_on(file):
+    here = file.parent
+    slow = ("stop.rule=fixed", "stop.messages=2000000", "stop.warmup_messages=10")
+    words = ["run", str(file), *slow, "--points", "0", "--out", "o", "--jobs", "1"]
+    part = subprocess.Popen(
+        ["nohup", sys.executable, "-m", "isthmus", *words],
+        cwd=here,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_for((here / "o/points/point-00000.claim").exists)
+        part.send_signal(signal.SIGHUP)
+        _, told = part.communicate(timeout=LIMIT_S)
+    finally:
+        part.kill()
+        part.wait()
+    assert part.returncode == 0, told
+    assert (here / "o/points/point-00000.json").exists()
+
+
 def test_what_a_killed_process_was_at_is_taken_over(file):
     here = file.parent
     slow = ("stop.rule=fixed", "stop.messages=2000000", "stop.warmup_messages=10")
@@ -209,6 +253,45 @@ def test_what_a_killed_process_was_at_is_taken_over(file):
     assert alone.returncode == 0
     entry = "points/point-00000.json"
     assert (here / "o" / entry).read_bytes() == (here / "alone" / entry).read_bytes()
+
+
+@pytest.mark.parametrize("last", [("run", "small.toml", "--quick", "--out", "o"), ("collect", "o")])
+def test_nothing_is_left_of_what_killed_processes_were_at(file, last):
+    here = file.parent
+    points = here / "o/points"
+    done = isthmus("run", file, "--quick", "--part", "1/1", "--out", "o", cwd=here)
+    assert done.returncode == 0, done.stderr
+    before = sorted(path.name for path in points.iterdir())
+    (worker,) = (path.stem for path in points.glob("worker-*.jsonl"))
+    # Killed when it had done a point, and as it took over a point and a search.
+    for name in (
+        "point-00001.claim",
+        f"point-00002.claim.{worker}",
+        f"search-00000.claim.{worker}",
+    ):
+        (points / name).write_text(f"{worker}\n")
+    # Of no point of this run, and not of a worker: not isthmus' own.
+    mine = ["point-00099.claim", "point-00001.claim.txt"]
+    for name in mine:
+        (points / name).write_text("mine")
+    done = isthmus(*last, cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in points.iterdir()) == sorted([*before, *mine])
+    (points / f"point-00003.claim.{worker}").touch()
+    done = isthmus("run", file, "--quick", "--fresh", "--out", "o", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert not list(points.glob(f"*{worker}*"))
+
+
+def test_what_may_mislead_is_told_in_every_way_of_running(tmp_path):
+    (tmp_path / "dump.toml").write_text(CHECKPOINTS)
+    words = ("run", "dump.toml", "stop.time=5 ms")
+    whole = isthmus(*words, "--out", "whole", cwd=tmp_path)
+    assert isthmus(*words, "--part", "1/1", "--out", "parts", cwd=tmp_path).returncode == 0
+    collected = isthmus("collect", "parts", cwd=tmp_path)
+    (line,) = whole.stderr.splitlines()
+    assert line.startswith("isthmus: dump.toml: stop.time: 5 ms is less than a period")
+    assert collected.stderr == whole.stderr.replace("dump.toml", "parts/run.json")
 
 
 def test_a_damaged_entry_is_not_counted(file):

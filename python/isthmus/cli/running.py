@@ -15,6 +15,7 @@ from isthmus.cli.process import DONE, INTERRUPTED
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
+    from isthmus.execution import Job
     from isthmus.results.collection import Results
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -63,6 +64,30 @@ def folder_given(out: Path | None) -> Path | None:
         if not os.fspath(out).strip("."):
             raise IsthmusError("--out: results need a folder of their own; give its name")
     return out
+
+
+Ending = Callable[[], int]
+"""What a command has to say last, once its bar is gone; gives the exit status."""
+
+
+def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) -> Ending:
+    """Have a whole run done: what may mislead in it, its answer or how it was interrupted."""
+    from isthmus.cli.voice import voice
+    from isthmus.execution import Stopped
+
+    def ending() -> int:
+        for warning in job.warnings:
+            voice().note(f"{job.file}: {warning}")
+        if results is None:
+            return interrupted(folder, reached)
+        return told(results, folder, as_json=as_json)
+
+    results, reached = None, None
+    try:
+        results = run()
+    except Stopped as stop:
+        reached = stop.reached
+    return ending
 
 
 def told(results: Results, folder: Path, *, as_json: bool) -> int:

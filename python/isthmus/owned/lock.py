@@ -17,6 +17,9 @@ from isthmus.files import refuse_unless_file, telling_of, unwritable
 
 LOCK = ".isthmus.lock"
 """The locked file, with who holds it in it; it stays, empty, when the lock is free."""
+SUBMITTER = ".isthmus.submit.lock"
+"""That of whoever submits a job which is to work in the folder: for as long as a scheduler takes to
+answer, while tasks that have begun already share the folder's own lock."""
 
 
 class BusyError(IsthmusError):
@@ -24,15 +27,15 @@ class BusyError(IsthmusError):
 
 
 @contextmanager
-def held(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold the lock of a folder, alone or with others that share it.
+def held(folder: Path, *, shared: bool = False, name: str = LOCK) -> Iterator[None]:
+    """Hold the lock of a folder, alone or with others that share it, or another of its locks.
 
     Raises:
         BusyError: another process holds it.
         IsthmusError: the folder cannot be written to.
 
     """
-    path = folder / LOCK
+    path = folder / name
     refuse_unless_file(path)
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -40,7 +43,7 @@ def held(folder: Path, *, shared: bool = False) -> Iterator[None]:
     except OSError as error:
         raise unwritable(folder, error) from error
     try:
-        _take(number, folder, shared=shared)
+        _take(number, path, shared=shared)
         if shared:
             yield
             return
@@ -56,7 +59,8 @@ def held(folder: Path, *, shared: bool = False) -> Iterator[None]:
         os.close(number)
 
 
-def _take(number: int, folder: Path, *, shared: bool) -> None:
+def _take(number: int, path: Path, *, shared: bool) -> None:
+    folder = path.parent
     try:
         import fcntl
     except ImportError:
@@ -68,7 +72,7 @@ def _take(number: int, folder: Path, *, shared: bool) -> None:
         fcntl.flock(number, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         raise BusyError(
-            f"{folder}: {_holder(folder)} is working in this folder; wait until it has ended, "
+            f"{folder}: {_holder(path)} is working in this folder; wait until it has ended, "
             "or give another folder"
         ) from None
     except OSError as error:
@@ -81,10 +85,10 @@ def _self() -> bytes:
     return (json.dumps(told) + "\n").encode()
 
 
-def _holder(folder: Path) -> str:
+def _holder(path: Path) -> str:
     """Who holds the lock, in words; it may have begun, or have ended, just now."""
     try:
-        told = json.loads((folder / LOCK).read_text(encoding="utf-8"))
+        told = json.loads(path.read_text(encoding="utf-8"))
         return f"process {told['pid']} on {told['host']} (since {told['since']})"
     except (OSError, ValueError, TypeError, KeyError):
         # Those that share it leave no name there.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,20 +62,19 @@ def do_part(job: Job, folder: Path, part: Selection, expiry_s: float = EXPIRY_S)
     return Done(len(part) - len(failures), failures)
 
 
-def collect(folder: Path, work: Callable[[Source], Job], plots: tuple[str, ...] = ()) -> Results:
+def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
     """Write results and report from the journal of a folder, if all points are there.
 
     Args:
         folder: that of the run.
-        work: makes of what the folder's run is of a job, with whatever watches it.
+        job: the whole run, of what the folder says that its run is of.
         plots: forms in which plots are written as files as well.
 
     Raises:
         RunFailedError: points are missing; the message says which, and why as far as that is known.
-        IsthmusError: it is no such folder, a process is at work in it, or an entry is damaged.
+        IsthmusError: a process is at work in the folder, or an entry is damaged.
 
     """
-    job = work(Source.read(folder))
 
     def all_there(experiment: Any) -> None:
         points, searches = experiment.missing()
