@@ -320,6 +320,11 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
     )
 }
 
+CAMINOS_ALONE = {"peer", "fat_tree_peer"}
+"""Have no other peer than CAMINOS."""
+PEERS = {"interval", "crosscheck", *CAMINOS_ALONE}
+"""Are run beside other simulators, which are built first."""
+
 # Rows whose ids do not begin with the benchmark that gives them.
 ROWS_OF = {"stream.flow": "flow", "stream.striping.4": "striping"}
 
@@ -392,18 +397,18 @@ def main() -> None:
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(PARTS)}")
     engine = Engine()
-    if source := booksim.source(options.booksim):
-        booksim.install(source)
-    elif not booksim.is_installed():
-        sys.stdout.write(f"{booksim.LEFT_OUT}\n")
     # The tests run the short form of the papers, and CAMINOS takes minutes to build.
-    left_out = {"paper"} | (set() if caminos.is_installed() else {"peer", "fat_tree_peer"})
-    usual = [part for part in PARTS if not (options.quick and part in left_out)]
+    left_out = {"paper"} | (set() if caminos.is_installed() else CAMINOS_ALONE)
+    parts = options.parts or [part for part in PARTS if not (options.quick and part in left_out)]
     if options.quick and not options.parts:
         sys.stdout.write(f"left out: {', '.join(sorted(left_out))}\n")
-    if not options.quick or {"peer", "fat_tree_peer"} & set(options.parts):
-        caminos.install()
-    parts = options.parts or usual
+    if PEERS.intersection(parts):
+        if source := booksim.source(options.booksim):
+            booksim.install(source)
+        elif not booksim.is_installed():
+            sys.stdout.write(f"{booksim.LEFT_OUT}\n")
+        if not options.quick or CAMINOS_ALONE.intersection(parts):
+            caminos.install()
     lines: list[Line] = []
     for done, part in enumerate(parts, 1):
         for line in PARTS[part](engine, options.quick):

@@ -69,20 +69,42 @@ def seconds(name: str, value: str, least: float, example: str) -> float:
         IsthmusError: it is none, has no unit, or is less than `least` seconds.
 
     """
-    import json
-
-    from isthmus import _core
-    from isthmus.core import ask
-
-    (told,) = json.loads(ask(_core.quantities, json.dumps({"texts": [["1 s", value]]})))
-    number = told["numbers"][1] if told["numbers"] else None
+    number = _counted(value, "1 s")
     if number is None:
         raise IsthmusError(
             f"{name}: {shown(value)} is no time; give a number and its unit, such as {example!r}"
         )
     if number < least:
         raise IsthmusError(f"{name}: {shown(value)} is too little; give {least:g} s or more")
-    return float(number)
+    return number
+
+
+def amount(name: str, value: str, example: str) -> float:
+    """An amount of memory with its unit, in bytes.
+
+    Raises:
+        IsthmusError: it is none, or has no unit.
+
+    """
+    number = _counted(value, "1 B")
+    if number is None:
+        raise IsthmusError(
+            f"{name}: {shown(value)} is no amount of memory; give a number and its unit, such as "
+            f"{example!r}"
+        )
+    return number
+
+
+def _counted(value: str, one: str) -> float | None:
+    """A quantity in the unit of another one; None if it is none of that kind."""
+    import json
+
+    from isthmus import _core
+    from isthmus.core import ask
+
+    (told,) = json.loads(ask(_core.quantities, json.dumps({"texts": [[one, value]]})))
+    number = told["numbers"][1] if told["numbers"] else None
+    return None if number is None else float(number)
 
 
 def flag(name: str, value: object) -> None:

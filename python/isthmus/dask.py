@@ -11,9 +11,9 @@ import sys
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from typing import Any
@@ -175,7 +175,13 @@ class Workers:
         call = pickle.dumps(_Call(function, words))
         # Two runs of the same scenario share nothing, least of all an end that one of them makes.
         key = f"isthmus-{function.__name__}-{uuid.uuid4().hex}"
-        return self.client.submit(pickle.loads, call, key=key, pure=False)
+        with self._open():
+            return self.client.submit(pickle.loads, call, key=key, pure=False)
+
+    def cancel(self, futures: Iterable[Any]) -> None:
+        """Have nobody begin what is not begun."""
+        with suppress(RunFailedError), self._open():
+            self.client.cancel(list(futures))
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
         """What of futures that are done is here by now: an exception for what is lost.
@@ -263,6 +269,16 @@ class Workers:
     def _is_lost(self) -> bool:
         """Whether the scheduler has left the client; for a while that looks for it again."""
         return bool(self.client.status != "running")
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Dask closes a client whose scheduler is gone at any time, from another thread."""
+        try:
+            yield
+        except Exception as error:
+            if not self._is_lost():
+                raise
+            raise self._gone() from error
 
     def _gone(self) -> RunFailedError:
         return RunFailedError(

@@ -196,14 +196,16 @@ class Job:
         write: Callable[[OwnedFolder, Results, Tell], None] | None = None,
         also: Mapping[str, str] | None = None,
         plots: tuple[str, ...] = (),
-        first: Callable[[Any], None] | None = None,
+        only_collect: Callable[[Any], None] | None = None,
     ) -> Results:
         """Run to the end and write everything to a folder, which is checked before any work.
 
-        Results that the folder holds are taken from there. `write` writes tables and page in
-        place of `isthmus.results.folder.write_results`, and tells how far it is with that; `also`
+        Results that the folder holds are taken from there, unless memory has ended a point of them
+        and there is more now. `write` writes tables and page in place of
+        `isthmus.results.folder.write_results`, and tells how far it is with that; `also`
         are files that one needs to read the result, kept with it; `plots` are the forms (``png``,
-        ``svg``) in which every plot is drawn as a file; `first` is as for `run`.
+        ``svg``) in which every plot is drawn as a file; `only_collect` is given where nothing is to
+        be computed, and is as `first` of `run`.
 
         Raises:
             Stopped: Ctrl-C; the same call goes on from the finished points.
@@ -216,28 +218,39 @@ class Job:
             RESULT,
             keep_provenance,
             keep_result,
+            keep_scenario,
             result_key,
             write_results,
         )
+        from isthmus.sweeps.source import keep_source
+        from isthmus.sweeps.state import lacking
 
+        counts = self.summary["points"], self.summary["searches"]
         with OwnedFolder.opened(
             folder,
             self.identity,
             scenario=self.canonical,
-            journal=(self.summary["points"], self.summary["searches"]),
+            journal=counts,
             fresh=fresh,
+            replaceable=only_collect is None,
+            work="collects this run" if only_collect else "does all of this run",
         ) as own:
             results = None
             try:
+                if write is None:
+                    keep_source(own, self)
+                keep_scenario(own, self.canonical)
                 if own.has("result", result_key(self.canonical)):
                     text = own.read(RESULT).decode()
                     results = Results.from_json(text, canonical=self.canonical)
-                    # With more memory a point may get further.
-                    if results.run.ended_by_memory:
+                    # With more memory a point may get further, or has got.
+                    if results.run.ended_by_memory and (
+                        not lacking(own.path, *counts) or (not only_collect and self._has_more(own))
+                    ):
                         results = None
                 if results is None:
                     began, clock = datetime.now(timezone.utc), time.monotonic()
-                    results = self.run(own.path / JOURNAL, first)
+                    results = self.run(own.path / JOURNAL, only_collect)
                     duration_s = time.monotonic() - clock
                     keep_provenance(own, self.provenance(results, began, duration_s))
                     keep_result(own, results, also)
@@ -251,6 +264,23 @@ class Job:
                 points = _points(results) if results else None
                 raise Stopped((points, points) if points else None) from None
         return results
+
+    def _has_more(self, own: OwnedFolder) -> bool:
+        """Whether simulations may take more memory than those whose results a folder holds, as far
+        as both are known.
+        """
+        from isthmus.results.folder import memory_of
+
+        before, now = memory_of(own.path), self._memory_bytes()
+        return before is None or now is None or now > before
+
+    def _memory_bytes(self) -> float | None:
+        """What simulations may take; None where that depends on who computes."""
+        from isthmus import _core
+
+        if self.memory is not None:
+            return arguments.amount("memory", self.memory, "4 GB")
+        return None if self.executor is not None else _core.memory_bound()
 
     @property
     def identity(self) -> Identity:
@@ -290,6 +320,7 @@ class Job:
             "quick": run.quick,
             "jobs": self.jobs,
             "memory": self.memory,
+            "memory_bytes": self._memory_bytes(),
             "began": began.isoformat(timespec="seconds"),
             "duration_s": round(duration_s, 3),
             "points": len(run.points),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -63,6 +63,11 @@ class Pool:
                 told[at] = error
         return told
 
+    def cancel(self, futures: Iterable[Any]) -> None:
+        """Have nobody begin what is not begun."""
+        for each in futures:
+            each.cancel()
+
     def state(self, _left: int) -> str:
         """Nothing is known of the workers."""
         return ""
@@ -115,8 +120,7 @@ def run(
     except Exception as error:
         raise _told(whole, error) from error
     finally:
-        for each in left.values():
-            each.cancel()
+        workers.cancel(left.values())
 
 
 def _workers_of(executor: Any) -> Any:

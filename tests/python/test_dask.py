@@ -265,6 +265,15 @@ def test_a_scheduler_that_is_silent_is_said(client, cluster, monkeypatch):
     assert "has not answered for 0.5 s; 4 points wait; Ctrl-C ends" in said[0]
 
 
+def test_a_client_that_is_closed_meanwhile_is_told_as_a_scheduler_that_is_gone(client, cluster):
+    workers = dask.Workers(client)
+    future = workers.submit(abs, -1)
+    client.close()
+    workers.cancel([future])
+    with pytest.raises(RunFailedError, match=f"the Dask scheduler at {cluster.address} is gone"):
+        workers.submit(abs, -2)
+
+
 def test_a_client_is_an_executor_and_two_runs_on_it_share_nothing(client, cluster):
     cluster.work()
     wanted = Scenario(SMALL).run(quick=True).json

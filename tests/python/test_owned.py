@@ -205,8 +205,11 @@ def test_another_scenario_says_what_differs(out):
     assert message.endswith(
         "give another folder for 'small', or replace them by --fresh (in Python fresh=True)"
     )
-    refused(lambda: job(seed=9).run_into(out), "holds results with seed 1;")
-    refused(lambda: Job(TINY, "tiny.toml").run_into(out), "holds results of a quick run;")
+    refused(lambda: job(seed=9).run_into(out), "holds results with seed 1, not 9;")
+    refused(
+        lambda: Job(TINY, "tiny.toml").run_into(out),
+        "holds results of a quick run, not a full one;",
+    )
     job(seed=1).run_into(out, write=page)  # the scenario's own seed, given by hand
 
 

@@ -88,7 +88,7 @@ def test_what_is_missing_is_named_by_what_does_it(file):
     done = isthmus("collect", "o", cwd=here)
     assert (done.returncode, done.stdout) == (1, "")
     assert "2 points (1:3) and 2 searches (0:2) are missing" in done.stderr
-    assert "--points 1:3 --searches 0:2 --out o" in done.stderr
+    assert "`isthmus run o --points 1:3 --searches 0:2`" in done.stderr
     assert not (here / "o/result.json").exists()
     more = isthmus("run", file, "--points", "1:3", "--searches", "0:2", "--out", "o", cwd=here)
     assert more.returncode == 0, more.stderr

@@ -220,6 +220,7 @@ def test_an_entry_of_another_version_is_refused_and_both_are_named(isthmus, tmp_
         status, out, said = isthmus(*command)
         assert (status, out) == (2, "")
         assert "point-00001.json" in said and "0.0.7" in said and __version__ in said
+        assert "move this file away" in said and "--fresh" not in said
         assert said.count("\n") == 1
 
 

@@ -45,8 +45,8 @@ pub enum JournalError {
     },
     /// The journal belongs to another run.
     #[error(
-        "{path}: the folder holds results of another run ({what} differs); give another folder, \
-         or start afresh in this one with --fresh"
+        "{path}: the finished result is of another run ({what} differs); give another folder, or \
+         move this file away to compute it again"
     )]
     Foreign {
         /// Which file.

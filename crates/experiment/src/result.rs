@@ -1,4 +1,4 @@
-//! The result schema, version 4: what a finished point, search and run say.
+//! The result schema, version 5: what a finished point, search and run say.
 //!
 //! Field names end in their unit. Absent numbers are `null`, never NaN.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// Version of this schema; written into every result and journal.
-pub const SCHEMA: u32 = 4;
+pub const SCHEMA: u32 = 5;
 
 /// A whole run: what was asked and what came out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -346,15 +346,21 @@ pub struct Percentile {
     pub resolved: bool,
 }
 
-/// A distribution.
+/// A distribution: bins in rising order, those that are empty left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
     /// Name of the measure.
     pub measure: String,
-    /// Unit of the bounds.
+    /// Unit of the step.
     pub unit: String,
-    /// Lower bound, upper bound, observations; empty bins left out.
-    pub bins: Vec<(f64, f64, u64)>,
+    /// What bounds are multiples of: a cycle.
+    pub step: f64,
+    /// Lower bounds of the bins, in steps; observations are not below them.
+    pub lower: Vec<u64>,
+    /// Upper bounds, in steps; observations are below them.
+    pub upper: Vec<u64>,
+    /// Observations in each.
+    pub count: Vec<u64>,
 }
 
 /// The part of a machine that fills first: of those that were taken for about as long as any, the

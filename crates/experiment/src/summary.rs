@@ -123,17 +123,14 @@ impl Report {
             name: name.clone(),
         });
         if rules.measure.histograms {
+            let buckets = || summary.histogram.buckets();
             self.histograms.push(Histogram {
                 measure: name.clone(),
                 unit: "us".to_owned(),
-                bins: summary
-                    .histogram
-                    .buckets()
-                    .map(|bucket| {
-                        let upper = (bucket.upper + 1) as f64 * cycle_us;
-                        (bucket.lower as f64 * cycle_us, upper, bucket.count)
-                    })
-                    .collect(),
+                step: cycle_us,
+                lower: buckets().map(|bucket| bucket.lower).collect(),
+                upper: buckets().map(|bucket| bucket.upper + 1).collect(),
+                count: buckets().map(|bucket| bucket.count).collect(),
             });
         }
     }

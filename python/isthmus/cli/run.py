@@ -58,7 +58,7 @@ On a cluster of Dask, whose workers need isthmus and nothing else:
   isthmus run FILE --on dask=tcp://10.0.0.1:8786  by this scheduler's workers
   isthmus run FILE --on dask                      by processes of this machine
 
-FILE may also be the folder of such a run: what it is of is known there, and --out is it.
+FILE may also be the folder of a run: what it is of is known there, and --out is it.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path))

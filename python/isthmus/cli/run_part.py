@@ -69,6 +69,10 @@ class Asked:
 
         assert out is not None
         part = self._selection(job)
+        if not part:
+            # One script for runs of any size may have more parts than there are points.
+            there = counted(job.summary["points"] + job.summary["searches"], "point")
+            voice().note(f"--part {self.part}: nothing is to be done, there are {there}")
         given = self.expiry
         expiry_s = (
             EXPIRY_S
@@ -76,7 +80,7 @@ class Asked:
             else arguments.seconds("--expiry", given, EXPIRY_MIN_S, "60 s")
         )
         try:
-            done = sweeps.do_part(job, out, part, expiry_s)
+            done = sweeps.do_part(job, out, part, expiry_s, voice().note)
         except Stopped as stop:
             return partial(interrupted, out, stop.reached)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -96,6 +97,11 @@ def told(results: Results, folder: Path, *, as_json: bool) -> int:
     from isthmus.cli.voice import voice
 
     voice().step(f"results are in {folder}")
+    if short := results.run.short_of_memory:
+        voice().note(
+            f"{short} used up the memory of the run and went only so far; `isthmus run "
+            f"{shlex.quote(str(folder))} --memory SIZE` with more does that again"
+        )
     if as_json:
         document(results.json)
         return DONE

@@ -40,5 +40,5 @@ def command(directory: Path, as_json: bool) -> None:
         return
     from isthmus.sweeps.words import told
 
-    for line in told(state, SHOWN):
+    for line in told(state, directory, SHOWN):
         click.echo(line)

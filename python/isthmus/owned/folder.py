@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import stat
 import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from isthmus.errors import IsthmusError
 from isthmus.files import FileError, kind_of, ready_folder, telling_of, write_bytes
 from isthmus.owned.difference import differences
-from isthmus.owned.lock import LOCK, SUBMITTER, BusyError, held
+from isthmus.owned.lock import LOCK, SUBMITTER, BusyError, Holder, held
 from isthmus.owned.mark import (
     ADOPTED,
     JOURNAL,
@@ -24,6 +24,7 @@ from isthmus.owned.mark import (
     Mark,
     Written,
     checked,
+    fits,
     read_mark,
     sha256,
 )
@@ -36,6 +37,8 @@ SOURCE = "source"
 """What files are made from that say what is run."""
 JOIN_S, JOIN_TICK_S = 10.0, 0.1
 """Seconds for which a process tries to join others in a folder, and from try to try."""
+JOIN_SAID_S = 1.0
+"""Seconds after which it says for whom it waits."""
 NAMED = 4
 """Most of the user's files named in an error."""
 _PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")
@@ -43,12 +46,22 @@ _OLD = (RESULT, "provenance.json", JOURNAL)
 """What folders of isthmus 0.1 hold, which left no mark."""
 
 
+class OtherwiseError(IsthmusError):
+    """A file that all who join a folder are to find as it is was given otherwise."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(f"{folder}: the run was begun with another {name}; give the same")
+        self.name = name
+
+
 class OwnedFolder:
     """A folder of ours. Made by `opened`, which holds it for this process."""
 
-    def __init__(self, path: Path, mark: Mark) -> None:
+    def __init__(self, path: Path, mark: Mark, *, replaceable: bool = True) -> None:
         self.path = path
         self.mark = mark
+        self._replaceable = replaceable
+        """Whether whoever is told that something is wrong may be told of --fresh."""
         self._now: set[str] = set()
         """What was written in the part under way."""
         self._made: set[tuple[str, str]] = set()
@@ -65,6 +78,8 @@ class OwnedFolder:
         journal: tuple[int, int] = (0, 0),
         fresh: bool = False,
         adopt: Collection[str] = (),
+        replaceable: bool = True,
+        work: str = "",
     ) -> Iterator[OwnedFolder]:
         """Make a folder ours, or take up ours, and hold it.
 
@@ -75,6 +90,8 @@ class OwnedFolder:
             journal: how many points and searches the core may keep in it.
             fresh: remove what we wrote before.
             adopt: files that may be there without a mark; they become ours as they are.
+            replaceable: whether the caller can have all of it replaced, by `fresh`.
+            work: what others are told that this process does here, if it takes long.
 
         Raises:
             IsthmusError: it holds files of the user's, or other results, or is in use; or a file
@@ -84,7 +101,7 @@ class OwnedFolder:
         ready_folder(path)
         # Nothing is written to a folder before it is known that it may be ours.
         _marked(path, adopt)
-        with held(path):
+        with held(path, work=work):
             mark = _marked(path, adopt)
             if mark is not None and fresh:
                 old = cls(path, mark)
@@ -97,7 +114,7 @@ class OwnedFolder:
                     if (path / name).is_file():
                         data = (path / name).read_bytes()
                         mark.files[name] = Written(ADOPTED, len(data), sha256(data))
-            folder = cls(path, mark)
+            folder = cls(path, mark, replaceable=replaceable)
             folder._refuse_others(of, scenario)
             mark.points = max(mark.points, journal[0])
             mark.searches = max(mark.searches, journal[1])
@@ -119,6 +136,7 @@ class OwnedFolder:
         scenario: str = "",
         journal: tuple[int, int],
         files: Mapping[str, str],
+        say: Callable[[str], None],
     ) -> Iterator[OwnedFolder]:
         """Take up a folder of ours beside other processes that do parts of the same run; the first
         of them makes it ours. Nothing but the journal is written there then.
@@ -129,37 +147,38 @@ class OwnedFolder:
             scenario: as for `opened`.
             journal: as for `opened`.
             files: what the first one writes, by name, and the others find as it is.
+            say: told for whom it waits.
 
         Raises:
-            IsthmusError: as `opened`, or it was given otherwise to another process.
+            OtherwiseError: one of the files was given otherwise to another process.
+            IsthmusError: as `opened`.
 
         """
         ready_folder(path)
         # Nothing is written to a folder before it is known that it may be ours.
         _marked(path, ())
-        for _ in range(round(JOIN_S / JOIN_TICK_S)):
-            with suppress(BusyError), held(path, shared=True):
-                mark = _marked(path, ())
-                if mark and mark.points >= journal[0] and mark.searches >= journal[1]:
-                    folder = cls(path, mark)
-                    folder._refuse_others(of, scenario)
-                    if all(folder.intact(name) for name in files):
-                        folder._refuse_otherwise(files)
-                        yield folder
-                        return
-            with (
-                suppress(BusyError),
-                cls.opened(path, of, scenario=scenario, journal=journal) as own,
-            ):
-                if not all(own.has(name, SOURCE) for name in files):
-                    for name, text in files.items():
-                        with own.part(name, SOURCE):
-                            own.write(name, text, name)
-                continue
-            # Another process is making it ours, or runs all of it.
-            time.sleep(JOIN_TICK_S)
-        with held(path, shared=True):
-            raise IsthmusError(f"{path}: the folder changes again and again; start anew")
+        patience = _Patience(path, say)
+        with ExitStack() as stack:
+            while True:
+                try:
+                    stack.enter_context(held(path, shared=True))
+                    mark = _marked(path, ())
+                    if mark and mark.points >= journal[0] and mark.searches >= journal[1]:
+                        folder = cls(path, mark, replaceable=False)
+                        folder._refuse_others(of, scenario)
+                        if all(folder.intact(name) for name in files):
+                            break
+                    stack.close()
+                    with cls.opened(
+                        path, of, scenario=scenario, journal=journal, replaceable=False
+                    ) as own:
+                        for name, text in files.items():
+                            if not own.intact(name):
+                                own.keep(name, text, SOURCE)
+                except BusyError as busy:
+                    patience.wait(busy)
+            folder._refuse_otherwise(files)
+            yield folder
 
     def read(self, name: str) -> bytes:
         """A file of ours as we wrote it.
@@ -217,6 +236,15 @@ class OwnedFolder:
         self.mark.save(self.path)
         self._made.add((name, key))
 
+    def keep(self, name: str, text: str, key: str) -> None:
+        """Write a file that is a part by itself, unless it is there as it would be written."""
+        data = text.encode()
+        there = self.mark.files.get(name) == Written(name, len(data), sha256(data))
+        if there and self.has(name, key):
+            return
+        with self.part(name, key):
+            self.write(name, data, name)
+
     def made(self, name: str, key: str) -> bool:
         """Whether this process, which holds the folder, has made the part from that."""
         return (name, key) in self._made
@@ -235,7 +263,7 @@ class OwnedFolder:
             self._check_way(name)
             if not stat.S_ISREG(found.lstat().st_mode):
                 return False
-            return _fits(found, self.mark.files[name])
+            return fits(found, self.mark.files[name])
         except (OSError, KeyError, IsthmusError):
             return False
 
@@ -259,38 +287,40 @@ class OwnedFolder:
 
     def _refuse_others(self, of: Identity, scenario: str) -> None:
         """Refuse a folder that holds the results of something else."""
-        held_of = self.mark.of
-        if held_of == of:
+        there = self.mark.of
+        if there == of:
             return
-        if held_of.kind != of.kind:
-            what = f"of another kind ({held_of.kind})"
-        elif held_of.digest != of.digest:
+        right = f"give another folder for {of.name!r}"
+        if self._replaceable:
+            right += ", or replace them by --fresh (in Python fresh=True)"
+        what = " and ".join(self._unlike(there, of, scenario))
+        raise IsthmusError(f"{self.path}: holds results {what}; {right}")
+
+    def _unlike(self, there: Identity, here: Identity, scenario: str) -> Iterator[str]:
+        """What this folder's results are, and others are not."""
+        if there.kind != here.kind:
+            yield f"of another kind ({there.kind})"
+            return
+        if there.version != here.version:
+            yield f"of isthmus {there.version}, not {here.version},"
+        if there.digest != here.digest:
             kept = self.path / SCENARIO
             known = kept.read_text(encoding="utf-8") if self.intact(SCENARIO) else ""
             fields = differences(known, scenario)
-            what = f"of another scenario ({held_of.name}{': ' if fields else ''}{fields})"
-        elif held_of.seed != of.seed:
-            what = f"with seed {held_of.seed}"
-        elif held_of.quick != of.quick:
-            what = "of a quick run" if held_of.quick else "of a full run"
-        elif held_of.version != of.version:
-            what = f"of isthmus {held_of.version}"
-        else:
-            what = f"of {held_of.name}"
-        raise IsthmusError(
-            f"{self.path}: holds results {what}; "
-            f"give another folder for {of.name!r}, or replace them by --fresh (in Python "
-            "fresh=True)"
-        )
+            yield f"of another scenario ({there.name}{': ' if fields else ''}{fields})"
+        if there.seed != here.seed:
+            yield f"with seed {there.seed}, not {here.seed}"
+        if there.quick != here.quick:
+            kinds = ("quick", "full") if there.quick else ("full", "quick")
+            yield "of a {} run, not a {} one".format(*kinds)
+        if replace(there, name=here.name) == here:
+            yield f"of {there.name}"
 
     def _refuse_otherwise(self, files: Mapping[str, str]) -> None:
         """Refuse to do a part of what was given otherwise to others."""
         for name, text in files.items():
             if self.read(name) != text.encode():
-                raise IsthmusError(
-                    f"{self.path}: other parts of this run were started with another title, text "
-                    f"or changes (those in {name}); give the same to all, or another folder"
-                )
+                raise OtherwiseError(self.path, name)
 
     def _refuse_foreign(self, name: str) -> None:
         """Refuse to replace or use a file that we did not write, or that was changed since."""
@@ -305,8 +335,8 @@ class OwnedFolder:
             written = self.mark.files.get(name)
             if written is None:
                 raise IsthmusError(f"{place}: not written by isthmus; move it away")
-            if not _fits(place, written):
-                raise changed(place, written)
+            if not fits(place, written):
+                raise changed(place, written, replaceable=self._replaceable)
 
     def _check_way(self, name: str, *, make: bool = False) -> None:
         """Refuse a path that leads through a link or through something that is no folder."""
@@ -360,7 +390,7 @@ class OwnedFolder:
             self._remove(name)
         for name, written in self.mark.writing.items():
             place = self.path / name
-            if place.is_file() and not place.is_symlink() and _fits(place, written):
+            if place.is_file() and not place.is_symlink() and fits(place, written):
                 self.mark.files[name] = written
         self.mark.writing.clear()
 
@@ -401,8 +431,42 @@ class OwnedFolder:
         return sorted(str(PurePosixPath(folder) / name) for name in files)
 
 
-def changed(place: Path, written: Written) -> IsthmusError:
-    """What to say of a listed file that is not as it was: what it is, and what would be right."""
+class _Patience:
+    """Waits for who is alone in a folder, while that is soon over."""
+
+    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
+        self._path, self._say = path, say
+        self._began = time.monotonic()
+        self._said = False
+        self._before: Holder | None = None
+
+    def wait(self, busy: BusyError) -> None:
+        """Wait a little.
+
+        Raises:
+            IsthmusError: it has taken too long, or is going to.
+
+        """
+        holder, waited_s = busy.holder, time.monotonic() - self._began
+        # Seen twice: what a dead process has left stands there for a moment.
+        if holder and holder.work and holder == self._before:
+            raise IsthmusError(
+                f"{self._path}: {holder} {holder.work}, so that nothing is left for parts; wait "
+                "until it has ended, or end it (what is finished is kept) and then start parts"
+            )
+        if waited_s > JOIN_S:
+            raise busy
+        if waited_s > JOIN_SAID_S and not self._said:
+            self._said = True
+            self._say(f"{self._path}: waiting for {holder or 'another process'} to leave it")
+        self._before = holder
+        time.sleep(JOIN_TICK_S)
+
+
+def changed(place: Path, written: Written, *, replaceable: bool = True) -> IsthmusError:
+    """What to say of a listed file that is not as it was: what it is, and what would be right; with
+    --fresh, if the folder is `replaceable`.
+    """
     if written.part == ADOPTED:
         return IsthmusError(
             f"{place}: changed since `isthmus report` took it over; put it back as it was, or move "
@@ -413,16 +477,12 @@ def changed(place: Path, written: Written) -> IsthmusError:
     else:
         what = "changed since isthmus wrote it"
     if written.part == "result":
-        right = "move it away and run the scenario again, or run it with --fresh"
+        right = "move it away and give the command again to have it written again"
     else:
-        right = "move it away to have it made again, or run with --fresh"
+        right = "move it away to have it made again"
+    if replaceable:
+        right += ", or run with --fresh"
     return IsthmusError(f"{place}: {what}; {right}")
-
-
-def _fits(place: Path, written: Written) -> bool:
-    if written.sha256 is None:
-        return True
-    return place.stat().st_size == written.size and sha256(place.read_bytes()) == written.sha256
 
 
 def _marked(path: Path, adopt: Collection[str]) -> Mark | None:

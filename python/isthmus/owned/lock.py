@@ -9,8 +9,10 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from isthmus.errors import IsthmusError
 from isthmus.files import refuse_unless_file, telling_of, unwritable
@@ -22,13 +24,46 @@ SUBMITTER = ".isthmus.submit.lock"
 answer, while tasks that have begun already share the folder's own lock."""
 
 
+@dataclass(frozen=True)
+class Holder:
+    """A process that holds a folder alone."""
+
+    pid: int
+    host: str
+    since: str
+    work: str = ""
+    """What it does there; empty where it does not take long."""
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} (since {self.since})"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for machines."""
+        return {
+            "process": self.pid,
+            "host": self.host,
+            "since": self.since,
+            "work": self.work,
+        }
+
+
 class BusyError(IsthmusError):
     """Another process works in the folder."""
 
+    def __init__(self, folder: Path, holder: Holder | None) -> None:
+        # Those that share it leave no name there.
+        who = holder or "another process, or one that does a part of this run,"
+        super().__init__(
+            f"{folder}: {who} is working in this folder; wait until it has ended, "
+            "or give another folder"
+        )
+        self.holder = holder
+
 
 @contextmanager
-def held(folder: Path, *, shared: bool = False, name: str = LOCK) -> Iterator[None]:
-    """Hold the lock of a folder, alone or with others that share it, or another of its locks.
+def held(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK) -> Iterator[None]:
+    """Hold the lock of a folder, alone or with others that share it, or another of its locks;
+    `work` is what others are told of a process that is alone there for long.
 
     Raises:
         BusyError: another process holds it.
@@ -45,12 +80,15 @@ def held(folder: Path, *, shared: bool = False, name: str = LOCK) -> Iterator[No
     try:
         _take(number, path, shared=shared)
         if shared:
+            # A name that is there is that of a process which died.
+            if os.fstat(number).st_size:
+                os.ftruncate(number, 0)
             yield
             return
         try:
             with telling_of(path, "cannot be written"):
                 os.ftruncate(number, 0)
-                os.write(number, _self())
+                os.write(number, _self(work))
             yield
         finally:
             os.ftruncate(number, 0)
@@ -71,25 +109,53 @@ def _take(number: int, path: Path, *, shared: bool) -> None:
     try:
         fcntl.flock(number, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise BusyError(
-            f"{folder}: {_holder(path)} is working in this folder; wait until it has ended, "
-            "or give another folder"
-        ) from None
+        raise BusyError(folder, _named(path)) from None
     except OSError as error:
         raise unwritable(folder, error) from error
 
 
-def _self() -> bytes:
-    since = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    told = {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
-    return (json.dumps(told) + "\n").encode()
-
-
-def _holder(path: Path) -> str:
-    """Who holds the lock, in words; it may have begun, or have ended, just now."""
+def holder_of(folder: Path) -> Holder | None:
+    """The process that holds a folder alone, if one does and has said so; nobody is held up."""
+    named = _named(folder / LOCK)
+    if named is None or (named.host == socket.gethostname() and is_gone(named.pid)):
+        return None
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return f"process {told['pid']} on {told['host']} (since {told['since']})"
-    except (OSError, ValueError, TypeError, KeyError):
-        # Those that share it leave no name there.
-        return "another process, or one that does a part of this run,"
+        import fcntl
+
+        number = os.open(folder / LOCK, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        try:
+            fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        finally:
+            os.close(number)
+    except BlockingIOError:
+        return named
+    except (ImportError, OSError):
+        return None
+    return None
+
+
+def is_gone(process: int) -> bool:
+    """Whether a process of this machine is no more."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return False
+
+
+def _self(work: str) -> bytes:
+    since = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    return (
+        json.dumps(asdict(Holder(os.getpid(), socket.gethostname(), since, work))) + "\n"
+    ).encode()
+
+
+def _named(path: Path) -> Holder | None:
+    """Who has left a name in the lock; it may have begun, or have ended, just now."""
+    try:
+        told = Holder(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    return told if isinstance(told.pid, int) and told.pid > 0 else None

@@ -177,6 +177,13 @@ def home_of(path: Path) -> Path | None:
     return None
 
 
+def fits(place: Path, written: Written) -> bool:
+    """Whether a file is as it was written."""
+    if written.sha256 is None:
+        return True
+    return place.stat().st_size == written.size and sha256(place.read_bytes()) == written.sha256
+
+
 def sha256(data: bytes) -> str:
     """SHA-256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()

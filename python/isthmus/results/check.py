@@ -29,6 +29,12 @@ def check_result(run: RunResult) -> None:
         for position, measure in enumerate(point.measures):
             inner = f"{place}.measures[{position}]"
             _ordered(inner, measure.low, measure.mean, measure.high)
+        for position, h in enumerate(point.histograms):
+            if not len(h.lower) == len(h.upper) == len(h.count):
+                raise ValueError(
+                    f"{place}.histograms[{position}]: {len(h.lower)} lower bounds, {len(h.upper)} "
+                    f"upper bounds, {len(h.count)} counts; expected as many of each"
+                )
     for number, search in enumerate(run.searches):
         place = f"searches[{number}]"
         _index(f"{place}.machine", search.machine, len(run.machines), "machines")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.errors import IsthmusError
 from isthmus.files import ready_folder, write_text
 from isthmus.owned import Identity, OwnedFolder, home_of
-from isthmus.owned.folder import RESULT, SCENARIO
+from isthmus.owned.folder import RESULT, SCENARIO, SOURCE
 from isthmus.owned.mark import JOURNAL, sha256
 from isthmus.progress import Tell, untold
 
@@ -32,6 +32,8 @@ __all__ = [
     "identity",
     "keep_provenance",
     "keep_result",
+    "keep_scenario",
+    "memory_of",
     "opened_for",
     "output_key",
     "parquet",
@@ -42,6 +44,7 @@ __all__ = [
 ]
 
 REPORT = "report.html"
+PROVENANCE = "provenance.json"
 
 
 def identity(results: Results) -> Identity:
@@ -85,6 +88,12 @@ def output_key(results: Results, *forms: str) -> str:
     return digest_of(results.digest, results.canonical, *forms)
 
 
+def keep_scenario(folder: OwnedFolder, canonical: str) -> None:
+    """Write the effective scenario, from which a later run is told what it has otherwise."""
+    if canonical:
+        folder.keep(SCENARIO, canonical, SOURCE)
+
+
 def keep_result(
     folder: OwnedFolder, results: Results, also: Mapping[str, str] | None = None
 ) -> None:
@@ -92,20 +101,28 @@ def keep_result(
     key = result_key(results.canonical)
     if folder.made("result", key):
         return
+    keep_scenario(folder, results.canonical)
     if folder.has("result", key) and folder.read(RESULT) == results.json.encode():
         return
     with folder.part("result", key):
-        if results.canonical:
-            folder.write(SCENARIO, results.canonical, "result")
         for name, text in (also or {}).items():
             folder.write(name, text, "result")
         folder.write(RESULT, results.json, "result")
 
 
+def memory_of(path: Path) -> float | None:
+    """The bytes that a folder's simulations might take; None if that is not known."""
+    try:
+        told = json.loads((path / PROVENANCE).read_bytes())["memory_bytes"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return told if isinstance(told, int | float) else None
+
+
 def keep_provenance(folder: OwnedFolder, provenance: dict[str, Any]) -> None:
     """Write when, where and how the run was made."""
     text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
-    folder.write("provenance.json", text, "provenance", varies=True)
+    folder.write(PROVENANCE, text, "provenance", varies=True)
 
 
 def write_results(

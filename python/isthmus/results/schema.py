@@ -67,7 +67,7 @@ Text = Annotated[
     ),
 ]
 
-SCHEMA = 4
+SCHEMA = 5
 """Version of the result schema that this package reads."""
 
 CHANGES = 4
@@ -199,11 +199,19 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """A distribution: lower bound, upper bound, observations; empty bins left out."""
+    """A distribution: bins in rising order, those that are empty left out."""
 
     measure: str
     unit: str
-    bins: list[tuple[float, float, int]]
+    """Of the step."""
+    step: float
+    """What bounds are multiples of."""
+    lower: list[int]
+    """Lower bounds of the bins, in steps; observations are not below them."""
+    upper: list[int]
+    """Upper bounds, in steps; observations are below them."""
+    count: list[int]
+    """Observations in each."""
 
 
 class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
@@ -462,9 +470,21 @@ class RunResult:
     @property
     def ended_by_memory(self) -> bool:
         """Whether the memory of the run ended a point or a trial early."""
-        trials = (trial for search in self.searches for trial in search.trials)
-        points = any(point.ended_by == "memory" for point in self.points)
-        return points or any(trial.ended_by == "memory" for trial in trials)
+        return bool(self.short_of_memory)
+
+    @property
+    def short_of_memory(self) -> str:
+        """The points and searches that the memory of the run ended early, in words."""
+        points = [str(p.index) for p in self.points if p.ended_by == "memory"]
+        searches = [
+            str(at)
+            for at, search in enumerate(self.searches)
+            if any(trial.ended_by == "memory" for trial in search.trials)
+        ]
+        told = ((points, "point", "points"), (searches, "search", "searches"))
+        return " and ".join(
+            f"{one if len(of) == 1 else many} {', '.join(of)}" for of, one, many in told if of
+        )
 
     @property
     def exact(self) -> bool:

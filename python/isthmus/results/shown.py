@@ -14,7 +14,7 @@ ROWS = 24
 
 def with_histograms(view: View) -> list[str]:
     """What was asked for and whole responses, where they have a histogram; else all that do."""
-    have = dict.fromkeys(h.measure for p in view.run.points for h in p.histograms if h.bins)
+    have = dict.fromkeys(h.measure for p in view.run.points for h in p.histograms if h.count)
     responses = [m for m in view.measures if m.endswith(".response")]
     wanted = dict.fromkeys([*ranked(view), *view.asked, *responses])
     return [m for m in wanted if m in have] or list(have)
@@ -27,17 +27,12 @@ def distributions(view: View) -> list[str]:
 
 def survival(histogram: Histogram) -> tuple[list[float], list[float]]:
     """Bin edges and the share of observations above each."""
-    total = sum(count for *_, count in histogram.bins)
-    left = total
-    edges: list[float] = []
-    shares: list[float] = []
-    for lower, upper, count in histogram.bins:
-        if not edges:
-            edges.append(lower)
-            shares.append(1.0)
+    total = left = sum(histogram.count)
+    shares = [1.0]
+    for count in histogram.count:
         left -= count
-        edges.append(upper)
         shares.append(left / total)
+    edges = [step * histogram.step for step in (histogram.lower[0], *histogram.upper)]
     return edges, shares
 
 
@@ -53,7 +48,9 @@ def histogram_of(view: View, series: Series, name: str) -> Histogram | None:
     """The distribution of a measure at the point where pictures compare a series."""
     point = compared_point(view, series)
     return (
-        next((h for h in point.histograms if h.measure == name and h.bins), None) if point else None
+        next((h for h in point.histograms if h.measure == name and h.count), None)
+        if point
+        else None
     )
 
 

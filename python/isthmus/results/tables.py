@@ -131,15 +131,19 @@ def histograms_table(run: RunResult) -> pl.DataFrame:
     }
     schema = _schema(run, {"point": pl.Int64}, after)
     numeric = _numeric_axes(run)
-    columns: list[list[Any]] = [[] for _ in schema]
+    columns: list[list[Any]] = [[] for _ in (*schema, "step")]
     for p in run.points:
         left = [p.index, *_axis_cells(run, p.values, numeric)]
         for h in p.histograms:
-            if h.bins:
-                _repeat(columns, [*left, h.measure, h.unit], len(h.bins))
-                for column, cells in zip(columns[-3:], zip(*h.bins, strict=True), strict=True):
-                    column.extend(cells)
-    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
+            if h.count:
+                cells = (*left, h.measure, h.unit, h.lower, h.upper, h.count, h.step)
+                for column, cell in zip(columns, cells, strict=True):
+                    column.append(cell)
+    bins = ("lower", "upper", "count")
+    whole = {**schema, **dict.fromkeys(bins, pl.List(pl.Int64)), "step": pl.Float64}
+    table = pl.DataFrame(dict(zip(whole, columns, strict=True)), schema=whole).explode(bins)
+    bounds = [pl.col(name) * pl.col("step") for name in bins[:2]]
+    return table.with_columns(bounds).select(*schema)
 
 
 def _repeat(columns: list[list[Any]], cells: list[Any], count: int) -> None:

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from isthmus.arguments import shown
 from isthmus.errors import IsthmusError
 
-_RANGE = re.compile(r"(\d+)(?::(\d+))?")
-_SHARE = re.compile(r"(\d+)/(\d+)")
+_NUMBER = "([0-9]{1,18})"
+_RANGE = re.compile(f"{_NUMBER}(?::{_NUMBER})?")
+_SHARE = re.compile(f"{_NUMBER}/{_NUMBER}")
 
 
 @dataclass(frozen=True)
@@ -37,10 +39,15 @@ class Selection:
 
         """
         found = _SHARE.fullmatch(word)
-        part, parts = (int(found[1]), int(found[2])) if found else (0, 0)
-        if not 1 <= part <= parts:
+        if found is None:
             raise IsthmusError(
-                f"--part: {word!r} is no part; give K/N with 1 <= K <= N, as in 3/40"
+                f"--part: {shown(word)} is no part; give K/N with 1 <= K <= N, as in 3/40"
+            )
+        part, parts = int(found[1]), int(found[2])
+        if not 1 <= part <= parts:
+            first = f"1/{parts} to {parts}/{parts}" if parts else "1/1"
+            raise IsthmusError(
+                f"--part: {word} is no part; give K/N with 1 <= K <= N, here {first}"
             )
         mine = range(part - 1, points + searches, parts)
         return cls(
@@ -55,19 +62,28 @@ def listed(option: str, words: str, count: int) -> tuple[int, ...]:
         IsthmusError: `words` is no such list, or names what is not there.
 
     """
+    there = f"there are 0:{count}" if count else "there are none in this run"
     found: set[int] = set()
     for word in words.split(","):
         match = _RANGE.fullmatch(word.strip())
         if match is None:
             raise IsthmusError(
-                f"{option}: {word!r} is no range; give numbers from 0 as in 0:100,205 (100 is not "
-                "included)"
+                f"{option}: {shown(word)} is no range; give numbers from 0 as in 0:100,205 (100 is "
+                f"not included); {there}"
             )
         first = int(match[1])
         end = first + 1 if match[2] is None else int(match[2])
-        if not first < end <= count:
-            there = f"there are 0:{count}" if count else "there are none"
+        if first >= count or end > count:
             raise IsthmusError(f"{option}: {word.strip()} is not there; {there}")
+        if first == end:
+            raise IsthmusError(
+                f"{option}: {word.strip()} is empty, as the second number is not included; give "
+                f"{first}:{end + 1} for {first} alone; {there}"
+            )
+        if first > end:
+            raise IsthmusError(
+                f"{option}: {word.strip()} ends before it begins; give {end}:{first}; {there}"
+            )
         found.update(range(first, end))
     return tuple(sorted(found))
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import RunFailedError
-from isthmus.owned import OwnedFolder
 from isthmus.owned.mark import JOURNAL
 from isthmus.sweeps.selection import Selection
-from isthmus.sweeps.source import SOURCE, Source
+from isthmus.sweeps.source import joined
 from isthmus.sweeps.state import Failure, state_of
 from isthmus.wording import counted
 
@@ -33,7 +34,13 @@ class Done:
     failed: tuple[Failure, ...]
 
 
-def do_part(job: Job, folder: Path, part: Selection, expiry_s: float = EXPIRY_S) -> Done:
+def do_part(
+    job: Job,
+    folder: Path,
+    part: Selection,
+    expiry_s: float = EXPIRY_S,
+    say: Callable[[str], None] = lambda _: None,
+) -> Done:
     """Do a part of a run, as far as it is not done: when this returns, all of it is in the folder's
     journal, whoever has done it, but for what cannot be done.
 
@@ -42,20 +49,14 @@ def do_part(job: Job, folder: Path, part: Selection, expiry_s: float = EXPIRY_S)
         folder: the folder that all parts of it have in common.
         part: what to do.
         expiry_s: seconds; see `EXPIRY_S`.
+        say: told for whom it waits before it can begin.
 
     Raises:
         Stopped: Ctrl-C; finished points are in the folder.
         IsthmusError: the folder cannot be used, or holds something else.
 
     """
-    counts = job.summary["points"], job.summary["searches"]
-    with OwnedFolder.joined(
-        folder,
-        job.identity,
-        scenario=job.canonical,
-        journal=counts,
-        files={SOURCE: Source.of(job).as_text()},
-    ) as own:
+    with joined(job, folder, say) as own:
         positions = list(part.points), list(part.searches)
         failed = job.run_part(own.path / JOURNAL, positions, expiry_s)
     failures = tuple(Failure(name, reason) for name, reason in failed)
@@ -81,7 +82,7 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
         if points or searches:
             raise missing(folder, Selection(tuple(points), tuple(searches)))
 
-    return job.run_into(folder, plots=plots, first=all_there)
+    return job.run_into(folder, plots=plots, only_collect=all_there)
 
 
 def missing(folder: Path, lacks: Selection) -> RunFailedError:
@@ -99,8 +100,10 @@ def missing(folder: Path, lacks: Selection) -> RunFailedError:
     reasons = "".join(f"; {f.entry} failed: {f.reason}" for f in state.failed[:NAMED])
     options = [f"--points {ranges(lacks.points)}"] if lacks.points else []
     options += [f"--searches {ranges(lacks.searches)}"] if lacks.searches else []
+    verb = "is" if len(lacks) == 1 else "are"
+    run = f"isthmus run {shlex.quote(str(folder))}"
     return RunFailedError(
-        f"{folder}: of {state.total} points and searches {' and '.join(words)} are missing"
-        f"{reasons}; run the scenario with {' '.join(options)} --out {folder}, or all that is "
-        "missing with --out alone"
+        f"{folder}: of {state.total} points and searches {' and '.join(words)} {verb} missing"
+        f"{reasons}; `{run}` does what is missing, `{run} {' '.join(options)}` does so beside "
+        "other parts"
     )

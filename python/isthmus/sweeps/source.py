@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus.columns import cut
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
-from isthmus.owned import read_mark
-from isthmus.owned.mark import sha256
+from isthmus.owned import OwnedFolder, read_mark
+from isthmus.owned.folder import SCENARIO, OtherwiseError
+from isthmus.owned.folder import SOURCE as KEY
+from isthmus.owned.mark import Mark, sha256
 
 if TYPE_CHECKING:
     from isthmus.execution import Job
 
 SOURCE = "run.json"
 """The file in the folder."""
+VALUE_MAX = 60
+"""Columns of a line or of changes in an error."""
 
 
 @dataclass(frozen=True)
 class Source:
     """A scenario as it was given, and how it is run."""
 
-    file: str
+    file: str = field(compare=False)
     text: str
     overrides: tuple[str, ...]
     seed: int | None
@@ -43,17 +52,21 @@ class Source:
 
         """
         mark = read_mark(folder) if folder.is_dir() else None
-        written = mark.files.get(SOURCE) if mark else None
-        if written is None:
-            what = "no folder of isthmus" if mark is None else "no run in parts was begun here"
+        if mark is None or not mark.points + mark.searches:
+            raise IsthmusError(f"{folder}: no folder of a run; give that of `isthmus run --out`")
+        written = mark.files.get(SOURCE)
+        if written is None or not (folder / SOURCE).is_file():
+            gone = "is not there any more" if written else "was never written"
             raise IsthmusError(
-                f"{folder}: {what}; give the folder of `isthmus run FILE --part K/N --out FOLDER`"
+                f"{folder}: what is run here is not known ({SOURCE} {gone}); go on as it was "
+                f"begun, {_command(mark, folder)}"
             )
         with telling_of(folder / SOURCE, "cannot be read"):
             data = (folder / SOURCE).read_bytes()
         if sha256(data) != written.sha256:
             raise IsthmusError(
-                f"{folder / SOURCE}: changed since isthmus wrote it; put it back as it was"
+                f"{folder / SOURCE}: changed since isthmus wrote it; put it back as it was, or "
+                f"move it away and go on as it was begun, {_command(mark, folder)}"
             )
         told: dict[str, Any] = json.loads(data)
         overrides = tuple(told.pop("overrides"))
@@ -68,3 +81,72 @@ class Source:
             "quick": self.quick,
         }
         return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+
+    def unlike(self, kept: Source) -> str:
+        """What a source that is kept has otherwise, in words."""
+        if self.text != kept.text:
+            lines = zip_longest(kept.text.splitlines(), self.text.splitlines())
+            for number, (there, here) in enumerate(lines, start=1):
+                if there != here:
+                    return f"line {number} is {_shown(there)} there and {_shown(here)} here"
+            return "the ends of its lines are others"
+        if self.overrides != kept.overrides:
+            there, here = (_shown(" ".join(of.overrides)) for of in (kept, self))
+            return f"changes are {there} there and {here} here"
+        there, here = ("left out" if of.seed is None else f"{of.seed}" for of in (kept, self))
+        return f"--seed is {there} there and {here} here"
+
+
+def _shown(text: str | None) -> str:
+    return f"`{cut(text, VALUE_MAX)}`" if text else "none"
+
+
+def _command(mark: Mark, folder: Path) -> str:
+    """What goes on with a folder whose scenario is not known."""
+    quick = " --quick" if mark.of.quick else ""
+    out = shlex.quote(str(folder))
+    return (
+        f"with the scenario of {mark.of.name!r}: "
+        f"`isthmus run FILE [KEY=VALUE]... --out {out} --seed {mark.of.seed}{quick}`"
+    )
+
+
+def keep_source(own: OwnedFolder, job: Job) -> None:
+    """Write what a folder's run is of, so that the folder may be given in place of the scenario."""
+    own.keep(SOURCE, Source.of(job).as_text(), KEY)
+
+
+@contextmanager
+def joined(
+    job: Job, folder: Path, say: Callable[[str], None] = lambda _: None
+) -> Iterator[OwnedFolder]:
+    """Take up a run's folder beside other processes that do parts of it.
+
+    Args:
+        job: the whole run.
+        folder: the folder that all parts of it have in common.
+        say: told for whom it waits.
+
+    Raises:
+        IsthmusError: the folder cannot be used, or holds something else; the message says what
+            differs.
+
+    """
+    source = Source.of(job)
+    try:
+        with OwnedFolder.joined(
+            folder,
+            job.identity,
+            scenario=job.canonical,
+            journal=(job.summary["points"], job.summary["searches"]),
+            files={SOURCE: source.as_text(), SCENARIO: job.canonical},
+            say=say,
+        ) as own:
+            yield own
+    except OtherwiseError:
+        differs = source.unlike(Source.read(folder))
+        raise IsthmusError(
+            f"{folder}: this run was begun with another title, text or changes ({differs}); give "
+            f"the same, or `isthmus run {shlex.quote(str(folder))}` with what part, or another "
+            "--out"
+        ) from None

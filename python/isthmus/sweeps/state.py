@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,12 +16,17 @@ from typing import Any
 
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
-from isthmus.owned import read_mark
-from isthmus.owned.mark import JOURNAL, sha256
+from isthmus.owned import Mark, read_mark
+from isthmus.owned.folder import RESULT
+from isthmus.owned.lock import LOCK, Holder, holder_of, is_gone
+from isthmus.owned.mark import JOURNAL, fits, sha256
 from isthmus.sweeps.selection import Selection
+from isthmus.sweeps.source import SOURCE
 
 _ENTRY = re.compile(r"((?:point|search)-\d{5,})\.(json|claim)")
 _WORKER = re.compile(r"worker-(?P<host>[A-Za-z0-9.]+)-(?P<process>\d+)-[0-9a-f]{16}")
+HEADER = "journal"
+"""The entry that says whose the journal is."""
 RECENT = 200
 """Of how many finished points the pace is taken, at most."""
 
@@ -68,9 +74,19 @@ class State:
     running: list[Running] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     damaged: list[str] = field(default_factory=list)
-    """Entries that are not as they were written; they are not counted as done."""
+    """Files of the journal that are not as they were written; what is in them is not counted as
+    done.
+    """
     collected: bool = False
-    """Whether the results have been written."""
+    """Whether the results have been written, and are there as they were written."""
+    lost: list[str] = field(default_factory=list)
+    """Files that were written and are not there any more."""
+    changed: list[str] = field(default_factory=list)
+    """Files that are not as they were written."""
+    known: bool = False
+    """Whether the folder may be given in place of the scenario."""
+    alone: Holder | None = None
+    """The process that does all of the run, or writes its results."""
     left_s: float | None = None
     """Seconds left at the pace of late; None where nothing can be said."""
 
@@ -90,6 +106,9 @@ class State:
             "failed": [vars(each) for each in self.failed],
             "damaged": self.damaged,
             "collected": self.collected,
+            "lost": self.lost,
+            "changed": self.changed,
+            "alone": self.alone and self.alone.as_json(),
             "left_s": self.left_s,
         }
 
@@ -123,10 +142,18 @@ def state_of(folder: Path) -> State:
     claimed = sorted(match[1] for match in found if match[2] == "claim" and match[1] not in done)
     workers = read_workers(journal, names)
     now = _now(journal)
-    damaged = sorted(entry for entry in done if not _whole(journal / f"{entry}.json"))
-    state = State(mark.of.name, mark.points, mark.searches, len(done) - len(damaged))
+    checked = [*done, *({HEADER} if f"{HEADER}.json" in names else ())]
+    damaged = sorted(entry for entry in checked if not _whole(journal / f"{entry}.json"))
+    counted = len(done.difference(damaged))
+    state = State(mark.of.name, mark.points, mark.searches, counted)
     state.damaged = damaged
-    state.collected = "result" in mark.parts
+    state.alone = holder_of(folder)
+    state.lost, state.changed = _spoiled(folder, mark)
+    spoiled = (*state.lost, *state.changed)
+    state.known = SOURCE in mark.files and SOURCE not in spoiled
+    # The page is the last of what is always written; studies and papers have others.
+    written = RESULT in mark.files and ("report" in mark.parts or SOURCE not in mark.files)
+    state.collected = written and RESULT not in spoiled
     for entry in claimed:
         running = _running(journal, entry, workers, now)
         if running:
@@ -137,8 +164,25 @@ def state_of(folder: Path) -> State:
         for entry, (at_s, reason) in sorted(workers.failed.items())
         if entry not in done and entry not in at_work
     ]
-    state.left_s = _left_s(state, workers, now)
+    state.left_s = (
+        _left_alone_s(state, folder, done, now) if state.alone else _left_s(state, workers, now)
+    )
     return state
+
+
+def _spoiled(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
+    """Files of ours that are not there any more, and those that are not as they were written."""
+    lost, changed = [], []
+    for name, written in sorted(mark.files.items()):
+        place = folder / name
+        try:
+            if not stat.S_ISREG(place.lstat().st_mode) or not fits(place, written):
+                changed.append(name)
+        except (FileNotFoundError, NotADirectoryError):
+            lost.append(name)
+        except OSError:
+            changed.append(name)
+    return lost, changed
 
 
 def lacking(folder: Path, points: int, searches: int) -> Selection:
@@ -211,21 +255,9 @@ def _running(journal: Path, entry: str, workers: Workers, now: float) -> Running
     lost = now - touched > workers.expiry_s.get(worker, 0.0)
     if match is None:
         return Running(entry, "", 0, lost)
-    lost = lost or _is_gone(match["host"], int(match["process"]))
+    here = re.sub("[^A-Za-z0-9]", ".", socket.gethostname())[:64]
+    lost = lost or (match["host"] == here and is_gone(int(match["process"])))
     return Running(entry, match["host"], int(match["process"]), lost)
-
-
-def _is_gone(host: str, process: int) -> bool:
-    """Whether it is a process of this machine that is no more."""
-    if host != re.sub("[^A-Za-z0-9]", ".", socket.gethostname())[:64]:
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def _now(journal: Path) -> float:
@@ -239,6 +271,18 @@ def _now(journal: Path) -> float:
             path.unlink(missing_ok=True)
     except OSError:
         return time.time()
+
+
+def _left_alone_s(state: State, folder: Path, done: set[str], now: float) -> float | None:
+    """By what a process has done since it has been alone in the folder."""
+    missing = state.total - state.done
+    with suppress(OSError):
+        began = (folder / LOCK).stat().st_mtime
+        times = [(folder / JOURNAL / f"{entry}.json").stat().st_mtime for entry in done]
+        late = sum(time > began for time in times)
+        if missing and late:
+            return missing * max(now - began, 0.0) / late
+    return None
 
 
 def _left_s(state: State, workers: Workers, now: float) -> float | None:

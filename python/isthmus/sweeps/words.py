@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 from isthmus.sweeps.state import State
 from isthmus.wording import counted
 
 
-def told(state: State, most: int) -> Iterator[str]:
-    """Lines that say how far a run is; of what runs and what failed `most` each."""
+def told(state: State, folder: Path, most: int) -> Iterator[str]:
+    """Lines that say how far the run of a folder is; of what runs and what failed `most` each."""
     lost = [each for each in state.running if each.lost]
     missing = state.total - state.done
     of = counted(state.points, "point")
     if state.searches:
         of += f" and {counted(state.searches, 'search', 'searches')}"
     line = f"{state.name}: {state.done} of {of} done"
-    if missing:
+    if state.alone:
+        line += f"; {state.alone} {state.alone.work or 'is at work'}"
+    elif missing and not state.collected:
         line += f", {len(state.running) - len(lost)} running, {len(state.failed)} failed"
     if state.left_s:
         line += f", about {span(state.left_s)} left"
@@ -31,8 +35,28 @@ def told(state: State, most: int) -> Iterator[str]:
         f"  {entry}: damaged; delete points/{entry}.json, and run again" for entry in state.damaged
     ]
     yield from _cut(rows, most, "damaged")
-    if not missing and not state.collected:
-        yield "all is there: isthmus collect writes the results"
+    if state.alone:
+        return
+    yield from _of_results(state, shlex.quote(str(folder)), most)
+
+
+def _of_results(state: State, folder: str, most: int) -> Iterator[str]:
+    """What is there of results, and what brings the rest of them."""
+    yield from _cut([f"  {name}: not there any more" for name in state.lost], most, "lost")
+    rows = [f"  {name}: changed since isthmus wrote it; move it away" for name in state.changed]
+    yield from _cut(rows, most, "changed")
+    again = f"`isthmus run {folder}`"
+    if not state.known:
+        again = "the command that began it"
+    missing = state.total - state.done
+    if state.lost or state.changed:
+        yield f"{again} writes anew what is not there"
+    elif state.collected and missing:
+        yield "the results are there, with what the journal lacks"
+    elif state.collected:
+        yield "the results are there"
+    elif not missing and state.known:
+        yield f"all is there: `isthmus collect {folder}` writes the results"
 
 
 def span(seconds: float) -> str:

@@ -25,7 +25,7 @@ from isthmus.sweeps.slurm.control import CANCELLED, Array, Ended, Queue, Slurm, 
 from isthmus.sweeps.slurm.costs import predicted
 from isthmus.sweeps.slurm.packing import packed, tasks_for
 from isthmus.sweeps.slurm.script import Script, Wanted
-from isthmus.sweeps.source import SOURCE, Source
+from isthmus.sweeps.source import joined
 from isthmus.sweeps.state import lacking, state_of
 from isthmus.wording import counted
 
@@ -179,13 +179,7 @@ class Sweep:
 
     def _join(self) -> None:
         """Make the folder that of the run, with what tasks need; one of another run is refused."""
-        with OwnedFolder.joined(
-            self.folder,
-            self.job.identity,
-            scenario=self.job.canonical,
-            journal=self.counts,
-            files={SOURCE: Source.of(self.job).as_text()},
-        ):
+        with joined(self.job, self.folder, self.note):
             pass
 
     def _held(self, *, fresh: bool = False) -> AbstractContextManager[OwnedFolder]:
