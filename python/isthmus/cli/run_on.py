@@ -175,7 +175,6 @@ class On:
         from isthmus import dask
         from isthmus.cli.running import ended, threads
         from isthmus.cli.voice import voice
-        from isthmus.execution import Stopped
         from isthmus.sweeps.state import lacking
 
         if self.address and workers:
@@ -195,14 +194,7 @@ class On:
                     job.executor = dask.Workers(client, voice().note)
                 return job.run_into(folder, fresh=fresh, plots=plots)
 
-        def heard() -> Results:
-            try:
-                return run()
-            except KeyboardInterrupt:
-                # While the cluster is begun or ended.
-                raise Stopped from None
-
-        return ended(heard, job, folder, as_json=as_json)
+        return ended(run, job, folder, as_json=as_json)
 
 
 def share_of_memory(processes: int) -> str:

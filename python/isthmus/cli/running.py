@@ -88,6 +88,9 @@ def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) 
         results = run()
     except Stopped as stop:
         reached = stop.reached
+    except KeyboardInterrupt:
+        # Before the first point began, or after the last.
+        pass
     return ending
 
 
@@ -95,13 +98,11 @@ def told(results: Results, folder: Path, *, as_json: bool) -> int:
     """Print the answer of a run, or its result as JSON; the exit status."""
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
+    from isthmus.sweeps.words import of_memory
 
     voice().step(f"results are in {folder}")
     if short := results.run.short_of_memory:
-        voice().note(
-            f"{short} used up the memory of the run and went only so far; `isthmus run "
-            f"{shlex.quote(str(folder))} --memory SIZE` with more does that again"
-        )
+        voice().note(of_memory(short, shlex.quote(str(folder))))
     if as_json:
         document(results.json)
         return DONE

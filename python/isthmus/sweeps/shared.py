@@ -103,7 +103,7 @@ def missing(folder: Path, lacks: Selection) -> RunFailedError:
     verb = "is" if len(lacks) == 1 else "are"
     run = f"isthmus run {shlex.quote(str(folder))}"
     return RunFailedError(
-        f"{folder}: of {state.total} points and searches {' and '.join(words)} {verb} missing"
+        f"{folder}: of {state.whole} {' and '.join(words)} {verb} missing"
         f"{reasons}; `{run}` does what is missing, `{run} {' '.join(options)}` does so beside "
         "other parts"
     )
