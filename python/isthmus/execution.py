@@ -16,6 +16,7 @@ from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.progress import Progress, Tell, Watch, telling, unwatched
 from isthmus.results.collection import Results
+from isthmus.wording import counted
 
 if TYPE_CHECKING:
     from isthmus.owned import Identity, OwnedFolder
@@ -292,12 +293,15 @@ class Job:
 
     def _progress(self, experiment: Any) -> Progress:
         told = json.loads(experiment.progress())
+        done, others = told["points_done"], told["elsewhere"]
         return Progress(
-            "simulating",
-            told["points_done"],
+            # A process that does a part builds what it needs when it needs it.
+            "simulating" if told["begun"] or done or others else "building",
+            done,
             told["points_total"],
             told["messages"],
             title=self.title or self.name,
+            state=f"waits for {counted(others, 'point')} of others" if others else "",
         )
 
     def provenance(self, results: Results, began: datetime, duration_s: float) -> dict[str, Any]:

@@ -126,6 +126,12 @@ class Terminal:
         os.close(self._fd)
         return os.waitstatus_to_exitcode(status)
 
+    def close(self) -> int:
+        """Close the window; the exit status of what ran in it, as of `end`."""
+        os.close(self._fd)
+        _, status = os.waitpid(self.pid, 0)
+        return os.waitstatus_to_exitcode(status)
+
     def press(self, key: bytes) -> None:
         """Type, as at the keyboard: ``b"\\x03"`` is Ctrl-C."""
         os.write(self._fd, key)

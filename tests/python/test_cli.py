@@ -114,7 +114,7 @@ def test_other_examples_of_the_help_run(isthmus, command, tmp_path):
 
 def test_a_failed_run_exits_with_1(small):
     code = (
-        "import sys\nfrom isthmus import _core\n"
+        "import json, sys\nfrom isthmus import _core\n"
         "class Failing:\n"
         "    def __init__(self, *_): pass\n"
         "    def start(self, _): pass\n"
@@ -122,7 +122,8 @@ def test_a_failed_run_exits_with_1(small):
         "    def wait(self, _): return True\n"
         "    def cancel(self): pass\n"
         "    def progress(self):\n"
-        '        return \'{"points_done": 0, "points_total": 4, "messages": 0}\'\n'
+        "        told = {'points_done': 0, 'points_total': 4, 'messages': 0}\n"
+        "        return json.dumps({**told, 'begun': True, 'elsewhere': 0})\n"
         "    def result(self): raise RuntimeError('point 2: a worm is stuck')\n"
         "_core.Experiment = Failing\n"
         "from isthmus.cli import main\nsys.argv = ['isthmus', 'run', 'small.toml']\nmain()"

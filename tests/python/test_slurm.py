@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SMALL
+from test_check import CHECKPOINTS
 
 SLURM = Path(__file__).parents[1] / "slurm"
 sys.path.insert(0, str(SLURM))
@@ -195,7 +196,9 @@ def test_a_task_that_is_told_to_end_does_so_in_order_and_the_rest_is_submitted_a
     whole = run("run", "sweep.toml", "--on", "slurm", "--array-size", 4, "--out", sweep)
 
     def told():
-        for _, task in processes():
+        # Those that have begun to do points hear it.
+        begun = {int(path.stem.split("-")[-2]) for path in sweep.glob("points/worker-*.jsonl")}
+        for _, task in (each for each in processes() if each[0] in begun):
             with suppress(subprocess.CalledProcessError):
                 (number,) = jobs(slurm) or ("",)
                 slurm.ask("scancel", "--signal=TERM", "--batch", f"{number}_{task}")
@@ -205,7 +208,8 @@ def test_a_task_that_is_told_to_end_does_so_in_order_and_the_rest_is_submitted_a
     until(told, "task to end")
     status, _, said = ended(whole)
     assert status == 0, said
-    assert "told to end" in said or "submitted again" in said
+    assert "it was told to end, at its time limit or before" in said
+    assert "submitted again as job" in said
     assert (sweep / "result.json").read_bytes() == bytes_of_one_piece
 
 
@@ -304,6 +308,15 @@ def test_nodes_with_another_version_are_named(slurm, run, sweep, tmp_path):
 
     assert f"holds results of isthmus {isthmus.__version__}" in said
     assert "ended with status 2" in said
+
+
+def test_what_may_mislead_is_told_here_as_well(run, tmp_path):
+    (tmp_path / "dump.toml").write_text(CHECKPOINTS)
+    words = ("run", "dump.toml", "stop.time=5 ms", "--on", "slurm", "--array-size", "1")
+    status, _, said = ended(run(*words, "--out", "out"))
+    assert status == 0, said
+    (line,) = said.splitlines()
+    assert line.startswith("isthmus: dump.toml: stop.time: 5 ms is less than a period")
 
 
 def test_points_that_cannot_be_done_are_not_tried_again(run, tmp_path):

@@ -2,6 +2,10 @@
 
 import json
 import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as LateError
 
 import pytest
 
@@ -10,7 +14,9 @@ from isthmus import IsthmusError
 from isthmus.errors import RunFailedError
 from isthmus.execution import Job
 from isthmus.sweeps import Selection, do_part
+from isthmus.sweeps.selection import listed
 from isthmus.sweeps.slurm import Array, Slurm, SlurmError, Sweep, Wanted
+from isthmus.sweeps.slurm import sweep as sweeps
 from isthmus.sweeps.slurm.sweep import RESUBMITTED
 
 FORGOTTEN = "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
@@ -94,6 +100,136 @@ def test_tasks_that_slurm_has_forgotten_may_have_been_lost(tmp_path, commands):
     with pytest.raises(RunFailedError, match="lost 6 times"):
         made.finished(array)
     assert len(notes) == RESUBMITTED
+
+
+NOT_NOW = {
+    "silent": "echo 'squeue: error: Unable to contact slurm controller' >&2; exit 1",
+    "refuses": "echo 'sbatch: error: Job submit limit reached' >&2; exit 1",
+}
+
+
+def busy(tmp_path, commands, how, tries):
+    """A Slurm that loses the first job, and takes the next one only after so many tries."""
+    asked = tmp_path / "asked"
+    not_now = f"echo x >>{asked}\nif [ $(wc -l <{asked}) -le {tries} ]; then {NOT_NOW[how]}; fi"
+    return commands(
+        squeue='case "$*" in *--name*) '
+        + (not_now if how == "silent" else "")
+        + f"\n;; *) {FORGOTTEN} ;; esac",
+        scontrol=FORGOTTEN,
+        sbatch=(not_now if how == "refuses" else "") + "\necho 8",
+    )
+
+
+@pytest.mark.parametrize("how", NOT_NOW)
+def test_lost_tasks_are_submitted_again_once_slurm_takes_them(tmp_path, commands, monkeypatch, how):
+    monkeypatch.setattr(sweeps, "LOOK_S", 0.05)
+    made, notes = sweep(
+        tmp_path, commands(sbatch="echo 7", squeue="true", scontrol="true"), tasks=4
+    )
+    array = made.submitted()
+    made.slurm = busy(tmp_path, commands, how, 3)
+    # What it then does ends the wait.
+    submit = made.slurm.submit
+
+    def submitted(text):
+        found = submit(text)
+        finish_here(made)
+        return found
+
+    monkeypatch.setattr(made.slurm, "submit", submitted)
+    states = []
+    made.job.watch = lambda progress: states.append(progress.state)
+    results = made.finished(array)
+    assert len(results.run.points) == 4
+    said = {"silent": "Unable to contact slurm controller", "refuses": "Job submit limit reached"}
+    assert len(notes) == 2, notes
+    assert "lost points of Slurm job 7 cannot be submitted now" in notes[0]
+    assert said[how] in notes[0] and "tried again for 30 min" in notes[0]
+    assert "submitted again as job 8" in notes[1]
+    assert any(said[how] in state for state in states)
+
+
+def test_a_slurm_that_never_takes_lost_tasks_again_is_given_up_and_told(
+    tmp_path, commands, monkeypatch
+):
+    monkeypatch.setattr(sweeps, "LOOK_S", 0.05)
+    monkeypatch.setattr(sweeps, "SILENT_S", 1.0)
+    made, notes = sweep(
+        tmp_path, commands(sbatch="echo 7", squeue="true", scontrol="true"), tasks=4
+    )
+    array = made.submitted()
+    made.slurm = busy(tmp_path, commands, "refuses", 1000)
+    with pytest.raises(RunFailedError, match="has not taken the lost points of job 7 for") as told:
+        made.finished(array)
+    assert "sbatch refused the job: Job submit limit reached" in str(told.value)
+    assert len(notes) == 1, notes
+    tries = len((tmp_path / "asked").read_text().split())
+    assert tries > 2
+
+
+def test_tasks_may_begin_before_sbatch_has_answered(tmp_path, commands):
+    words = f"{sys.executable} -m isthmus run {tmp_path}/out --quiet --points"
+    slurm = commands(
+        sbatch=f'case "$*" in *--test-only*) exit 0 ;; esac\n{words} 0:4 >&2 && echo 7',
+        squeue="true",
+        scontrol="true",
+    )
+    made, notes = sweep(tmp_path, slurm, tasks=4)
+    assert made.submitted() == Array("7")
+    assert notes == [f"sbatch: 4 of 4 points of this part are in {tmp_path}/out"]
+    assert not made._lacking()
+    assert json.loads((made.folder / "slurm/jobs.json").read_text()) == [
+        {"number": "7", "cluster": ""}
+    ]
+    assert len(made.finished(Array("7")).run.points) == 4
+
+
+def test_a_second_process_waits_for_the_one_that_submits_and_finds_its_job(tmp_path, commands):
+    began, go = tmp_path / "began", tmp_path / "go"
+    queued = tmp_path / "queued"
+    slurm = commands(
+        sbatch='case "$*" in *--test-only*) exit 0 ;; esac\n'
+        f"echo x >>{began}; while [ ! -e {go} ]; do sleep 0.05; done; touch {queued}; echo 7",
+        squeue=f'case "$*" in *--name*) [ ! -e {queued} ] || echo 7 ;; esac',
+        scontrol="true",
+    )
+    (first, _), (second, _) = (sweep(tmp_path, slurm, tasks=4) for _ in range(2))
+    with ThreadPoolExecutor(2) as pool:
+        one = pool.submit(first.submitted)
+        while not began.exists():
+            assert not one.done(), one.result()
+            time.sleep(0.02)
+        other = pool.submit(second.submitted)
+        with pytest.raises(LateError):
+            other.result(1.0)
+        go.touch()
+        assert (one.result(60), other.result(60)) == (Array("7"), Array("7"))
+    assert began.read_text() == "x\n"
+
+
+def test_a_dry_run_as_json_is_one_document_with_the_script(isthmus, tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    words = ("run", "small.toml", "--on", "slurm", "--dry-run", "--json", "--out", "o")
+    done = isthmus(*words, "--array-size", 3, "--time", "61 s", "--jobs", 2)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["tasks"], told["points"], told["searches"]) == (3, 4, 0)
+    assert told["folder"] == str(tmp_path / "o")
+    assert told["time_limit_s"] == 120
+    assert told["longest_s"] > 0
+    assert told["script"].startswith("#!/bin/bash\n")
+    assert "#SBATCH --array=0-2\n" in told["script"]
+    points = [command[command.index("--points") + 1] for command in told["commands"]]
+    assert sorted(at for each in points for at in listed("--points", each, 4)) == [0, 1, 2, 3]
+    assert not (tmp_path / "o").exists()
+    # It is what a task runs.
+    for command in told["commands"]:
+        assert command[0] == sys.executable and command[-2:] == ["--jobs", "2"]
+    assert isthmus("run", "small.toml", "--part", "1/1", "--out", "o").returncode == 0
+    done = isthmus(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == {"folder": str(tmp_path / "o"), "tasks": 0}
 
 
 def test_accounting_knows_what_the_controller_has_forgotten(commands):

@@ -3,18 +3,20 @@
 import random
 import re
 import subprocess
+import time
 from itertools import pairwise, product
 from pathlib import Path
 
 import pytest
 
 from conftest import SMALL
-from isthmus import IsthmusError
+from isthmus import IsthmusError, _core
 from isthmus.execution import Job
+from isthmus.progress import Progress
 from isthmus.sweeps import Selection, do_part
-from isthmus.sweeps.slurm import Array, Script, SlurmError, Wanted
+from isthmus.sweeps.slurm import Array, Script, SlurmError, Wanted, costs
 from isthmus.sweeps.slurm.control import Ended, _ended
-from isthmus.sweeps.slurm.costs import finished, predicted, spread
+from isthmus.sweeps.slurm.costs import LEAST, finished, predicted, spread
 from isthmus.sweeps.slurm.packing import packed, tasks_for
 from isthmus.sweeps.slurm.sweep import was_cancelled
 
@@ -94,6 +96,40 @@ def test_a_few_are_tried_where_nothing_is_known_and_kept_only_if_they_may_be(tmp
         assert all(seconds > 0 for seconds in told)
         assert (tmp_path / "out").exists() == keep
     assert len(finished(tmp_path / "out")) == 4
+
+
+def test_the_time_for_trying_begins_when_all_is_built(tmp_path, monkeypatch):
+    job = Job(SMALL, "small.toml")
+    monkeypatch.setattr(costs, "TRIED_S", 0.5)
+    monkeypatch.setattr(_core, "check", None)  # which would build all machines again
+    do_part = costs.do_part
+
+    def slowly(tried, folder, part):
+        """As if the first machine took longer than all that may be tried."""
+        end = time.monotonic() + 1.0
+        while time.monotonic() < end:
+            tried.watch(Progress("building"))
+            time.sleep(0.1)
+        return do_part(tried, folder, part)
+
+    monkeypatch.setattr(costs, "do_part", slowly)
+    predicted(job, tmp_path / "out", Selection((0, 1, 2, 3)))
+    assert len(finished(tmp_path / "out")) >= LEAST
+    assert (job.quick, job.jobs) == (False, 1)
+
+
+def test_a_part_builds_before_its_first_point_begins(tmp_path):
+    seen = []
+    job = Job(
+        SMALL, "small.toml", watch=lambda p: seen.append((p.phase, p.points_done, p.messages))
+    )
+    do_part(job, tmp_path / "out", Selection((0, 1)))
+    assert seen[-1][:2] == ("simulating", 2)
+    assert all(phase == "simulating" for phase, done, messages in seen if done or messages)
+    seen.clear()
+    # What is there needs no machine.
+    do_part(job, tmp_path / "out", Selection((0, 1)))
+    assert seen[-1][:2] == ("simulating", 2)
 
 
 TIME = "2026-11-25T12:00:00"

@@ -7,7 +7,9 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -18,9 +20,11 @@ from isthmus.errors import IsthmusError
 from isthmus.execution import Job
 from isthmus.sweeps import Selection, state_of
 from isthmus.sweeps.selection import listed, ranges
+from test_check import CHECKPOINTS
 
 FILES = ("result.json", "results.csv", "results.parquet", "report.html", "scenario.toml")
 SEARCHED = SMALL + '\n[search]\nover = "workload.rate"\nfrom = "2 /ms"\nto = "100 /ms"\n'
+NOBODY = 65534
 LIMIT_S = 120
 """Longer than anything here takes on a busy machine."""
 
@@ -83,10 +87,12 @@ def test_what_is_missing_is_named_by_what_does_it(file):
     here = file.parent
     assert isthmus("run", file, "--points", "0,3", "--out", "o", cwd=here).returncode == 0
     told = isthmus("status", "o", cwd=here).stdout
-    assert told.startswith("small: 2 of 4 points and 2 searches done, 0 running, 0 failed")
+    first = told.splitlines()[0]
+    assert first == "small: 2 of 4 points and 2 searches done, 0 running, 0 failed, 4 waiting"
     done = isthmus("collect", "o", cwd=here)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "2 points (1:3) and 2 searches (0:2) are missing" in done.stderr
+    missing = "of 4 points and 2 searches 2 points (1:3) and 2 searches (0:2) are missing"
+    assert missing in done.stderr
     assert "`isthmus run o --points 1:3 --searches 0:2`" in done.stderr
     assert not (here / "o/result.json").exists()
     more = isthmus("run", file, "--points", "1:3", "--searches", "0:2", "--out", "o", cwd=here)
@@ -105,6 +111,8 @@ def test_a_point_that_cannot_be_done_keeps_no_other_from_being_done(tmp_path):
     assert [each.entry for each in state.failed] == ["point-00001", "point-00003"]
     assert state.done == 2
     assert all(each.reason in done.stderr for each in state.failed)
+    told = isthmus("status", "o", cwd=tmp_path).stdout
+    assert told.splitlines()[0] == "small: 2 of 4 points done, 0 running, 2 failed"
     told = json.loads(isthmus("status", "o", "--json", cwd=tmp_path).stdout)
     assert [each["reason"] for each in told["failed"]] == [f.reason for f in state.failed]
     collected = isthmus("collect", "o", cwd=tmp_path)
@@ -126,7 +134,7 @@ def test_a_point_that_cannot_be_done_keeps_no_other_from_being_done(tmp_path):
         (("--searches", "7"), "there are 0:2"),
         (("--part", "1/2", "--points", "0"), "leave --points, --searches out"),
         (("--part", "1/2", "--fresh"), "--fresh: is not for parts"),
-        (("--part", "1/2", "--expiry", "60"), "the unit"),
+        (("--part", "1/2", "--expiry", "60"), "give a number and its unit"),
         (("--part", "1/2", "--expiry", "1 ms"), "too little"),
         (("--expiry", "60 s"), "give --part or --points as well"),
     ],
@@ -134,9 +142,9 @@ def test_a_point_that_cannot_be_done_keeps_no_other_from_being_done(tmp_path):
 def test_words_that_make_no_sense_are_refused(file, words, right):
     done = isthmus("run", file, *words, "--out", "o", cwd=file.parent)
     assert done.returncode == 2, done.stderr
-    assert right in done.stderr or "number and its unit" in done.stderr
+    assert right in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert not (file.parent / "o").exists() or not any((file.parent / "o").iterdir())
+    assert not (file.parent / "o").exists()
 
 
 def test_a_folder_is_needed_and_is_that_of_this_run(file):
@@ -191,6 +199,49 @@ def test_results_are_not_written_while_parts_are_done(file):
         part.wait()
 
 
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_a_process_that_is_told_to_end_gives_back_what_it_was_at(file, number):
+    here = file.parent
+    slow = ("stop.rule=fixed", "stop.messages=20000000", "stop.warmup_messages=10")
+    part = started("run", file, *slow, "--points", "0", "--out", "o", "--jobs", 1, cwd=here)
+    try:
+        wait_for((here / "o/points/point-00000.claim").exists)
+        part.send_signal(number)
+        if number == signal.SIGHUP:
+            # The shell says again what the system has said.
+            part.send_signal(number)
+        _, told = part.communicate(timeout=LIMIT_S)
+    finally:
+        part.kill()
+        part.wait()
+    assert part.returncode == 128 + number, told
+    assert "interrupted; 0 of 1 point" in told
+    assert not (here / "o/points/point-00000.claim").exists()
+
+
+def test_a_process_begun_by_nohup_goes_on(file):
+    here = file.parent
+    slow = ("stop.rule=fixed", "stop.messages=2000000", "stop.warmup_messages=10")
+    words = ["run", str(file), *slow, "--points", "0", "--out", "o", "--jobs", "1"]
+    part = subprocess.Popen(
+        ["nohup", sys.executable, "-m", "isthmus", *words],
+        cwd=here,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_for((here / "o/points/point-00000.claim").exists)
+        part.send_signal(signal.SIGHUP)
+        _, told = part.communicate(timeout=LIMIT_S)
+    finally:
+        part.kill()
+        part.wait()
+    assert part.returncode == 0, told
+    assert (here / "o/points/point-00000.json").exists()
+
+
 def test_what_a_killed_process_was_at_is_taken_over(file):
     here = file.parent
     slow = ("stop.rule=fixed", "stop.messages=2000000", "stop.warmup_messages=10")
@@ -202,6 +253,12 @@ def test_what_a_killed_process_was_at_is_taken_over(file):
     assert (here / "o/points/point-00000.claim").exists()
     (left,) = state_of(here / "o").running
     assert (left.process, left.lost) == (first.pid, True)
+    told = isthmus("status", "o", cwd=here).stdout.splitlines()
+    first_line = (
+        "small: 0 of 4 points and 2 searches done, 0 running, 0 failed, 1 given up, 5 waiting"
+    )
+    assert told[0] == first_line
+    assert told[1].startswith(f"  point-00000: given up by process {first.pid} on ")
     done = isthmus(*words, cwd=here)
     assert done.returncode == 0, done.stderr
     assert not (here / "o/points/point-00000.claim").exists()
@@ -209,6 +266,97 @@ def test_what_a_killed_process_was_at_is_taken_over(file):
     assert alone.returncode == 0
     entry = "points/point-00000.json"
     assert (here / "o" / entry).read_bytes() == (here / "alone" / entry).read_bytes()
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A folder that every user may read, unlike those of pytest."""
+    with tempfile.TemporaryDirectory(prefix="isthmus-test-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_status_only_reads_and_tells_who_may_not_write(open_to_all):
+    """Run as a user who owns nothing there."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may become another user")
+    tmp_path = open_to_all
+    (tmp_path / "small.toml").write_text(SMALL)
+    done = isthmus("run", "small.toml", "--quick", "--points", "0", "--out", "o", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    # Of another machine, and silent for long.
+    (file,) = (tmp_path / "o/points").glob("worker-*.jsonl")
+    there = "worker-far.away-" + "-".join(file.stem.split("-")[-2:])
+    file = file.rename(file.with_name(f"{there}.jsonl"))
+    (tmp_path / "o/points/point-00001.claim").write_text(f"{there}\n")
+    os.utime(file, (time.time() - 600,) * 2)
+    paths = [tmp_path / "o", *sorted((tmp_path / "o").rglob("*"))]
+    before = [(str(path), path.stat().st_mtime_ns, path.stat().st_ctime_ns) for path in paths]
+    code = (
+        "import os, sys\nfrom isthmus.cli.process import run\nimport isthmus.cli.status\n"
+        "import isthmus.sweeps.words\nimport isthmus.cli.streams\n"
+        f"os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})\n"
+        "assert not os.access('o', os.W_OK) and not os.access('o/points', os.W_OK)\n"
+        "sys.argv = ['isthmus', 'status', 'o']\nrun()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    process = there.split("-")[-2]
+    assert done.stdout.splitlines() == [
+        "small: 1 of 4 points done, 0 running, 0 failed, 1 given up, 2 waiting",
+        f"  point-00001: given up by process {process} on far.away",
+    ]
+    # One who may write does not, either.
+    assert isthmus("status", "o", cwd=tmp_path).stdout == done.stdout
+    paths = [tmp_path / "o", *sorted((tmp_path / "o").rglob("*"))]
+    after = [(str(path), path.stat().st_mtime_ns, path.stat().st_ctime_ns) for path in paths]
+    assert after == before
+
+
+@pytest.mark.parametrize("last", [("run", "small.toml", "--quick", "--out", "o"), ("collect", "o")])
+def test_nothing_is_left_of_what_killed_processes_were_at(file, last):
+    here = file.parent
+    points = here / "o/points"
+    done = isthmus("run", file, "--quick", "--part", "1/1", "--out", "o", cwd=here)
+    assert done.returncode == 0, done.stderr
+    before = sorted(path.name for path in points.iterdir())
+    (worker,) = (path.stem for path in points.glob("worker-*.jsonl"))
+    # Killed when it had done a point, and as it took over a point and a search.
+    for name in (
+        "point-00001.claim",
+        f"point-00002.claim.{worker}",
+        f"search-00000.claim.{worker}",
+    ):
+        (points / name).write_text(f"{worker}\n")
+    # Of no point of this run, and not of a worker: not isthmus' own.
+    mine = ["point-00099.claim", "point-00001.claim.txt"]
+    for name in mine:
+        (points / name).write_text("mine")
+    done = isthmus(*last, cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in points.iterdir()) == sorted([*before, *mine])
+    (points / f"point-00003.claim.{worker}").touch()
+    done = isthmus("run", file, "--quick", "--fresh", "--out", "o", cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert not list(points.glob(f"*{worker}*"))
+
+
+def test_what_may_mislead_is_told_in_every_way_of_running(tmp_path):
+    (tmp_path / "dump.toml").write_text(CHECKPOINTS)
+    words = ("run", "dump.toml", "stop.time=5 ms")
+    whole = isthmus(*words, "--out", "whole", cwd=tmp_path)
+    assert isthmus(*words, "--part", "1/1", "--out", "parts", cwd=tmp_path).returncode == 0
+    collected = isthmus("collect", "parts", cwd=tmp_path)
+    (line,) = whole.stderr.splitlines()
+    assert line.startswith("isthmus: dump.toml: stop.time: 5 ms is less than a period")
+    assert collected.stderr == whole.stderr.replace("dump.toml", "parts/run.json")
 
 
 def test_a_damaged_entry_is_not_counted(file):

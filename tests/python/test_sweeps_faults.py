@@ -136,6 +136,16 @@ def test_clocks_apart_take_no_point_from_who_is_alive(started, tmp_path, clock, 
     words = (*words, "stop.messages=16000000", "--expiry", "4 s")
     first = started(*words)
     until((tmp_path / "o/points/point-00000.claim").exists, "claim")
+    told = subprocess.run(
+        [sys.executable, "-m", "isthmus", "status", "o"],
+        cwd=tmp_path,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=True,
+    )
+    assert f"  point-00000: process {first.pid} on " in told.stdout
     second = started(*words, **environment)
     for process in (first, second):
         status, _, said = ended(process)

@@ -337,7 +337,10 @@ def test_points_that_memory_ends_have_one_rule(tmp_path):
     assert ended_by() == "memory"
     assert not list((tmp_path / "o/points").glob("point-*"))
     told = isthmus("status", "o", cwd=tmp_path).stdout
-    assert "the results are there, with what the journal lacks" in told
+    lacks = (
+        "with what the journal lacks: point 0 used up the memory of the run and went only so far"
+    )
+    assert f"the results are there, {lacks}; `isthmus run o --memory SIZE`" in told
     # With as much, results stand; nothing is computed again to be the same.
     before = result.stat().st_mtime_ns, (tmp_path / "o/provenance.json").read_bytes()
     for command in (("run", "o", "--memory", "200 MB"), ("collect", "o")):

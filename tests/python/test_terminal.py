@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from conftest import REPOSITORY, SMALL
-from terminal import Terminal
+from terminal import LIMIT_S, Terminal
 
 BAR = re.compile("[█░]")
 SLOW = (
@@ -151,6 +154,59 @@ def test_a_run_that_is_ended_from_outside_tidies_up(folder):
     assert terminal.end() == 128 + signal.SIGTERM
     assert "interrupted" in terminal.text()
     left_clean(terminal)
+
+
+def test_a_terminal_that_is_closed_ends_a_run_and_what_it_was_at_is_given_back(folder):
+    longer = ("stop.messages_first=100000000", "stop.messages_max=100000000")
+    part = [*RUN, *longer, "--points", "0"]
+    terminal = Terminal(part, folder)
+    claim = folder / "out/slow/points/point-00000.claim"
+    terminal.until(claim.exists)
+    assert terminal.close() == 128 + signal.SIGHUP
+    assert not claim.exists()
+
+
+def test_a_part_that_waits_for_others_says_so_and_leaves_no_bar(folder):
+    part = [*RUN, "stop.messages_first=3000000", "stop.messages_max=3000000"]
+    first = subprocess.Popen(
+        [sys.executable, *part, "--points", "0"],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        claim = folder / "out/slow/points/point-00000.claim"
+        begun = time.monotonic()
+        while not claim.exists():
+            assert time.monotonic() < begun + LIMIT_S
+            time.sleep(0.02)
+        terminal = Terminal([*part, "--points", "0"], folder)
+        assert terminal.end() == 0, terminal.text()
+    finally:
+        first.kill()
+        first.wait()
+    waits = [bar for bar in terminal.bars() if "waits for 1 point of others" in bar]
+    assert waits, terminal.seen
+    assert all(re.search(r"simulating +0/1 point  waits for", bar) for bar in waits), waits
+    assert terminal.widest < 80
+    assert terminal.text() == "1 of 1 point of this part are in out/slow"
+    left_clean(terminal)
+
+
+def test_lines_say_another_state_when_it_is_time(capsys, monkeypatch):
+    from isthmus.progress import Progress, terminal
+
+    told = [(0.0, 0), (1.0, 3), (2.0, 3), (11.0, 2), (30.0, 2)]
+    clock = {"now": 0.0}
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: clock["now"])
+    with terminal.lines(10.0) as watch:
+        for clock["now"], others in told:
+            state = f"waits for {others} points of others" if others else ""
+            watch(Progress("simulating", 2, 5, 1000, state=state))
+    assert capsys.readouterr().err.splitlines() == [
+        "isthmus: simulating, 2 of 5 points",
+        "isthmus: simulating, 2 of 5 points, waits for 2 points of others",
+    ]
 
 
 def test_a_window_that_is_resized(folder):

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[derive(Debug, Default)]
 pub struct Progress {
     messages: AtomicU64,
+    begun: AtomicBool,
     done: AtomicU64,
     total: AtomicU64,
     elsewhere: AtomicU64,
@@ -20,6 +21,11 @@ impl Progress {
     /// Messages delivered so far, all points together.
     pub fn messages(&self) -> u64 {
         self.messages.load(Ordering::Relaxed)
+    }
+
+    /// Whether the first point or search has begun, for which its machine was built.
+    pub fn has_begun(&self) -> bool {
+        self.begun.load(Ordering::Relaxed)
     }
 
     /// Points and searches finished, and their number.
@@ -65,12 +71,21 @@ impl Progress {
         self.messages.fetch_add(count, Ordering::Relaxed);
     }
 
+    pub(crate) fn set_begun(&self) {
+        self.begun.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn set_total(&self, total: u64) {
         self.total.store(total, Ordering::Relaxed);
     }
 
     pub(crate) fn set_elsewhere(&self, count: u64) {
         self.elsewhere.store(count, Ordering::Relaxed);
+    }
+
+    /// One that was waited for is at work here, or done.
+    pub(crate) fn drop_elsewhere(&self) {
+        self.elsewhere.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn add_done(&self) {

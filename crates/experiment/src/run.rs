@@ -238,6 +238,7 @@ impl Experiment {
     fn point(&self, job: &Job) -> Result<PointResult, RunError> {
         self.kept(&job.entry, PointResult::is_whole, |kept| {
             let subject = &*self.subject(job)?;
+            self.progress.set_begun();
             let (rules, test) = (&self.rules, self.rules.test());
             let measurement =
                 measurement::run(subject, self.seed, rules, &test, true, self.shared(kept))
@@ -346,6 +347,7 @@ impl Experiment {
                 &workload,
                 &known,
             )?;
+            self.progress.set_begun();
             let built = self.machines.get(job.machine);
             let subject_at = |load: f64| job.subject(built, load);
             let shared = self.shared(kept);

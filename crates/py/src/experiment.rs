@@ -160,6 +160,7 @@ enum Outcome {
 struct ProgressReport {
     points_done: u64,
     points_total: u64,
+    begun: bool,
     elsewhere: u64,
     messages: u64,
     running: bool,
@@ -236,6 +237,7 @@ impl PyExperiment {
         json(&ProgressReport {
             points_done,
             points_total,
+            begun: self.progress.has_begun(),
             elsewhere: self.progress.elsewhere(),
             messages: self.progress.messages(),
             running: self.task.is_running(),

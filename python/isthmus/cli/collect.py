@@ -32,25 +32,22 @@ results have the bytes of a run in one piece.
 def command(directory: Path, plots: tuple[str, ...], as_json: bool) -> int:
     """Collect the results of a folder."""
     from isthmus import sweeps
-    from isthmus.cli.running import interrupted, told
+    from isthmus.cli.running import ended
     from isthmus.cli.voice import voice
-    from isthmus.execution import Job, Stopped
+    from isthmus.execution import Job
     from isthmus.sweeps.source import Source
 
+    source = Source.read(directory)
     with voice().progress() as watch:
-
-        def work(source: Source) -> Job:
-            return Job(
-                text=source.text,
-                file=source.file,
-                overrides=list(source.overrides),
-                seed=source.seed,
-                quick=source.quick,
-                watch=watch,
-            )
-
-        try:
-            results = sweeps.collect(directory, work, plots)
-        except Stopped as stop:
-            return interrupted(directory, stop.reached)
-    return told(results, directory, as_json=as_json)
+        job = Job(
+            text=source.text,
+            file=source.file,
+            overrides=list(source.overrides),
+            seed=source.seed,
+            quick=source.quick,
+            watch=watch,
+        )
+        ending = ended(
+            lambda: sweeps.collect(directory, job, plots), job, directory, as_json=as_json
+        )
+    return ending()

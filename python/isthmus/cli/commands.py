@@ -56,8 +56,8 @@ Without a scenario:
   isthmus papers                             the papers that can be run again
 
 Exit status: 0 done (a paper's claims are judged in the table, not here), 1 a run failed or its
-answer could not be printed, 2 bad input, 130 interrupted (finished points are kept), 141 nobody
-read on (as in `isthmus ... | head`).
+answer could not be printed, 2 bad input; 130, 129, 143 ended by Ctrl-C, a closed terminal or
+SIGTERM (finished points are kept), 141 nobody read on (as in `isthmus ... | head`).
 """
 
 

@@ -24,6 +24,9 @@ def run() -> NoReturn:
     try:
         # A run that is ended from outside tidies up as after Ctrl-C.
         signal.signal(signal.SIGTERM, _terminated)
+        # Its terminal has gone; one that was begun by nohup goes on.
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, _terminated)
         # Results of many points are millions of objects without circles: to look for these in all
         # of them again and again would take longer than to read and draw them.
         gc.set_threshold(100_000, 20, 100)
@@ -133,10 +136,12 @@ def _unexpected(error: Exception) -> str:
     )
 
 
-def _terminated(_number: int, _frame: FrameType | None) -> NoReturn:
+def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
     """Told to end: the same way out as Ctrl-C, with a status of its own."""
     global _ended_by  # noqa: PLW0603 - signal handlers have nothing else
-    _ended_by = signal.SIGTERM
+    _ended_by = number
+    # A terminal that goes is told by the system and by the shell: once is enough.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     raise KeyboardInterrupt
 
 
@@ -144,16 +149,16 @@ _ended_by: int = signal.SIGINT
 
 
 def ended() -> None:
-    """End a command that goes on until it is told to end: well after Ctrl-C, after SIGTERM with its
-    status.
+    """End a command that goes on until it is told to end: well after Ctrl-C, after another signal
+    with its status.
 
     Raises:
-        Exit: it was SIGTERM.
+        Exit: it was SIGTERM or SIGHUP.
 
     """
     from click.exceptions import Exit
 
-    if _ended_by == signal.SIGTERM:
+    if _ended_by != signal.SIGINT:
         raise Exit(128 + _ended_by)
 
 

@@ -100,7 +100,7 @@ def command(
     """Run a scenario and write its folder."""
     from isthmus.cli.run_on import On
     from isthmus.cli.run_part import Asked
-    from isthmus.cli.running import folder_given, interrupted, threads, told
+    from isthmus.cli.running import ended, folder_given, threads
     from isthmus.cli.voice import voice
 
     given = folder_given(file if out is None and file.is_dir() else out)
@@ -109,7 +109,7 @@ def command(
     asked.check(given, fresh=fresh, plots=bool(plots), as_json=as_json, on=elsewhere.on)
     source = source_of(file, changes, seed, quick)
     with voice().progress() as watch:
-        from isthmus.execution import Job, Stopped
+        from isthmus.execution import Job
 
         job = Job(
             text=source.text,
@@ -121,11 +121,11 @@ def command(
             watch=watch,
             memory=memory,
         )
-        if asked:
-            return asked.run(job, given)
         folder = given or Path("out") / (job.name + ("-quick" if source.quick else ""))
-        if elsewhere:
-            return elsewhere.run(
+        if asked:
+            ending = asked.run(job, given)
+        elif elsewhere:
+            ending = elsewhere.run(
                 job,
                 folder,
                 fresh=fresh,
@@ -134,16 +134,11 @@ def command(
                 expiry=expiry,
                 workers=jobs,
             )
-        stopped = None
-        try:
-            results = job.run_into(folder, fresh=fresh, plots=plots)
-        except Stopped as stop:
-            stopped = stop
-    for warning in job.warnings:
-        voice().note(f"{job.file}: {warning}")
-    if stopped:
-        return interrupted(folder, stopped.reached)
-    return told(results, folder, as_json=as_json)
+        else:
+            ending = ended(
+                lambda: job.run_into(folder, fresh=fresh, plots=plots), job, folder, as_json=as_json
+            )
+    return ending()
 
 
 def source_of(file: Path, changes: tuple[str, ...], seed: int | None, quick: bool) -> Source:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,8 +14,10 @@ from isthmus import arguments
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
+    from isthmus.cli.running import Ending
     from isthmus.execution import Job
-    from isthmus.sweeps.slurm import Array, Sweep
+    from isthmus.results.collection import Results
+    from isthmus.sweeps.slurm import Array, Script, Sweep
 
 F = TypeVar("F", bound=Callable[..., Any])
 ARRAY_MAX = 4_000_000
@@ -117,14 +120,13 @@ class On:
         as_json: bool,
         expiry: str | None,
         workers: int | None,
-    ) -> int:
-        """Have the run done; the exit status."""
+    ) -> Ending:
+        """Have the run done."""
         if self.on != "slurm":
             if expiry is not None:
                 raise IsthmusError(f"--expiry: is for parts of a run, not with --on {self.on}")
             return self._by_dask(job, folder, fresh, plots, as_json=as_json, workers=workers)
-        from isthmus.cli.process import DONE
-        from isthmus.cli.running import interrupted, told
+        from isthmus.cli.running import ended, interrupted
         from isthmus.cli.voice import voice
         from isthmus.execution import Stopped
         from isthmus.sweeps.slurm import Detached, Sweep, Wanted
@@ -140,29 +142,21 @@ class On:
         )
         sweep = Sweep(job, folder, wanted, voice().note)
         if self.dry_run:
-            script = sweep.script()
-            if script is None:
-                voice().note(f"nothing is missing in {folder}")
-            else:
-                click.echo(script.as_text(), nl=False)
-            return DONE
+            return partial(_shown, sweep.script(), sweep, as_json=as_json)
         try:
             array = sweep.submitted(fresh=fresh)
         except Stopped:
-            return interrupted(folder)
+            return partial(interrupted, folder)
         if self.detach and array:
-            return _left(array, sweep, folder, as_json=as_json)
+            return partial(_left, array, sweep, folder, as_json=as_json)
         if array:
             voice().step(
                 f"Slurm job {array}; its script and what its tasks say are in {sweep.place}"
             )
         try:
-            results = sweep.finished(array, plots)
+            return ended(lambda: sweep.finished(array, plots), job, folder, as_json=as_json)
         except Detached as end:
-            return _goes_on(end, folder)
-        except Stopped as stop:
-            return interrupted(folder, stop.reached)
-        return told(results, folder, as_json=as_json)
+            return partial(_goes_on, end, folder)
 
     def _by_dask(
         self,
@@ -173,13 +167,12 @@ class On:
         *,
         as_json: bool,
         workers: int | None,
-    ) -> int:
+    ) -> Ending:
         from contextlib import ExitStack
 
         from isthmus import dask
-        from isthmus.cli.running import interrupted, threads, told
+        from isthmus.cli.running import ended, threads
         from isthmus.cli.voice import voice
-        from isthmus.execution import Stopped
         from isthmus.sweeps.state import lacking
 
         if self.address and workers:
@@ -187,7 +180,8 @@ class On:
                 f"--jobs: the cluster at {self.address} has the workers that it has; leave it out"
             )
         counts = job.summary["points"], job.summary["searches"]
-        try:
+
+        def run() -> Results:
             with ExitStack() as stack:
                 # Where all is done there is no need of a cluster.
                 if fresh or lacking(folder, *counts):
@@ -196,14 +190,27 @@ class On:
                     if self.address is None and job.memory is None:
                         job.memory = dask.share_of_memory(processes)
                     job.executor = dask.Workers(client, voice().note)
-                results = job.run_into(folder, fresh=fresh, plots=plots)
-        except Stopped as stop:
-            return interrupted(folder, stop.reached)
-        except KeyboardInterrupt:
-            return interrupted(folder)
-        for warning in job.warnings:
-            voice().note(f"{job.file}: {warning}")
-        return told(results, folder, as_json=as_json)
+                return job.run_into(folder, fresh=fresh, plots=plots)
+
+        return ended(run, job, folder, as_json=as_json)
+
+
+def _shown(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
+    """Print what would be submitted; the exit status."""
+    import json
+
+    from isthmus.cli.process import DONE
+    from isthmus.cli.streams import document
+    from isthmus.cli.voice import voice
+
+    if as_json:
+        folder = str(sweep.folder)
+        document(json.dumps(script.as_json() if script else {"folder": folder, "tasks": 0}))
+    elif script is None:
+        voice().note(f"nothing is missing in {sweep.folder}")
+    else:
+        click.echo(script.as_text(), nl=False)
+    return DONE
 
 
 def _left(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from isthmus import arguments
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
+    from isthmus.cli.running import Ending
     from isthmus.execution import Job
     from isthmus.sweeps import Selection
 
@@ -55,8 +57,8 @@ class Asked:
             if given:
                 raise IsthmusError(f"{name}: is not for parts of a run; see isthmus collect --help")
 
-    def run(self, job: Job, out: Path | None) -> int:
-        """Do the part; the exit status."""
+    def run(self, job: Job, out: Path | None) -> Ending:
+        """Do the part."""
         from isthmus import sweeps
         from isthmus.cli.process import DONE, FAILED
         from isthmus.cli.running import interrupted
@@ -80,11 +82,15 @@ class Asked:
         try:
             done = sweeps.do_part(job, out, part, expiry_s, voice().note)
         except Stopped as stop:
-            return interrupted(out, stop.reached)
-        for failure in done.failed:
-            voice().note(f"{job.file}: {failure.entry} failed: {failure.reason}")
-        click.echo(f"{done.units} of {counted(len(part), 'point')} of this part are in {out}")
-        return FAILED if done.failed else DONE
+            return partial(interrupted, out, stop.reached)
+
+        def ending() -> int:
+            for failure in done.failed:
+                voice().note(f"{job.file}: {failure.entry} failed: {failure.reason}")
+            click.echo(f"{done.units} of {counted(len(part), 'point')} of this part are in {out}")
+            return FAILED if done.failed else DONE
+
+        return ending
 
     def _selection(self, job: Job) -> Selection:
         from isthmus.sweeps import Selection

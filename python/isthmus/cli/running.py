@@ -16,6 +16,7 @@ from isthmus.cli.process import DONE, INTERRUPTED
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
+    from isthmus.execution import Job
     from isthmus.results.collection import Results
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,17 +67,42 @@ def folder_given(out: Path | None) -> Path | None:
     return out
 
 
+Ending = Callable[[], int]
+"""What a command has to say last, once its bar is gone; gives the exit status."""
+
+
+def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) -> Ending:
+    """Have a whole run done: what may mislead in it, its answer or how it was interrupted."""
+    from isthmus.cli.voice import voice
+    from isthmus.execution import Stopped
+
+    def ending() -> int:
+        for warning in job.warnings:
+            voice().note(f"{job.file}: {warning}")
+        if results is None:
+            return interrupted(folder, reached)
+        return told(results, folder, as_json=as_json)
+
+    results, reached = None, None
+    try:
+        results = run()
+    except Stopped as stop:
+        reached = stop.reached
+    except KeyboardInterrupt:
+        # Before the first point began, or after the last.
+        pass
+    return ending
+
+
 def told(results: Results, folder: Path, *, as_json: bool) -> int:
     """Print the answer of a run, or its result as JSON; the exit status."""
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
+    from isthmus.sweeps.words import of_memory
 
     voice().step(f"results are in {folder}")
     if short := results.run.short_of_memory:
-        voice().note(
-            f"{short} used up the memory of the run and went only so far; `isthmus run "
-            f"{shlex.quote(str(folder))} --memory SIZE` with more does that again"
-        )
+        voice().note(of_memory(short, shlex.quote(str(folder))))
     if as_json:
         document(results.json)
         return DONE

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from isthmus.errors import IsthmusError
 from isthmus.files import FileError, kind_of, ready_folder, telling_of, write_bytes
 from isthmus.owned.difference import differences
-from isthmus.owned.lock import LOCK, BusyError, Holder, held
+from isthmus.owned.lock import LOCK, SUBMITTER, BusyError, Holder, held
 from isthmus.owned.mark import (
     ADOPTED,
     JOURNAL,
@@ -400,10 +400,15 @@ class OwnedFolder:
         return [name for name in names if self.mark.is_entry(name)]
 
     def _leftovers(self) -> list[str]:
-        """Temporary files of processes that died: of our form, and beside a file of ours."""
+        """Temporary files of processes that died: of our form, and beside a file of ours. Claims
+        are among them, as nobody who does a part of the run is there while the folder is held.
+        """
         found = []
         for folder in ("", *self.mark.folders()):
             for name in self._names(folder):
+                if self.mark.is_claim(name):
+                    found.append(name)
+                    continue
                 whole = name.removesuffix(KEPT)
                 if name != whole and self.mark.is_entry(name):
                     # Finished parts of what has been finished since.
@@ -489,7 +494,7 @@ def _marked(path: Path, adopt: Collection[str]) -> Mark | None:
     if mark is not None:
         return mark
     ours = [name for name in names if (base := _PART.fullmatch(name)) and base["name"] == MARK]
-    foreign = [name for name in names if name not in (LOCK, MARK, *ours, *adopt)]
+    foreign = [name for name in names if name not in (LOCK, SUBMITTER, MARK, *ours, *adopt)]
     if not foreign:
         return None
     shown = ", ".join(foreign[:NAMED])

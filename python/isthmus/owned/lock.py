@@ -19,6 +19,9 @@ from isthmus.files import refuse_unless_file, telling_of, unwritable
 
 LOCK = ".isthmus.lock"
 """The locked file, with who holds it in it; it stays, empty, when the lock is free."""
+SUBMITTER = ".isthmus.submit.lock"
+"""That of whoever submits a job which is to work in the folder: for as long as a scheduler takes to
+answer, while tasks that have begun already share the folder's own lock."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +61,16 @@ class BusyError(IsthmusError):
 
 
 @contextmanager
-def held(folder: Path, *, shared: bool = False, work: str = "") -> Iterator[None]:
-    """Hold the lock of a folder, alone or with others that share it; `work` is what others are told
-    of a process that is alone there for long.
+def held(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK) -> Iterator[None]:
+    """Hold the lock of a folder, alone or with others that share it, or another of its locks;
+    `work` is what others are told of a process that is alone there for long.
 
     Raises:
         BusyError: another process holds it.
         IsthmusError: the folder cannot be written to.
 
     """
-    path = folder / LOCK
+    path = folder / name
     refuse_unless_file(path)
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -75,7 +78,7 @@ def held(folder: Path, *, shared: bool = False, work: str = "") -> Iterator[None
     except OSError as error:
         raise unwritable(folder, error) from error
     try:
-        _take(number, folder, shared=shared)
+        _take(number, path, shared=shared)
         if shared:
             # A name that is there is that of a process which died.
             if os.fstat(number).st_size:
@@ -94,7 +97,8 @@ def held(folder: Path, *, shared: bool = False, work: str = "") -> Iterator[None
         os.close(number)
 
 
-def _take(number: int, folder: Path, *, shared: bool) -> None:
+def _take(number: int, path: Path, *, shared: bool) -> None:
+    folder = path.parent
     try:
         import fcntl
     except ImportError:
@@ -105,14 +109,14 @@ def _take(number: int, folder: Path, *, shared: bool) -> None:
     try:
         fcntl.flock(number, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise BusyError(folder, _named(folder)) from None
+        raise BusyError(folder, _named(path)) from None
     except OSError as error:
         raise unwritable(folder, error) from error
 
 
 def holder_of(folder: Path) -> Holder | None:
     """The process that holds a folder alone, if one does and has said so; nobody is held up."""
-    named = _named(folder)
+    named = _named(folder / LOCK)
     if named is None or (named.host == socket.gethostname() and is_gone(named.pid)):
         return None
     try:
@@ -148,10 +152,10 @@ def _self(work: str) -> bytes:
     ).encode()
 
 
-def _named(folder: Path) -> Holder | None:
+def _named(path: Path) -> Holder | None:
     """Who has left a name in the lock; it may have begun, or have ended, just now."""
     try:
-        told = Holder(**json.loads((folder / LOCK).read_text(encoding="utf-8")))
+        told = Holder(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
     return told if isinstance(told.pid, int) and told.pid > 0 else None

@@ -22,15 +22,19 @@ JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
 ADOPTED = "adopted"
 """The part of files that were there before the folder became ours; see `OwnedFolder.opened`."""
+_NAME = r"worker-[A-Za-z0-9.]{1,64}-\d+-[0-9a-f]{16}"
+_CLAIM = rf"claim(?:\.{_NAME})?"
+"""A claim, or one that was put aside by the process of that name, to take it over."""
 _ENTRY = re.compile(
-    rf"{JOURNAL}/(?:journal\.json|(point|search)-(\d{{5,}})\.(?:json|kept\.json|claim))"
+    rf"{JOURNAL}/(?:journal\.json|(point|search)-(\d{{5,}})\.(?:json|kept\.json|{_CLAIM}))"
 )
 KEPT = ".kept.json"
 """How the name of a file ends that has the finished parts of an entry which is not there yet."""
 SUBMITTED = "slurm"
 """Sub-folder of a job of Slurm: its script, and what its tasks say, which Slurm writes."""
 _LOG = re.compile(rf"{SUBMITTED}/\d+_\d+\.log")
-_WORKER = re.compile(rf"{JOURNAL}/worker-[A-Za-z0-9.]{{1,64}}-\d+-[0-9a-f]{{16}}\.jsonl")
+_WORKER = re.compile(rf"{JOURNAL}/{_NAME}\.jsonl")
+_CLAIMED = re.compile(rf".*\.{_CLAIM}")
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,10 @@ class Mark:
         kind, number = found.groups()
         count = self.points if kind == "point" else self.searches
         return kind is None or int(number) < count
+
+    def is_claim(self, path: str) -> bool:
+        """Whether it is a claim on an entry of the journal."""
+        return self.is_entry(path) and _CLAIMED.fullmatch(path) is not None
 
     def folders(self) -> list[str]:
         """The folders below ours that we made, deepest first."""

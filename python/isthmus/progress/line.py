@@ -76,9 +76,9 @@ class Pace:
 
 
 def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BLOCKS) -> str:
-    """Title, bar, phase, points, speed or state, and time left, in `width` columns at most.
+    """Title, bar, phase, points, state or speed, and time left, in `width` columns at most.
 
-    What does not fit is left out: first the title, then speed or state, the time and the bar.
+    What does not fit is left out: first the title, then state or speed, the time and the bar.
     """
     progress = pace.progress
     parts = [f"{progress.phase:<10}"]
@@ -88,7 +88,7 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
         done = f"{progress.points_done:>{len(str(total))}}/{total}"
         parts.append(f"{done} {'point' if total == 1 else 'points'}")
     beside = cut(flat(progress.state), STATE_MAX)
-    if pace.speed:
+    if not beside and pace.speed:
         beside = f"{_rate(pace.speed):>7} messages/s"
     if beside:
         parts.append(beside)
@@ -120,10 +120,10 @@ def plain_line(pace: Pace, now: float) -> str:
         steps = f", {progress.step} of {progress.steps} done" if progress.step else ""
         return f"{progress.phase}{steps}"
     parts = [f"simulating, {progress.points_done} of {counted(progress.points_total, 'point')}"]
-    if pace.speed:
-        parts.append(f"{_rate(pace.speed)} messages/s")
     if progress.state:
         parts.append(flat(progress.state))
+    elif pace.speed:
+        parts.append(f"{_rate(pace.speed)} messages/s")
     if (left := pace.left_s(now)) is not None and progress.points_done < progress.points_total:
         parts.append(f"{_clock(left)} left")
     return ", ".join(parts)

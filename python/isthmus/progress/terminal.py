@@ -60,33 +60,33 @@ def shown() -> Iterator[Watch]:
 
 @contextmanager
 def lines(every_s: float = 0.0) -> Iterator[Watch]:
-    """Print a line when the phase changes, and when points are done, but one in `every_s` only."""
+    """Print a line when the phase changes, and one in `every_s` when points are done or the state
+    is another.
+    """
     pace, said_at, said = Pace(time.monotonic()), float("-inf"), ""
+    last = Progress("")
 
     def told(progress: Progress) -> None:
-        nonlocal said_at, said
-        now, before = time.monotonic(), pace.progress
+        nonlocal said_at, said, last
+        now = time.monotonic()
         pace.told(progress, now)
-        new = _words(before) != _words(progress)
-        more = progress.points_done > before.points_done and now - said_at >= every_s
+        new = (progress.phase, progress.title) != (last.phase, last.title)
+        more = progress.points_done > last.points_done or progress.state != last.state
         text = plain_line(pace, now)
-        if (new or more or not said) and text != said:
-            said_at, said = now, text
+        if (new or (more and now - said_at >= every_s)) and text != said:
+            said_at, said, last = now, text, progress
             say(text)
 
     yield told
 
 
-def _words(progress: Progress) -> tuple[str, str, str]:
-    return progress.phase, progress.title, progress.state
-
-
 def say(text: str) -> None:
     """Print one line on standard error, if it can be printed.
 
-    On a terminal it goes over what is on the line: the ^C that the terminal itself has written.
+    On a terminal it goes over what is on the line: the ^C that the terminal itself has written, or
+    a bar, which is drawn again below it.
     """
-    start = "\r" if here() and draws() else ""
+    start = f"\r{ERASE}" if here() and draws() else ""
     try:
         print(f"{start}isthmus: {text}", file=sys.stderr, flush=True)
     except (OSError, ValueError):

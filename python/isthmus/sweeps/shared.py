@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.errors import RunFailedError
 from isthmus.owned.mark import JOURNAL
 from isthmus.sweeps.selection import Selection
-from isthmus.sweeps.source import Source, joined
+from isthmus.sweeps.source import joined
 from isthmus.sweeps.state import Failure, state_of
 from isthmus.wording import counted
 
@@ -63,20 +63,19 @@ def do_part(
     return Done(len(part) - len(failures), failures)
 
 
-def collect(folder: Path, work: Callable[[Source], Job], plots: tuple[str, ...] = ()) -> Results:
+def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
     """Write results and report from the journal of a folder, if all points are there.
 
     Args:
         folder: that of the run.
-        work: makes of what the folder's run is of a job, with whatever watches it.
+        job: the whole run, of what the folder says that its run is of.
         plots: forms in which plots are written as files as well.
 
     Raises:
         RunFailedError: points are missing; the message says which, and why as far as that is known.
-        IsthmusError: it is no such folder, a process is at work in it, or an entry is damaged.
+        IsthmusError: a process is at work in the folder, or an entry is damaged.
 
     """
-    job = work(Source.read(folder))
 
     def all_there(experiment: Any) -> None:
         points, searches = experiment.missing()
@@ -104,7 +103,7 @@ def missing(folder: Path, lacks: Selection) -> RunFailedError:
     verb = "is" if len(lacks) == 1 else "are"
     run = f"isthmus run {shlex.quote(str(folder))}"
     return RunFailedError(
-        f"{folder}: of {state.total} points and searches {' and '.join(words)} {verb} missing"
+        f"{folder}: of {state.whole} {' and '.join(words)} {verb} missing"
         f"{reasons}; `{run}` does what is missing, `{run} {' '.join(options)}` does so beside "
         "other parts"
     )

@@ -22,6 +22,7 @@ from isthmus.owned.lock import LOCK, Holder, holder_of, is_gone
 from isthmus.owned.mark import JOURNAL, fits, sha256
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
+from isthmus.wording import counted
 
 _ENTRY = re.compile(r"((?:point|search)-\d{5,})\.(json|claim)")
 _WORKER = re.compile(r"worker-(?P<host>[A-Za-z0-9.]+)-(?P<process>\d+)-[0-9a-f]{16}")
@@ -29,6 +30,11 @@ HEADER = "journal"
 """The entry that says whose the journal is."""
 RECENT = 200
 """Of how many finished points the pace is taken, at most."""
+BEATS, BEAT_MAX_S = 8, 5.0
+"""How often a process touches its file within the time after which it is lost, and the longest time
+between two; as in the crate `claims`."""
+BEAT_LATE_S, TICK_S = 1.0, 0.1
+"""By how much a touch may be late on a busy machine, and between two looks for it."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,8 @@ class State:
     """Files of the journal that are not as they were written; what is in them is not counted as
     done.
     """
+    short_of_memory: str = ""
+    """Points and searches that memory has ended, which the results have and the journal has not."""
     collected: bool = False
     """Whether the results have been written, and are there as they were written."""
     lost: list[str] = field(default_factory=list)
@@ -95,6 +103,14 @@ class State:
         """Points and searches."""
         return self.points + self.searches
 
+    @property
+    def whole(self) -> str:
+        """The same in words."""
+        words = counted(self.points, "point")
+        if self.searches:
+            words += f" and {counted(self.searches, 'search', 'searches')}"
+        return words
+
     def as_json(self) -> dict[str, Any]:
         """The same for machines."""
         return {
@@ -106,6 +122,7 @@ class State:
             "failed": [vars(each) for each in self.failed],
             "damaged": self.damaged,
             "collected": self.collected,
+            "short_of_memory": self.short_of_memory,
             "lost": self.lost,
             "changed": self.changed,
             "alone": self.alone and self.alone.as_json(),
@@ -137,11 +154,12 @@ def state_of(folder: Path) -> State:
         raise IsthmusError(f"{folder}: no folder of a run; give that of `isthmus run --out`")
     journal = folder / JOURNAL
     names = _names(journal)
+    workers = read_workers(journal, names)
     found = [match for name in names if (match := _ENTRY.fullmatch(name))]
     done = {match[1] for match in found if match[2] == "json"}
     claimed = sorted(match[1] for match in found if match[2] == "claim" and match[1] not in done)
-    workers = read_workers(journal, names)
-    now = _now(journal)
+    claims = [claim for entry in claimed if (claim := _claim(journal, entry, workers))]
+    now = _now(journal, claims)
     checked = [*done, *({HEADER} if f"{HEADER}.json" in names else ())]
     damaged = sorted(entry for entry in checked if not _whole(journal / f"{entry}.json"))
     counted = len(done.difference(damaged))
@@ -154,10 +172,9 @@ def state_of(folder: Path) -> State:
     # The page is the last of what is always written; studies and papers have others.
     written = RESULT in mark.files and ("report" in mark.parts or SOURCE not in mark.files)
     state.collected = written and RESULT not in spoiled
-    for entry in claimed:
-        running = _running(journal, entry, workers, now)
-        if running:
-            state.running.append(running)
+    if state.collected and state.done < state.total:
+        state.short_of_memory = _short_of_memory(folder / RESULT)
+    state.running = [claim.running(now) for claim in claims]
     at_work = {each.entry for each in state.running if not each.lost}
     state.failed = [
         Failure(entry, reason, at_s)
@@ -165,7 +182,7 @@ def state_of(folder: Path) -> State:
         if entry not in done and entry not in at_work
     ]
     state.left_s = (
-        _left_alone_s(state, folder, done, now) if state.alone else _left_s(state, workers, now)
+        _left_alone_s(state, folder, done) if state.alone else _left_s(state, workers, now)
     )
     return state
 
@@ -183,6 +200,14 @@ def _spoiled(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
         except OSError:
             changed.append(name)
     return lost, changed
+
+
+def _short_of_memory(result: Path) -> str:
+    from isthmus.results.collection import Results
+
+    with suppress(OSError, IsthmusError):
+        return Results.from_json(result.read_text(encoding="utf-8")).run.short_of_memory
+    return ""
 
 
 def lacking(folder: Path, points: int, searches: int) -> Selection:
@@ -242,38 +267,78 @@ def _names(journal: Path) -> list[str]:
             return []
 
 
-def _running(journal: Path, entry: str, workers: Workers, now: float) -> Running | None:
-    """Who is at an entry; None if nobody is any more."""
+@dataclass(frozen=True)
+class _Claim:
+    """Who has said to be at an entry."""
+
+    entry: str
+    host: str
+    process: int
+    gone: bool
+    """Whether it is a process of this machine that is no more."""
+    touched: float
+    """When it gave its last sign of life, by the folder's clock."""
+    expiry_s: float
+
+    def running(self, now: float) -> Running:
+        """The same as seen at a time of the folder's clock."""
+        lost = self.gone or now - self.touched > self.expiry_s
+        return Running(self.entry, self.host, self.process, lost)
+
+
+def _claim(journal: Path, entry: str, workers: Workers) -> _Claim | None:
+    """The claim on an entry; None if there is none any more."""
     try:
         claim = journal / f"{entry}.claim"
         made = claim.stat().st_mtime
         worker = claim.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return None
-    match = _WORKER.fullmatch(worker)
     touched = workers.touched.get(worker, made)
-    lost = now - touched > workers.expiry_s.get(worker, 0.0)
+    expiry_s = workers.expiry_s.get(worker, 0.0)
+    match = _WORKER.fullmatch(worker)
     if match is None:
-        return Running(entry, "", 0, lost)
+        return _Claim(entry, "", 0, False, touched, expiry_s)
+    host, process = match["host"], int(match["process"])
     here = re.sub("[^A-Za-z0-9]", ".", socket.gethostname())[:64]
-    lost = lost or (match["host"] == here and is_gone(int(match["process"])))
-    return Running(entry, match["host"], int(match["process"]), lost)
+    return _Claim(entry, host, process, host == here and is_gone(process), touched, expiry_s)
 
 
-def _now(journal: Path) -> float:
-    """The folder's time, or this machine's where nothing can be written there."""
-    path = journal / f".now.{os.getpid()}.{os.urandom(8).hex()}.part"
-    try:
-        path.touch(exist_ok=False)
-        try:
-            return path.stat().st_mtime
-        finally:
-            path.unlink(missing_ok=True)
-    except OSError:
-        return time.time()
+def _now(journal: Path, claims: list[_Claim]) -> float:
+    """The folder's time, as far as it decides who is lost. Nothing is written to learn it.
+
+    Who lives touches its file again and again, so that the youngest file bears the time of the last
+    touch. Where that is long ago by this machine's clock, either nobody lives or the clocks are
+    apart: then a file becomes younger while one looks, or none does.
+    """
+    youngest, here = _youngest(journal), time.time()
+    doubtful = [
+        claim.expiry_s
+        for claim in claims
+        if not claim.running(youngest).lost and claim.running(here).lost
+    ]
+    if not doubtful:
+        return youngest
+    give_up = time.monotonic() + min(max(doubtful) / BEATS, BEAT_MAX_S) + BEAT_LATE_S
+    while time.monotonic() < give_up:
+        time.sleep(TICK_S)
+        if (younger := _youngest(journal)) > youngest:
+            return younger
+    return here
 
 
-def _left_alone_s(state: State, folder: Path, done: set[str], now: float) -> float | None:
+def _youngest(journal: Path) -> float:
+    """When a process that does a part has last written or touched its file."""
+    times = [0.0]
+    for name in _names(journal):
+        if _WORKER.fullmatch(name.removesuffix(".jsonl")):
+            # Opened, since network file systems look anew at what is opened.
+            with suppress(OSError), (journal / name).open("rb") as file:
+                times.append(os.fstat(file.fileno()).st_mtime)
+    return max(times)
+
+
+def _left_alone_s(state: State, folder: Path, done: set[str]) -> float | None:
     """By what a process has done since it has been alone in the folder."""
     missing = state.total - state.done
     with suppress(OSError):
@@ -281,7 +346,7 @@ def _left_alone_s(state: State, folder: Path, done: set[str], now: float) -> flo
         times = [(folder / JOURNAL / f"{entry}.json").stat().st_mtime for entry in done]
         late = sum(time > began for time in times)
         if missing and late:
-            return missing * max(now - began, 0.0) / late
+            return missing * (max(times) - began) / late
     return None
 
 

@@ -7,21 +7,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isthmus.sweeps.state import State
-from isthmus.wording import counted
 
 
 def told(state: State, folder: Path, most: int) -> Iterator[str]:
     """Lines that say how far the run of a folder is; of what runs and what failed `most` each."""
     lost = [each for each in state.running if each.lost]
     missing = state.total - state.done
-    of = counted(state.points, "point")
-    if state.searches:
-        of += f" and {counted(state.searches, 'search', 'searches')}"
-    line = f"{state.name}: {state.done} of {of} done"
+    line = f"{state.name}: {state.done} of {state.whole} done"
     if state.alone:
         line += f"; {state.alone} {state.alone.work or 'is at work'}"
     elif missing and not state.collected:
+        waiting = missing - len({e.entry for e in state.running} | {e.entry for e in state.failed})
         line += f", {len(state.running) - len(lost)} running, {len(state.failed)} failed"
+        line += f", {len(lost)} given up" if lost else ""
+        line += f", {waiting} waiting" if waiting else ""
     if state.left_s:
         line += f", about {span(state.left_s)} left"
     yield line
@@ -52,11 +51,20 @@ def _of_results(state: State, folder: str, most: int) -> Iterator[str]:
     if state.lost or state.changed:
         yield f"{again} writes anew what is not there"
     elif state.collected and missing:
-        yield "the results are there, with what the journal lacks"
+        why = of_memory(state.short_of_memory, folder) if state.short_of_memory else ""
+        yield f"the results are there, with what the journal lacks{why and ': '}{why}"
     elif state.collected:
         yield "the results are there"
     elif not missing and state.known:
         yield f"all is there: `isthmus collect {folder}` writes the results"
+
+
+def of_memory(short: str, folder: str) -> str:
+    """What is to be said of points and searches that memory has ended; both as in a line."""
+    return (
+        f"{short} used up the memory of the run and went only so far; `isthmus run {folder} "
+        "--memory SIZE` with more does that again"
+    )
 
 
 def span(seconds: float) -> str:

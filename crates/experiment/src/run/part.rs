@@ -73,8 +73,10 @@ impl Experiment {
         let worker = self.worker()?;
         let pool = self.pool()?;
         let mut told = Part::default();
+        // The first time nothing has been waited for.
+        let mut waited = false;
         loop {
-            let all = pool.install(|| self.try_all(&left, worker.as_ref()));
+            let all = pool.install(|| self.try_all(&left, worker.as_ref(), waited));
             self.failed()?;
             let mut elsewhere = Vec::new();
             for (unit, outcome) in left.into_iter().zip(all) {
@@ -85,7 +87,7 @@ impl Experiment {
                 }
             }
             self.progress.set_elsewhere(elsewhere.len() as u64);
-            left = elsewhere;
+            (left, waited) = (elsewhere, true);
             if left.is_empty() {
                 return Ok(told);
             }
@@ -174,10 +176,15 @@ impl Experiment {
     }
 
     /// Tries all on all threads, then one by one those for which there was no memory beside others. None where the
-    /// run has ended.
-    fn try_all(&self, units: &[Unit<'_>], worker: Option<&Worker>) -> Vec<Option<Outcome>> {
+    /// run has ended. `waited` if all of them were elsewhere when they were tried before.
+    fn try_all(
+        &self,
+        units: &[Unit<'_>],
+        worker: Option<&Worker>,
+        waited: bool,
+    ) -> Vec<Option<Outcome>> {
         // What ends the run ends it at once, before others are begun in vain.
-        let tried = |unit: &Unit<'_>, alone| match self.try_unit(*unit, worker, alone) {
+        let tried = |unit: &Unit<'_>, alone| match self.try_unit(*unit, worker, alone, waited) {
             Ok(outcome) => Some(outcome),
             Err(RunError::Memory { .. }) => None,
             Err(error) => self.fail(error),
@@ -199,6 +206,7 @@ impl Experiment {
         unit: Unit<'_>,
         worker: Option<&Worker>,
         alone: bool,
+        waited: bool,
     ) -> Result<Outcome, RunError> {
         let entry = unit.entry();
         let claim = match worker {
@@ -212,6 +220,9 @@ impl Experiment {
             }
             _ => None,
         };
+        if waited && !alone {
+            self.progress.drop_elsewhere();
+        }
         let done = self.attempt(|| match unit {
             Unit::Point(job) => self.point(job).map(drop),
             Unit::Search(job) => self.search(job).map(drop),

@@ -6,6 +6,7 @@ import math
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -63,11 +64,11 @@ def predicted(job: Job, folder: Path, missing: Selection, *, keep: bool = True) 
         with tempfile.TemporaryDirectory(prefix="isthmus-") as place:
             spare = Path(place)
             done_in = folder if keep else spare / "tried"
-            _try(job, done_in, units)
+            _try(job, done_in, units, quick=job.quick)
             known = {**known, **finished(done_in)}
             if len(known) < min(LEAST, len(units)):
                 # They take longer than that; shorter runs tell at least how they compare.
-                _try(replace(job, quick=True), spare / "quick", units)
+                _try(job, spare / "quick", units, quick=True)
                 known = _scaled(finished(spare / "quick"), known)
     return _nearest(units, known, _lengths(job))
 
@@ -81,7 +82,7 @@ def finished(folder: Path) -> dict[Unit, float]:
     return found
 
 
-def _try(job: Job, folder: Path, units: Sequence[Unit]) -> None:
+def _try(job: Job, folder: Path, units: Sequence[Unit], *, quick: bool) -> None:
     """Do units that are spread over all of them, until that is enough."""
     points = spread([at for kind, at in units if kind == "point"])
     searches = spread([at for kind, at in units if kind == "search"])
@@ -91,19 +92,28 @@ def _try(job: Job, folder: Path, units: Sequence[Unit]) -> None:
         tuple(point for point, _ in pairs if point is not None),
         tuple(search for _, search in pairs if search is not None),
     )
-    began = time.monotonic()
+    began = None
 
     def watch(progress: Progress) -> None:
-        spent = time.monotonic() - began
-        done = progress.points_done
-        whole = spent / done * len(units) if done else math.inf
+        nonlocal began
+        now, done = time.monotonic(), progress.points_done
+        if began is None and progress.phase == "simulating":
+            # Building a large machine may take longer than all that is tried.
+            began = now
         told(replace(progress, state="a few are tried first"))
+        if began is None:
+            return
+        spent = now - began
+        whole = spent / done * len(units) if done else math.inf
         if spent > TRIED_S or (done >= LEAST and spent > SHARE * whole):
             raise _Enough
 
     told = job.watch
+    # A copy: a new job would build all machines to be checked.
+    tried = copy(job)
+    tried.watch, tried.jobs, tried.quick = watch, 1, quick
     try:
-        do_part(replace(job, watch=watch, jobs=1), folder, part)
+        do_part(tried, folder, part)
     except _Enough:
         return
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from isthmus import arguments
 from isthmus.errors import IsthmusError
@@ -57,12 +58,17 @@ class Wanted:
                 raise IsthmusError(f"--sbatch: --{known} is chosen by isthmus; leave it out")
 
     @property
+    def limit_s(self) -> float | None:
+        """The time limit as Slurm takes it, in whole minutes; None for the partition's."""
+        return None if self.time_s is None else 60.0 * max(1, math.ceil(self.time_s / 60))
+
+    @property
     def options(self) -> list[str]:
         """Options for sbatch."""
         found = [f"--partition={self.partition}"] if self.partition else []
         found += [f"--account={self.account}"] if self.account else []
-        if self.time_s is not None:
-            found.append(f"--time={_limit(self.time_s)}")
+        if self.time_s is not None and self.limit_s is not None:
+            found.append(f"--time={_limit(self.limit_s)}")
             if self.time_s >= NOTICED_S:
                 found.append(f"--signal=B:TERM@{NOTICE_S}")
         else:
@@ -103,27 +109,46 @@ class Script:
             about += f", packed to take about {_span(self.about_s)} each"
         lines = ["#!/bin/bash", *(f"#SBATCH {_quoted(word)}" for word in asked), f"# {about}."]
         lines += ['case "$SLURM_ARRAY_TASK_ID" in']
-        lines += [f"{i}) set -- {_words(task)} ;;" for i, task in enumerate(self.tasks)]
+        lines += [f"{i}) set -- {shlex.join(_words(task))} ;;" for i, task in enumerate(self.tasks)]
         lines += ['*) echo "no task $SLURM_ARRAY_TASK_ID" >&2; exit 2 ;;', "esac"]
-        command = [sys.executable, "-m", "isthmus", "run", str(self.folder)]
+        first, more = self._command
+        threads = '--jobs "${SLURM_CPUS_PER_TASK:-1}"'
+        lines.append(f'exec {shlex.join(first)} "$@" {shlex.join(more)} {threads}')
+        return "\n".join(lines) + "\n"
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for machines: times in seconds, and what each task is to do."""
+        first, more = self._command
+        threads = ["--jobs", str(self.threads)]
+        return {
+            "name": self.name,
+            "folder": str(self.folder),
+            "tasks": len(self.tasks),
+            "points": sum(len(task.points) for task in self.tasks),
+            "searches": sum(len(task.searches) for task in self.tasks),
+            "longest_s": self.about_s,
+            "time_limit_s": self.wanted.limit_s,
+            "commands": [[*first, *_words(task), *more, *threads] for task in self.tasks],
+            "script": self.as_text(),
+        }
+
+    @property
+    def _command(self) -> tuple[list[str], list[str]]:
+        """What a task runs: before and after the words that say which points."""
         more = ["--verbose"]
         more += ["--memory", self.memory] if self.memory else []
         more += ["--expiry", self.wanted.expiry] if self.wanted.expiry else []
-        threads = '--jobs "${SLURM_CPUS_PER_TASK:-1}"'
-        lines.append(f'exec {shlex.join(command)} "$@" {shlex.join(more)} {threads}')
-        return "\n".join(lines) + "\n"
+        return [sys.executable, "-m", "isthmus", "run", str(self.folder)], more
 
 
-def _words(task: Selection) -> str:
-    words = [f"--points {ranges(task.points)}"] if task.points else []
-    words += [f"--searches {ranges(task.searches)}"] if task.searches else []
-    return " ".join(words)
+def _words(task: Selection) -> list[str]:
+    words = ["--points", ranges(task.points)] if task.points else []
+    return words + (["--searches", ranges(task.searches)] if task.searches else [])
 
 
 def _limit(seconds: float) -> str:
-    """A time limit as Slurm has it, in whole minutes: ``1-00:30:00``."""
-    minutes = max(1, math.ceil(seconds / 60))
-    hours, minutes = divmod(minutes, 60)
+    """A time limit as Slurm has it: ``1-00:30:00``."""
+    hours, minutes = divmod(round(seconds / 60), 60)
     days, hours = divmod(hours, 24)
     return (f"{days}-" if days else "") + f"{hours:02}:{minutes:02}:00"
 

@@ -6,15 +6,17 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.execution import Stopped
+from isthmus.files import write_bytes
 from isthmus.owned import OwnedFolder, read_mark
-from isthmus.owned.lock import BusyError
+from isthmus.owned.lock import SUBMITTER, BusyError, held
 from isthmus.owned.mark import SUBMITTED, sha256
 from isthmus.progress import Progress
 from isthmus.sweeps.selection import Selection
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from isthmus.execution import Job
     from isthmus.results.collection import Results
 
+T = TypeVar("T")
 SCRIPT, JOBS = f"{SUBMITTED}/array.sh", f"{SUBMITTED}/jobs.json"
 """Files below the folder: the script that was submitted last, and the jobs of all submissions."""
 RESUBMITTED = 5
@@ -40,7 +43,8 @@ LOOK_S, LOOK_MAX_S = 1.0, 15.0
 SLOWER = 1.1
 """How much later each look is than the one before."""
 SILENT_S = 1800.0
-"""Seconds without an answer of Slurm's controller after which waiting is given up."""
+"""Seconds without an answer of Slurm's controller, or in which it takes no lost tasks again, after
+which waiting is given up."""
 BUSY_S = 60.0
 """Seconds for which tasks that are over may still hold the folder."""
 TICK_S = 0.2
@@ -74,6 +78,7 @@ class Sweep:
         plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in self.job.name)
         self.name = f"isthmus-{plain}-{place}"
         """Of its jobs: the same for the same run in the same folder."""
+        self._largest: int | None = None
 
     @property
     def place(self) -> Path:
@@ -94,26 +99,23 @@ class Sweep:
 
         """
         self.slurm.check()
-        found = None
-        if self.folder.is_dir() and read_mark(self.folder) is not None:
-            if not fresh:
-                self._join()
-            found = self._under_way()
-        if found and fresh:
-            raise IsthmusError(
-                f"--fresh: Slurm job {found} is at work in {self.folder}; end it first, by "
-                f"`{found.cancel}`, or leave --fresh out to wait for it"
-            )
-        if found:
-            self.note(f"Slurm job {found} is at it already")
-            return found
+        begun = self.folder.is_dir() and read_mark(self.folder) is not None
+        if begun and fresh:
+            self._refuse_under_way()
+        elif begun:
+            self._join()
+            if found := self._under_way():
+                self.note(f"Slurm job {found} is at it already")
+                return found
         lacks = Selection.whole(*self.counts) if fresh else self._lacking()
         if not lacks:
             return None
         self.slurm.test(self._script([lacks], None).as_text())
-        if fresh:
-            with self._held(fresh=True):
-                pass
+        if begun and fresh:
+            with self._submitting():
+                self._refuse_under_way()
+                with self._held(fresh=True):
+                    pass
         self._join()
         return self._submit(lacks)
 
@@ -133,7 +135,7 @@ class Sweep:
                 break
             why = self._worth_another_try(array, lacks, rounds)
             rounds += 1
-            again = self._submit(lacks)
+            again = self._submit(lacks, array)
             if again is not None:
                 self.note(
                     f"{counted(len(lacks), 'point')} of Slurm job {array} were lost ({why}); "
@@ -147,7 +149,8 @@ class Sweep:
 
     def _packed(self, lacks: Selection, *, keep: bool = True) -> Script | None:
         """The script for what is missing; None if that was little enough to be done here."""
-        most = self.slurm.largest_array() or len(lacks)
+        self._largest = self.slurm.largest_array() or self._largest
+        most = self._largest or len(lacks)
         wanted = self.wanted.tasks and min(self.wanted.tasks, most)
         if wanted and wanted >= len(lacks):
             # Each has a task of its own.
@@ -196,34 +199,102 @@ class Sweep:
         # One whose number could not be written any more.
         return self.slurm.named(self.name)
 
-    def _submit(self, lacks: Selection) -> Array | None:
+    def _refuse_under_way(self) -> None:
+        """Refuse to clear a folder in which an array is at work."""
+        if found := self._under_way():
+            raise IsthmusError(
+                f"--fresh: Slurm job {found} is at work in {self.folder}; end it first, by "
+                f"`{found.cancel}`, or leave --fresh out to wait for it"
+            )
+
+    def _submit(self, lacks: Selection, lost: Array | None = None) -> Array | None:
+        """Submit what is missing; `lost` is the array whose tasks are submitted again."""
         script = self._packed(lacks)
         if script is None:
             return None
         text = script.as_text()
-        give_up = time.monotonic() + BUSY_S
-        while True:
-            try:
-                with self._held() as own:
-                    # Another process may have been faster.
-                    return self._under_way() or self._submit_in(own, text)
-            except BusyError:
-                if (found := self._under_way()) is not None:
-                    return found
-                if time.monotonic() > give_up:
-                    raise
-                time.sleep(TICK_S)
+        if lost is None:
+            return self._submit_text(text)
+        return self._patiently(lambda: self._submit_text(text), lost)
 
-    def _submit_in(self, own: OwnedFolder, text: str) -> Array:
+    def _submit_text(self, text: str) -> Array | None:
+        with self._submitting():
+            # Another process may have been faster.
+            if found := self._under_way():
+                return found
+            return self._submit_alone(text) if self._lacking() else None
+
+    def _submitting(self) -> AbstractContextManager[None]:
+        """Be the only one who submits."""
+        return self._waited_for(lambda: held(self.folder, name=SUBMITTER), SILENT_S)
+
+    def _submit_alone(self, text: str) -> Array:
         jobs = _jobs(self.folder)
-        with own.part(SUBMITTED, sha256(text.encode())):
+        with (
+            self._waited_for(self._held, BUSY_S) as own,
+            own.part(SUBMITTED, sha256(text.encode())),
+        ):
             own.write(SCRIPT, text, SUBMITTED)
             own.write(JOBS, _jobs_text(jobs), SUBMITTED, varies=True)
-            array, said = self.slurm.submit(text)
-            own.write(JOBS, _jobs_text([*jobs, array]), SUBMITTED, varies=True)
+        # The folder is free again: tasks may begin before Slurm has answered.
+        array, said = self.slurm.submit(text)
+        write_bytes(self.folder / JOBS, _jobs_text([*jobs, array]).encode())
         if said:
             self.note(f"sbatch: {said}")
         return array
+
+    @contextmanager
+    def _waited_for(
+        self, lock: Callable[[], AbstractContextManager[T]], patience_s: float
+    ) -> Iterator[T]:
+        """Hold a lock once whoever has it lets go of it."""
+        give_up = time.monotonic() + patience_s
+        with ExitStack() as stack:
+            while True:
+                try:
+                    taken = stack.enter_context(lock())
+                    break
+                except BusyError:
+                    if time.monotonic() > give_up:
+                        raise
+                    time.sleep(TICK_S)
+            yield taken
+
+    def _patiently(self, submit: Callable[[], Array | None], lost: Array) -> Array | None:
+        """Try again and again for as long as Slurm is waited for elsewhere.
+
+        Raises:
+            RunFailedError: it has taken nothing meanwhile.
+            Stopped: Ctrl-C.
+
+        """
+        total = sum(self.counts)
+        began, look_s, said = time.monotonic(), LOOK_S, False
+        while True:
+            try:
+                return submit()
+            except SlurmError as error:
+                trouble = str(error)
+                if time.monotonic() - began > SILENT_S:
+                    raise RunFailedError(
+                        f"Slurm has not taken the lost points of job {lost} for "
+                        f"{SILENT_S / 60:.0f} min ({trouble}); run the same command again"
+                    ) from error
+            if not said:
+                said = True
+                self.note(
+                    f"the lost points of Slurm job {lost} cannot be submitted now ({trouble}); "
+                    f"tried again for {SILENT_S / 60:.0f} min"
+                )
+            next_try, look_s = time.monotonic() + look_s, min(look_s * SLOWER, LOOK_MAX_S)
+            done = total - len(self._lacking())
+            try:
+                while time.monotonic() < next_try:
+                    title = self.job.title or self.job.name
+                    self.job.watch(Progress("simulating", done, total, title=title, state=trouble))
+                    time.sleep(TICK_S)
+            except KeyboardInterrupt:
+                raise Stopped((done, total)) from None
 
     def _wait(self, array: Array) -> None:
         """Wait until nothing of the array is in the queue."""
@@ -321,7 +392,7 @@ class Sweep:
         give_up = time.monotonic() + BUSY_S
         while True:
             try:
-                return collect(self.folder, lambda _: self.job, plots)
+                return collect(self.folder, self.job, plots)
             except BusyError:
                 # The last tasks are about to end.
                 if time.monotonic() > give_up:
