@@ -88,8 +88,14 @@ def _silent(distributed: Any) -> Iterator[None]:
     for each in loggers:
         each.setLevel(logging.CRITICAL + 1)
     quiet = dict.fromkeys(("distributed", "distributed.client", "distributed.nanny"), "critical")
+    # Nobody looks at profiles of workers of ours.
+    told = {
+        "logging": quiet,
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.tick.interval": "500ms",
+    }
     try:
-        with warnings.catch_warnings(), dask.config.set({"logging": quiet}):
+        with warnings.catch_warnings(), dask.config.set(told):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -16,7 +16,7 @@ def test_every_field_is_read():
     assert point.values[1].text == told["values"][1]["text"]
     assert point.verdict.growth_high == told["verdict"]["growth_high"]
     assert point.measures[1].percentiles[2].value == told["measures"][1]["percentiles"][2]["value"]
-    assert point.histograms[0].upper[3] == told["histograms"][0]["upper"][3]
+    assert point.histograms[0].bins.upper[3] == told["histograms"][0]["bins"]["upper"][3]
     assert [c.from_ for c in point.channels] == [c["from"] for c in told["channels"]]
     assert run.machines[1].lanes[4] == ("io_link", 1)
     assert run.searches[2].trials[1].load == data["searches"][2]["trials"][1]["load"]
@@ -128,9 +128,9 @@ def _set(data, path, value):
         (("searches", 0, "machine"), 77, r"searches\[0\].machine: 77; there are"),
         (("searches", 1, "trials", 0, "verdict"), "?", r"searches\[1\].trials\[0\].verdict: '\?'"),
         (
-            ("points", 0, "histograms", 0, "count"),
+            ("points", 0, "histograms", 0, "bins", "count"),
             [1, 2],
-            r"points\[0\]\.histograms\[0\]: 40 lower bounds, 40 upper bounds, 2 counts; expected",
+            r"points\[0\]\.histograms\[0\]\.bins: 40 lower bounds, 40 upper bounds, 2 counts; expected",
         ),
         (("points", 0, "measures"), {"a": 1}, r"points\[0\].measures: expected a list, found"),
         (("points", 0, "converged"), 1, r"points\[0\].converged: expected bool, found 1"),
@@ -206,8 +206,8 @@ def _in_point(**changes):
     [
         (_in_point(load="much"), r"points\[3\]\.load: expected a number, found 'much'"),
         (_in_point(index=True), r"points\[3\]\.index: expected int, found true"),
-        (_in_point(histograms=[{"measure": "x", "unit": "us", "step": 1, "lower": [0.5]}]),
-         r"points\[3\]\.histograms\[0\]\.lower\[0\]: expected int, found 0.5"),
+        (_in_point(histograms=[{"measure": "x", "unit": "us", "step": 1, "bins": {"lower": [0.5]}}]),
+         r"points\[3\]\.histograms\[0\]\.bins\.lower\[0\]: expected int, found 0.5"),
         (_in_point(verdict=None), r"points\[3\]\.verdict: expected an object, found null"),
         (_with(machines=[{"kind": "sci"}]), r"machines\[0\]: no field 'fabric'"),
         (_with(name="../../x"), r"name: '\.\./\.\./x'; expected 1 to 80 letters, digits, - and _"),

@@ -79,7 +79,7 @@ def test_parquet_and_csv_hold_the_same(load_sweep):
 def test_other_tables(load_sweep):
     histograms = load_sweep.histograms
     total = histograms.filter(point=0, measure="read.network")["count"].sum()
-    assert total == sum(load_sweep.run.points[0].histograms[1].count)
+    assert total == sum(load_sweep.run.points[0].histograms[1].bins.count)
     channels = load_sweep.channels
     assert channels.height == sum(len(p.channels) for p in load_sweep.run.points)
     searches = load_sweep.searches

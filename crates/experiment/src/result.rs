@@ -346,7 +346,7 @@ pub struct Percentile {
     pub resolved: bool,
 }
 
-/// A distribution: bins in rising order, those that are empty left out.
+/// A distribution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
     /// Name of the measure.
@@ -355,6 +355,13 @@ pub struct Histogram {
     pub unit: String,
     /// What bounds are multiples of: a cycle.
     pub step: f64,
+    /// Where observations are.
+    pub bins: Bins,
+}
+
+/// Bins of a distribution in rising order, those that are empty left out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bins {
     /// Lower bounds of the bins, in steps; observations are not below them.
     pub lower: Vec<u64>,
     /// Upper bounds, in steps; observations are below them.

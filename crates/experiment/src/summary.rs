@@ -4,7 +4,7 @@ use crate::known::{finite, interval};
 use crate::measurement::Measurement;
 use crate::rates;
 use crate::recorders::Recorders;
-use crate::result::{Histogram, Measure, NodeUse, Origin, Percentile, State, VerdictSummary};
+use crate::result::{Bins, Histogram, Measure, NodeUse, Origin, Percentile, State, VerdictSummary};
 use crate::rules::Rules;
 use crate::subject::{Counted, Figure, Overlay, Subject};
 use crate::uses::Uses;
@@ -128,9 +128,11 @@ impl Report {
                 measure: name.clone(),
                 unit: "us".to_owned(),
                 step: cycle_us,
-                lower: buckets().map(|bucket| bucket.lower).collect(),
-                upper: buckets().map(|bucket| bucket.upper + 1).collect(),
-                count: buckets().map(|bucket| bucket.count).collect(),
+                bins: Bins {
+                    lower: buckets().map(|bucket| bucket.lower).collect(),
+                    upper: buckets().map(|bucket| bucket.upper + 1).collect(),
+                    count: buckets().map(|bucket| bucket.count).collect(),
+                },
             });
         }
     }

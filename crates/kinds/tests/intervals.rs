@@ -98,7 +98,7 @@ fn percentiles_lie_where_values_do() {
     let latency = measure(&result, 0, "latency");
     let bins = &result.points[0].histograms.iter();
     let bins = bins.clone().find(|each| each.measure == "latency").unwrap();
-    let highest = *bins.upper.last().unwrap() as f64 * bins.step;
+    let highest = *bins.bins.upper.last().unwrap() as f64 * bins.step;
     for each in &latency.percentiles {
         assert!(each.value <= highest && each.high.is_none_or(|high| high <= highest));
         let cycles = each.value / cycle_us;

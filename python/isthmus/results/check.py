@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isthmus.results.schema import RunResult
+    from isthmus.results.schema import Histogram, RunResult
 
 
 def check_result(run: RunResult) -> None:
@@ -30,15 +30,24 @@ def check_result(run: RunResult) -> None:
             inner = f"{place}.measures[{position}]"
             _ordered(inner, measure.low, measure.mean, measure.high)
         for position, h in enumerate(point.histograms):
-            if not len(h.lower) == len(h.upper) == len(h.count):
-                raise ValueError(
-                    f"{place}.histograms[{position}]: {len(h.lower)} lower bounds, {len(h.upper)} "
-                    f"upper bounds, {len(h.count)} counts; expected as many of each"
-                )
+            _bins(f"{place}.histograms[{position}].bins", h)
     for number, search in enumerate(run.searches):
         place = f"searches[{number}]"
         _index(f"{place}.machine", search.machine, len(run.machines), "machines")
         _as_many(f"{place}.values", search.values, run)
+
+
+def _bins(place: str, histogram: Histogram) -> None:
+    try:
+        bins = histogram.bins
+    except ValueError as error:
+        raise ValueError(f"{place}.{error}") from error
+    lower, upper, count = len(bins.lower), len(bins.upper), len(bins.count)
+    if not 0 < lower == upper == count:
+        raise ValueError(
+            f"{place}: {lower} lower bounds, {upper} upper bounds, {count} counts; expected as "
+            "many of each, and one or more"
+        )
 
 
 def _index(place: str, index: int, length: int, what: str) -> None:

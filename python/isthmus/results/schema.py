@@ -1,4 +1,4 @@
-"""The result schema, version 4: what ``result.json`` holds, as typed objects.
+"""The result schema, version 5: what ``result.json`` holds, as typed objects.
 
 Field names end in their unit. Absent numbers are ``None``, never NaN. The core
 (``crates/experiment``) owns this schema; this file only reads it. The types here are the one
@@ -26,6 +26,7 @@ __all__ = [
     "SCHEMA",
     "Axis",
     "AxisValue",
+    "Bins",
     "Bottleneck",
     "ChannelUse",
     "Collapse",
@@ -197,21 +198,42 @@ class Measure:
         return self.mean, self.low, self.high
 
 
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """A distribution: bins in rising order, those that are empty left out."""
+class Bins(msgspec.Struct, frozen=True):
+    """Bins of a distribution in rising order, those that are empty left out."""
+
+    lower: list[Count]
+    """Lower bounds in steps; observations are not below them."""
+    upper: list[Count]
+    """Upper bounds in steps; observations are below them."""
+    count: list[Count]
+    """Observations in each."""
+
+
+class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
+    """A distribution."""
 
     measure: str
     unit: str
     """Of the step."""
     step: float
     """What bounds are multiples of."""
-    lower: list[int]
-    """Lower bounds of the bins, in steps; observations are not below them."""
-    upper: list[int]
-    """Upper bounds, in steps; observations are below them."""
-    count: list[int]
-    """Observations in each."""
+    packed: msgspec.Raw
+    """The bins as JSON: as numbers of Python they take ten times the memory."""
+
+    @property
+    def bins(self) -> Bins:
+        """Where observations are; read anew each time.
+
+        Raises:
+            ValueError: the JSON has no bins; where it departs from them.
+
+        """
+        try:
+            return msgspec.json.decode(self.packed, type=Bins)
+        except (msgspec.DecodeError, RecursionError) as error:
+            from isthmus.results.misfit import misfit
+
+            raise ValueError(misfit(Bins, bytes(self.packed)) or _placed(str(error))) from error
 
 
 class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):

@@ -14,7 +14,7 @@ ROWS = 24
 
 def with_histograms(view: View) -> list[str]:
     """What was asked for and whole responses, where they have a histogram; else all that do."""
-    have = dict.fromkeys(h.measure for p in view.run.points for h in p.histograms if h.count)
+    have = dict.fromkeys(h.measure for p in view.run.points for h in p.histograms)
     responses = [m for m in view.measures if m.endswith(".response")]
     wanted = dict.fromkeys([*ranked(view), *view.asked, *responses])
     return [m for m in wanted if m in have] or list(have)
@@ -27,12 +27,13 @@ def distributions(view: View) -> list[str]:
 
 def survival(histogram: Histogram) -> tuple[list[float], list[float]]:
     """Bin edges and the share of observations above each."""
-    total = left = sum(histogram.count)
+    bins = histogram.bins
+    total = left = sum(bins.count)
     shares = [1.0]
-    for count in histogram.count:
+    for count in bins.count:
         left -= count
         shares.append(left / total)
-    edges = [step * histogram.step for step in (histogram.lower[0], *histogram.upper)]
+    edges = [step * histogram.step for step in (bins.lower[0], *bins.upper)]
     return edges, shares
 
 
@@ -47,11 +48,7 @@ def compared_point(view: View, series: Series) -> PointResult | None:
 def histogram_of(view: View, series: Series, name: str) -> Histogram | None:
     """The distribution of a measure at the point where pictures compare a series."""
     point = compared_point(view, series)
-    return (
-        next((h for h in point.histograms if h.measure == name and h.count), None)
-        if point
-        else None
-    )
+    return next((h for h in point.histograms if h.measure == name), None) if point else None
 
 
 def histogram_unit(view: View, name: str) -> str:

@@ -1,0 +1,67 @@
+"""Which points executors are given together."""
+
+import pytest
+
+from isthmus.parts import AHEAD, RECENT, TASK_S, Waiting
+
+POINTS = list(range(1000))
+
+
+def done(waiting, threads, point_s):
+    """All tasks, done in turn as soon as they are handed out, by points of each."""
+    sizes, points, under_way = [], [], []
+    while waiting.count or under_way:
+        under_way += waiting.handed_out(len(under_way), threads)
+        assert len(under_way) <= AHEAD * max(threads, RECENT)
+        part = under_way.pop(0)
+        sizes.append(len(part[0]))
+        points += part[0]
+        waiting.took(part, sum(point_s(point) for point in part[0]))
+    assert points == POINTS
+    return sizes
+
+
+def test_short_points_are_handed_out_together_once_it_is_known_that_they_are_short():
+    sizes = done(Waiting(POINTS, []), 2, lambda _: TASK_S / 10)
+    assert set(sizes[: RECENT // 2]) == {1}
+    assert max(sizes) in (9, 10)
+    assert len(sizes) < 250
+    # At the end no thread is left without.
+    assert set(sizes[-AHEAD * 2 :]) == {1}
+
+
+def test_long_points_are_tasks_of_their_own():
+    assert set(done(Waiting(POINTS, []), 2, lambda _: TASK_S)) == {1}
+
+
+def test_the_slowest_of_late_counts():
+    sizes = done(Waiting(POINTS, []), 2, lambda point: 0.001 if point % RECENT else TASK_S)
+    assert max(sizes) <= RECENT
+    assert sum(sizes[50:]) / len(sizes[50:]) < 4
+
+
+def test_points_that_take_nothing_are_as_many_as_leave_some_for_all():
+    sizes = done(Waiting(POINTS, []), 4, lambda _: 0.0)
+    assert max(sizes) <= 1000 // (AHEAD * 4)
+
+
+@pytest.mark.parametrize("threads", [0, 1, 2, 400])
+def test_nobody_waits_who_could_work(threads):
+    waiting = Waiting(POINTS, [])
+    assert len(list(waiting.handed_out(0, threads))) >= min(1000, AHEAD * threads)
+
+
+def test_where_nobody_knows_of_threads_all_is_handed_out_at_once():
+    waiting = Waiting(POINTS, [3, 4])
+    out = list(waiting.handed_out(0, None))
+    assert out == [([point], []) for point in POINTS] + [([], [3]), ([], [4])]
+    assert waiting.count == 0
+
+
+def test_searches_are_tasks_of_their_own_and_tell_nothing_of_points():
+    waiting = Waiting([0], list(range(100)))
+    first = list(waiting.handed_out(0, 1))
+    assert first[:2] == [([0], []), ([], [0])]
+    for part in first[1:]:
+        waiting.took(part, 1e6)
+    assert all(len(searches) == 1 for _, searches in waiting.handed_out(0, 1))
