@@ -25,7 +25,7 @@ CORES = 2
 POINT_S = 0.05
 """CPU seconds that a point is made to take."""
 AXES = (10, 100)
-RUNS = 2
+RUNS = 3
 WANTED = 1.2
 TASKS = 2 * CORES
 """Of an array: some, as each has to start, and more than cores, as a user would have it."""
