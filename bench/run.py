@@ -7,6 +7,7 @@ import datetime
 import json
 import re
 import shutil
+import signal
 import statistics
 import sys
 from collections.abc import Callable, Iterator
@@ -396,6 +397,8 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(PARTS)}")
+    # What was set of the system for a benchmark is set back whatever ends it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     engine = Engine()
     # The tests run the short form of the papers, and CAMINOS takes minutes to build.
     left_out = {"paper"} | (set() if caminos.is_installed() else CAMINOS_ALONE)
