@@ -281,7 +281,13 @@ impl Joint {
         };
         let far = wants(self.down.is_empty(), self.tls.wants_write());
         let near = wants(self.up.is_empty(), !self.down.is_empty());
-        let mut fds = [PollFd::new(&self.tls, far), PollFd::new(&self.side, near)];
+        // A side of which nothing is wanted is left out: that it is gone would be told again and again.
+        let both = [PollFd::new(&self.tls, far), PollFd::new(&self.side, near)];
+        let wanted = both.into_iter().zip([far, near]);
+        let mut fds: Vec<_> = wanted
+            .filter(|(_, flags)| !flags.is_empty())
+            .map(|(fd, _)| fd)
+            .collect();
         match poll(&mut fds, None) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
