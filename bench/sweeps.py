@@ -2,7 +2,8 @@
 
 The points' own time is that of the core in one process with one thread, without start, journal and
 report. Against it stands the processor time of all that isthmus runs: the command that is given,
-with what it calls, and every task.
+with what it calls, and every task. What a run in one piece takes, with its start and its report, is
+told beside it.
 """
 
 from __future__ import annotations
@@ -111,7 +112,7 @@ def _slurm(file: Path, points: int, turns: int) -> Iterator[Line]:
             if len(tasks) != TASKS or len(_points(out)) != points:
                 raise SystemExit(f"sweep: {len(tasks)} tasks of {TASKS} were done")
             spent = {"command_cpu_s": command.cpu_s, "tasks_cpu_s": sum(tasks)}
-            found.append({"own_s": own_s(file), "wall_s": command.wall_s, **spent})
+            found.append(_turn(file, command.wall_s, spent))
     yield _line("slurm", f"{points:,} points through an array job of Slurm", found)
 
 
@@ -129,8 +130,16 @@ def _dask(file: Path, points: int, turns: int) -> Iterator[Line]:
         if len(_points(out)) != points:
             raise SystemExit(f"sweep: {len(_points(out))} points of {points} were done")
         spent = {"command_and_workers_cpu_s": command.cpu_s}
-        found.append({"own_s": own_s(file), "wall_s": command.wall_s, **spent})
+        found.append(_turn(file, command.wall_s, spent))
     yield _line("dask", f"{points:,} points by the workers of a local Dask cluster", found)
+
+
+def _turn(file: Path, wall_s: float, spent: dict[str, float]) -> dict[str, float]:
+    """What was spent, beside what the points take right after it, alone and as a run here."""
+    out = file.parent / "out-one-piece"
+    words = ["run", str(file), "--fresh", "--jobs", str(CORES), "--out", str(out)]
+    one_piece = run([sys.executable, "-m", "isthmus", *words])
+    return {"own_s": own_s(file), "one_piece_s": one_piece.cpu_s, "wall_s": wall_s, **spent}
 
 
 def _line(row: str, what: str, found: list[dict[str, float]]) -> Line:
@@ -139,6 +148,7 @@ def _line(row: str, what: str, found: list[dict[str, float]]) -> Line:
     spent = [sum(turn[name] for name in turn if name.endswith("cpu_s")) for turn in found]
     clock = [CORES * turn["wall_s"] for turn in found]
     ratios = [all_s / own_s for all_s, own_s in zip(spent, own, strict=True)]
+    here = [all_s / turn["one_piece_s"] for all_s, turn in zip(spent, found, strict=True)]
     by_clock = [all_s / own_s for all_s, own_s in zip(clock, own, strict=True)]
     return Line(
         id=f"sweep.{row}",
@@ -152,10 +162,12 @@ def _line(row: str, what: str, found: list[dict[str, float]]) -> Line:
             "peer": "the points alone, by one thread of one process",
             "load_average": os.getloadavg()[0],
             "ratio": spread(ratios),
+            "ratio_to_one_piece": spread(here),
             "clock_times_cores_ratio": spread(by_clock),
             "turns": found,
         },
-        note=f"clock x {CORES} cores: {statistics.median(by_clock):.3g}; {WANTED} at most wanted",
+        note=f"a run in one piece: {statistics.median(here):.3g}; clock x {CORES} cores: "
+        f"{statistics.median(by_clock):.3g}; {WANTED} at most wanted",
     )
 
 
