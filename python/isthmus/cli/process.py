@@ -200,4 +200,6 @@ def _end(status: int) -> NoReturn:
     except (OSError, ValueError):
         # Python would try again, and complain, when it ends.
         _quit(status)
+    # Nor does it look for circles in millions of objects that go with the process.
+    gc.freeze()
     sys.exit(status)
