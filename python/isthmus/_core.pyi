@@ -40,9 +40,11 @@ __all__ = [
     "differences",
     "fence",
     "fields",
+    "journal_flaws",
     "json_schema",
     "live_points",
     "live_run",
+    "memory_amount",
     "memory_bound",
     "model",
     "mri",
@@ -58,6 +60,8 @@ __all__ = [
     "study",
     "topology",
     "version",
+    "worker_beat_s",
+    "worker_named",
 ]
 
 class ScenarioError(ValueError):
@@ -153,6 +157,35 @@ def fields() -> str:
 
 def json_schema() -> str:
     """Return the JSON Schema (draft 2020-12) of a scenario file."""
+
+def journal_flaws(
+    folder: str, digest: str, seed: int, quick: bool, version: str, names: list[str]
+) -> list[tuple[str, str]]:
+    """Return which of these entries of a journal's folder are not what was written for them in
+    that run, and why. What is not there is not wrong.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+
+    """
+
+def worker_named(text: str) -> tuple[str, int, bool] | None:
+    """Return what the name of a process that does parts of runs says: its host, its number, and
+    whether that is known to be no more; None if it is no such name.
+    """
+
+def worker_beat_s(expiry_s: float) -> float:
+    """Return the seconds between two signs of life of a process whose claims are lost after
+    `expiry_s` without one.
+    """
+
+def memory_amount(text: str) -> int:
+    """Return the bytes of an amount of memory that a run may take.
+
+    Raises:
+        ValueError: it is none, or less than a run needs.
+
+    """
 
 def analyze(text: str, file: str, overrides: list[str]) -> str:
     """Return a RunResult in JSON with the analytic model's values only (every mean is null).

@@ -261,8 +261,9 @@ class Job:
                     write_results(own, results, tell, plots=plots)
             except KeyboardInterrupt:
                 # Wherever it was heard: what is finished is in the folder.
-                points = _points(results) if results else None
-                raise Stopped((points, points) if points else None) from None
+                total = sum(counts)
+                done = total if results else total - len(lacking(own.path, *counts))
+                raise Stopped((done, total)) from None
         return results
 
     def _has_more(self, own: OwnedFolder) -> bool:

@@ -206,11 +206,15 @@ def test_an_entry_cut_short_is_named_and_nothing_is_counted(isthmus, tmp_path):
     whole = entry.read_bytes()
     for size in (0, 10, len(whole) // 2, len(whole) - 1):
         entry.write_bytes(whole[:size])
-        for command in (("collect", "o"), words, (*words, "--points", "2")):
+        for command in (("collect", "o"), words):
             status, out, said = isthmus(*command)
             assert (status, out) == (2, ""), command
             assert "point-00002.json" in said
             assert said.count("\n") == 1
+        status, out, said = isthmus(*words, "--points", "2")
+        assert (status, out) == (1, "0 of 1 point of this part are in o\n")
+        assert "point-00002 failed" in said and "point-00002.json:1" in said
+        assert said.count("\n") == 1
         assert not (tmp_path / "o/result.json").exists()
     entry.unlink()
     assert isthmus(*words, "--points", "2")[0] == 0

@@ -145,7 +145,7 @@ def test_results_stand_where_the_journal_has_lost_an_entry_and_it_is_done_again(
         assert told.startswith("small: 3 of 4 points done\n")
         assert "the results are there, with what the journal lacks" in told
         assert "collect" not in told
-        assert ("damaged; delete points/point-00002.json" in told) == entry.exists()
+        assert ("; delete points/point-00002.json" in told) == entry.exists()
         for command in (words, ("run", "o"), ("collect", "o")):
             assert isthmus(*command, cwd=here).returncode == 0
         assert (here / "o/result.json").read_bytes() == result
@@ -159,9 +159,12 @@ def test_a_damaged_head_of_the_journal_is_told(here):
     assert part.returncode == 0
     head = here / "o/points/journal.json"
     head.write_bytes(head.read_bytes()[:-2])
-    assert state_of(here / "o").damaged == ["journal"]
-    assert "journal: damaged; delete points/journal.json" in isthmus("status", "o", cwd=here).stdout
-    assert "journal.json" in one_line(isthmus("collect", "o", cwd=here))
+    assert [flaw.entry for flaw in state_of(here / "o").damaged] == ["journal"]
+    told = isthmus("status", "o", cwd=here).stdout
+    assert "  journal: damaged (its bytes are not those that were written); delete " in told
+    said = one_line(isthmus("collect", "o", cwd=here))
+    assert "journal.json:1: the head of the journal is damaged (" in said
+    assert "result" not in said
     head.unlink()
     assert isthmus("collect", "o", cwd=here).returncode == 0
 

@@ -97,7 +97,7 @@ impl Own {
             // Cut short, or not written yet.
             return expired(claim.made);
         };
-        if self.name.knows_dead(&name) {
+        if name.is_dead() {
             return Ok(true);
         }
         let path = self.path(&name);

@@ -17,7 +17,8 @@ mod name;
 mod worker;
 
 pub use claim::{Claim, Taken};
-pub use worker::Worker;
+pub use name::Name;
+pub use worker::{Worker, beat};
 
 use std::io;
 use std::path::PathBuf;
@@ -25,13 +26,23 @@ use thiserror::Error;
 
 /// A file of the folder cannot be used.
 #[derive(Debug, Error)]
-#[error("{path}: {error}; claims need a folder that can be written, and plain files in it")]
+#[error("{path}: {error}; {}", remedy(error))]
 pub struct ClaimError {
     /// Which file.
     pub path: PathBuf,
     /// What the system says.
     #[source]
     pub error: io::Error,
+}
+
+/// What may help.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room there, and give the command again"
+        }
+        _ => "claims need a folder that can be written, and plain files in it",
+    }
 }
 
 /// What may go wrong with `path`.

@@ -8,21 +8,19 @@ const HOST_MAX: usize = 64;
 
 /// The name of a worker, and what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Name {
+pub struct Name {
     /// The whole of it, that of its file without the ending.
     pub text: String,
+    /// The machine, as far as its name fits in here.
     pub host: String,
+    /// The process there.
     pub process: u32,
 }
 
 impl Name {
     /// A name for this process that no other worker has.
-    pub fn new() -> Self {
-        let host = rustix::system::uname();
-        let host = host.nodename().to_string_lossy();
-        let fit = |c: char| if c.is_ascii_alphanumeric() { c } else { '.' };
-        let host: String = host.chars().map(fit).take(HOST_MAX).collect();
-        let host = if host.is_empty() { "host".into() } else { host };
+    pub(crate) fn new() -> Self {
+        let host = here();
         let process = std::process::id();
         let random = RandomState::new().build_hasher().finish();
         Self {
@@ -49,17 +47,26 @@ impl Name {
         })
     }
 
-    /// Whether it is a process of the same host as `self` that is no more.
-    pub fn knows_dead(&self, other: &Self) -> bool {
-        let Some(process) = i32::try_from(other.process).ok() else {
+    /// Whether it is a process of this host that is no more.
+    pub fn is_dead(&self) -> bool {
+        let Some(process) = i32::try_from(self.process).ok() else {
             return false;
         };
         let Some(process) = rustix::process::Pid::from_raw(process) else {
             return false;
         };
-        self.host == other.host
+        self.host == here()
             && rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
     }
+}
+
+/// The name of this host as it is in names of workers.
+fn here() -> String {
+    let host = rustix::system::uname();
+    let host = host.nodename().to_string_lossy();
+    let fit = |c: char| if c.is_ascii_alphanumeric() { c } else { '.' };
+    let host: String = host.chars().map(fit).take(HOST_MAX).collect();
+    if host.is_empty() { "host".into() } else { host }
 }
 
 #[cfg(test)]
@@ -70,7 +77,7 @@ mod tests {
     fn what_a_name_says_is_read_again() {
         let name = Name::new();
         assert_eq!(Name::parsed(&name.text), Some(name.clone()));
-        assert!(!name.knows_dead(&name));
+        assert!(!name.is_dead());
     }
 
     #[test]

@@ -16,6 +16,12 @@ const BEATS: u32 = 8;
 /// The longest time between two.
 const BEAT_MAX: Duration = Duration::from_secs(5);
 
+/// The time between two touches of a worker's file, where its claims are lost after `expiry` without one.
+#[must_use]
+pub fn beat(expiry: Duration) -> Duration {
+    (expiry / BEATS).min(BEAT_MAX)
+}
+
 /// A process at work in a folder. Its file stays when it ends: it says what was done.
 #[derive(Debug)]
 pub struct Worker {
@@ -89,7 +95,7 @@ impl Worker {
             expiry_s: expiry.as_secs_f64(),
         })?;
         let stopped = Arc::new((Mutex::new(false), Condvar::new()));
-        let heart = beat(Arc::clone(&own), Arc::clone(&stopped)).map_err(at(&path))?;
+        let heart = heart(Arc::clone(&own), Arc::clone(&stopped)).map_err(at(&path))?;
         Ok(Self {
             own,
             stopped,
@@ -164,8 +170,8 @@ pub(crate) fn stamp(file: &File) -> io::Result<Duration> {
 }
 
 /// Touches the worker's file again and again, until told to stop.
-fn beat(own: Arc<Own>, stopped: Arc<(Mutex<bool>, Condvar)>) -> io::Result<JoinHandle<()>> {
-    let pause = (own.expiry / BEATS).min(BEAT_MAX);
+fn heart(own: Arc<Own>, stopped: Arc<(Mutex<bool>, Condvar)>) -> io::Result<JoinHandle<()>> {
+    let pause = beat(own.expiry);
     thread::Builder::new().name("claims".into()).spawn(move || {
         let (stop, told) = &*stopped;
         let mut stop = stop.lock().unwrap_or_else(PoisonError::into_inner);

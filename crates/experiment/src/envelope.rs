@@ -1,9 +1,10 @@
 //! What every file of a journal says of itself before its content, and how that is checked.
 //!
 //! A file is one line, then the content. The line names the run (scenario, seed, form, versions),
-//! the entry, what the entry is about, and the SHA-256 of the content's bytes. A reader knows all
-//! of that but the content, so that it writes the line anew and compares bytes: there is no byte
-//! in a file whose change goes unseen.
+//! the entry, what the entry is about, and last the seal: the SHA-256 of the rest of the line and of the
+//! content's bytes. So the line is as safe as the content, also for who knows only which run a
+//! folder is of, and not what its points are about: there is no byte in a file whose change
+//! goes unseen by [`of_run`], nor by [`opened`], which also knows the latter.
 
 use crate::result::{AxisValue, SCHEMA};
 use isthmus_scenario::Described;
@@ -12,7 +13,11 @@ use sha2::{Digest, Sha256};
 use std::fmt::{self, Debug, Write};
 
 /// Version of the form of a journal's files.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+/// The name of the entry that says which run a journal is of.
+pub(crate) const HEADER: &str = "journal";
+/// How the name of an entry ends that has what is finished of another one.
+pub(crate) const KEPT: &str = ".kept";
 /// The longest first line that is read to say what is wrong with it.
 const LINE_MAX: usize = 4096;
 
@@ -25,6 +30,8 @@ pub(crate) struct Run {
     pub seed: u64,
     /// Whether this is the shortened form.
     pub quick: bool,
+    /// Version of isthmus.
+    pub version: String,
 }
 
 /// Which entry of the journal a file is.
@@ -58,24 +65,30 @@ impl Entry {
     /// The entry of what is finished of this one before it is.
     pub fn kept(&self) -> Self {
         Self {
-            name: format!("{}.kept", self.name),
+            name: format!("{}{KEPT}", self.name),
             ..self.clone()
         }
     }
 
     /// The entry that says which run the journal is of.
     pub fn header() -> Self {
+        Self::named(HEADER)
+    }
+
+    /// The entry of that name, about nothing.
+    pub fn named(name: &str) -> Self {
         Self {
-            name: "journal".to_owned(),
+            name: name.to_owned(),
             machine: String::new(),
             work: String::new(),
         }
     }
 }
 
-/// The first line of a file.
+/// The first line of a file but for its seal.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Line {
+#[serde(deny_unknown_fields)]
+struct Head {
     isthmus: String,
     format: u32,
     schema: u32,
@@ -86,36 +99,40 @@ struct Line {
     entry: String,
     machine: String,
     work: String,
-    sha256: String,
 }
 
-impl Line {
-    fn of(run: &Run, entry: &Entry, content: &[u8]) -> Self {
+impl Head {
+    fn of(run: &Run, entry: &Entry) -> Self {
         Self {
             isthmus: "journal".to_owned(),
             format: FORMAT,
             schema: SCHEMA,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: run.version.clone(),
             digest: run.digest.clone(),
             seed: run.seed,
             quick: run.quick,
             entry: entry.name.clone(),
             machine: entry.machine.clone(),
             work: entry.work.clone(),
-            sha256: hex(Sha256::digest(content).as_slice()),
         }
     }
 
-    /// What of the run or the entry differs, in words; `None` if only the content does.
-    fn differs(&self, found: &Self) -> Option<Mismatch> {
-        // Versions first: another one may write everything else differently.
-        if (&self.version, self.schema) != (&found.version, found.schema) {
+    /// That the file is of another isthmus, which may write all but this otherwise.
+    fn other_isthmus(&self, found: &Self) -> Option<Mismatch> {
+        let what = if self.version != found.version {
             let (here, there) = (&self.version, &found.version);
-            let what = format!("the version of isthmus, {there} there and {here} here,");
-            return Some(Mismatch::Run(what));
-        }
+            format!("the version of isthmus, {there} there and {here} here,")
+        } else if (self.format, self.schema) != (found.format, found.schema) {
+            "the form of the journal".to_owned()
+        } else {
+            return None;
+        };
+        Some(Mismatch::Run(what))
+    }
+
+    /// What of the run or the entry differs, in words.
+    fn differs(&self, found: &Self) -> Option<Mismatch> {
         let rows = [
-            (self.format != found.format, "the form of the journal"),
             (self.digest != found.digest, "the scenario"),
             (self.seed != found.seed, "the seed"),
             (self.quick != found.quick, "--quick"),
@@ -144,40 +161,89 @@ pub(crate) enum Mismatch {
     Changed(&'static str),
 }
 
+/// What stands in the first line between the head and the seal, and after that.
+const SEAL: (&[u8], &[u8]) = (b",\"sha256\":\"", b"\"}");
+/// Characters of a seal.
+const DIGITS: usize = 64;
+
 /// The bytes of a file with this content.
 pub(crate) fn sealed(run: &Run, entry: &Entry, content: &[u8]) -> Vec<u8> {
-    let line = serde_json::to_vec(&Line::of(run, entry, content));
-    let mut bytes = line.expect("strings and numbers are JSON");
-    bytes.push(b'\n');
-    bytes.extend_from_slice(content);
+    let mut bytes =
+        serde_json::to_vec(&Head::of(run, entry)).expect("strings and numbers are JSON");
+    // The head goes on with the seal.
+    bytes.pop();
+    let seal = seal(&bytes, content);
+    for part in [SEAL.0, seal.as_bytes(), SEAL.1, b"\n", content] {
+        bytes.extend_from_slice(part);
+    }
     bytes
 }
 
 /// The content of a file, if its every byte is as [`sealed`] wrote it for this run and entry.
 pub(crate) fn opened<'b>(run: &Run, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], Mismatch> {
+    let expected = Head::of(run, entry);
+    let (found, content) = unsealed(&expected, bytes)?;
+    match expected.differs(&found) {
+        Some(mismatch) => Err(mismatch),
+        None => Ok(content),
+    }
+}
+
+/// That the file's every byte is as [`sealed`] wrote it for this run and the entry of this name, whatever that is
+/// about.
+pub(crate) fn of_run(run: &Run, name: &str, bytes: &[u8]) -> Result<(), Mismatch> {
+    let mut expected = Head::of(run, &Entry::named(name));
+    let (found, _) = unsealed(&expected, bytes)?;
+    expected.machine.clone_from(&found.machine);
+    expected.work.clone_from(&found.work);
+    expected.differs(&found).map_or(Ok(()), Err)
+}
+
+/// Head and content of a file whose seal holds. Of what is `expected` it is of the same isthmus.
+fn unsealed<'b>(expected: &Head, bytes: &'b [u8]) -> Result<(Head, &'b [u8]), Mismatch> {
     let end = bytes.iter().position(|&byte| byte == b'\n');
     let (line, content) = match end {
         Some(end) => (&bytes[..end], &bytes[end + 1..]),
         None => (bytes, &bytes[..0]),
     };
-    let expected = Line::of(run, entry, content);
-    let written = serde_json::to_vec(&expected).expect("strings and numbers are JSON");
-    if end.is_some() && line == written {
-        return Ok(content);
+    // Journals of isthmus 0.1 are bare JSON objects with a version.
+    if end.is_none() && line.starts_with(b"{\"schema\":") {
+        return Err(Mismatch::Run("the form of the journal".to_owned()));
     }
-    if line.len() > LINE_MAX {
-        return Err(Mismatch::Changed("its first line is not that of a journal"));
+    let strange = Mismatch::Changed("its first line is not that of a journal");
+    let Some((head, told)) = parted(line) else {
+        return Err(strange);
+    };
+    let Ok(found) = serde_json::from_slice::<Head>(&[head, b"}"].concat()) else {
+        return Err(strange);
+    };
+    if let Some(other) = expected.other_isthmus(&found) {
+        return Err(other);
     }
-    match serde_json::from_slice::<Line>(line) {
-        Ok(found) => Err(expected.differs(&found).unwrap_or(Mismatch::Changed(
+    if end.is_none() || seal(head, content).as_bytes() != told {
+        return Err(Mismatch::Changed(
             "its bytes are not those that were written",
-        ))),
-        // Journals of isthmus 0.1 are bare JSON objects with a version.
-        Err(_) if end.is_none() && line.starts_with(b"{\"schema\":") => {
-            Err(Mismatch::Run("the form of the journal".to_owned()))
-        }
-        Err(_) => Err(Mismatch::Changed("its first line is not that of a journal")),
+        ));
     }
+    Ok((found, content))
+}
+
+/// The head, without its last brace, and the seal of a first line.
+fn parted(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = (line.len() <= LINE_MAX)
+        .then_some(line)?
+        .strip_suffix(SEAL.1)?;
+    let (head, told) = rest.split_at_checked(rest.len().checked_sub(DIGITS)?)?;
+    Some((head.strip_suffix(SEAL.0)?, told))
+}
+
+/// The SHA-256 of head and content.
+fn seal(head: &[u8], content: &[u8]) -> String {
+    let mut hashed = Sha256::new();
+    hashed.update(head);
+    hashed.update(b"\n");
+    hashed.update(content);
+    hex(hashed.finalize().as_slice())
 }
 
 /// SHA-256 of what a description's `Debug` form says.
@@ -210,6 +276,7 @@ mod tests {
             digest: "d".repeat(64),
             seed: 1,
             quick: false,
+            version: "0.2.0".to_owned(),
         }
     }
 
@@ -238,15 +305,53 @@ mod tests {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             assert!(opened(&run, &entry, &flipped).is_err(), "bit {bit}");
+            assert!(of_run(&run, &entry.name, &flipped).is_err(), "bit {bit}");
         }
         for length in 0..bytes.len() {
             assert!(
                 opened(&run, &entry, &bytes[..length]).is_err(),
                 "cut at {length}"
             );
+            assert!(of_run(&run, &entry.name, &bytes[..length]).is_err());
         }
         let longer = [&bytes[..], b"\n"].concat();
         assert!(opened(&run, &entry, &longer).is_err());
+        assert!(of_run(&run, &entry.name, &longer).is_err());
+        assert_eq!(of_run(&run, &entry.name, &bytes), Ok(()));
+    }
+
+    /// Who knows the run alone sees what is of another one or of another entry, and not what an entry is about.
+    #[test]
+    fn files_of_others_are_told_to_who_knows_the_run() {
+        let ours = entry("point-00001");
+        let told =
+            |run_of: Run, of: &Entry| of_run(&run(), &ours.name, &sealed(&run_of, of, b"{}"));
+        let what = |what: &str| Err(Mismatch::Run(what.to_owned()));
+        assert_eq!(told(Run { seed: 2, ..run() }, &ours), what("the seed"));
+        let quick = Run {
+            quick: true,
+            ..run()
+        };
+        assert_eq!(told(quick, &ours), what("--quick"));
+        let digest = "e".repeat(64);
+        assert_eq!(told(Run { digest, ..run() }, &ours), what("the scenario"));
+        let version = "0.3.0".to_owned();
+        let versions = "the version of isthmus, 0.3.0 there and 0.2.0 here,";
+        assert_eq!(told(Run { version, ..run() }, &ours), what(versions));
+        let other = Err(Mismatch::Entry("it is of another point"));
+        assert_eq!(told(run(), &entry("point-00002")), other);
+        assert_eq!(told(run(), &ours.kept()), other);
+        let work = "v".repeat(64);
+        assert_eq!(
+            told(
+                run(),
+                &Entry {
+                    work,
+                    ..ours.clone()
+                }
+            ),
+            Ok(())
+        );
     }
 
     #[test]

@@ -91,10 +91,11 @@ pub enum RunError {
 impl RunError {
     /// Whether no other point can be done either.
     pub(crate) fn ends_all(&self) -> bool {
-        matches!(
-            self,
-            Self::Cancelled | Self::Journal(_) | Self::Threads { .. }
-        )
+        match self {
+            Self::Cancelled | Self::Threads { .. } => true,
+            Self::Journal(error) => !error.of_one_file(),
+            _ => false,
+        }
     }
 }
 

@@ -6,8 +6,9 @@
 //! says of itself what it is ([`crate::envelope`]); one that is not what was written for this run
 //! and point is refused, never used.
 
-use crate::envelope::{self, Entry, Mismatch, Run};
+use crate::envelope::{self, Entry, HEADER, KEPT, Mismatch, Run};
 use isthmus_claims::ClaimError;
+use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -23,7 +24,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// The folder cannot be read or written.
-    #[error("{path}: {error}; give a folder that can be written")]
+    #[error("{path}: {error}; {}", remedy(error))]
     Io {
         /// Which file or folder.
         path: PathBuf,
@@ -32,8 +33,8 @@ pub enum JournalError {
     },
     /// A file is not what was written.
     #[error(
-        "{path}:{line}: the finished result is damaged ({problem}); delete this file to compute it \
-         again, all others stay"
+        "{path}:{line}: {} damaged ({problem}); delete this file{}, all others stay",
+        said_of(path).0, said_of(path).1
     )]
     Damaged {
         /// Which file.
@@ -45,8 +46,8 @@ pub enum JournalError {
     },
     /// The journal belongs to another run.
     #[error(
-        "{path}: the finished result is of another run ({what} differs); give another folder, or \
-         move this file away to compute it again"
+        "{path}: {} of another run ({what} differs); give another folder, or move this file away{}",
+        said_of(path).0, said_of(path).1
     )]
     Foreign {
         /// Which file.
@@ -76,6 +77,75 @@ pub enum JournalError {
         /// `folder` or `file`.
         wanted: &'static str,
     },
+}
+
+impl JournalError {
+    /// Whether it is about this one file, so that all others may be used.
+    pub(crate) fn of_one_file(&self) -> bool {
+        matches!(
+            self,
+            Self::Damaged { .. } | Self::Foreign { .. } | Self::NotOwn { .. }
+        )
+    }
+
+    /// What is wrong, without the file and what to do.
+    fn flaw(&self) -> String {
+        match self {
+            Self::Damaged { problem, .. } => format!("damaged ({problem})"),
+            Self::Foreign { what, .. } => format!("of another run ({what} differs)"),
+            Self::NotOwn { wanted, .. } => format!("not a {wanted} (links are not followed)"),
+            Self::Io { error, .. } => error.to_string(),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// What a file of that name is, as the beginning of a sentence, and why one would delete it.
+fn said_of(path: &Path) -> (&'static str, &'static str) {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    match &*name {
+        HEADER => ("the head of the journal is", ""),
+        name if name.ends_with(KEPT) => {
+            ("what is finished of a point is", " to begin the point anew")
+        }
+        _ => ("the finished result is", " to compute it again"),
+    }
+}
+
+/// What may help where a file cannot be read or written.
+pub(crate) fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room there, and give the command again"
+        }
+        _ => "give a folder that can be read and written",
+    }
+}
+
+/// What is wrong with which of these entries of a folder's journal, whatever they are about: for those who know
+/// which run it is of, as its scenario's `digest`, seed and form and the version of isthmus say, and only look.
+/// What is not there is not wrong.
+pub fn flaws(
+    folder: &Path,
+    (digest, seed, quick, version): (String, u64, bool, String),
+    names: &[String],
+) -> Vec<(String, String)> {
+    let run = Run {
+        digest,
+        seed,
+        quick,
+        version,
+    };
+    let journal = Journal {
+        folder: Some(folder.to_owned()),
+        ..Journal::nowhere(run, false)
+    };
+    let names = names.par_iter().with_min_len(16);
+    let flaw = |name: &String| {
+        let error = journal.vouch(&Entry::named(name)).err()?;
+        Some((name.clone(), error.flaw()))
+    };
+    names.filter_map(flaw).collect()
 }
 
 /// A journal in use: a folder, or nothing but memory.
@@ -185,6 +255,8 @@ impl Journal {
         }
         match fs::read(&path) {
             Ok(bytes) => Ok(Some((path, bytes))),
+            // What is finished of a point goes once the point is done.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(JournalError::Io { path, error }),
         }
     }
@@ -196,15 +268,16 @@ impl Journal {
         path: &Path,
         bytes: &'b [u8],
     ) -> Result<&'b [u8], JournalError> {
-        let path = path.to_owned();
-        envelope::opened(&self.run, entry, bytes).map_err(|mismatch| match mismatch {
-            Mismatch::Run(what) => JournalError::Foreign { path, what },
-            Mismatch::Entry(what) | Mismatch::Changed(what) => JournalError::Damaged {
-                path,
-                line: 1,
-                problem: what.to_owned(),
-            },
-        })
+        envelope::opened(&self.run, entry, bytes).map_err(|mismatch| refused(path, mismatch))
+    }
+
+    /// That the file of an entry, of which only the name is known, was written for it in this run, if it is there.
+    fn vouch(&self, entry: &Entry) -> Result<(), JournalError> {
+        let Some((path, bytes)) = self.bytes(entry)? else {
+            return Ok(());
+        };
+        envelope::of_run(&self.run, &entry.name, &bytes)
+            .map_err(|mismatch| refused(&path, mismatch))
     }
 
     /// Writes an entry, whole or not at all; to the folder only if it is `lasting`.
@@ -302,6 +375,19 @@ impl Journal {
         let random = RandomState::new().build_hasher().finish();
         let name = format!(".{}.json.{process}.{random:016x}.part", entry.name);
         Some(self.folder.as_ref()?.join(name))
+    }
+}
+
+/// Why the bytes at `path` are not used.
+fn refused(path: &Path, mismatch: Mismatch) -> JournalError {
+    let path = path.to_owned();
+    match mismatch {
+        Mismatch::Run(what) => JournalError::Foreign { path, what },
+        Mismatch::Entry(what) | Mismatch::Changed(what) => JournalError::Damaged {
+            path,
+            line: 1,
+            problem: what.to_owned(),
+        },
     }
 }
 

@@ -35,7 +35,8 @@ pub mod uses;
 
 pub use error::{RunError, SetupError};
 pub use guard::{Panicked, catch};
-pub use journal::JournalError;
+pub use isthmus_claims::{Name as WorkerName, beat};
+pub use journal::{JournalError, flaws};
 pub use kind::{Flaw, Kind, Kinds, Row};
 pub use memory::default_bound as memory_bound;
 pub use processors::processors;

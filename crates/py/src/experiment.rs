@@ -6,7 +6,7 @@ use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::{Change, MachineSummary, RunResult};
 use isthmus_experiment::{
     Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection, SetupError,
-    Task,
+    Task, WorkerName,
 };
 use isthmus_kinds::KINDS;
 use isthmus_scenario::Resolved;
@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use serde::Serialize;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -125,6 +126,44 @@ pub(crate) fn check(
         Ok::<_, SetupFailure>(checked)
     })?;
     json(&checked?)
+}
+
+/// What is wrong with which of these entries of a folder's journal, for who knows the run that it is of.
+#[pyfunction]
+pub(crate) fn journal_flaws(
+    py: Python<'_>,
+    folder: PathBuf,
+    digest: String,
+    seed: u64,
+    quick: bool,
+    version: String,
+    names: Vec<String>,
+) -> PyResult<Vec<(String, String)>> {
+    heard(py, Arc::default(), move |_| {
+        isthmus_experiment::flaws(&folder, (digest, seed, quick, version), &names)
+    })
+}
+
+/// What the name of a worker of claims says: its host, its process, and whether that is known to be no more; none if
+/// it is no such name.
+#[pyfunction]
+pub(crate) fn worker_named(text: &str) -> Option<(String, u32, bool)> {
+    let name = WorkerName::parsed(text)?;
+    let dead = name.is_dead();
+    Some((name.host, name.process, dead))
+}
+
+/// Seconds between two signs of life of a worker, where its claims are lost after `expiry_s` without one.
+#[pyfunction]
+pub(crate) fn worker_beat_s(expiry_s: f64) -> f64 {
+    let expiry = Duration::try_from_secs_f64(expiry_s).unwrap_or_default();
+    isthmus_experiment::beat(expiry).as_secs_f64()
+}
+
+/// An amount of memory that a run may take, in bytes.
+#[pyfunction]
+pub(crate) fn memory_amount(text: &str) -> PyResult<u64> {
+    amount(text).map(Bytes::get)
 }
 
 /// The analytic model's values for every point of a scenario, as JSON.

@@ -125,6 +125,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(placed, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::journal_flaws, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::worker_named, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::worker_beat_s, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::memory_amount, module)?)?;
     #[cfg(target_os = "linux")]
     {
         module.add_function(wrap_pyfunction!(live::live_points, module)?)?;

@@ -22,18 +22,17 @@ JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
 ADOPTED = "adopted"
 """The part of files that were there before the folder became ours; see `OwnedFolder.opened`."""
-_NAME = r"worker-[A-Za-z0-9.]{1,64}-\d+-[0-9a-f]{16}"
-_CLAIM = rf"claim(?:\.{_NAME})?"
+_CLAIM = r"claim(?:\.(.+))?"
 """A claim, or one that was put aside by the process of that name, to take it over."""
 _ENTRY = re.compile(
-    rf"{JOURNAL}/(?:journal\.json|(point|search)-(\d{{5,}})\.(?:json|kept\.json|{_CLAIM}))"
+    rf"{JOURNAL}/(?:journal\.json|(point|search)-([0-9]{{5,}})\.(?:json|kept\.json|{_CLAIM}))"
 )
 KEPT = ".kept.json"
 """How the name of a file ends that has the finished parts of an entry which is not there yet."""
 SUBMITTED = "slurm"
 """Sub-folder of a job of Slurm: its script, and what its tasks say, which Slurm writes."""
 _LOG = re.compile(rf"{SUBMITTED}/\d+_\d+\.log")
-_WORKER = re.compile(rf"{JOURNAL}/{_NAME}\.jsonl")
+_WORKER = re.compile(rf"{JOURNAL}/(.+)\.jsonl")
 _CLAIMED = re.compile(rf".*\.{_CLAIM}")
 
 
@@ -89,14 +88,16 @@ class Mark:
             return False
         if _LOG.fullmatch(path):
             return any(name.startswith(f"{SUBMITTED}/") for name in (*self.files, *self.writing))
-        if _WORKER.fullmatch(path):
-            return True
+        if worker := _WORKER.fullmatch(path):
+            return is_worker(worker[1])
         found = _ENTRY.fullmatch(path)
         if not found:
             return False
-        kind, number = found.groups()
+        kind, number, aside = found.groups()
+        if aside is not None and not is_worker(aside):
+            return False
         count = self.points if kind == "point" else self.searches
-        return kind is None or int(number) < count
+        return kind is None or (int(number) < count and number == f"{int(number):05}")
 
     def is_claim(self, path: str) -> bool:
         """Whether it is a claim on an entry of the journal."""
@@ -161,6 +162,13 @@ def read_mark(folder: Path) -> Mark | None:
             f"{path}: damaged ({error}), so that nothing tells whose files these are; "
             "move the folder away, or give another one"
         ) from error
+
+
+def is_worker(name: str) -> bool:
+    """Whether it is the name of a process that does parts of a run, by which it claims points."""
+    from isthmus import _core
+
+    return _core.worker_named(name) is not None
 
 
 def home_of(path: Path) -> Path | None:

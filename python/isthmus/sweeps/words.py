@@ -31,7 +31,9 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
     yield from _cut(rows, most, "given up")
     yield from _cut([f"  {f.entry} failed: {f.reason}" for f in state.failed], most, "failed")
     rows = [
-        f"  {entry}: damaged; delete points/{entry}.json, and run again" for entry in state.damaged
+        f"  {flaw.entry}: {flaw.reason}; delete points/{flaw.entry}.json or move it away, and run "
+        "again"
+        for flaw in state.damaged
     ]
     yield from _cut(rows, most, "damaged")
     if state.alone:

@@ -123,6 +123,7 @@ impl Experiment {
             digest: scenario.digest(),
             seed,
             quick: options.quick,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let journal = match &options.journal {
             Some(folder) => Journal::open(folder, run)?,

@@ -209,8 +209,12 @@ impl Experiment {
         waited: bool,
     ) -> Result<Outcome, RunError> {
         let entry = unit.entry();
+        let there = match self.journal.has(entry) {
+            Err(error) if error.of_one_file() => return Ok(Outcome::Failed(error.to_string())),
+            there => there?,
+        };
         let claim = match worker {
-            Some(worker) if !self.journal.has(entry)? => {
+            Some(worker) if !there => {
                 match worker.take(&entry.name).map_err(JournalError::from)? {
                     Taken::Theirs(_) => return Ok(Outcome::Elsewhere),
                     // Done and given back by another process meanwhile.

@@ -19,7 +19,7 @@ from isthmus.owned.mark import JOURNAL
 from isthmus.progress import Progress
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.shared import do_part
-from isthmus.sweeps.state import read_workers
+from isthmus.sweeps.workers import read_workers
 
 if TYPE_CHECKING:
     from isthmus.execution import Job

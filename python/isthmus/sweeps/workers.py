@@ -1,0 +1,173 @@
+"""Processes that do parts of a run, as their files in its journal tell of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from isthmus.files import telling_of
+from isthmus.owned.mark import is_worker
+
+BEAT_LATE_S, TICK_S = 1.0, 0.1
+"""By how much a sign of life may be late on a busy machine, and between two looks for one."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A point or search that a process is at."""
+
+    entry: str
+    host: str
+    process: int
+    lost: bool
+    """Whether the process has given no sign of life for so long that another one may take over."""
+
+
+@dataclass(frozen=True)
+class Took:
+    """How long a point or search took one process."""
+
+    entry: str
+    seconds: float
+    ended_s: float
+    """When, in seconds since 1970 by the folder's clock."""
+
+
+@dataclass
+class Workers:
+    """What the files of all processes that did parts say."""
+
+    took: list[Took] = field(default_factory=list)
+    failed: dict[str, tuple[float, str]] = field(default_factory=dict)
+    """The last failure of each entry, and when."""
+    touched: dict[str, float] = field(default_factory=dict)
+    """When each gave its last sign of life."""
+    expiry_s: dict[str, float] = field(default_factory=dict)
+
+
+def names_in(journal: Path) -> list[str]:
+    """The names of what is in a journal's folder; none if there is no such folder."""
+    with telling_of(journal, "cannot be read"):
+        try:
+            return [path.name for path in journal.iterdir()]
+        except FileNotFoundError:
+            return []
+
+
+def read_workers(journal: Path, names: Iterable[str] | None = None) -> Workers:
+    """What the processes that did parts have said; a line that was cut short is left out."""
+    found = Workers()
+    for worker in _workers(names_in(journal) if names is None else names):
+        with suppress(OSError):
+            path = journal / f"{worker}.jsonl"
+            found.touched[worker] = path.stat().st_mtime
+            for line in _lines(path):
+                # Nor is one of use that is not of this form.
+                with suppress(KeyError, TypeError, ValueError):
+                    _heed(line, worker, found)
+    return found
+
+
+def _workers(names: Iterable[str]) -> Iterator[str]:
+    ends = (name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
+    return filter(is_worker, ends)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        with suppress(ValueError):
+            told = json.loads(line)
+            if isinstance(told, dict):
+                yield told
+
+
+def _heed(line: dict[str, Any], worker: str, found: Workers) -> None:
+    if "done" in line:
+        took_s, at_s = float(line["took_s"]), float(line["at_s"])
+        found.took.append(Took(str(line["done"]), took_s, at_s))
+    elif "failed" in line:
+        entry, failed = str(line["failed"]), (float(line["at_s"]), str(line["reason"]))
+        found.failed[entry] = max(found.failed.get(entry, failed), failed)
+    elif "worker" in line:
+        found.expiry_s[worker] = float(line["expiry_s"])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Who has said to be at an entry."""
+
+    entry: str
+    host: str
+    process: int
+    gone: bool
+    """Whether it is a process of this machine that is no more."""
+    touched: float
+    """When it gave its last sign of life, by the folder's clock."""
+    expiry_s: float
+
+    def running(self, now: float) -> Running:
+        """The same as seen at a time of the folder's clock."""
+        lost = self.gone or now - self.touched > self.expiry_s
+        return Running(self.entry, self.host, self.process, lost)
+
+
+def claims_on(entries: Iterable[str], journal: Path, workers: Workers) -> list[Claim]:
+    """The claims on these entries, as far as they are there still."""
+    found = (_claim(journal, entry, workers) for entry in entries)
+    return [claim for claim in found if claim]
+
+
+def _claim(journal: Path, entry: str, workers: Workers) -> Claim | None:
+    from isthmus import _core
+
+    try:
+        claim = journal / f"{entry}.claim"
+        made = claim.stat().st_mtime
+        worker = claim.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None
+    touched = workers.touched.get(worker, made)
+    expiry_s = workers.expiry_s.get(worker, 0.0)
+    host, process, gone = _core.worker_named(worker) or ("", 0, False)
+    return Claim(entry, host, process, gone, touched, expiry_s)
+
+
+def now_in(journal: Path, claims: list[Claim]) -> float:
+    """The folder's time, as far as it decides who is lost. Nothing is written to learn it.
+
+    Who lives touches its file again and again, so that the youngest file bears the time of the last
+    touch. Where that is long ago by this machine's clock, either nobody lives or the clocks are
+    apart: then a file becomes younger while one looks, or none does.
+    """
+    from isthmus import _core
+
+    youngest, here = _youngest(journal), time.time()
+    doubtful = [
+        claim.expiry_s
+        for claim in claims
+        if not claim.running(youngest).lost and claim.running(here).lost
+    ]
+    if not doubtful:
+        return youngest
+    give_up = time.monotonic() + _core.worker_beat_s(max(doubtful)) + BEAT_LATE_S
+    while time.monotonic() < give_up:
+        time.sleep(TICK_S)
+        if (younger := _youngest(journal)) > youngest:
+            return younger
+    return here
+
+
+def _youngest(journal: Path) -> float:
+    """When a process that does a part has last written or touched its file."""
+    times = [0.0]
+    for worker in _workers(names_in(journal)):
+        # Opened, since network file systems look anew at what is opened.
+        with suppress(OSError), (journal / f"{worker}.jsonl").open("rb") as file:
+            times.append(os.fstat(file.fileno()).st_mtime)
+    return max(times)
