@@ -319,6 +319,32 @@ def test_the_line_keeps_what_matters_in_any_width():
     assert pace.left_s(18.0) == pytest.approx(max(12 - 6, 18 / 13 * 12))
 
 
+@pytest.mark.parametrize("title", ["", "A title of some length " * 3])
+def test_a_terminal_of_80_columns_shows_how_others_do(title):
+    from isthmus.columns import columns
+    from isthmus.progress import Progress
+    from isthmus.progress.line import Pace, bar_line
+
+    def line(state, width):
+        pace = Pace(0.0)
+        pace.told(Progress("simulating", 0, 256, title=title, state=state), 0.0)
+        pace.told(Progress("simulating", 16, 256, title=title, state=state), 4.0)
+        found = bar_line(pace, 4.0, width)
+        assert columns(found) <= width
+        return found
+
+    down = "Slurm: 256 waiting (PartitionDown), job 123456"
+    assert "16/256 points  Slurm: 256 waiting (PartitionDown)" in line(down, 79)
+    assert "1:00 left" in line(down, 79)
+    silent = "Slurm: no answer (squeue: Unable to contact slurm controller (connect failure))"
+    assert "Slurm: no answer (squeue: Unable" in line(silent, 79)
+    # In less there is still what matters most.
+    assert "Slurm: 256 waiti…" in line(down, 45)
+    assert "16/256 points" in line(down, 30)
+    for width in range(1, 150):
+        line(down, width)
+
+
 def test_points_that_were_kept_do_not_count_for_the_time_left():
     from isthmus.progress import Progress
     from isthmus.progress.line import Pace

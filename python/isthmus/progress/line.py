@@ -12,8 +12,10 @@ SPEED_S = 0.5
 """Seconds of simulation before its speed says anything."""
 TITLE_MIN = 8
 """Columns below which a title says nothing."""
-STATE_MAX = 50
-"""Most columns of what is said of others."""
+STATE_MIN, STATE_MAX = 16, 50
+"""Fewest and most columns of what is said of others."""
+STATE_FIRST = 30
+"""Fewest beside a time."""
 GAP = "  "
 BLOCKS, HASHES = ("█", "░"), ("#", ".")
 """What is done and what is not, in full and in ASCII."""
@@ -78,7 +80,8 @@ class Pace:
 def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BLOCKS) -> str:
     """Title, bar, phase, points, state or speed, and time left, in `width` columns at most.
 
-    What does not fit is left out: first the title, then state or speed, the time and the bar.
+    What does not fit is left out: first the title, then the speed, the time and the bar. A state of
+    those who do it is kept longer: before it the phase goes, then its own end, and the time.
     """
     progress = pace.progress
     parts = [f"{progress.phase:<10}"]
@@ -87,28 +90,42 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
     if total := progress.points_total:
         done = f"{progress.points_done:>{len(str(total))}}/{total}"
         parts.append(f"{done} {'point' if total == 1 else 'points'}")
-    beside = cut(flat(progress.state), STATE_MAX)
-    if not beside and pace.speed:
-        beside = f"{_rate(pace.speed):>7} messages/s"
-    if beside:
-        parts.append(beside)
     left = pace.left_s(now)
     clock = _clock(pace.spent_s(now)) if left is None else f"{_clock(left)} left"
-    parts.append(f"{clock:<10}")
-    while len(parts) > 1 and len(GAP.join(parts)) > width - BAR_WIDTH[0] - len(GAP):
-        if len(parts) > 2 and parts[-2] == beside:
-            del parts[-2]
-        else:
-            del parts[-1]
+    clock = f"{clock:<10}"
+    most = width - BAR_WIDTH[0] - len(GAP)
+    if state := cut(flat(progress.state), STATE_MAX):
+        parts = _with_state(parts, state, clock, most)
+    else:
+        speed = [f"{_rate(pace.speed):>7} messages/s"] if pace.speed else []
+        parts = _that_fit([[*parts, *speed, clock], [*parts, clock], parts, parts[:1]], most)
     text = GAP.join(parts)
-    room = width - len(text) - len(GAP)
+    room = width - columns(text) - len(GAP)
     if room < BAR_WIDTH[0]:
-        return text[: max(width, 0)]
+        return cut(text, max(width, 0)) if width > 0 else ""
     title = ""
     if progress.title and (free := room - max(BAR_WIDTH[0], room // 2) - len(GAP)) >= TITLE_MIN:
         title = cut(flat(progress.title), free) + GAP
     length = min(BAR_WIDTH[1], room - columns(title))
     return title + _bar(progress, length, blocks) + GAP + text
+
+
+def _with_state(parts: list[str], state: str, clock: str, most: int) -> list[str]:
+    """What is shown of a run that others do, in so many columns."""
+    short = parts[1:] or parts
+    whole = [[*parts, state, clock], [*short, state, clock]]
+    beside = most - columns(GAP.join([*short, "", clock]))
+    if beside >= STATE_FIRST:
+        whole.append([*short, cut(state, beside), clock])
+    alone = most - columns(GAP.join([*short, ""]))
+    if alone >= STATE_MIN:
+        whole.append([*short, cut(state, alone)])
+    return _that_fit([*whole, parts, short], most)
+
+
+def _that_fit(choices: list[list[str]], most: int) -> list[str]:
+    """The first of these that fits into so many columns, or the last."""
+    return next((each for each in choices if columns(GAP.join(each)) <= most), choices[-1])
 
 
 def plain_line(pace: Pace, now: float) -> str:
