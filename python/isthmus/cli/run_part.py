@@ -34,13 +34,27 @@ class Asked:
         # An empty word is a mistake that is told, and not all of the run.
         return (self.part, self.points, self.searches) != (None, None, None)
 
+    def expiry_s(self) -> float:
+        """The time after which claims are taken over, in seconds.
+
+        Raises:
+            IsthmusError: it is no time, or too short.
+
+        """
+        from isthmus.sweeps.shared import EXPIRY_S
+
+        if self.expiry is None:
+            return EXPIRY_S
+        return arguments.seconds("--expiry", self.expiry, EXPIRY_MIN_S, "60 s")
+
     def check(
         self, out: Path | None, *, fresh: bool, plots: bool, as_json: bool, on: str | None
     ) -> None:
         """Refuse what makes no sense together.
 
         Raises:
-            IsthmusError: two ways to say which part, or an option that parts do not have.
+            IsthmusError: two ways to say which part, or an option that parts do not have, or a bad
+                --expiry.
 
         """
         if self.part is not None and (self.points, self.searches) != (None, None):
@@ -49,6 +63,9 @@ class Asked:
             raise IsthmusError(f"--on {on}: is for all of a run; leave --part, --points, ... out")
         if self.expiry is not None and not self and not on:
             raise IsthmusError("--expiry: is for parts of a run; give --part or --points as well")
+        if self.expiry is not None:
+            # Told before a job is submitted, all of whose tasks would fail by it.
+            self.expiry_s()
         if not self:
             return
         if out is None:
@@ -64,7 +81,6 @@ class Asked:
         from isthmus.cli.running import interrupted
         from isthmus.cli.voice import voice
         from isthmus.execution import Stopped
-        from isthmus.sweeps.shared import EXPIRY_S
         from isthmus.wording import counted
 
         assert out is not None
@@ -73,14 +89,8 @@ class Asked:
             # One script for runs of any size may have more parts than there are points.
             there = counted(job.summary["points"] + job.summary["searches"], "point")
             voice().note(f"--part {self.part}: nothing is to be done, there are {there}")
-        given = self.expiry
-        expiry_s = (
-            EXPIRY_S
-            if given is None
-            else arguments.seconds("--expiry", given, EXPIRY_MIN_S, "60 s")
-        )
         try:
-            done = sweeps.do_part(job, out, part, expiry_s, voice().note)
+            done = sweeps.do_part(job, out, part, self.expiry_s(), voice().note)
         except Stopped as stop:
             return partial(interrupted, out, stop.reached)
 
