@@ -18,34 +18,13 @@ from isthmus.sweeps.selection import listed
 from isthmus.sweeps.slurm import Array, Slurm, SlurmError, Sweep, Wanted
 from isthmus.sweeps.slurm import sweep as sweeps
 from isthmus.sweeps.slurm.sweep import RESUBMITTED
-
-FORGOTTEN = "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
+from scripted_slurm import FORGOTTEN, Commands, finish_here, sweep
 
 
 @pytest.fixture
 def commands(tmp_path):
     """Commands that are scripts; what they say is the test's."""
-    place = tmp_path / "bin"
-    place.mkdir()
-
-    def make(**scripts):
-        for name, script in scripts.items():
-            path = place / name
-            path.write_text(f"#!/bin/sh\ncat >/dev/null\n{script}\n")
-            path.chmod(0o755)
-        return Slurm({"PATH": f"{place}:/usr/bin:/bin"})
-
-    return make
-
-
-def sweep(tmp_path, slurm, **wanted):
-    notes = []
-    job = Job(SMALL, "small.toml")
-    return Sweep(job, tmp_path / "out", Wanted(**wanted), notes.append, slurm), notes
-
-
-def finish_here(made):
-    do_part(made.job, made.folder, Selection.whole(*made.counts))
+    return Commands(tmp_path / "bin")
 
 
 def test_a_controller_that_does_not_answer_for_a_while_is_waited_for(tmp_path, commands):
@@ -132,8 +111,8 @@ def test_lost_tasks_are_submitted_again_once_slurm_takes_them(tmp_path, commands
     # What it then does ends the wait.
     submit = made.slurm.submit
 
-    def submitted(text):
-        found = submit(text)
+    def submitted(*words):
+        found = submit(*words)
         finish_here(made)
         return found
 
@@ -178,10 +157,9 @@ def test_tasks_may_begin_before_sbatch_has_answered(tmp_path, commands):
     made, notes = sweep(tmp_path, slurm, tasks=4)
     assert made.submitted() == Array("7")
     assert notes == [f"sbatch: 4 of 4 points of this part are in {tmp_path}/out"]
-    assert not made._lacking()
-    assert json.loads((made.folder / "slurm/jobs.json").read_text()) == [
-        {"number": "7", "cluster": ""}
-    ]
+    assert not made.watched.lacking()
+    (job,) = json.loads((made.folder / "slurm/jobs.json").read_text())
+    assert (job["number"], job["cluster"], job["tasks"]) == ("7", "", 4)
     assert len(made.finished(Array("7")).run.points) == 4
 
 

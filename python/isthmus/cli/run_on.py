@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -147,6 +148,8 @@ class On:
             array = sweep.submitted(fresh=fresh)
         except Stopped:
             return partial(interrupted, folder)
+        except Detached as end:
+            return partial(_goes_on, end, folder)
         if self.detach and array:
             return partial(_left, array, sweep, folder, as_json=as_json)
         if array:
@@ -224,9 +227,15 @@ def _left(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
         document(json.dumps({"job": array.number, "cluster": array.cluster, "folder": str(folder)}))
         return DONE
     click.echo(f"Slurm job {array}: what its tasks say is in {sweep.place}")
-    click.echo(f"  isthmus status {folder}   how far it is")
-    click.echo(f"  isthmus collect {folder}  the results, when all is there")
-    click.echo(f"  {array.cancel}  to end it")
+    quoted = shlex.quote(str(folder))
+    rows = (
+        (f"isthmus status {quoted}", "how far it is"),
+        (f"isthmus collect {quoted}", "the results, when all is there"),
+        (array.cancel, "to end it"),
+    )
+    wide = max(len(command) for command, _ in rows)
+    for command, what in rows:
+        click.echo(f"  {command:<{wide}}  {what}")
     return DONE
 
 
@@ -237,7 +246,7 @@ def _goes_on(end: Any, folder: Path) -> int:
 
     say(
         f"interrupted; Slurm job {end.array} goes on ({end.done} of {end.total} points are done): "
-        f"`isthmus status {folder}` says how far it is, `{end.array.cancel}` ends it, the same "
-        "command waits for it again"
+        f"`isthmus status {shlex.quote(str(folder))}` says how far it is, `{end.array.cancel}` "
+        "ends it, the same command waits for it again"
     )
     return INTERRUPTED

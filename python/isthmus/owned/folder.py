@@ -139,7 +139,8 @@ class OwnedFolder:
         say: Callable[[str], None],
     ) -> Iterator[OwnedFolder]:
         """Take up a folder of ours beside other processes that do parts of the same run; the first
-        of them makes it ours. Nothing but the journal is written there then.
+        of them makes it ours. Nothing is written there then but the journal, and by whoever submits
+        what `write_beside` does.
 
         Args:
             path: as for `opened`.
@@ -151,6 +152,7 @@ class OwnedFolder:
 
         Raises:
             OtherwiseError: one of the files was given otherwise to another process.
+            BusyError: a process is alone there, and for long.
             IsthmusError: as `opened`.
 
         """
@@ -165,6 +167,7 @@ class OwnedFolder:
                     mark = _marked(path, ())
                     if mark and mark.points >= journal[0] and mark.searches >= journal[1]:
                         folder = cls(path, mark, replaceable=False)
+                        folder._take_up_written()
                         folder._refuse_others(of, scenario)
                         if all(folder.intact(name) for name in files):
                             break
@@ -218,6 +221,24 @@ class OwnedFolder:
         write_bytes(self.path / name, content)
         del self.mark.writing[name]
         self.mark.files[name] = written
+
+    def write_beside(self, name: str, data: bytes | str, part: str) -> None:
+        """Write a file beside the processes that share the folder, by the one of them that holds
+        the lock of `SUBMITTER`. It may change: its bytes are not listed.
+
+        Raises:
+            IsthmusError: as `write`.
+
+        """
+        content = data.encode() if isinstance(data, str) else data
+        if self.mark.files.get(name) == Written(part):
+            # The mark says so already, and a process that dies here leaves nothing else.
+            self._check_way(checked(name), make=True)
+            self._refuse_foreign(name)
+            write_bytes(self.path / name, content)
+            return
+        self.write(name, content, part, varies=True)
+        self.mark.save(self.path)
 
     @contextmanager
     def part(self, name: str, key: str) -> Iterator[None]:
@@ -388,6 +409,10 @@ class OwnedFolder:
         self._check_way(f"{JOURNAL}/journal.json")
         for name in self._leftovers():
             self._remove(name)
+        self._take_up_written()
+
+    def _take_up_written(self) -> None:
+        """Take for ours what a process had just written when it died."""
         for name, written in self.mark.writing.items():
             place = self.path / name
             if place.is_file() and not place.is_symlink() and fits(place, written):
@@ -444,15 +469,17 @@ class _Patience:
         """Wait a little.
 
         Raises:
-            IsthmusError: it has taken too long, or is going to.
+            BusyError: it has taken too long, or is going to.
 
         """
         holder, waited_s = busy.holder, time.monotonic() - self._began
         # Seen twice: what a dead process has left stands there for a moment.
         if holder and holder.work and holder == self._before:
-            raise IsthmusError(
-                f"{self._path}: {holder} {holder.work}, so that nothing is left for parts; wait "
-                "until it has ended, or end it (what is finished is kept) and then start parts"
+            raise BusyError(
+                self._path,
+                holder,
+                f"{holder} {holder.work}, so that nothing is left for parts; wait until it has "
+                "ended, or end it (what is finished is kept) and then start parts",
             )
         if waited_s > JOIN_S:
             raise busy

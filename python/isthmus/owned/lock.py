@@ -50,13 +50,13 @@ class Holder:
 class BusyError(IsthmusError):
     """Another process works in the folder."""
 
-    def __init__(self, folder: Path, holder: Holder | None) -> None:
+    def __init__(self, folder: Path, holder: Holder | None, told: str = "") -> None:
         # Those that share it leave no name there.
         who = holder or "another process, or one that does a part of this run,"
-        super().__init__(
-            f"{folder}: {who} is working in this folder; wait until it has ended, "
-            "or give another folder"
+        told = told or (
+            f"{who} is working in this folder; wait until it has ended, or give another folder"
         )
+        super().__init__(f"{folder}: {told}")
         self.holder = holder
 
 

@@ -6,14 +6,19 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from tempfile import TemporaryFile
+from typing import IO
 
 from isthmus.errors import IsthmusError
 
 PATIENCE_S = 120.0
 """Seconds after which a command of Slurm that says nothing is given up."""
+TICK_S = 0.1
+"""Seconds between two looks whether a command has answered."""
 GONE = "Invalid job id"
 """What Slurm says of a job that it has forgotten."""
 WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
@@ -54,7 +59,12 @@ SIGNALLED = 128
 TERMINATED = SIGNALLED + 15
 """The exit status of a task that ended in order when it was told to."""
 
+CLUSTER = "CLUSTER:"
+"""How a line of `squeue` begins that names a cluster."""
+
 _FIRST = re.compile(r"\d+")
+_WHO = re.compile(r"^(?:sbatch: |squeue: )?(?:error: )?(?:slurm_load_jobs error: )?")
+"""What commands put before what they have to say."""
 
 
 class SlurmError(IsthmusError):
@@ -155,25 +165,39 @@ class Slurm:
         """
         self._found("sbatch")
 
-    def test(self, script: str) -> None:
+    @property
+    def clusters(self) -> str:
+        """Clusters that the user has named for all commands, if any."""
+        told = (self.environment.get(f"{name}_CLUSTERS", "") for name in ("SBATCH", "SLURM"))
+        return next(filter(None, told), "")
+
+    def test(self, script: str, tick: Callable[[], None] = lambda: None) -> None:
         """Ask whether Slurm would take a job; nothing is submitted.
+
+        Args:
+            script: the job.
+            tick: called again and again until there is an answer.
 
         Raises:
             SlurmError: it would not.
 
         """
-        done = self._run(["sbatch", "--test-only"], script)
+        done = self._asked(["sbatch", "--test-only"], script, tick)
         if done.returncode != 0:
             raise SlurmError(f"sbatch refused the job: {_said(done)}")
 
-    def submit(self, script: str) -> tuple[Array, str]:
+    def submit(self, script: str, tick: Callable[[], None] = lambda: None) -> tuple[Array, str]:
         """Submit a script; the job, and what else `sbatch` said.
+
+        Args:
+            script: the job.
+            tick: called again and again until there is an answer.
 
         Raises:
             SlurmError: there is no `sbatch`, or it refuses.
 
         """
-        done = self._run(["sbatch", "--parsable"], script)
+        done = self._asked(["sbatch", "--parsable"], script, tick)
         if done.returncode != 0:
             raise SlurmError(f"sbatch refused the job: {_said(done)}")
         return Array.parsed(done.stdout), _line(done.stderr)
@@ -196,19 +220,32 @@ class Slurm:
         known = dict.fromkeys(reason for reason in waiting if reason != "None")
         return Queue(len(lines) - len(waiting), len(waiting), tuple(known))
 
-    def named(self, name: str) -> Array | None:
+    def named(self, name: str, clusters: str = "") -> Array | None:
         """The job of the user's of that name that is in the queue, if there is one.
+
+        Args:
+            name: of the job.
+            clusters: those that are asked; empty for the one that is asked anyway.
 
         Raises:
             SlurmError: there is no `squeue`, or the controller does not answer.
 
         """
-        words = ["squeue", "--noheader", f"--name={name}", f"--user={os.getuid()}", "--format=%F"]
-        told = self._run(words)
+        words = ["squeue", *([f"--clusters={clusters}"] if clusters else []), "--noheader"]
+        told = self._run([*words, f"--name={name}", f"--user={os.getuid()}", "--format=%F"])
         if told.returncode != 0:
             raise SlurmError(f"squeue: {_said(told)}")
-        numbers = sorted({int(word) for word in told.stdout.split() if word.isdigit()})
-        return Array(str(numbers[-1])) if numbers else None
+        found, cluster = set(), ""
+        for line in told.stdout.splitlines():
+            # Where clusters are named, the jobs of each come below its name.
+            if line.startswith(CLUSTER):
+                cluster = line.removeprefix(CLUSTER).strip()
+            elif line.strip().isdigit():
+                found.add((int(line), cluster))
+        if not found:
+            return None
+        number, cluster = max(found)
+        return Array(str(number), cluster)
 
     def ended(self, array: Array) -> list[Ended]:
         """How the tasks of an array ended, as far as that is still known: the controller forgets
@@ -259,27 +296,69 @@ class Slurm:
             )
         return program
 
-    def _run(
-        self, words: Sequence[str], text: str | None = None
-    ) -> subprocess.CompletedProcess[str]:
+    def _run(self, words: Sequence[str]) -> subprocess.CompletedProcess[str]:
         program = self._found(words[0])
         try:
             return subprocess.run(
                 [program, *words[1:]],
                 env=self.environment,
-                input=text if text is not None else "",
+                stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
                 errors="replace",
                 timeout=PATIENCE_S,
                 check=False,
-                # Ctrl-C is for us: a submission is made or refused, never cut.
+                # Ctrl-C is for us.
                 start_new_session=True,
             )
         except subprocess.TimeoutExpired:
-            raise SlurmError(f"{words[0]}: no answer within {PATIENCE_S:.0f} s") from None
+            raise _silent(words) from None
         except OSError as error:
             raise SlurmError(f"{words[0]}: {error.strerror}") from error
+
+    def _asked(
+        self, words: Sequence[str], text: str, tick: Callable[[], None]
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command that may change something: whatever `tick` raises, it is not cut, and can
+        go on when this process has ended.
+        """
+        program = self._found(words[0])
+        with ExitStack() as stack:
+            # Files, not pipes: these would end with this process.
+            script, *said = (stack.enter_context(TemporaryFile()) for _ in range(3))
+            script.write(text.encode())
+            script.seek(0)
+            try:
+                process = subprocess.Popen(
+                    [program, *words[1:]],
+                    env=self.environment,
+                    stdin=script,
+                    stdout=said[0],
+                    stderr=said[1],
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise SlurmError(f"{words[0]}: {error.strerror}") from error
+            give_up = time.monotonic() + PATIENCE_S
+            while process.poll() is None:
+                if time.monotonic() > give_up:
+                    process.kill()
+                    process.wait()
+                    raise _silent(words)
+                tick()
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(TICK_S)
+            out, err = (_read(each) for each in said)
+        return subprocess.CompletedProcess([*words], process.returncode, out, err)
+
+
+def _read(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def _silent(words: Sequence[str]) -> SlurmError:
+    return SlurmError(f"{words[0]}: no answer within {PATIENCE_S:.0f} s")
 
 
 OWN = re.compile(r"S(?:QUEUE|ACCT|CONTROL)_\w+|SBATCH_(?:JOB_NAME|ARRAY_INX|OUTPUT|ERROR)")
@@ -298,7 +377,7 @@ def _said(done: subprocess.CompletedProcess[str]) -> str:
 
 def _line(text: str) -> str:
     lines = text.strip().splitlines()
-    return "; ".join(line.removeprefix("sbatch: ").removeprefix("error: ") for line in lines)
+    return "; ".join(_WHO.sub("", line) for line in lines)
 
 
 def _ended(line: str) -> Ended | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ NOTICED_S = 600
 is told when its time is over, some seconds before it is killed."""
 OURS = ("array", "output", "error", "job-name", "chdir", "open-mode", "parsable", "wrap", "signal")
 """Options of sbatch that are not the user's."""
+_CLUSTERS = re.compile(r"(?:--clusters=|-M)(.+)")
 SHORT = {"a": "array", "o": "output", "e": "error", "J": "job-name", "D": "chdir"}
 
 
@@ -56,6 +58,12 @@ class Wanted:
             known = name if word.startswith("--") else SHORT.get(name[:1], "")
             if known in OURS:
                 raise IsthmusError(f"--sbatch: --{known} is chosen by isthmus; leave it out")
+
+    @property
+    def clusters(self) -> str:
+        """Clusters of which Slurm is to choose one, as sbatch has them; empty if none are named."""
+        named = [_CLUSTERS.match(word) for word in self.words]
+        return next((found[1].strip() for found in reversed(named) if found), "")
 
     @property
     def limit_s(self) -> float | None:

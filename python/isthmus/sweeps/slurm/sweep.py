@@ -2,62 +2,50 @@
 
 from __future__ import annotations
 
-import json
-import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from isthmus.errors import IsthmusError, RunFailedError
-from isthmus.execution import Stopped
-from isthmus.files import write_bytes
 from isthmus.owned import OwnedFolder, read_mark
 from isthmus.owned.lock import SUBMITTER, BusyError, held
 from isthmus.owned.mark import SUBMITTED, sha256
-from isthmus.progress import Progress
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.shared import collect, missing
-from isthmus.sweeps.slurm.control import CANCELLED, Array, Ended, Queue, Slurm, SlurmError
+from isthmus.sweeps.slurm.control import Array, Ended, Slurm, SlurmError
 from isthmus.sweeps.slurm.costs import predicted
+from isthmus.sweeps.slurm.interrupted import Later, later
+from isthmus.sweeps.slurm.jobs import Submission, jobs_of, keep_jobs, keep_script, under_way
 from isthmus.sweeps.slurm.packing import packed, tasks_for
 from isthmus.sweeps.slurm.script import Script, Wanted
+from isthmus.sweeps.slurm.verdict import Over, units, was_cancelled
+from isthmus.sweeps.slurm.waiting import (
+    LOOK_MAX_S,
+    LOOK_S,
+    SILENT_S,
+    SLOWER,
+    Detached,
+    unheard,
+    until_over,
+)
+from isthmus.sweeps.slurm.watched import COUNT_S, Watched
 from isthmus.sweeps.source import joined
-from isthmus.sweeps.state import lacking, state_of
+from isthmus.sweeps.state import state_of
 from isthmus.wording import counted
 
 if TYPE_CHECKING:
     from isthmus.execution import Job
     from isthmus.results.collection import Results
 
-T = TypeVar("T")
-SCRIPT, JOBS = f"{SUBMITTED}/array.sh", f"{SUBMITTED}/jobs.json"
-"""Files below the folder: the script that was submitted last, and the jobs of all submissions."""
 RESUBMITTED = 5
 """How often lost tasks are submitted again."""
-LOOK_S, LOOK_MAX_S = 1.0, 15.0
-"""Seconds between two looks at the queue: at first, and later."""
-SLOWER = 1.1
-"""How much later each look is than the one before."""
-SILENT_S = 1800.0
-"""Seconds without an answer of Slurm's controller, or in which it takes no lost tasks again, after
-which waiting is given up."""
+LATE_S = 60.0
+"""Seconds for which it is looked whether a folder shows what tasks have done on other nodes."""
 BUSY_S = 60.0
-"""Seconds for which tasks that are over may still hold the folder."""
-TICK_S = 0.2
-SAID = 400
-"""Most characters of what a task said last."""
-
-
-class Detached(Exception):  # noqa: N818 - an interruption, not an error
-    """Ctrl-C while an array is waited for: it goes on."""
-
-    def __init__(self, array: Array, done: int, total: int) -> None:
-        super().__init__(f"Slurm job {array} goes on")
-        self.array, self.done, self.total = array, done, total
+"""Seconds for which somebody may be alone in the folder, or tasks that are over still hold it."""
 
 
 @dataclass
@@ -73,11 +61,13 @@ class Sweep:
 
     def __post_init__(self) -> None:
         self.folder = self.folder.absolute()
-        self.counts = self.job.summary["points"], self.job.summary["searches"]
+        self.watched = Watched(self.job, self.folder)
+        self.counts = self.watched.counts
         place = sha256(f"{self.folder.resolve()}\n{self.job.identity}".encode())[:8]
         plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in self.job.name)
         self.name = f"isthmus-{plain}-{place}"
         """Of its jobs: the same for the same run in the same folder."""
+        self.clusters = self.wanted.clusters or self.slurm.clusters
         self._largest: int | None = None
 
     @property
@@ -87,7 +77,7 @@ class Sweep:
 
     def script(self) -> Script | None:
         """What would be submitted now; None if nothing is missing. Nothing is written."""
-        lacks = self._lacking()
+        lacks = self.watched.lacking()
         return self._packed(lacks, keep=False) if lacks else None
 
     def submitted(self, *, fresh: bool = False) -> Array | None:
@@ -96,6 +86,7 @@ class Sweep:
         Raises:
             SlurmError: there is no Slurm, or it refuses the job; then nothing is written.
             IsthmusError: the folder cannot be used.
+            Detached: Ctrl-C while `sbatch` was asked; the array goes on.
 
         """
         self.slurm.check()
@@ -107,14 +98,15 @@ class Sweep:
             if found := self._under_way():
                 self.note(f"Slurm job {found} is at it already")
                 return found
-        lacks = Selection.whole(*self.counts) if fresh else self._lacking()
+        lacks = Selection.whole(*self.counts) if fresh else self.watched.lacking()
         if not lacks:
             return None
-        self.slurm.test(self._script([lacks], None).as_text())
+        asked = "Slurm: asked whether it takes the job"
+        self.slurm.test(self._script([lacks], None).as_text(), lambda: self.watched.tell(asked))
         if begun and fresh:
             with self._submitting():
                 self._refuse_under_way()
-                with self._held(fresh=True):
+                with self._emptied():
                     pass
         self._join()
         return self._submit(lacks)
@@ -127,25 +119,22 @@ class Sweep:
             RunFailedError: not all could be done; the message says why.
 
         """
-        rounds = 0
+        rounds, unseen = 0, False
         while array is not None:
-            self._wait(array)
-            lacks = self._lacking()
-            if not lacks:
+            until_over(array, self.slurm, self.watched, self.note)
+            over = self._over(array)
+            if not over.lacks:
                 break
-            why = self._worth_another_try(array, lacks, rounds)
-            rounds += 1
-            again = self._submit(lacks, array)
+            self._refuse_hopeless(over, rounds, unseen=unseen)
+            rounds, unseen = rounds + 1, over.ended_well
+            again = self._submit_again(over)
             if again is not None:
                 self.note(
-                    f"{counted(len(lacks), 'point')} of Slurm job {array} were lost ({why}); "
-                    f"submitted again as job {again}"
+                    f"{counted(len(over.lacks), 'point')} of Slurm job {array} were lost "
+                    f"({over.why}); submitted again as job {again}"
                 )
             array = again
         return self._collected(plots)
-
-    def _lacking(self) -> Selection:
-        return lacking(self.folder, *self.counts)
 
     def _packed(self, lacks: Selection, *, keep: bool = True) -> Script | None:
         """The script for what is missing; None if that was little enough to be done here."""
@@ -154,22 +143,22 @@ class Sweep:
         wanted = self.wanted.tasks and min(self.wanted.tasks, most)
         if wanted and wanted >= len(lacks):
             # Each has a task of its own.
-            return self._script([_selection([unit]) for unit in _units(lacks)], None)
+            return self._script([_selection([unit]) for unit in units(lacks)], None)
         costs = dict(
-            zip(_units(lacks), predicted(self.job, self.folder, lacks, keep=keep), strict=True)
+            zip(units(lacks), predicted(self.job, self.folder, lacks, keep=keep), strict=True)
         )
         if keep:
             # Some of it was done to know what the rest takes.
-            lacks = self._lacking()
+            lacks = self.watched.lacking()
             if not lacks:
                 return None
-        units = _units(lacks)
-        seconds = [costs[unit] for unit in units]
+        left = units(lacks)
+        seconds = [costs[unit] for unit in left]
         threads = self.job.jobs
         tasks = wanted or min(tasks_for(seconds, threads, self.wanted.time_s), most)
         chosen, longest = [], 0.0
         for task in packed(seconds, tasks):
-            chosen.append(_selection([units[at] for at in task]))
+            chosen.append(_selection([left[at] for at in task]))
             longest = max(longest, sum(seconds[at] for at in task) / threads)
         return self._script(chosen, longest)
 
@@ -177,27 +166,27 @@ class Sweep:
         job = self.job
         return Script(self.name, self.folder, self.wanted, job.jobs, job.memory, tasks, about_s)
 
+    def _joined(self) -> AbstractContextManager[OwnedFolder]:
+        """The folder, beside those that do parts of the run."""
+        return joined(self.job, self.folder, self.note)
+
     def _join(self) -> None:
         """Make the folder that of the run, with what tasks need; one of another run is refused."""
-        with joined(self.job, self.folder, self.note):
+        with self._joined():
             pass
 
-    def _held(self, *, fresh: bool = False) -> AbstractContextManager[OwnedFolder]:
+    def _emptied(self) -> AbstractContextManager[OwnedFolder]:
         return OwnedFolder.opened(
             self.folder,
             self.job.identity,
             scenario=self.job.canonical,
             journal=self.counts,
-            fresh=fresh,
+            fresh=True,
         )
 
     def _under_way(self) -> Array | None:
         """The array of this run that is in Slurm's queue, if there is one, whoever submitted it."""
-        jobs = _jobs(self.folder)
-        if jobs and self.slurm.queue(jobs[-1]):
-            return jobs[-1]
-        # One whose number could not be written any more.
-        return self.slurm.named(self.name)
+        return under_way(self.folder, self.slurm, self.name, self.clusters)
 
     def _refuse_under_way(self) -> None:
         """Refuse to clear a folder in which an array is at work."""
@@ -207,249 +196,201 @@ class Sweep:
                 f"`{found.cancel}`, or leave --fresh out to wait for it"
             )
 
-    def _submit(self, lacks: Selection, lost: Array | None = None) -> Array | None:
-        """Submit what is missing; `lost` is the array whose tasks are submitted again."""
+    def _submit(self, lacks: Selection) -> Array | None:
+        """Submit what is missing; None if nothing is any more."""
         script = self._packed(lacks)
-        if script is None:
-            return None
-        text = script.as_text()
-        if lost is None:
-            return self._submit_text(text)
-        return self._patiently(lambda: self._submit_text(text), lost)
+        return self._submit_script(script) if script else None
 
-    def _submit_text(self, text: str) -> Array | None:
+    def _submit_script(self, script: Script) -> Array | None:
         with self._submitting():
             # Another process may have been faster.
             if found := self._under_way():
                 return found
-            return self._submit_alone(text) if self._lacking() else None
+            return self._submit_alone(script) if self.watched.lacking() else None
 
-    def _submitting(self) -> AbstractContextManager[None]:
-        """Be the only one who submits."""
-        return self._waited_for(lambda: held(self.folder, name=SUBMITTER), SILENT_S)
+    @contextmanager
+    def _submitting(self) -> Iterator[None]:
+        """Be the only one who submits, once whoever is at it has ended."""
+        give_up = time.monotonic() + SILENT_S
+        with ExitStack() as stack:
+            while True:
+                try:
+                    stack.enter_context(held(self.folder, name=SUBMITTER))
+                    break
+                except BusyError as busy:
+                    if time.monotonic() > give_up:
+                        raise
+                    self.watched.tick(f"{_waits(busy)}, which submits")
+            yield
 
-    def _submit_alone(self, text: str) -> Array:
-        jobs = _jobs(self.folder)
-        with (
-            self._waited_for(self._held, BUSY_S) as own,
-            own.part(SUBMITTED, sha256(text.encode())),
-        ):
-            own.write(SCRIPT, text, SUBMITTED)
-            own.write(JOBS, _jobs_text(jobs), SUBMITTED, varies=True)
-        # The folder is free again: tasks may begin before Slurm has answered.
-        array, said = self.slurm.submit(text)
-        write_bytes(self.folder / JOBS, _jobs_text([*jobs, array]).encode())
+    def _submit_alone(self, script: Script) -> Array:
+        """Submit, beside processes that do parts: nobody is kept out of the folder, least of all
+        while `sbatch` is asked.
+        """
+        text = script.as_text()
+        before = [each for each in jobs_of(self.folder) if each.array]
+        new = Submission(self.name, len(script.tasks), sha256(text.encode()), self.clusters)
+        with self._joined() as own:
+            if said := keep_script(own, text):
+                self.note(said)
+            new = replace(new, submitted_s=keep_jobs(own, [*before, new]))
+        array = None
+        try:
+            with later() as interrupted:
+                array, said = self.slurm.submit(text, self._asking(interrupted))
+                self._keep_number([*before, replace(new, array=array)], interrupted)
+        except KeyboardInterrupt:
+            if array is None:
+                raise
+            self.watched.lacking()
+            raise Detached(array, self.watched.done, self.watched.total) from None
         if said:
             self.note(f"sbatch: {said}")
         return array
 
-    @contextmanager
-    def _waited_for(
-        self, lock: Callable[[], AbstractContextManager[T]], patience_s: float
-    ) -> Iterator[T]:
-        """Hold a lock once whoever has it lets go of it."""
-        give_up = time.monotonic() + patience_s
-        with ExitStack() as stack:
-            while True:
-                try:
-                    taken = stack.enter_context(lock())
-                    break
-                except BusyError:
-                    if time.monotonic() > give_up:
-                        raise
-                    time.sleep(TICK_S)
-            yield taken
+    def _asking(self, interrupted: Later) -> Callable[[], None]:
+        """What is told while `sbatch` is asked."""
+        said = False
 
-    def _patiently(self, submit: Callable[[], Array | None], lost: Array) -> Array | None:
-        """Try again and again for as long as Slurm is waited for elsewhere.
+        def tick() -> None:
+            nonlocal said
+            if interrupted.heard and not said:
+                said = True
+                self.note(
+                    "interrupted; sbatch is asked to the end, as it may have submitted the job; "
+                    "once more leaves it alone, and the same command then finds the job"
+                )
+            self.watched.tell("Slurm: sbatch is asked")
+
+        return tick
+
+    def _keep_number(self, jobs: list[Submission], interrupted: Later) -> None:
+        """Write down the number of a job that was submitted. Where somebody is alone in the folder
+        for long it is left out: the job is found by its name.
+        """
+        give_up = time.monotonic() + BUSY_S
+        while True:
+            try:
+                with self._joined() as own:
+                    keep_jobs(own, jobs)
+                return
+            except BusyError:
+                if interrupted.heard or time.monotonic() > give_up:
+                    return
+                self.watched.tick("Slurm: the job is submitted")
+
+    def _submit_again(self, over: Over) -> Array | None:
+        """Submit what an array has left; None if nothing is missing any more. Slurm is asked again
+        and again for as long as it is waited for elsewhere, and whoever does all of the run is
+        waited for.
 
         Raises:
-            RunFailedError: it has taken nothing meanwhile.
+            RunFailedError: Slurm has taken nothing meanwhile.
             Stopped: Ctrl-C.
 
         """
-        total = sum(self.counts)
+        lost = over.array
         began, look_s, said = time.monotonic(), LOOK_S, False
-        while True:
-            try:
-                return submit()
-            except SlurmError as error:
-                trouble = str(error)
-                if time.monotonic() - began > SILENT_S:
-                    raise RunFailedError(
-                        f"Slurm has not taken the lost points of job {lost} for "
-                        f"{SILENT_S / 60:.0f} min ({trouble}); run the same command again"
-                    ) from error
-            if not said:
-                said = True
-                self.note(
-                    f"the lost points of Slurm job {lost} cannot be submitted now ({trouble}); "
-                    f"tried again for {SILENT_S / 60:.0f} min"
-                )
-            next_try, look_s = time.monotonic() + look_s, min(look_s * SLOWER, LOOK_MAX_S)
-            done = total - len(self._lacking())
-            try:
-                while time.monotonic() < next_try:
-                    title = self.job.title or self.job.name
-                    self.job.watch(Progress("simulating", done, total, title=title, state=trouble))
-                    time.sleep(TICK_S)
-            except KeyboardInterrupt:
-                raise Stopped((done, total)) from None
-
-    def _wait(self, array: Array) -> None:
-        """Wait until nothing of the array is in the queue."""
-        total = sum(self.counts)
-        done, look_s, answered = 0, LOOK_S, time.monotonic()
-        next_look = next_count = 0.0
-        queue, trouble = Queue(), ""
         try:
-            while True:
-                now = time.monotonic()
-                if now >= next_count:
-                    done = total - len(self._lacking())
-                    # Large folders of slow file systems are not asked all the time.
-                    next_count = now + max(1.0, 20 * (time.monotonic() - now))
-                if now >= next_look:
-                    try:
-                        queue, trouble, answered = self.slurm.queue(array), "", now
-                        if not queue:
-                            return
-                    except SlurmError as error:
-                        trouble = str(error)
-                        if now - answered > SILENT_S:
-                            raise self._unheard(array, trouble) from error
-                    look_s = LOOK_S if done == total else min(look_s * SLOWER, LOOK_MAX_S)
-                    next_look = now + look_s
-                title, state = self.job.title or self.job.name, _told(array, queue, trouble)
-                self.job.watch(Progress("simulating", done, total, title=title, state=state))
-                time.sleep(TICK_S)
+            while lacks := self.watched.lacking():
+                try:
+                    return self._submit(lacks)
+                except BusyError as error:
+                    # Whoever it is does it, or ends.
+                    began, state = time.monotonic(), _waits(error)
+                except SlurmError as error:
+                    state = unheard(str(error))
+                    if time.monotonic() - began > SILENT_S:
+                        raise RunFailedError(
+                            f"Slurm has not taken the lost points of job {lost} for "
+                            f"{SILENT_S / 60:.0f} min ({error}); run the same command again"
+                        ) from error
+                    if not said:
+                        said = True
+                        self.note(
+                            f"the lost points of Slurm job {lost} cannot be submitted now "
+                            f"({error}); tried again for {SILENT_S / 60:.0f} min"
+                        )
+                self.watched.wait(look_s, state)
+                look_s = min(look_s * SLOWER, LOOK_MAX_S)
         except KeyboardInterrupt:
-            raise Detached(array, done, total) from None
+            raise self.watched.stopped() from None
+        return None
 
-    def _worth_another_try(self, array: Array, lacks: Selection, rounds: int) -> str:
-        """Why points are missing, if they may be done in another try.
+    def _over(self, array: Array) -> Over:
+        """How an array is over. Where its tasks have ended well, it is looked for a while whether
+        the folder shows what they did.
+        """
+        give_up = time.monotonic() + LATE_S
+        try:
+            lacks = self.watched.lacking()
+            ended = self.slurm.ended(array) if lacks else []
+            while True:
+                over = self._as_far_as_seen(array, ended, lacks)
+                if not lacks or not over.may_be_late or time.monotonic() > give_up:
+                    return over
+                self.watched.wait(
+                    COUNT_S, f"Slurm: over, its last points are looked for, job {array}"
+                )
+                lacks = self.watched.lacking()
+        except KeyboardInterrupt:
+            raise self.watched.stopped() from None
+
+    def _as_far_as_seen(self, array: Array, ended: list[Ended], lacks: Selection) -> Over:
+        """The same as the folder shows it now."""
+        jobs = jobs_of(self.folder)
+        ours = next((job for job in jobs if job.array == array), None)
+        last = ours or (jobs[-1] if jobs else None)
+        # What failed in an earlier job is tried once more.
+        failed = state_of(self.folder).failed if lacks else []
+        since_s = last.submitted_s if last else 0.0
+        new = {each.entry for each in failed if each.at_s >= since_s}
+        return Over(array, ended, ours.tasks if ours else None, lacks, new)
+
+    def _refuse_hopeless(self, over: Over, rounds: int, *, unseen: bool) -> None:
+        """Refuse to submit again what would come to the same.
 
         Raises:
-            RunFailedError: they are not to be tried again.
+            RunFailedError: why not all could be done.
 
         """
-        ended = self.slurm.ended(array)
-        bad = [task for task in ended if task.state != "COMPLETED"]
-        why = _summary(bad) or "Slurm knows no more of it"
-        if was_cancelled(ended):
-            raise self._failed(lacks, f"Slurm job {array} was cancelled")
-        tasks, began_s = self._submitted_last()
-        # What failed before is tried once more.
-        failed = {f.entry for f in state_of(self.folder).failed if f.at_s >= began_s}
-        lost = [f"{kind}-{at:05}" for kind, at in _units(lacks)]
-        # A task that Slurm has forgotten may have been lost.
-        all_known = tasks is not None and len(ended) >= tasks
-        ended_themselves = all_known and not any(task.lost for task in bad)
-        if all(name in failed for name in lost) or ended_themselves:
-            raise self._failed(lacks, f"Slurm job {array}: {why}{self._last_words(array, bad)}")
+        array = over.array
+        if was_cancelled(over.ended):
+            raise self._failed(over, f"Slurm job {array} was cancelled")
+        if over.explained or over.ended_themselves:
+            raise self._failed(over, f"Slurm job {array}: {over.why}{over.last_words(self.folder)}")
+        if unseen and over.ended_well:
+            raise self._failed(
+                over,
+                f"Slurm job {array}: {over.why}, a minute after their end and for the second "
+                "time; do all nodes see this folder?",
+            )
         if rounds == RESUBMITTED:
             raise self._failed(
-                lacks, f"lost {rounds + 1} times, at last in Slurm job {array}: {why}"
+                over, f"lost {rounds + 1} times, at last in Slurm job {array}: {over.why}"
             )
-        return why
 
-    def _submitted_last(self) -> tuple[int | None, float]:
-        """How many tasks the array has that was submitted last, None if that is not known, and when
-        its script was written, in seconds since 1970 by the folder's clock.
-        """
-        path = self.folder / SCRIPT
-        try:
-            script, began_s = path.read_text(encoding="utf-8"), path.stat().st_mtime
-        except FileNotFoundError:
-            return None, 0.0
-        last = re.search(r"^#SBATCH --array=0-(\d+)", script, re.MULTILINE)
-        return (int(last[1]) + 1 if last else None), began_s
-
-    def _failed(self, lacks: Selection, why: str) -> RunFailedError:
-        return RunFailedError(f"{why}; {missing(self.folder, lacks)}")
-
-    def _last_words(self, array: Array, tasks: list[Ended]) -> str:
-        """What the first of these tasks that ended by itself has said last."""
-        if not tasks:
-            return ""
-        tasks = sorted(tasks, key=lambda task: (task.lost, task.task))
-        log = self.folder / SUBMITTED / f"{array.number}_{tasks[0].task}.log"
-        try:
-            lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        except FileNotFoundError:
-            return f", and left no {log}: do all nodes see this folder?"
-        except OSError as error:
-            return f", and {log} cannot be read ({error.strerror})"
-        return f": {lines[-1][-SAID:]} ({log})" if lines else f" and said nothing ({log})"
-
-    def _unheard(self, array: Array, trouble: str) -> RunFailedError:
-        return RunFailedError(
-            f"Slurm has not answered for {SILENT_S / 60:.0f} min ({trouble}); job {array} may go "
-            "on: run the same command again to wait for it"
-        )
+    def _failed(self, over: Over, why: str) -> RunFailedError:
+        return RunFailedError(f"{why}; {missing(self.folder, over.lacks)}")
 
     def _collected(self, plots: tuple[str, ...]) -> Results:
         give_up = time.monotonic() + BUSY_S
         while True:
             try:
                 return collect(self.folder, self.job, plots)
-            except BusyError:
-                # The last tasks are about to end.
-                if time.monotonic() > give_up:
+            except BusyError as error:
+                # The last tasks are about to end; whoever does all of the run may take long.
+                whole = error.holder is not None and error.holder.work
+                if not whole and time.monotonic() > give_up:
                     raise
-                time.sleep(TICK_S)
+                self.watched.tick(_waits(error))
 
 
-def _units(selection: Selection) -> list[tuple[str, int]]:
-    points = [("point", at) for at in selection.points]
-    return points + [("search", at) for at in selection.searches]
+def _selection(chosen: list[tuple[str, int]]) -> Selection:
+    points = sorted(at for kind, at in chosen if kind == "point")
+    return Selection(tuple(points), tuple(sorted(at for kind, at in chosen if kind == "search")))
 
 
-def _selection(units: list[tuple[str, int]]) -> Selection:
-    points = sorted(at for kind, at in units if kind == "point")
-    return Selection(tuple(points), tuple(sorted(at for kind, at in units if kind == "search")))
-
-
-def _jobs(folder: Path) -> list[Array]:
-    """The jobs that were submitted for a folder; none where nothing whole is written."""
-    try:
-        told = json.loads((folder / JOBS).read_bytes())
-        return [Array(str(each["number"]), str(each["cluster"])) for each in told]
-    except (OSError, ValueError, TypeError, KeyError):
-        return []
-
-
-def _jobs_text(jobs: list[Array]) -> str:
-    return json.dumps([{"number": job.number, "cluster": job.cluster} for job in jobs]) + "\n"
-
-
-def _told(array: Array, queue: Queue, trouble: str) -> str:
-    """How an array does, in a few words."""
-    if trouble:
-        return f"Slurm job {array}: {trouble}"
-    words = [f"{queue.running} running"] if queue.running else []
-    if queue.waiting:
-        reasons = ", ".join(queue.reasons[:2])
-        words.append(
-            f"{queue.waiting} waiting ({reasons})" if reasons else f"{queue.waiting} waiting"
-        )
-    return f"Slurm job {array}: {', '.join(words)}" if words else f"Slurm job {array}"
-
-
-def was_cancelled(ended: list[Ended]) -> bool:
-    """Whether an array was cancelled as a whole: then no task of it goes on after the others."""
-    cancelled = [task.at for task in ended if task.state == CANCELLED]
-    return bool(cancelled) and max(cancelled) == max(task.at for task in ended)
-
-
-def _summary(tasks: list[Ended]) -> str:
-    """Why tasks are over that should not be, each reason once."""
-    of = Counter(task.reason for task in tasks)
-    named = {reason: next(t.task for t in tasks if t.reason == reason) for reason in of}
-    words = [
-        f"task {named[reason]}: {reason}"
-        if count == 1
-        else f"{count} tasks, {named[reason]} first: {reason}"
-        for reason, count in of.most_common(3)
-    ]
-    return ", ".join(words)
+def _waits(busy: BusyError) -> str:
+    """Who is waited for."""
+    return f"waits for {busy.holder or 'another process'}"
