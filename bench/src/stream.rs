@@ -166,7 +166,7 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
         let (to, into) = ring(1 << 16)?;
         from.into_handles().send(&*to_sink, deadline())?;
         to.into_handles().send(&*to_sink, deadline())?;
-        driver.give_rings("sink", out, into);
+        driver.lend_rings("sink", out, into);
         "raw:given:sink".to_owned()
     } else {
         let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -279,7 +279,7 @@ pub fn sink(load: &Load) -> Outcome<Report> {
         let from = Consumer::attach(Handles::receive(&control, deadline())?, load.capacity)?;
         let to = Producer::attach(Handles::receive(&control, deadline())?, 1 << 16)?;
         let patience = PATIENCE;
-        let mut rings = Rings { from, to, patience };
+        let mut rings = Rings { from, to, patience }.borrowing(load.capacity);
         control.write_all(&[1])?;
         serve(&sink, &mut rings, taken)?
     } else {

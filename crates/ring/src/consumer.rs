@@ -5,6 +5,7 @@ use crate::claim::{Back, Claim};
 use crate::error::{Error, Wanted};
 use crate::handles::Handles;
 use crate::line::Line;
+use crate::loan::{Borrower, Loan};
 use crate::mapping::Mapping;
 use crate::producer::{STEP, at_most_half, refused};
 use crate::reader::Reader;
@@ -29,6 +30,7 @@ struct Parts {
     reader: Reader<Arc<Mapping>>,
     /// What was claimed and is wanted no more.
     back: Arc<Back>,
+    borrower: Option<Borrower>,
     line: Line,
     memory: OwnedFd,
 }
@@ -47,6 +49,7 @@ impl Consumer {
         let parts = Some(Parts {
             reader,
             back: Arc::default(),
+            borrower: None,
             line,
             memory,
         });
@@ -268,6 +271,52 @@ impl Consumer {
         let written = written.map_err(|error| refused("writing from a ring", error))?;
         parts.release(written);
         Ok(Some(written))
+    }
+
+    /// Says that what the producer has of other rings may be lent instead of copied: of rings of at
+    /// most `most` bytes, which are mapped here, for reading only, when something of them is lent.
+    pub fn borrow(&mut self, most: u64) {
+        let parts = self.parts();
+        parts.line.take();
+        parts.borrower = Some(Borrower::new(most));
+        parts.reader.borrow();
+    }
+
+    /// Copies what is lent to `bytes`, which has as many, and shows it to `seen`, with its place,
+    /// in pieces of at most `step` bytes that were just copied. The caller was told of the loan by
+    /// a message of the producer.
+    ///
+    /// # Returns
+    /// Whether the copy is good. If not, the loan was taken back before it was over: the bytes, and
+    /// what was seen, are anything at all.
+    ///
+    /// # Errors
+    /// [`Error::Loan`] if nothing such was lent, [`Error::NoRing`] if it is of no ring, or of a
+    /// larger one; [`Error::Truncated`], [`Error::System`].
+    pub fn read_lent(
+        &mut self,
+        loan: &Loan,
+        bytes: &mut [u8],
+        step: usize,
+        seen: impl FnMut(usize, &mut [u8]),
+    ) -> Result<bool, Error> {
+        let parts = self.parts();
+        let no = |why: &str| Err(Error::Loan(why.to_owned()));
+        let Some(borrower) = &mut parts.borrower else {
+            return no("nothing was asked for");
+        };
+        if loan.bytes() != bytes.len() as u64 {
+            return no("it is of other bytes");
+        }
+        if !parts.reader.is_lent(loan.epoch) {
+            return Ok(false);
+        }
+        if borrower.lacks(loan) {
+            parts.line.heed()?;
+        }
+        borrower.see(loan, &mut parts.line.came)?;
+        borrower.copy(loan, bytes, step.max(1), seen)?;
+        Ok(parts.reader.is_lent(loan.epoch))
     }
 
     /// Before a driver polls the descriptor of this end: asks to be woken once there are `len`

@@ -1,17 +1,25 @@
 //! The pair of sockets beside a ring: one byte wakes who sleeps, the end of a process is seen.
 
 use crate::error::Error;
+use crate::fds::{send_fds, try_recv_fds};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
+
+/// Descriptors that are kept at most before they are used.
+const MOST_KEPT: usize = 128;
 
 /// One end.
 #[derive(Debug)]
 pub(crate) struct Line {
     socket: OwnedFd,
     gone: bool,
+    /// Whether descriptors may come with what wakes this side, and those that came.
+    takes: bool,
+    pub came: VecDeque<OwnedFd>,
 }
 
 /// Both ends.
@@ -37,8 +45,22 @@ impl Line {
             Ok(SocketType::STREAM) => {}
             _ => return no("what should wake it is no stream"),
         }
-        let gone = false;
-        Ok(Self { socket, gone })
+        Ok(Self {
+            socket,
+            gone: false,
+            takes: false,
+            came: VecDeque::new(),
+        })
+    }
+
+    /// From now on descriptors that come are kept.
+    pub(crate) fn take(&mut self) {
+        self.takes = true;
+    }
+
+    /// Gives the other side a descriptor, with a byte as one that wakes.
+    pub(crate) fn give(&self, file: &OwnedFd) -> Result<(), Error> {
+        send_fds(&self.socket, &[1], &[file.as_fd()], Instant::now())
     }
 
     /// Wakes the other side.
@@ -65,6 +87,9 @@ impl Line {
     /// Takes what wakes this side, and sees whether the other is gone.
     pub(crate) fn heed(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
+        if self.takes {
+            return self.heed_and_keep(&mut bytes);
+        }
         // One byte is usual; who sends many is not listened to for ever.
         for _ in 0..16 {
             match rustix::net::recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
@@ -75,6 +100,30 @@ impl Line {
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 Err(error) => return Err(Error::system("the socket of a ring", error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn heed_and_keep(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        for _ in 0..MOST_KEPT {
+            match try_recv_fds(&self.socket, bytes, 1) {
+                Ok(Some(received)) if received.bytes == 0 => {
+                    self.gone = true;
+                    break;
+                }
+                Ok(Some(received)) => self.came.extend(received.descriptors),
+                Ok(None) => break,
+                Err(Error::System { error, .. })
+                    if error.kind() == std::io::ErrorKind::ConnectionReset =>
+                {
+                    self.gone = true;
+                    break;
+                }
+                Err(other) => return Err(other),
+            }
+            if self.came.len() > MOST_KEPT {
+                return Err(Error::Loan(format!("more than {MOST_KEPT} rings are shown")));
             }
         }
         Ok(())

@@ -12,11 +12,11 @@
 
 use crate::error::Error;
 use crate::words::{AWAKE, AtomicU64, Memory, Ordering, Word};
-use rustix::fs::{self, FallocateFlags, MemfdFlags, SealFlags};
+use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
@@ -52,6 +52,8 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     let refused = |what: &'static str| move |error: Errno| Error::system(what, error);
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = fs::memfd_create("isthmus-ring", flags).map_err(refused("memory for a ring"))?;
+    // Another user's process that is given a descriptor to read by makes none to write of it.
+    fs::fchmod(&file, Mode::RUSR | Mode::WUSR).map_err(refused("the mode of a ring"))?;
     let len = HEADER as u64 + capacity;
     fs::ftruncate(&file, len).map_err(refused("the size of a ring"))?;
     // What cannot be had is told now, not by a signal when it is touched.
@@ -61,7 +63,11 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     let again = file
         .try_clone()
         .map_err(|error| Error::system("a second descriptor of the memory", error))?;
-    let mapping = Arc::new(Mapping::map(again, capacity)?);
+    let mapping = Arc::new(Mapping::map(
+        again,
+        capacity,
+        ProtFlags::READ | ProtFlags::WRITE,
+    )?);
     mapping
         .word(Word::ReaderWants)
         .store(AWAKE, Ordering::Relaxed);
@@ -82,6 +88,23 @@ fn seals() -> SealFlags {
 impl Mapping {
     /// Maps what was received, if it is a ring of at most `most` bytes.
     pub(crate) fn attach(file: &OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
+        Self::checked(file, most, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// The same to be read only.
+    pub(crate) fn view(file: &OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
+        Self::checked(file, most, ProtFlags::READ)
+    }
+
+    /// A descriptor by which others can read and not write.
+    pub(crate) fn to_read(&self) -> Result<OwnedFd, Error> {
+        let refused = |error: Errno| Error::system("a descriptor to read a ring by", error);
+        let file = self.region.file_offset().ok_or(refused(Errno::BADF))?;
+        let path = format!("/proc/self/fd/{}", file.file().as_raw_fd());
+        fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(refused)
+    }
+
+    fn checked(file: &OwnedFd, most: u64, access: ProtFlags) -> Result<Arc<Self>, Error> {
         let no = |why: String| Err(Error::NoRing(why));
         // Only files in memory have seals.
         match fs::fcntl_get_seals(file) {
@@ -108,7 +131,7 @@ impl Mapping {
         let again = file
             .try_clone()
             .map_err(|error| Error::system("a second descriptor of the memory", error))?;
-        let mapping = Self::map(again, capacity)?;
+        let mapping = Self::map(again, capacity, access)?;
         for (at, wanted, what) in [
             (0, MAGIC, "what it begins with"),
             (8, VERSION, "its version"),
@@ -122,9 +145,9 @@ impl Mapping {
         Ok(Arc::new(mapping))
     }
 
-    fn map(file: OwnedFd, capacity: u64) -> Result<Self, Error> {
+    fn map(file: OwnedFd, capacity: u64, access: ProtFlags) -> Result<Self, Error> {
         let whole = FileOffset::new(File::from(file), 0);
-        let prot = (ProtFlags::READ | ProtFlags::WRITE).bits() as i32;
+        let prot = access.bits() as i32;
         // Page tables are filled now: a fault for each page would cost more than its copy.
         let flags = (MapFlags::SHARED | MapFlags::POPULATE).bits() as i32;
         let region = MmapRegion::build(Some(whole), HEADER + capacity as usize, prot, flags)

@@ -13,7 +13,7 @@ use loom::sync::{Arc, Notify};
 use loom::thread;
 
 struct Heap {
-    words: [AtomicU64; 6],
+    words: [AtomicU64; 8],
     bytes: Vec<AtomicU8>,
 }
 

@@ -5,6 +5,7 @@ use crate::claim::Claim;
 use crate::error::{Error, Wanted};
 use crate::handles::Handles;
 use crate::line::Line;
+use crate::loan::{Loan, Shown};
 use crate::mapping::Mapping;
 use crate::wait::spin;
 use crate::writer::Writer;
@@ -29,6 +30,7 @@ pub struct Producer {
 #[derive(Debug)]
 struct Parts {
     writer: Writer<Arc<Mapping>>,
+    shown: Shown,
     line: Line,
     memory: OwnedFd,
 }
@@ -46,6 +48,7 @@ impl Producer {
         let memory = handles.memory;
         let parts = Some(Parts {
             writer,
+            shown: Shown::default(),
             line,
             memory,
         });
@@ -210,6 +213,35 @@ impl Producer {
             parts.publish(len);
             moved += len;
         }
+    }
+
+    /// Whether the consumer takes what is lent ([`Consumer::borrow`]).
+    pub fn can_lend(&self) -> bool {
+        let parts = self.parts.as_ref();
+        parts.is_some_and(|parts| parts.writer.reader_borrows())
+    }
+
+    /// Lends the consumer of this ring bytes that are claimed of others, one after the other. It is
+    /// told of them by a message that the caller writes, and can read all of their rings from then
+    /// on, as long as it lives. The claims are to be kept until the caller hears that it has read
+    /// them, or has taken all loans back ([`Producer::revoke`]).
+    ///
+    /// # Returns
+    /// Nothing if they cannot be lent, as there are more than [`STRETCHES`](crate::STRETCHES) or of
+    /// more rings than [`RINGS_SHOWN`](crate::RINGS_SHOWN), or as the system has no descriptors.
+    pub fn lend<'c>(&mut self, claims: impl IntoIterator<Item = &'c Claim>) -> Option<Loan> {
+        let parts = self.parts();
+        let epoch = parts.writer.epoch();
+        let claims = claims.into_iter();
+        parts.shown.loan(epoch, claims, &parts.line)
+    }
+
+    /// Takes back all that was lent, whatever the consumer does: what it has not copied by now it
+    /// will find no good. Only after this claims are dropped that it was not heard to have read.
+    pub fn revoke(&mut self) {
+        let parts = self.parts();
+        parts.writer.revoke();
+        parts.shown.settle();
     }
 
     /// Before a driver polls the descriptor of this end: asks to be woken once there is room for

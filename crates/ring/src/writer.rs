@@ -1,7 +1,8 @@
 //! The producer's side of a ring, without the system: what it may write, and whom to wake.
 
 use crate::words::{
-    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
+    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, fence, must_wake, sleeps, split,
+    within,
 };
 
 /// Writes to a ring. Nothing here waits; whoever drives it does.
@@ -11,6 +12,8 @@ pub struct Writer<M> {
     tail: u64,
     /// As last seen.
     head: u64,
+    /// Of what is lent now. The reader's word for it counts for nothing.
+    epoch: u64,
 }
 
 impl<M: Memory> Writer<M> {
@@ -22,7 +25,13 @@ impl<M: Memory> Writer<M> {
     pub fn new(memory: M) -> Result<Self, Corrupt> {
         let tail = within(&memory, Word::Tail, 0, FURTHEST)?;
         let head = tail.saturating_sub(memory.capacity());
-        let mut writer = Self { memory, tail, head };
+        let epoch = memory.word(Word::Epoch).load(Ordering::Relaxed);
+        let mut writer = Self {
+            memory,
+            tail,
+            head,
+            epoch,
+        };
         writer.look()?;
         writer.awake();
         Ok(writer)
@@ -57,7 +66,27 @@ impl<M: Memory> Writer<M> {
     /// The reader says that it read what was not written, or went back.
     pub fn look(&mut self) -> Result<u64, Corrupt> {
         self.head = within(&self.memory, Word::Head, self.head, self.tail)?;
+        // For who reads by a loan what is written over from now on: see `words`.
+        fence(Ordering::Release);
         Ok(self.seen())
+    }
+
+    /// Of what is lent from now on, until it is taken back.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Takes back all that was lent: a copy of it that is not over is not good. What lies there may
+    /// be given back to its writer after this.
+    pub fn revoke(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+        let word = self.memory.word(Word::Epoch);
+        word.store(self.epoch, Ordering::Release);
+    }
+
+    /// Whether the reader takes what is lent.
+    pub fn reader_borrows(&self) -> bool {
+        self.memory.word(Word::Borrows).load(Ordering::Acquire) != 0
     }
 
     /// Whether the reader has closed.
@@ -125,12 +154,13 @@ impl<M: Memory> Writer<M> {
         awake(self.memory.word(Word::WriterWants));
     }
 
-    /// Says that no more will be written.
+    /// Says that no more will be written, and takes back what is lent.
     ///
     /// # Returns
     /// Whether the reader must be woken.
     #[must_use]
     pub fn close(&mut self) -> bool {
+        self.revoke();
         let word = self.memory.word(Word::WriterClosed);
         word.store(1, Ordering::Release);
         // Whatever it waits for.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 const CAPACITY: u64 = 4096;
 /// Where the words lie, see `mapping`.
-const WORDS: [u64; 6] = [128, 256, 384, 512, 640, 768];
+const WORDS: [u64; 8] = [128, 256, 384, 512, 640, 768, 896, 1024];
 
 fn write(memory: &OwnedFd, at: u64, value: u64) {
     let bytes = value.to_ne_bytes();

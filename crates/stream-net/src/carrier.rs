@@ -1,6 +1,7 @@
 //! What carries packets: a stream socket, or two rings in shared memory.
 
 use crate::claims::Claims;
+use crate::loan;
 use crate::socket::{Moved, Socket};
 use isthmus_ring::{Claim, Consumer, Error as Ring, Producer};
 use rustix::event::PollFlags;
@@ -17,6 +18,19 @@ pub(crate) enum Carrier {
     Socket(Socket),
     /// A ring that is written here, and one that is read.
     Rings(Box<(Producer, Consumer)>),
+    /// The same to a sink that may be lent data.
+    Lending(Box<(Producer, Consumer)>),
+}
+
+/// What came of an attempt to lend data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lent {
+    /// The peer is told where it is.
+    Told,
+    /// It will be, when there is room to tell.
+    Later,
+    /// It is to be sent.
+    No,
 }
 
 fn gone(error: &Ring) -> String {
@@ -50,7 +64,46 @@ impl Carrier {
     pub fn socket(&self) -> Option<&Socket> {
         match self {
             Self::Socket(socket) => Some(socket),
-            Self::Rings(_) => None,
+            Self::Rings(_) | Self::Lending(_) => None,
+        }
+    }
+
+    /// Tells a peer that takes it so where the data behind a header lies.
+    pub fn lend(&mut self, head: &[u8], claims: &Claims) -> Result<Lent, String> {
+        let Self::Lending(rings) = self else {
+            return Ok(Lent::No);
+        };
+        let out = &mut rings.0;
+        if !out.can_lend() {
+            return Ok(Lent::No);
+        }
+        let Some(loan) = out.lend(claims.claims()) else {
+            return Ok(Lent::No);
+        };
+        let mut message = loan::encode(&loan);
+        message.extend_from_slice(head);
+        let bytes = message.len();
+        if out.capacity() / 2 < bytes as u64 {
+            return Ok(Lent::No);
+        }
+        // That nobody reads it any more is told by the write that follows.
+        match out.room() {
+            Ok(room) if room < bytes as u64 => return Ok(Lent::Later),
+            Ok(_) => {}
+            Err(_) => return Ok(Lent::No),
+        }
+        let mut room = out
+            .reserve(bytes, Instant::now())
+            .map_err(|error| gone(&error))?;
+        room.put(0, &message);
+        room.commit(bytes);
+        Ok(Lent::Told)
+    }
+
+    /// Takes back what is lent.
+    pub fn revoke(&mut self) {
+        if let Self::Lending(rings) = self {
+            rings.0.revoke();
         }
     }
 
@@ -58,7 +111,7 @@ impl Carrier {
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<Moved, String> {
         match self {
             Self::Socket(socket) => socket.read(bytes).map_err(|error| error.to_string()),
-            Self::Rings(rings) => match rings.1.try_read(bytes) {
+            Self::Rings(rings) | Self::Lending(rings) => match rings.1.try_read(bytes) {
                 Ok(Some(0)) => Ok(Moved::None),
                 Ok(Some(read)) => Ok(Moved::Some(read)),
                 Ok(None) => Ok(Moved::End),
@@ -71,7 +124,7 @@ impl Carrier {
     pub fn write(&mut self, parts: &[IoSlice<'_>]) -> Result<Moved, String> {
         match self {
             Self::Socket(socket) => socket.write(parts).map_err(|error| error.to_string()),
-            Self::Rings(rings) => {
+            Self::Rings(rings) | Self::Lending(rings) => {
                 let mut written = 0;
                 if let [head, data, ..] = parts
                     && !head.is_empty()
@@ -129,7 +182,7 @@ impl Carrier {
     fn write_head(&mut self, head: &[u8]) -> Result<Moved, String> {
         match self {
             Self::Socket(socket) => socket.write_more(head).map_err(|error| error.to_string()),
-            Self::Rings(_) => self.write(&[IoSlice::new(head)]),
+            _ => self.write(&[IoSlice::new(head)]),
         }
     }
 
@@ -139,7 +192,7 @@ impl Carrier {
                 let moved = socket.write_claim(claim, from);
                 moved.map_err(|error| error.to_string())
             }
-            Self::Rings(rings) => match rings.0.fill_from_claim(claim, from) {
+            Self::Rings(rings) | Self::Lending(rings) => match rings.0.fill_from_claim(claim, from) {
                 Ok(0) => Ok(Moved::None),
                 Ok(moved) => Ok(Moved::Some(moved)),
                 Err(Ring::Closed { .. }) => Ok(Moved::End),
@@ -158,7 +211,7 @@ impl Carrier {
     /// Before a poll: whether what it waits for is not there already. `reads` and `writes` say how
     /// many bytes are waited for.
     pub fn arm(&mut self, reads: Option<u64>, writes: Option<u64>) -> bool {
-        let Self::Rings(rings) = self else {
+        let (Self::Rings(rings) | Self::Lending(rings)) = self else {
             return true;
         };
         let (out, into) = &mut **rings;
@@ -174,7 +227,7 @@ impl Carrier {
 
     /// After a poll that found it ready.
     pub fn heed(&mut self) {
-        if let Self::Rings(rings) = self {
+        if let Self::Rings(rings) | Self::Lending(rings) = self {
             // Told by the next use.
             let _ = (rings.0.heed(), rings.1.heed());
         }
@@ -192,7 +245,7 @@ impl Carrier {
                 (socket.as_fd(), PollFlags::empty()),
             ],
             // A ring is woken by a byte, whatever for.
-            Self::Rings(rings) => [
+            Self::Rings(rings) | Self::Lending(rings) => [
                 (rings.1.as_fd(), when(reads, PollFlags::IN)),
                 (rings.0.as_fd(), when(writes, PollFlags::IN)),
             ],

@@ -66,6 +66,11 @@ impl Claims {
         self.parts.iter().any(|part| part.link == link)
     }
 
+    /// All claims, in order.
+    pub fn claims(&self) -> impl Iterator<Item = &Claim> {
+        self.parts.iter().map(|part| &part.claim)
+    }
+
     /// The claim with byte `from`, and where that is in it; none beyond the end.
     pub fn at(&self, mut from: usize) -> Option<(&Claim, usize)> {
         for part in &self.parts {

@@ -37,6 +37,8 @@ pub(crate) struct Spec {
     pub packet_most: u64,
     /// Whether its data can be sent from where it lies, and is not needed again.
     pub from_rings: bool,
+    /// Whether its peer confirms all that it takes.
+    pub confirms: bool,
     /// Bytes of each ADU, if it takes no others.
     pub adu_bytes: Option<u64>,
     /// If it is one of plain bytes: the channel, and the window for what comes, in bytes; 0, if
@@ -239,6 +241,7 @@ impl Driver {
         };
         let adu_bytes = screen.as_ref().map(|screen| screen.adu_bytes());
         let checksum = spec.checksum;
+        let confirms = spec.protocol == Protocol::Stream;
         let id = self.manager.open(self.now(), app, spec)?;
         self.drawn.extend(screen.map(|screen| (id, screen)));
         self.connections.insert(
@@ -247,6 +250,7 @@ impl Driver {
                 checksum,
                 packet_most: most,
                 from_rings,
+                confirms,
                 adu_bytes,
                 takes_plain,
                 expects: VecDeque::new(),
@@ -484,6 +488,18 @@ impl Driver {
         self.give_carrier(name, Carrier::Rings(Box::new((out, into))));
     }
 
+    /// The same, for a sink that may read data of large packets in the rings of ranks itself, where
+    /// it lies until the sink has confirmed it, instead of being sent a copy: if it says that it
+    /// does ([`Consumer::borrow`]), and the connection is one that confirms and keeps order
+    /// ([`Protocol::Stream`]). What is in a rank's way is copied all the same, and taken back from
+    /// the sink.
+    ///
+    /// Such a sink can read all that lies in these ranks' rings, also what is for others, and write
+    /// nothing of it.
+    pub fn lend_rings(&mut self, name: &str, out: Producer, into: Consumer) {
+        self.give_carrier(name, Carrier::Lending(Box::new((out, into))));
+    }
+
     pub(crate) fn give_carrier(&mut self, name: &str, carrier: Carrier) {
         let mut outsides = self.outsides.iter();
         let waits = outsides.find_map(|(id, one)| match one {
@@ -538,12 +554,17 @@ impl Driver {
         carrier: Carrier,
         becomes: Becomes,
     ) -> std::result::Result<(), String> {
+        let confirms = self.connections.get(&id).is_some_and(|one| one.confirms);
         let outside = match (carrier, becomes) {
+            // What nobody confirms would be lent for ever.
+            (Carrier::Lending(rings), Becomes::Framed(checksum)) if !confirms => {
+                Outside::Framed(Box::new(Framed::new(Carrier::Rings(rings), checksum)))
+            }
             (Carrier::Socket(socket), _) => Outside::connected(socket, becomes),
             (rings, Becomes::Framed(checksum)) => {
                 Outside::Framed(Box::new(Framed::new(rings, checksum)))
             }
-            (Carrier::Rings(_), Becomes::Plain(_)) => {
+            (_, Becomes::Plain(_)) => {
                 return Err("rings were given for plain bytes: they go over a socket".into());
             }
         };

@@ -7,6 +7,7 @@
 //! | `service` | the same on a thread of its own |
 //! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
 //! | `claims` | data that stays in the rings of links until it is sent |
+//! | [`loan`] | data that a sink reads in the rings of links itself |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
 //! | `screen` | what a frame buffer is to a driver |
@@ -26,6 +27,7 @@ pub mod frame;
 mod heard;
 mod known;
 mod link;
+pub mod loan;
 mod memory;
 mod orders;
 mod outside;

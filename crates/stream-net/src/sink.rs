@@ -4,8 +4,9 @@
 //! opinion. Faults are made by who looks at packets before they are taken: [`Action`].
 
 use crate::error::{Error, Result};
+use crate::loan;
 use crate::sum::Sum;
-use isthmus_ring::{Consumer, Producer};
+use isthmus_ring::{Consumer, Loan, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
 use rustix::io::Errno;
@@ -19,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes that are read before they are summed, while they are in the second cache.
 const STEP: usize = 256 << 10;
+/// Bytes that are copied of what is lent before they are summed, while they are in the first cache.
+const LENT_STEP: usize = 32 << 10;
 /// ADUs that are confirmed together at most.
 const TOGETHER: u64 = 64;
 /// How long an ADU waits for others at most, but for the packet that is being taken.
@@ -70,6 +73,10 @@ pub struct Counts {
     pub duplicates: u64,
     /// Packets that came before one that is missing, and were kept.
     pub early: u64,
+    /// Packets that were read where they lay, in the rings of ranks.
+    pub lent: u64,
+    /// Packets that were to be read there, and were taken back before all was read: they come again.
+    pub revoked: u64,
 }
 
 /// Where a sender is.
@@ -142,7 +149,9 @@ impl Sink {
             got: 0,
         };
         let mut came = 0;
-        while let Some(header) = self.next_head(socket, state, &mut buffer)? {
+        // What was answered for a packet that comes again.
+        let mut answered = None;
+        while let Some((header, loan)) = self.next_head(socket, state, &mut buffer)? {
             if header.channel != self.channel {
                 return Err(Error::Garbled(format!(
                     "a packet of channel {}",
@@ -156,12 +165,14 @@ impl Sink {
                 continue;
             }
             let bytes = header.bytes as usize;
-            let action = if bytes > 0 {
-                before(came)
-            } else {
-                Action::Take
+            let action = match answered.take() {
+                Some((sequence, action)) if sequence == header.sequence => action,
+                _ if bytes > 0 => {
+                    came += 1;
+                    before(came - 1)
+                }
+                _ => Action::Take,
             };
-            came += u64::from(bytes > 0);
             if action == Action::Leave {
                 return Ok(());
             }
@@ -169,7 +180,18 @@ impl Sink {
                 Action::Flip(at) => Some(at as usize),
                 _ => None,
             };
-            let sum = self.read_data(socket, state, &mut buffer, bytes, flip)?;
+            let sum = match &loan {
+                None => self.read_data(socket, state, &mut buffer, bytes, flip)?,
+                Some(loan) => match self.read_lent(socket, loan, &mut buffer, bytes, flip)? {
+                    Some(sum) => sum,
+                    None => {
+                        state.counts.revoked += 1;
+                        answered = Some((header.sequence, action));
+                        continue;
+                    }
+                },
+            };
+            state.counts.lent += u64::from(loan.is_some());
             let data = &buffer.data[..bytes];
             if sum != header.sum && self.checksum != Checksum::None && bytes > 0 {
                 state.counts.corrupted += 1;
@@ -248,31 +270,82 @@ impl Sink {
         }
     }
 
-    /// The next header; none at the end of the connection.
+    /// The next header, and where its data lies if that is lent; none at the end of the connection.
     fn next_head<S: Peer>(
         &self,
         socket: &mut S,
         state: &mut State,
         buffer: &mut Buffer,
-    ) -> Result<Option<Header>> {
+    ) -> Result<Option<(Header, Option<Loan>)>> {
+        let mut loan = None;
+        loop {
+            if !self.next_record(socket, state, buffer)? {
+                return match loan {
+                    None => Ok(None),
+                    Some(_) => Err(refused(io::ErrorKind::UnexpectedEof.into())),
+                };
+            }
+            if !loan::is_record(&buffer.head) {
+                break;
+            }
+            loan = Some(loan::add(&buffer.head, loan)?);
+        }
+        let header = Header::decode(&buffer.head);
+        let header = header.map_err(|why| Error::Garbled(why.to_string()))?;
+        let lent = loan.as_ref().map(Loan::bytes);
+        if lent.is_some_and(|lent| header.kind != Kind::Data || lent != u64::from(header.bytes)) {
+            let what = format!("a loan of other bytes than those of {header:?}");
+            return Err(Error::Garbled(what));
+        }
+        Ok(Some((header, loan)))
+    }
+
+    /// Reads a header, or a record of a loan; false at the end of the connection.
+    fn next_record<S: Peer>(
+        &self,
+        socket: &mut S,
+        state: &mut State,
+        buffer: &mut Buffer,
+    ) -> Result<bool> {
         while buffer.got < Header::BYTES {
             let read = self.read(socket, state, &mut buffer.head[buffer.got..]);
             match read {
                 Ok(Some(read)) => buffer.got += read,
-                Ok(None) if buffer.got == 0 => return Ok(None),
+                Ok(None) if buffer.got == 0 => return Ok(false),
                 Ok(None) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
                 // A sender that was killed.
                 Err(Error::System(_, error)) if error.kind() == io::ErrorKind::ConnectionReset => {
-                    return Ok(None);
+                    return Ok(false);
                 }
                 Err(error) => return Err(error),
             }
         }
         buffer.got = 0;
-        let header = Header::decode(&buffer.head);
-        header
-            .map(Some)
-            .map_err(|why| Error::Garbled(why.to_string()))
+        Ok(true)
+    }
+
+    /// Copies what is lent to the first `bytes` of the buffer's data and sums the copy; none if it
+    /// was taken back meanwhile.
+    fn read_lent<S: Peer>(
+        &self,
+        socket: &mut S,
+        loan: &Loan,
+        buffer: &mut Buffer,
+        bytes: usize,
+        flip: Option<usize>,
+    ) -> Result<Option<u32>> {
+        if buffer.data.len() < bytes {
+            buffer.data.resize(bytes, 0);
+        }
+        let mut sum = Sum::new(self.checksum);
+        let mut seen = |at: usize, piece: &mut [u8]| {
+            if let Some(byte) = flip.and_then(|flip| piece.get_mut(flip.checked_sub(at)?)) {
+                *byte ^= 1;
+            }
+            sum.add(piece);
+        };
+        let good = socket.read_lent(loan, &mut buffer.data[..bytes], &mut seen);
+        Ok(good.map_err(refused)?.then(|| sum.word()))
     }
 
     /// Fills the first `bytes` of the buffer's data and sums them. What is there of the next header
@@ -412,6 +485,23 @@ pub trait Peer: Read + Write {
     /// # Errors
     /// As [`Read::read`].
     fn read_now(&mut self, bytes: &mut [u8]) -> io::Result<Option<usize>>;
+
+    /// Copies what is lent to `bytes`, which has as many, and shows it to `seen` in pieces, each
+    /// with its place and just copied.
+    ///
+    /// # Returns
+    /// Whether it was lent until all was copied. If not, it comes again.
+    ///
+    /// # Errors
+    /// Where nothing can be lent; otherwise as [`Consumer::read_lent`].
+    fn read_lent(
+        &mut self,
+        _loan: &Loan,
+        _bytes: &mut [u8],
+        _seen: &mut dyn FnMut(usize, &mut [u8]),
+    ) -> io::Result<bool> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 fn receive_now(socket: impl AsFd, bytes: &mut [u8]) -> io::Result<Option<usize>> {
@@ -442,6 +532,16 @@ impl Peer for Rings {
             None => Ok(Some(0)),
         }
     }
+
+    fn read_lent(
+        &mut self,
+        loan: &Loan,
+        bytes: &mut [u8],
+        seen: &mut dyn FnMut(usize, &mut [u8]),
+    ) -> io::Result<bool> {
+        let good = self.from.read_lent(loan, bytes, LENT_STEP, seen);
+        good.map_err(as_io)
+    }
 }
 
 /// Two rings as one stream, for [`Sink::serve`] in a process of the same machine.
@@ -453,6 +553,16 @@ pub struct Rings {
     pub to: Producer,
     /// How long each read or write may take.
     pub patience: Duration,
+}
+
+impl Rings {
+    /// Says that large packets may be read where they lie, in rings of at most `most` bytes, if the
+    /// sender lends them ([`Driver::lend_rings`](crate::Driver::lend_rings)).
+    #[must_use]
+    pub fn borrowing(mut self, most: u64) -> Self {
+        self.from.borrow(most);
+        self
+    }
 }
 
 fn as_io(error: isthmus_ring::Error) -> io::Error {

@@ -96,6 +96,14 @@ impl Driver {
             let mut told = Vec::new();
             if let Some(input) = &mut link.input {
                 if input.give_back(now) {
+                    // What is lent is taken back before its rank may write over it.
+                    for outside in self.outsides.values_mut() {
+                        if let Outside::Framed(framed) = outside
+                            && framed.has_lent_of(id, &self.memory)
+                        {
+                            self.figures.revoked += framed.revoke();
+                        }
+                    }
                     self.memory.spill(id);
                     input.give_back(now);
                     any = true;
@@ -136,6 +144,7 @@ impl Driver {
                 Outside::Connecting(..) => self.connecting(id),
                 Outside::Framed(framed) => {
                     let wrote = framed.write(&self.memory, &mut over);
+                    self.figures.lent += std::mem::take(&mut framed.lent);
                     wrote.and_then(|wrote| {
                         let read = framed.read(now, id, &mut self.manager, &mut self.memory)?;
                         Ok(wrote | read)

@@ -1,12 +1,12 @@
 //! Packets over a stream socket or rings, to the peer's manager or a sink.
 
-use crate::carrier::Carrier;
+use crate::carrier::{Carrier, Lent};
 use crate::memory::{Data, Memory};
 use crate::socket::Moved;
 use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
-use isthmus_stream::{ConnectionId, Instant, Manager, Offer, OrderId, PacketId};
+use isthmus_stream::{ConnectionId, Instant, LinkId, Manager, Offer, OrderId, PacketId};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
@@ -28,6 +28,9 @@ struct Out {
     order: Option<OrderId>,
     packet: PacketId,
     bytes: usize,
+    sequence: u64,
+    /// It was lent, and taken back: the peer may have it.
+    again: bool,
 }
 
 /// A packet on its way in.
@@ -46,6 +49,10 @@ pub(crate) struct Framed {
     pub carrier: Carrier,
     checksum: Checksum,
     queue: VecDeque<Out>,
+    /// Packets of which the peer was told where they lie, and which it has not confirmed.
+    loans: VecDeque<Out>,
+    /// How many were lent since somebody asked.
+    pub lent: u64,
     /// Bytes of the first packet that are written, header included.
     written: usize,
     head: [u8; Header::BYTES],
@@ -65,6 +72,8 @@ impl Framed {
             carrier,
             checksum,
             queue: VecDeque::new(),
+            loans: VecDeque::new(),
+            lent: 0,
             written: 0,
             head: [0; Header::BYTES],
             got: 0,
@@ -82,6 +91,8 @@ impl Framed {
             order: Some(order),
             packet,
             bytes: header.bytes as usize,
+            sequence: header.sequence,
+            again: false,
         });
     }
 
@@ -94,6 +105,8 @@ impl Framed {
             order: None,
             packet: PacketId(0),
             bytes: 0,
+            sequence: 0,
+            again: false,
         };
         let first = usize::from(self.written > 0);
         let waiting = self.queue.get(first);
@@ -123,6 +136,18 @@ impl Framed {
         while let Some(front) = self.queue.front() {
             let moved = match memory.data(front.packet) {
                 Data::InRings(claims) if front.bytes > 0 => {
+                    if self.written == 0 {
+                        match self.carrier.lend(&front.head, claims)? {
+                            Lent::Told => {
+                                self.loans.extend(self.queue.pop_front());
+                                self.lent += 1;
+                                any = true;
+                                continue;
+                            }
+                            Lent::Later => return Ok(any),
+                            Lent::No => {}
+                        }
+                    }
                     self.carrier
                         .write_claims(&front.head, claims, self.written)?
                 }
@@ -145,6 +170,49 @@ impl Framed {
             }
         }
         Ok(any)
+    }
+
+    /// Whether something that is lent lies in the ring of this link.
+    pub fn has_lent_of(&self, link: LinkId, memory: &Memory) -> bool {
+        self.loans.iter().any(|out| match memory.data(out.packet) {
+            Data::InRings(claims) => claims.lies_on(link),
+            Data::Here(_) => false,
+        })
+    }
+
+    /// Takes back all that is lent: it is sent, or lent anew, in its order and before what is not
+    /// begun yet. How many packets that are.
+    pub fn revoke(&mut self) -> u64 {
+        let revoked = self.loans.len();
+        self.carrier.revoke();
+        let first = usize::from(self.written > 0);
+        for mut out in self.loans.drain(..).rev() {
+            out.again = true;
+            self.queue.insert(first.min(self.queue.len()), out);
+        }
+        revoked as u64
+    }
+
+    /// Takes in that the peer has all packets below this number: the orders of those that it was
+    /// lent are over.
+    fn returned(&mut self, acknowledged: u64) -> Vec<OrderId> {
+        let mut over = Vec::new();
+        while let Some(out) = self.loans.front()
+            && out.sequence < acknowledged
+        {
+            over.extend(out.order);
+            self.loans.pop_front();
+        }
+        // What it had copied before it was taken back needs not be sent.
+        let first = usize::from(self.written > 0);
+        while let Some(out) = self.queue.get(first)
+            && out.again
+            && out.sequence < acknowledged
+        {
+            over.extend(out.order);
+            self.queue.remove(first);
+        }
+        over
     }
 
     /// Writes what fits of the first packets, up to one that lies in rings.
@@ -228,6 +296,9 @@ impl Framed {
         manager: &mut Manager,
         memory: &mut Memory,
     ) -> bool {
+        for order in self.returned(header.acknowledged) {
+            manager.handle_completed(now, order, 0);
+        }
         match manager.offer(now, id, &header) {
             Offer::Take(packet) => {
                 let bytes = header.bytes as usize;
@@ -327,6 +398,10 @@ impl Framed {
     pub fn leave(&mut self) -> bool {
         let whole = self.written == 0 || self.queue.front().is_some_and(|out| out.order.is_none());
         self.queue.retain(|out| out.order.is_none());
+        if !self.loans.is_empty() {
+            self.carrier.revoke();
+            self.loans.clear();
+        }
         whole
     }
 
