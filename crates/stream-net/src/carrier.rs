@@ -74,7 +74,7 @@ impl Carrier {
             return Ok(Lent::No);
         };
         let out = &mut rings.0;
-        if !out.can_lend() {
+        if !claims.may_wait() || !out.can_lend() {
             return Ok(Lent::No);
         }
         let Some(loan) = out.lend(claims.claims()) else {

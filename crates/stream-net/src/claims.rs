@@ -15,6 +15,8 @@ const LOOK: usize = 16 << 10;
 pub(crate) struct Part {
     pub link: LinkId,
     pub claim: Claim,
+    /// Whether the ring is large enough for it to lie there until a sink has confirmed it.
+    pub may_wait: bool,
 }
 
 /// Where claims are looked at: no reference can be made to bytes that a rank may write.
@@ -50,9 +52,8 @@ impl Claims {
         let Some(last) = self.parts.last_mut() else {
             return self.parts.push(part);
         };
-        let link = part.link;
         if let Err(claim) = last.claim.join(part.claim) {
-            self.parts.push(Part { link, claim });
+            self.parts.push(Part { claim, ..part });
         }
     }
 
@@ -64,6 +65,11 @@ impl Claims {
     /// Whether some of it lies in the ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.parts.iter().any(|part| part.link == link)
+    }
+
+    /// Whether all of it may lie where it lies until a sink has confirmed it.
+    pub fn may_wait(&self) -> bool {
+        self.parts.iter().all(|part| part.may_wait)
     }
 
     /// All claims, in order.
@@ -126,7 +132,6 @@ impl Claimed {
     /// Puts a claim at byte `at`, joined to the one before if it follows that in its ring too.
     pub fn put(&mut self, at: usize, part: Part) {
         let before = self.0.range_mut(..at).next_back();
-        let link = part.link;
         let claim = match before {
             Some((begin, before)) if begin + before.claim.len() == at => {
                 match before.claim.join(part.claim) {
@@ -136,7 +141,7 @@ impl Claimed {
             }
             _ => part.claim,
         };
-        self.0.insert(at, Part { link, claim });
+        self.0.insert(at, Part { claim, ..part });
     }
 
     /// Takes bytes `at .. at + bytes`, if all of them are claimed.
@@ -149,18 +154,24 @@ impl Claimed {
         let mut next = at;
         while next < end {
             let begin = *self.0.range(..=next).next_back()?.0;
-            let Part { link, mut claim } = self.0.remove(&begin)?;
-            let mut wanted = claim.split_off(next - begin);
+            let mut part = self.0.remove(&begin)?;
+            let mut wanted = Part {
+                claim: part.claim.split_off(next - begin),
+                ..part
+            };
             if begin < next {
-                self.0.insert(begin, Part { link, claim });
+                self.0.insert(begin, part);
             }
-            let rest = wanted.split_off(end - next);
-            next += wanted.len();
+            let rest = wanted.claim.split_off(end - next);
+            next += wanted.claim.len();
             if !rest.is_empty() {
-                self.0.insert(next, Part { link, claim: rest });
+                let rest = Part {
+                    claim: rest,
+                    ..wanted
+                };
+                self.0.insert(next, rest);
             }
-            let claim = wanted;
-            claims.push(Part { link, claim });
+            claims.push(wanted);
         }
         Some(claims)
     }

@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 const STEP: usize = 256 << 10;
 /// Bytes that are copied of what is lent before they are summed, while they are in the first cache.
 const LENT_STEP: usize = 32 << 10;
+/// Bytes that were lent and are confirmed together: they stand in their ranks' way until then.
+const LENT_TOGETHER: u64 = 128 << 10;
 /// ADUs that are confirmed together at most.
 const TOGETHER: u64 = 64;
 /// How long an ADU waits for others at most, but for the packet that is being taken.
@@ -113,7 +115,7 @@ impl Sink {
     /// data, by how many came before it; `taken` is shown those that are right, in order.
     ///
     /// What is taken is confirmed together while more is there to be read: a quarter of the window,
-    /// 64 ADUs or 1 ms at most. All that was taken is confirmed before the sink waits for anything
+    /// 64 ADUs or 1 ms at most; 128 KiB of what is read where it lies in rings of ranks. All that was taken is confirmed before the sink waits for anything
     /// to come, and before it leaves; nothing is that `taken` has not returned from.
     ///
     /// # Errors
@@ -220,7 +222,7 @@ impl Sink {
                     state.take(&header, &data, &mut taken)?;
                 }
             }
-            if out_of_order || !state.early.is_empty() || self.is_due(state) {
+            if out_of_order || !state.early.is_empty() || self.is_due(state, loan.is_some()) {
                 self.confirm(socket, state)?;
             }
         }
@@ -232,10 +234,15 @@ impl Sink {
     }
 
     /// Whether the sender is told now of what was taken, although more may be there.
-    fn is_due(&self, state: &mut State) -> bool {
+    fn is_due(&self, state: &mut State, lent: bool) -> bool {
         // Within an ADU nobody waits for more than room.
         state.withheld += u64::from(state.next.2 == 0);
-        if state.freed - state.told >= self.window / 4 || state.withheld >= TOGETHER {
+        let untold = state.freed - state.told;
+        let most = match lent {
+            true => LENT_TOGETHER.min(self.window / 4),
+            false => self.window / 4,
+        };
+        if untold >= most || state.withheld >= TOGETHER {
             return true;
         }
         if state.withheld == 0 {

@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 const TURN: usize = 1 << 20;
 /// Bytes that are copied before they are summed, while they are in the second cache.
 const STEP: usize = 64 << 10;
+/// Bytes of a ring in which data may lie until a sink has confirmed it: in a smaller one its rank
+/// waits for that most of the time, and a copy is quicker.
+const LARGE: u64 = 2 << 20;
 /// How long bytes stay in a ring that its rank wants to write on.
 const PATIENCE: Duration = Duration::from_millis(20);
 /// How often it is looked whether it does, after that.
@@ -37,8 +40,9 @@ struct Reading {
     summed: usize,
     checksum: Checksum,
     sum: Sum,
-    /// It stays in the ring.
+    /// It stays in the ring, and may until a sink has confirmed it.
     stays: bool,
+    may_wait: bool,
     /// What follows it: the rank's sums, so far, and how many bytes they have.
     sums: Vec<u8>,
     sums_bytes: usize,
@@ -258,10 +262,12 @@ impl Input {
             return false;
         };
         let live = live(want.stream).unwrap_or_default();
-        let stays = match &self.source {
-            Source::Ring(ring) => live.in_ring.is_some_and(|most| most <= ring.capacity() / 4),
-            Source::Socket(_) => false,
+        let capacity = match &self.source {
+            Source::Ring(ring) => ring.capacity(),
+            Source::Socket(_) => 0,
         };
+        let stays = live.in_ring.is_some_and(|most| most <= capacity / 4);
+        let may_wait = live.in_ring.is_some_and(|most| most <= capacity / 8);
         let (at, bytes) = (want.su.offset as usize, want.su.bytes as usize);
         let room = usize::try_from(want.tu.bytes).unwrap_or(usize::MAX);
         let buffer = memory.buffer(want.buffer, if stays { 0 } else { room });
@@ -285,6 +291,7 @@ impl Input {
             checksum: live.checksum,
             sum: Sum::new(live.checksum),
             stays,
+            may_wait: may_wait && capacity >= LARGE,
             sums: Vec::new(),
             sums_bytes: frame.sums_bytes(),
             summed_by_rank: frame.sums_bytes() > 0 && frame.sums() == live.checksum,
@@ -313,7 +320,13 @@ impl Input {
                         self.glass.sum(&claim, it.checksum, &mut it.sum);
                     }
                     let buffer = memory.buffer(it.buffer, 0);
-                    buffer.claimed.put(it.at + it.done, Part { link, claim });
+                    let may_wait = it.may_wait;
+                    let part = Part {
+                        link,
+                        claim,
+                        may_wait,
+                    };
+                    buffer.claimed.put(it.at + it.done, part);
                     it.done += bytes;
                     Moved::Some(bytes)
                 }
