@@ -6,6 +6,7 @@
 //! |---|---|---|
 //! | [`frames`] | headers of links | what is decoded is what would be encoded |
 //! | [`headers`] | headers of packets | the same |
+//! | [`loans`] | what tells of data that is lent | what is told is what would be encoded |
 //! | [`link`] | links of a driver, with frames in and out of step | packets are whole, in order, with the rank's bytes |
 //! | [`peer`] | a connection of a driver, as a stream | ranks get what was sent, or void; memory is bounded |
 //! | [`datagrams`] | the same, as datagrams | the same |
@@ -30,7 +31,7 @@ mod ring;
 mod submit;
 
 pub use control::control;
-pub use formats::{destination, frames, headers};
+pub use formats::{destination, frames, headers, loans};
 pub use link::link;
 pub use manager::manager;
 pub use peer::{datagrams, peer};
@@ -45,6 +46,7 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("frames", frames),
     ("headers", headers),
+    ("loans", loans),
     ("link", link),
     ("peer", peer),
     ("datagrams", datagrams),

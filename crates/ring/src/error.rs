@@ -121,7 +121,8 @@ impl fmt::Display for Error {
                 "the {} of a ring wrote {} where {} to {} bytes are possible: it is broken or lies",
                 match corrupt.word {
                     Word::Tail | Word::ReaderWants | Word::WriterClosed | Word::Epoch => "producer",
-                    Word::Head | Word::WriterWants | Word::ReaderClosed | Word::Borrows => "consumer",
+                    Word::Head | Word::WriterWants | Word::ReaderClosed | Word::Borrows =>
+                        "consumer",
                 },
                 corrupt.found,
                 corrupt.least,

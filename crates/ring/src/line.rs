@@ -123,7 +123,9 @@ impl Line {
                 Err(other) => return Err(other),
             }
             if self.came.len() > MOST_KEPT {
-                return Err(Error::Loan(format!("more than {MOST_KEPT} rings are shown")));
+                return Err(Error::Loan(format!(
+                    "more than {MOST_KEPT} rings are shown"
+                )));
             }
         }
         Ok(())

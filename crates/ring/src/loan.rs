@@ -71,7 +71,8 @@ impl Shown {
         for claim in claims {
             let (memory, position) = claim.whereabouts();
             let known = self.rings.iter();
-            let mut known = known.filter(|(_, one)| std::ptr::eq(one.as_ptr(), &raw const **memory));
+            let mut known =
+                known.filter(|(_, one)| std::ptr::eq(one.as_ptr(), &raw const **memory));
             let ring = match known.next() {
                 Some((number, _)) => *number,
                 None => self.show(memory, line)?,
@@ -147,7 +148,8 @@ impl Borrower {
             let no = || Error::Loan("it is of a ring that was not shown".into());
             let file = came.pop_front().ok_or_else(no)?;
             if self.next >= loan.floor {
-                self.views.insert(self.next, Mapping::view(&file, self.most)?);
+                self.views
+                    .insert(self.next, Mapping::view(&file, self.most)?);
             }
             self.next += 1;
         }

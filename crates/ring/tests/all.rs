@@ -6,5 +6,6 @@ mod claims;
 mod descriptors;
 mod ends;
 mod hostile;
+mod loans;
 mod processes;
 mod sequences;

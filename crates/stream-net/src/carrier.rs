@@ -192,7 +192,8 @@ impl Carrier {
                 let moved = socket.write_claim(claim, from);
                 moved.map_err(|error| error.to_string())
             }
-            Self::Rings(rings) | Self::Lending(rings) => match rings.0.fill_from_claim(claim, from) {
+            Self::Rings(rings) | Self::Lending(rings) => match rings.0.fill_from_claim(claim, from)
+            {
                 Ok(0) => Ok(Moved::None),
                 Ok(moved) => Ok(Moved::Some(moved)),
                 Err(Ring::Closed { .. }) => Ok(Moved::End),

@@ -8,6 +8,7 @@ mod full_disk;
 mod garbage;
 mod in_rings;
 mod leaving;
+mod lent;
 mod outsides;
 mod plain;
 mod plainly;

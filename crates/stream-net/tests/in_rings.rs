@@ -2,7 +2,7 @@
 
 use crate::outsides::sink;
 use crate::rig::content;
-use crate::rig::ranks::soon;
+use crate::rig::ranks::{LARGE, soon};
 use isthmus_ring::{Producer, ring};
 use isthmus_stream::checksum::{Checksum, crc32c};
 use isthmus_stream::{
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 const KB: u64 = 1 << 10;
 const RING: u64 = 512 * KB;
 
-fn driver() -> (Driver, AppId) {
+pub fn driver() -> (Driver, AppId) {
     let config = Config {
         staging_bytes: 4096 * KB,
         engines: 32,
@@ -38,7 +38,7 @@ fn driver() -> (Driver, AppId) {
     (driver, app)
 }
 
-fn open(driver: &mut Driver, app: AppId, to: &str, checksum: Checksum) -> ConnectionId {
+pub fn open(driver: &mut Driver, app: AppId, to: &str, checksum: Checksum) -> ConnectionId {
     let spec = ConnectionSpec {
         checksum,
         ..ConnectionSpec::new(to, Protocol::Stream, 0)
@@ -47,7 +47,7 @@ fn open(driver: &mut Driver, app: AppId, to: &str, checksum: Checksum) -> Connec
 }
 
 /// Turns the driver until these streams have ended; how.
-fn run(driver: &mut Driver, streams: &[StreamId]) -> BTreeMap<StreamId, End> {
+pub fn run(driver: &mut Driver, streams: &[StreamId]) -> BTreeMap<StreamId, End> {
     let (mut ends, until) = (BTreeMap::new(), soon());
     while !streams.iter().all(|stream| ends.contains_key(stream)) {
         driver.turn(Some(until)).unwrap();
@@ -66,9 +66,15 @@ fn run(driver: &mut Driver, streams: &[StreamId]) -> BTreeMap<StreamId, End> {
 }
 
 /// A rank on a thread of its own for each link, which writes all ADUs.
-fn ranks(driver: &mut Driver, format: &Format, stream: StreamId, adus: &[Vec<u8>], sums: Checksum) {
+fn ranks(
+    driver: &mut Driver,
+    format: &Format,
+    stream: StreamId,
+    adus: &[Vec<u8>],
+    (capacity, sums): (u64, Checksum),
+) {
     for link in format.links() {
-        let (producer, consumer) = ring(RING).unwrap();
+        let (producer, consumer) = ring(capacity).unwrap();
         driver
             .attach(link, Ends::rings(Some(consumer), None))
             .unwrap();
@@ -90,6 +96,8 @@ fn ranks(driver: &mut Driver, format: &Format, stream: StreamId, adus: &[Vec<u8>
 enum Way {
     Tcp,
     Rings,
+    /// Rings to a sink that reads those of ranks itself.
+    Lending,
     Plain,
 }
 
@@ -105,7 +113,12 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let way = prop_oneof![Just(Way::Tcp), Just(Way::Rings), Just(Way::Plain)];
+    let way = prop_oneof![
+        Just(Way::Tcp),
+        Just(Way::Rings),
+        Just(Way::Lending),
+        Just(Way::Plain)
+    ];
     let sums = || {
         prop_oneof![
             Just(Checksum::None),
@@ -156,12 +169,18 @@ fn carried(case: &Case, adus: &[Vec<u8>]) -> (Vec<u8>, Figures) {
             std::thread::spawn(move || tell.send(thread.join().unwrap().1));
             to
         }
-        Way::Rings => {
+        Way::Rings | Way::Lending => {
             let ((out, from), (to, into)) = (ring(256 * KB).unwrap(), ring(1 << 16).unwrap());
-            driver.give_rings("sink", out, into);
+            let patience = Duration::from_secs(60);
+            let mut rings = Rings { from, to, patience };
+            if case.way == Way::Lending {
+                driver.lend_rings("sink", out, into);
+                rings = rings.borrowing(LARGE);
+            } else {
+                driver.give_rings("sink", out, into);
+            }
             std::thread::spawn(move || {
-                let patience = Duration::from_secs(60);
-                let (mut rings, mut all) = (Rings { from, to, patience }, Vec::new());
+                let mut all = Vec::new();
                 let taken = |_: &_, data: &[u8]| all.extend_from_slice(data);
                 expects.serve(&mut rings, |_| Action::Take, taken).unwrap();
                 tell.send(all)
@@ -192,7 +211,13 @@ fn carried(case: &Case, adus: &[Vec<u8>]) -> (Vec<u8>, Figures) {
     );
     spec.cut_through = case.cut_through;
     let stream = driver.submit(app, &spec).unwrap();
-    ranks(&mut driver, &case.format, stream, adus, case.sums);
+    let capacity = if case.way == Way::Lending {
+        LARGE
+    } else {
+        RING
+    };
+    let rings = (capacity, case.sums);
+    ranks(&mut driver, &case.format, stream, adus, rings);
     let ends = run(&mut driver, &[stream]);
     assert_eq!(ends[&stream], End::Done);
     let figures = driver.figures();
@@ -222,7 +247,7 @@ fn protocol(way: Way) -> Protocol {
 fn whatever_the_format_the_bytes_are_those_of_the_ranks() {
     let seen = RefCell::new(BTreeMap::<&str, u64>::new());
     let config = proptest::test_runner::Config {
-        cases: 150,
+        cases: 200,
         failure_persistence: None,
         ..Default::default()
     };
@@ -240,6 +265,7 @@ fn whatever_the_format_the_bytes_are_those_of_the_ranks() {
         let mut seen = seen.borrow_mut();
         let mut count = |what, often| *seen.entry(what).or_default() += often;
         count("packets left in rings", figures.left_in_rings);
+        count("packets lent", figures.lent);
         count("packets copied", figures.copied + figures.handed_over);
         count("sums that were not those of SUs", figures.summed_again);
         let by_rank = case.sums == case.checksum && case.sums != Checksum::None;
@@ -251,6 +277,7 @@ fn whatever_the_format_the_bytes_are_those_of_the_ranks() {
     println!("{seen:?}");
     for what in [
         "packets left in rings",
+        "packets lent",
         "packets copied",
         "sums that were not those of SUs",
         "streams that ranks summed",

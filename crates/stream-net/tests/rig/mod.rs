@@ -1,6 +1,7 @@
 //! What scripts of the conformance suite are written for: two interfaces, one that sends and one
 //! that receives, with ranks on links and something between them.
 
+pub mod lent;
 pub mod memory;
 pub mod plain;
 pub mod proxy;

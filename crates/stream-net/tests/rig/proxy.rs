@@ -1,6 +1,7 @@
 //! What stands between two interfaces: it passes packets on, flips bits when asked to, and goes.
 
-use super::ranks::soon;
+use super::lent::Unlent;
+use super::ranks::{LARGE, soon};
 use isthmus_ring::{Consumer, Error, Producer, ring};
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream_net::Driver;
@@ -17,6 +18,8 @@ pub enum Middle {
     Unix,
     Tcp,
     Rings,
+    /// Rings, of which the first interface lends what lies in those of its ranks.
+    Lending,
     Datagrams,
     /// No packets and no second interface: plain bytes over TCP to whoever reads them.
     PlainTcp,
@@ -36,6 +39,7 @@ pub enum Given {
     Unix(UnixStream),
     Tcp(TcpStream),
     Rings(Producer, Consumer),
+    Lending(Producer, Consumer),
     Datagrams(UdpSocket),
 }
 
@@ -46,6 +50,7 @@ impl Given {
             Self::Unix(socket) => driver.give(name, socket),
             Self::Tcp(socket) => driver.give(name, socket),
             Self::Rings(out, into) => driver.give_rings(name, out, into),
+            Self::Lending(out, into) => driver.lend_rings(name, out, into),
             Self::Datagrams(socket) => driver.give_datagrams(name, socket),
         }
     }
@@ -65,7 +70,7 @@ type Writes = Box<dyn Write + Send>;
 type Shut = Arc<dyn Fn(Shutdown) + Send + Sync>;
 
 /// The end of a ring that is read, until it is closed or cut.
-struct RingReads(Consumer, Arc<AtomicBool>);
+pub struct RingReads(pub Consumer, Arc<AtomicBool>);
 
 impl Read for RingReads {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
@@ -130,6 +135,16 @@ fn rings(cut: &Arc<AtomicBool>) -> Pair {
     )
 }
 
+/// As [`rings`], lending what lies in rings of `LARGE` bytes at most.
+fn lending(cut: &Arc<AtomicBool>) -> Pair {
+    let (out, from) = ring(1 << 17).unwrap();
+    let (to, into) = ring(1 << 17).unwrap();
+    let reads = Unlent::new(RingReads(from, Arc::clone(cut)), LARGE);
+    let given = Given::Lending(out, into);
+    let writes = Box::new(RingWrites(to));
+    (Box::new(reads), writes, Arc::new(|_| ()), given)
+}
+
 impl Proxy {
     /// A proxy, and what the two interfaces have of it.
     pub fn new(middle: Middle) -> (Self, Given, Given) {
@@ -148,7 +163,10 @@ impl Proxy {
             let (first, second) = datagrams(&flip, &cut);
             return (proxy, first, second);
         }
-        let (from, back, left, first) = pair();
+        let (from, back, left, first) = match middle {
+            Middle::Lending => lending(&cut),
+            _ => pair(),
+        };
         let (other, to, right, second) = pair();
         proxy.shut.extend([Arc::clone(&left), Arc::clone(&right)]);
         std::thread::spawn(move || {
