@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "BinColumns",
+    "ChannelColumns",
     "CoreError",
     "Experiment",
     "IoDistribution",
@@ -292,13 +294,54 @@ class Experiment:
     def wait(self, seconds: float) -> bool:
         """Wait up to `seconds` without holding the interpreter; True when finished."""
 
-    def result(self) -> str:
-        """Return the RunResult in JSON.
+    def result(self) -> bytes:
+        """Return the RunResult in JSON; of a part ``{done, failed: [[name, reason]]}``.
 
         Raises:
             ValueError: a point was over before its warm-up was; the scenario is to be changed.
             RuntimeError: not finished, cancelled or failed.
 
+        """
+
+@final
+class BinColumns:
+    """Bins of many distributions as columns."""
+
+    def __new__(cls) -> BinColumns:
+        """None yet."""
+
+    def add(self, json: bytes) -> None:
+        """Add a JSON list of bins, ``{lower, upper, count}`` each.
+
+        Raises:
+            ValueError: with the position of the first that has no bins, and what is wrong.
+
+        """
+
+    def take(self) -> dict[str, NDArray[np.int64]]:
+        """Give the columns away: ``lengths`` (bins of each), ``lower``, ``upper``, ``count``."""
+
+@final
+class ChannelColumns:
+    """Channels of many points as columns."""
+
+    def __new__(cls) -> ChannelColumns:
+        """None yet."""
+
+    def add(self, json: bytes) -> None:
+        """Add a JSON list with a list of channels for each point.
+
+        Raises:
+            ValueError: with the position of the first that is no such list, and what is wrong.
+
+        """
+
+    def kinds(self) -> list[str]:
+        """Return the kinds of channels, in the order of their numbers."""
+
+    def take(self) -> dict[str, NDArray[np.generic]]:
+        """Give the columns away: ``lengths`` (channels of each point), ``kind`` (its number),
+        ``from`` and ``to`` (-1 for none), and numbers as in the result, NaN for none.
         """
 
 def topology(spec_json: str) -> str:

@@ -89,6 +89,10 @@ class Job:
             RunFailedError: the run could not be finished.
 
         """
+        return Results.of_core(self._made(journal, first), canonical=self.canonical)
+
+    def _made(self, journal: Path | None, first: Callable[[Any], None] | None) -> bytes:
+        """The JSON of the results; what the core has built for them is gone then."""
         self.watch(Progress("building", title=self.title or self.name))
         experiment = self.experiment(journal)
         if first:
@@ -96,8 +100,7 @@ class Job:
         self.warnings = json.loads(experiment.warnings())
         if self.executor is not None:
             self._run_by_executor(experiment)
-        text = self._ended(experiment, None)
-        return Results.from_json(text, canonical=self.canonical)
+        return self._ended(experiment, None)
 
     def experiment(self, journal: Path | None = None, expiry_s: float | None = None) -> Any:
         """Build what the core runs; with `expiry_s` to do parts of it beside other processes."""
@@ -116,7 +119,7 @@ class Job:
             expiry_s,
         )
 
-    def _ended(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> str:
+    def _ended(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> bytes:
         """Run all of it, or a part, to the end; what came of it as JSON."""
         try:
             experiment.start(part)
@@ -137,14 +140,14 @@ class Job:
             progress = self._progress(experiment)
             raise Stopped((progress.points_done, progress.points_total)) from None
 
-    def _result(self, experiment: Any) -> str:
+    def _result(self, experiment: Any) -> bytes:
         try:
-            text: str = experiment.result()
+            data: bytes = experiment.result()
         except ValueError as error:
             raise IsthmusError(f"{self.file}: {error}") from error
         except RuntimeError as error:
             raise RunFailedError(f"{self.file}: the run failed: {error}") from error
-        return text
+        return data
 
     def _run_by_executor(self, experiment: Any) -> None:
         from isthmus import __version__
@@ -241,8 +244,7 @@ class Job:
                     keep_source(own, self)
                 keep_scenario(own, self.canonical)
                 if own.has("result", result_key(self.canonical)):
-                    text = own.read(RESULT).decode()
-                    results = Results.from_json(text, canonical=self.canonical)
+                    results = Results.of_core(own.read(RESULT), canonical=self.canonical)
                     # With more memory a point may get further, or has got.
                     if results.run.ended_by_memory and (
                         not lacking(own.path, *counts) or (not only_collect and self._has_more(own))

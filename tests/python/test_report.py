@@ -192,7 +192,7 @@ def test_a_title_cannot_break_the_page(load_sweep):
     from dataclasses import replace
 
     run = replace(load_sweep.run, title="<script>alert(1)</script> & co")
-    html = render(Results(run, text=""))
+    html = render(Results(run, data=b""))
     assert "<script>alert" not in html
     assert "&lt;script&gt;alert(1)" in html
 

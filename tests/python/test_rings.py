@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from fixtures import keep_points, rings
@@ -290,6 +291,10 @@ def test_a_single_message_waits(tori):
     run = tori.run
     point = run.points[0]
     collapse = Collapse(kind="livelock", since_us=1.0, replications=1, nodes=[], waiting=1)
-    assert collapse_words(run, replace(point, collapse=collapse)).endswith("; 1 message waits)")
+    assert collapse_words(run, msgspec.structs.replace(point, collapse=collapse)).endswith(
+        "; 1 message waits)"
+    )
     collapse = replace(collapse, waiting=2)
-    assert collapse_words(run, replace(point, collapse=collapse)).endswith("; 2 messages wait)")
+    assert collapse_words(run, msgspec.structs.replace(point, collapse=collapse)).endswith(
+        "; 2 messages wait)"
+    )

@@ -132,6 +132,35 @@ def _set(data, path, value):
             [1, 2],
             r"points\[0\]\.histograms\[0\]\.bins: 40 lower bounds, 40 upper bounds, 2 counts; ",
         ),
+        *(
+            (("points", 2, "histograms", 0, "bins", name), value, rf"points\[2\]{message}")
+            for name, value, message in (
+                ("count", [0] * 40, r"\.histograms\[0\]\.bins: bin 0 has a count of 0; expected 1"),
+                (
+                    "lower",
+                    [*range(40, 0, -1)],
+                    r"\.histograms\[0\]\.bins: bin \d+ ends at \d+; exp",
+                ),
+                (
+                    "upper",
+                    [*range(40, 0, -1)],
+                    r"\.histograms\[0\]\.bins: bin \d+ (ends|begins) at",
+                ),
+                ("count", [2**63 - 1] * 40, r"\.histograms\[0\]\.bins: expected bounds, and all"),
+                ("lower", 3, r"\.histograms\[0\]\.bins\.lower: expected a list, found 3"),
+            )
+        ),
+        *(
+            (("points", 0, "histograms", 0, "step"), step, r"\.step: .*; expected 1e-100 to 1e100")
+            for step in (0, -1.0, 1e308, 5e-324)
+        ),
+        (
+            ("points", 2, "channels", 1, "busy"),
+            None,
+            r"points\[2\]\.channels\[1\]\.busy: expected a number, found null",
+        ),
+        (("points", 2, "channels", 1, "from"), -1, r"points\[2\]\.channels: -1; expected a place"),
+        (("points", 2, "channels"), {}, r"points\[2\]\.channels: expected a list, found {}"),
         (("points", 0, "measures"), {"a": 1}, r"points\[0\].measures: expected a list, found"),
         (("points", 0, "converged"), 1, r"points\[0\].converged: expected bool, found 1"),
         (("points", 0, "replications"), True, r"replications: expected int, found true"),

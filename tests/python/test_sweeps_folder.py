@@ -56,6 +56,8 @@ def test_the_folder_of_an_interrupted_whole_run_stands_for_its_scenario(here):
     (here / "small.toml").unlink()
     again = started("run", "o", "--jobs", 1, cwd=here)
     wait_for(lambda: state_of(here / "o").alone)
+    # Points are simulated by threads of the core; before that nobody knows how many are left.
+    wait_for(lambda: len(list(Path(f"/proc/{again.pid}/task").iterdir())) > 1)
     again.send_signal(signal.SIGINT)
     _, told = again.communicate(timeout=LIMIT_S)
     assert again.returncode == 130 and "of 4 points are kept in o" in told

@@ -237,6 +237,21 @@ impl Journal {
         Ok(Some(read))
     }
 
+    /// The content of an entry, its bytes as they were written; `None` if it is not there.
+    pub fn written(&self, entry: &Entry) -> Result<Option<Vec<u8>>, JournalError> {
+        if let Some(bytes) = self.held().get(&entry.name) {
+            return self
+                .sent(entry, bytes)
+                .map(|content| Some(content.to_vec()));
+        }
+        let Some((path, mut bytes)) = self.bytes(entry)? else {
+            return Ok(None);
+        };
+        let begin = bytes.len() - self.content(entry, &path, &bytes)?.len();
+        bytes.drain(..begin);
+        Ok(Some(bytes))
+    }
+
     /// Whether an entry is in the folder, with the very bytes that were written for it.
     pub fn check(&self, entry: &Entry) -> Result<bool, JournalError> {
         let Some((path, bytes)) = self.bytes(entry)? else {
@@ -329,16 +344,22 @@ impl Journal {
 
     /// What is in bytes from elsewhere.
     fn taken<T: DeserializeOwned>(&self, entry: &Entry, bytes: &[u8]) -> Result<T, JournalError> {
-        let refused = |what: String| JournalError::Elsewhere {
+        let content = self.sent(entry, bytes)?;
+        serde_json::from_slice(content).map_err(|error| JournalError::Elsewhere {
             name: entry.name.clone(),
-            what,
-        };
-        let content = envelope::opened(&self.run, entry, bytes);
-        let content = content.map_err(|mismatch| match mismatch {
-            Mismatch::Run(what) => refused(what),
-            Mismatch::Entry(what) | Mismatch::Changed(what) => refused(what.to_owned()),
-        })?;
-        serde_json::from_slice(content).map_err(|error| refused(error.to_string()))
+            what: error.to_string(),
+        })
+    }
+
+    /// The content of bytes from elsewhere.
+    fn sent<'b>(&self, entry: &Entry, bytes: &'b [u8]) -> Result<&'b [u8], JournalError> {
+        envelope::opened(&self.run, entry, bytes).map_err(|mismatch| JournalError::Elsewhere {
+            name: entry.name.clone(),
+            what: match mismatch {
+                Mismatch::Run(what) => what,
+                Mismatch::Entry(what) | Mismatch::Changed(what) => what.to_owned(),
+            },
+        })
     }
 
     fn put(&self, entry: &Entry, bytes: Vec<u8>, lasting: bool) -> Result<(), JournalError> {

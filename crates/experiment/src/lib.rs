@@ -5,6 +5,7 @@
 //! [`result::RunResult`]. No physics here, no printing, no plots.
 
 pub mod capacity;
+pub mod columns;
 pub mod comparison;
 mod envelope;
 mod error;

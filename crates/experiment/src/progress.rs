@@ -91,4 +91,9 @@ impl Progress {
     pub(crate) fn add_done(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
+
+    pub(crate) fn set_all_done(&self) {
+        let total = self.total.load(Ordering::Relaxed);
+        self.done.store(total, Ordering::Relaxed);
+    }
 }

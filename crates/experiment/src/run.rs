@@ -1,6 +1,7 @@
 //! A whole scenario: its points and searches, on as many threads as wanted.
 
 mod build;
+mod collected;
 mod jobs;
 mod keeping;
 mod part;
@@ -84,6 +85,8 @@ pub struct Experiment {
     memory: Arc<Memory>,
     /// What went wrong first.
     failure: Mutex<Option<RunError>>,
+    /// The result as JSON, where the journal had all of it from the beginning.
+    finished: Mutex<Option<Vec<u8>>>,
 }
 
 impl Experiment {

@@ -172,6 +172,33 @@ fn an_interrupted_run_goes_on_where_it_was() {
     assert_eq!(kept, after, "finished points are not computed again");
 }
 
+/// A result that is put together from entries has the bytes of one that was computed.
+#[test]
+fn what_is_finished_is_the_bytes_that_were_written() {
+    let computed = whole(Options::default()).run_to_json().unwrap();
+    assert!(computed == json(&run_whole(Options::default())).into_bytes());
+    let options = Options {
+        journal: Some(folder("collected")),
+        ..Options::default()
+    };
+    for time in ["not there", "there"] {
+        let experiment = whole(options.clone());
+        assert!(experiment.run_to_json().unwrap() == computed, "{time}");
+        assert_eq!(experiment.progress().jobs(), (6, 6), "{time}");
+    }
+    let options = Options {
+        journal: Some(folder("collected-points")),
+        ..Options::default()
+    };
+    let computed = json(&run(options.clone(), &[])).into_bytes();
+    let scenario = KINDS.parse(SMALL, "small.toml", &[]).unwrap();
+    let experiment = Experiment::new(&KINDS, scenario, options).unwrap();
+    assert!(
+        experiment.run_to_json().unwrap() == computed,
+        "without searches"
+    );
+}
+
 #[test]
 fn a_damaged_journal_is_refused_and_left_alone() {
     let journal = folder("damaged");

@@ -3,7 +3,7 @@
 use crate::heard::heard;
 use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
-use isthmus_experiment::result::{Change, MachineSummary, RunResult};
+use isthmus_experiment::result::{Change, MachineSummary};
 use isthmus_experiment::{
     Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection, SetupError,
     Task, WorkerName,
@@ -189,9 +189,9 @@ pub(crate) struct PyExperiment {
     task: Task<Outcome>,
 }
 
-/// What came of a run or of a part of it.
+/// What came of a run, as JSON, or of a part of it.
 enum Outcome {
-    Whole(Box<RunResult>),
+    Whole(Vec<u8>),
     Part(Part),
 }
 
@@ -256,9 +256,7 @@ impl PyExperiment {
         let experiment = Arc::clone(&self.experiment);
         let part = part.map(|part| self.selection(part)).transpose()?;
         let work = move || match part {
-            None => experiment
-                .run()
-                .map(|whole| Outcome::Whole(Box::new(whole))),
+            None => experiment.run_to_json().map(Outcome::Whole),
             Some(part) => experiment.run_part(&part).map(Outcome::Part),
         };
         if self.task.start(work) {
@@ -295,10 +293,10 @@ impl PyExperiment {
     }
 
     /// The result as JSON; an error if the run has not ended or ended early.
-    fn result(&self) -> PyResult<String> {
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let told = self.task.result(|result| match result {
-            Ok(Outcome::Whole(result)) => json(result),
-            Ok(Outcome::Part(part)) => json(part),
+            Ok(Outcome::Whole(result)) => Ok(PyBytes::new(py, result)),
+            Ok(Outcome::Part(part)) => Ok(PyBytes::new(py, json(part)?.as_bytes())),
             Err(error @ RunError::AllWarmUp { .. }) => {
                 Err(PyValueError::new_err(error.to_string()))
             }

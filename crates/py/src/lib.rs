@@ -5,6 +5,7 @@ mod apps;
 mod arrays;
 mod balance;
 mod broadcast;
+mod columns;
 mod comparison;
 mod experiment;
 mod faults;
@@ -153,6 +154,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(settings::settings, module)?)?;
     module.add_function(wrap_pyfunction!(settings::quantities, module)?)?;
     module.add_class::<experiment::PyExperiment>()?;
+    module.add_class::<columns::PyBinColumns>()?;
+    module.add_class::<columns::PyChannelColumns>()?;
     module.add_class::<arrays::PyLayout>()?;
     module.add_class::<arrays::PyPlan>()?;
     module.add_class::<share::PyShare>()?;

@@ -34,6 +34,7 @@ def command(directory: Path, plots: tuple[str, ...], as_json: bool) -> int:
     from isthmus import sweeps
     from isthmus.cli.running import ended
     from isthmus.cli.voice import voice
+    from isthmus.core import processors
     from isthmus.execution import Job
     from isthmus.sweeps.source import Source
 
@@ -44,6 +45,7 @@ def command(directory: Path, plots: tuple[str, ...], as_json: bool) -> int:
             file=source.file,
             overrides=list(source.overrides),
             seed=source.seed,
+            jobs=processors(),
             quick=source.quick,
             watch=watch,
         )

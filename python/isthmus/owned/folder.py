@@ -195,10 +195,19 @@ class OwnedFolder:
         with telling_of(self.path / name, "cannot be read"):
             return (self.path / name).read_bytes()
 
-    def write(self, name: str, data: bytes | str, part: str, *, varies: bool = False) -> None:
+    def write(
+        self,
+        name: str,
+        data: bytes | str,
+        part: str,
+        *,
+        varies: bool = False,
+        digest: str | None = None,
+    ) -> None:
         """Write a file below the folder, whole or not at all, and list it.
 
-        `varies` says that its bytes differ from run to run; then they are not listed.
+        `varies` says that its bytes differ from run to run; then they are not listed. `digest` is
+        their SHA-256, where that is known.
 
         Raises:
             IsthmusError: a link, or a file that we did not write, is in the way; or it cannot be
@@ -208,7 +217,9 @@ class OwnedFolder:
         content = data.encode() if isinstance(data, str) else data
         self._check_way(checked(name), make=True)
         self._refuse_foreign(name)
-        written = Written(part) if varies else Written(part, len(content), sha256(content))
+        written = Written(part)
+        if not varies:
+            written = Written(part, len(content), digest or sha256(content))
         self._now.add(name)
         held = self.mark.files.get(name)
         # What was adopted stays that as long as it is what we would write.

@@ -13,6 +13,8 @@ import statistics
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from isthmus.errors import IsthmusError
 from isthmus.live import kept
 from isthmus.papers.selectors import points
@@ -82,4 +84,4 @@ def _measured(
         residual=None,
         each=each,
     )
-    return replace(point, measures=[measured])
+    return msgspec.structs.replace(point, measures=[measured])

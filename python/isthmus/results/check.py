@@ -5,10 +5,14 @@ Each refusal names the field.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from isthmus.results.packed import Bins, ChannelUse, batches, unpack
 
 if TYPE_CHECKING:
-    from isthmus.results.schema import Histogram, RunResult
+    import msgspec
+
+    from isthmus.results.schema import PointResult, RunResult
 
 
 def check_result(run: RunResult) -> None:
@@ -29,25 +33,42 @@ def check_result(run: RunResult) -> None:
         for position, measure in enumerate(point.measures):
             inner = f"{place}.measures[{position}]"
             _ordered(inner, measure.low, measure.mean, measure.high)
-        for position, h in enumerate(point.histograms):
-            _bins(f"{place}.histograms[{position}].bins", h)
+    for _, some in batches(run.points):
+        _check_packed(some)
     for number, search in enumerate(run.searches):
         place = f"searches[{number}]"
         _index(f"{place}.machine", search.machine, len(run.machines), "machines")
         _as_many(f"{place}.values", search.values, run)
 
 
-def _bins(place: str, histogram: Histogram) -> None:
+def _check_packed(points: Sequence[PointResult]) -> None:
+    """Refuse what the core cannot unpack."""
+    from isthmus import _core
+
+    channels = [point.packed for point in points]
     try:
-        bins = histogram.bins
+        unpack(_core.ChannelColumns(), channels)
     except ValueError as error:
-        raise ValueError(f"{place}.{error}") from error
-    lower, upper, count = len(bins.lower), len(bins.upper), len(bins.count)
-    if not 0 < lower == upper == count:
-        raise ValueError(
-            f"{place}: {lower} lower bounds, {upper} upper bounds, {count} counts; expected as "
-            "many of each, and one or more"
-        )
+        at, problem = error.args
+        place = f"points[{points[at].index}].channels"
+        raise _refusal(place, list[ChannelUse], channels[at], problem) from error
+    histograms = [
+        (f"points[{point.index}].histograms[{position}].bins", histogram.packed)
+        for point in points
+        for position, histogram in enumerate(point.histograms)
+    ]
+    try:
+        unpack(_core.BinColumns(), [packed for _, packed in histograms])
+    except ValueError as error:
+        at, problem = error.args
+        raise _refusal(histograms[at][0], Bins, histograms[at][1], problem) from error
+
+
+def _refusal(place: str, kind: Any, packed: msgspec.Raw, problem: str) -> ValueError:
+    """A refusal by the place where the JSON departs from its type, or else in the core's words."""
+    from isthmus.results.misfit import misfit
+
+    return ValueError(misfit(kind, bytes(packed), place) or f"{place}: {problem}")
 
 
 def _index(place: str, index: int, length: int, what: str) -> None:

@@ -43,7 +43,7 @@ class Results:
         run: RunResult,
         *,
         canonical: str = "",
-        text: str | None = None,
+        data: bytes | None = None,
         settings: Settings | None = None,
         wants: frozenset[str] | None = None,
     ) -> None:
@@ -53,14 +53,20 @@ class Results:
         """The effective scenario, as TOML."""
         self.wants = wants
         """The statistics that were chosen by `sel`; all if None."""
-        self._text = text
+        self._data = data
         self._settings = settings
 
     @classmethod
     def from_json(cls, text: str, *, canonical: str = "") -> Results:
         """Read the JSON of the result schema."""
         arguments.text("text", text, '{"schema": ...}')
-        return cls(RunResult.from_json(text), canonical=canonical, text=text)
+        data = text.encode()
+        return cls(RunResult.from_json(data), canonical=canonical, data=data)
+
+    @classmethod
+    def of_core(cls, data: bytes, *, canonical: str = "") -> Results:
+        """What the core has made, or what it has made and nobody can have changed since."""
+        return cls(RunResult.of_core(data), canonical=canonical, data=data)
 
     @classmethod
     def load(cls, directory: str | Path) -> Results:
@@ -76,35 +82,44 @@ class Results:
         if file.exists() and not file.is_file():  # a device or a pipe may have no end
             raise IsthmusError(f"{file}: no ordinary file; give the folder of a run")
         try:
-            text = file.read_text(encoding="utf-8")
+            data = file.read_bytes()
         except OSError as error:
             raise IsthmusError(
                 f"{folder}: no result here (result.json: {error.strerror}); "
                 "give the folder that `isthmus run` wrote"
             ) from error
+        try:
+            # All of it: what is left packed is not read as text.
+            data.isascii() or data.decode()
         except UnicodeDecodeError as error:
             raise IsthmusError(
                 f"{file}: damaged result: byte {error.start} is not UTF-8 ({error.reason})"
             ) from error
         scenario = folder / "scenario.toml"
         canonical = read_text(scenario) if scenario.is_file() else ""
-        run = RunResult.from_json(text, str(folder / "result.json"))
-        _refuse_changed(folder, text)
-        return cls(run, canonical=canonical, text=text)
+        run = RunResult.from_json(data, str(folder / "result.json"))
+        results = cls(run, canonical=canonical, data=data)
+        _refuse_changed(folder, results)
+        return results
+
+    @property
+    def data(self) -> bytes:
+        """The result in its schema: as the core wrote it, or what was chosen or put together."""
+        if self._data is None:
+            self._data = self.run.to_json()
+        return self._data
 
     @property
     def json(self) -> str:
-        """The result in its schema: as the core wrote it, or what was chosen or put together."""
-        if self._text is None:
-            self._text = self.run.to_json()
-        return self._text
+        """`data` as text."""
+        return self.data.decode()
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of `json`, in hexadecimal."""
+        """SHA-256 of `data`, in hexadecimal."""
         from hashlib import sha256
 
-        return sha256(self.json.encode()).hexdigest()
+        return sha256(self.data).hexdigest()
 
     @cached_property
     def every_setting(self) -> Settings:
@@ -477,12 +492,11 @@ def needed(extra: str, *modules: str) -> None:
             )
 
 
-def _refuse_changed(folder: Path, text: str) -> None:
+def _refuse_changed(folder: Path, results: Results) -> None:
     """Refuse numbers other than those that the folder's mark lists."""
     from isthmus.owned import changed, read_mark
-    from isthmus.owned.mark import sha256
 
     mark = read_mark(folder)
     written = mark.files.get("result.json") if mark else None
-    if written and written.sha256 != sha256(text.encode()):
+    if written and written.sha256 != results.digest:
         raise changed(folder / "result.json", written)

@@ -102,12 +102,12 @@ def keep_result(
     if folder.made("result", key):
         return
     keep_scenario(folder, results.canonical)
-    if folder.has("result", key) and folder.read(RESULT) == results.json.encode():
+    if folder.has("result", key) and folder.mark.files[RESULT].sha256 == results.digest:
         return
     with folder.part("result", key):
         for name, text in (also or {}).items():
             folder.write(name, text, "result")
-        folder.write(RESULT, results.json, "result")
+        folder.write(RESULT, results.data, "result", digest=results.digest)
 
 
 def memory_of(path: Path) -> float | None:

@@ -24,13 +24,15 @@ _SCALARS: dict[type[inspect.Type], tuple[type | tuple[type, ...], str]] = {
 }
 
 
-def misfit(kind: type, data: bytes) -> str | None:
-    """Where `data` departs from `kind`: ``points[3].load: expected a number, found 'x'``."""
+def misfit(kind: type, data: bytes, place: str = "") -> str | None:
+    """Where `data`, which is at that place, departs from `kind`:
+    ``points[3].load: expected a number, found 'x'``.
+    """
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
         return str(error)
-    return _misfit(inspect.type_info(kind), value, "")
+    return _misfit(inspect.type_info(kind), value, place)
 
 
 def _misfit(kind: inspect.Type, value: Any, place: str) -> str | None:

@@ -20,6 +20,7 @@ from isthmus.columns import cut
 from isthmus.errors import IsthmusError
 from isthmus.machines import MachineSummary
 from isthmus.results.check import check_result
+from isthmus.results.packed import Bins, ChannelUse
 from isthmus.wording import unit_label
 
 __all__ = [
@@ -56,6 +57,8 @@ Count = Annotated[int, Meta(ge=0, le=2**63 - 1, description="0 or more, below 2^
 Share = Annotated[float, Meta(ge=0, le=1, description="a share between 0 and 1")]
 Confidence = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
 Span = Annotated[float, Meta(ge=0, description="0 or more")]
+Step = Annotated[float, Meta(ge=1e-100, le=1e100, description="1e-100 to 1e100")]
+"""Bounds are below 2^63 of them, which is a number still, and a length."""
 Name = Annotated[
     str, Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$", description="1 to 80 letters, digits, - and _")
 ]
@@ -198,73 +201,21 @@ class Measure:
         return self.mean, self.low, self.high
 
 
-class Bins(msgspec.Struct, frozen=True):
-    """Bins of a distribution in rising order, those that are empty left out."""
-
-    lower: list[Count]
-    """Lower bounds in steps; observations are not below them."""
-    upper: list[Count]
-    """Upper bounds in steps; observations are below them."""
-    count: list[Count]
-    """Observations in each."""
-
-
 class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
     """A distribution."""
 
     measure: str
     unit: str
     """Of the step."""
-    step: float
+    step: Step
     """What bounds are multiples of."""
     packed: msgspec.Raw
     """The bins as JSON: as numbers of Python they take ten times the memory."""
 
     @property
     def bins(self) -> Bins:
-        """Where observations are; read anew each time.
-
-        Raises:
-            ValueError: the JSON has no bins; where it departs from them.
-
-        """
-        try:
-            return msgspec.json.decode(self.packed, type=Bins)
-        except (msgspec.DecodeError, RecursionError) as error:
-            from isthmus.results.misfit import misfit
-
-            raise ValueError(misfit(Bins, bytes(self.packed)) or _placed(str(error))) from error
-
-
-class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
-    """How busy a channel or another part, or the mean one of a kind, was, 0 to 1."""
-
-    kind: str
-    from_: int | None
-    """Where it begins, or is; ``None`` for the mean of a kind."""
-    to: int | None
-    """Where it ends, if it leads anywhere."""
-    utilisation: float
-    """Flits or symbols per cycle and lane, or the share of the time of what does one thing at a
-    time."""
-    highest: float | None
-    """For the mean of a kind: that of its busiest channel."""
-    busy: float
-    """Share of the time for which its lanes were taken, whether anything moved or not."""
-    busiest: float | None
-    """For the mean of a kind: that of the channel that was taken for longest."""
-    held_us: float | None
-    """For how long one message, packet or request took a lane of it on average."""
-    analytic: float | None
-
-    @property
-    def is_link(self) -> bool:
-        """Whether it is a channel between two places, not a disk, device, interface or server."""
-        return self.kind not in PLACES
-
-
-PLACES = ("disk", "device", "interface", "server")
-"""Kinds of use that are in one place."""
+        """Where observations are; read anew each time."""
+        return msgspec.json.decode(self.packed, type=Bins)
 
 
 class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
@@ -339,8 +290,7 @@ class JobSummary:
     """Its nodes."""
 
 
-@dataclass(frozen=True, slots=True)
-class PointResult:
+class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     """One point of the sweep."""
 
     index: int
@@ -354,19 +304,30 @@ class PointResult:
     replications: Count
     messages: Count
     simulated_ms: Span
-    measures: list[Measure] = field(repr=False)
-    histograms: list[Histogram] = field(repr=False)
-    channels: list[ChannelUse] = field(repr=False)
+    measures: list[Measure]
+    histograms: list[Histogram]
+    packed: msgspec.Raw
+    """The channels as JSON: a run of many points has millions of them."""
     bottleneck: Bottleneck | None
     """The part of the machine that limits it at this point."""
-    nodes: list[NodeUse] = field(repr=False)
+    nodes: list[NodeUse]
     """What each node sent; empty for kinds of machine that do not count it."""
-    jobs: list[JobSummary] = field(repr=False)
+    jobs: list[JobSummary]
     """The jobs, where there are any."""
-    servers: list[int] = field(repr=False)
+    servers: list[int]
     """The I/O servers of the jobs."""
     collapse: Collapse | None
     """Why no message arrives any more, if it came to that."""
+
+    @property
+    def channels(self) -> list[ChannelUse]:
+        """How busy channels and kinds of them were; read anew each time."""
+        return msgspec.json.decode(self.packed, type=list[ChannelUse])
+
+    def __repr__(self) -> str:
+        """What is short of it."""
+        shown = ("index", "values", "load", "verdict", "converged", "replications", "messages")
+        return f"PointResult({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)}, ...)"
 
     @property
     def collapsed(self) -> bool:
@@ -396,7 +357,7 @@ class PointResult:
         """The same with some of its measures."""
         measures = [m for m in self.measures if m.name in names]
         histograms = [h for h in self.histograms if h.measure in names]
-        return replace(self, measures=measures, histograms=histograms)
+        return msgspec.structs.replace(self, measures=measures, histograms=histograms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +436,7 @@ class RunResult:
 
     def at(self, points: Sequence[int]) -> RunResult:
         """The same with some of its points, numbered anew, and the searches that belong to them."""
-        kept = [replace(self.points[i], index=n) for n, i in enumerate(points)]
+        kept = [msgspec.structs.replace(self.points[i], index=n) for n, i in enumerate(points)]
         if not self.points:
             return self
         searches = [s for s in self.searches if any(self.belongs(s, point) for point in kept)]
@@ -489,9 +450,9 @@ class RunResult:
             for i, (theirs, ours) in enumerate(pairs)
         )
 
-    def to_json(self) -> str:
+    def to_json(self) -> bytes:
         """The result in its schema."""
-        return msgspec.json.encode(self).decode()
+        return msgspec.json.encode(self)
 
     @property
     def ended_by_memory(self) -> bool:
@@ -524,29 +485,34 @@ class RunResult:
         return any(m.mean is not None for p in self.points for m in p.measures)
 
     @classmethod
-    def from_json(cls, text: str, source: str = "result") -> RunResult:
+    def from_json(cls, text: str | bytes, source: str = "result") -> RunResult:
         """Read the schema's JSON; `source` names it in an error.
 
         Raises:
             IsthmusError: not JSON, another version of the schema, or a field amiss.
 
         """
-        data = text.encode()
+        run = cls.of_core(text.encode() if isinstance(text, str) else text, source)
+        try:
+            check_result(run)
+        except ValueError as error:
+            raise IsthmusError(f"{source}: damaged result: {error}") from error
+        return run
+
+    @classmethod
+    def of_core(cls, data: bytes, source: str = "result") -> RunResult:
+        """Read what the core has made and nobody can have changed since: it hangs together."""
         try:
             with _uncollected():
                 run = msgspec.json.decode(data, type=cls)
-        except (msgspec.DecodeError, RecursionError) as error:
-            _refuse_other(source, text, data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            _refuse_other(source, data)
             from isthmus.results.misfit import misfit
 
             found = misfit(cls, data) or _placed(str(error))
             raise IsthmusError(f"{source}: damaged result: {found}") from error
         if run.schema != SCHEMA:
-            _refuse_other(source, text, data)
-        try:
-            check_result(run)
-        except ValueError as error:
-            raise IsthmusError(f"{source}: damaged result: {error}") from error
+            _refuse_other(source, data)
         return run
 
 
@@ -564,12 +530,12 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _refuse_other(source: str, text: str, data: bytes) -> None:
+def _refuse_other(source: str, data: bytes) -> None:
     """Refuse what is no JSON, or of another version of the schema."""
     try:
         version = msgspec.json.decode(data, type=_Head).schema
-    except (msgspec.DecodeError, RecursionError) as error:
-        line, reason = _malformed(text, error)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        line, reason = _malformed(data, error)
         raise IsthmusError(
             f"{source}:{line}: not a whole result file ({reason}); run the scenario again"
         ) from error
@@ -591,9 +557,9 @@ def _placed(reason: str) -> str:
     return f"{place.rstrip('`')}: {told}" if place else told
 
 
-def _malformed(text: str, error: Exception) -> tuple[int, str]:
+def _malformed(data: bytes, error: Exception) -> tuple[int, str]:
     """The line at which a text ceases to be JSON, and why."""
     reason = str(error)
     _, _, place = reason.rpartition("(byte ")
-    at = int(place.rstrip(")")) if place.rstrip(")").isdigit() else len(text)
-    return text.encode()[:at].count(b"\n") + 1, reason
+    at = int(place.rstrip(")")) if place.rstrip(")").isdigit() else len(data)
+    return data[:at].count(b"\n") + 1, reason

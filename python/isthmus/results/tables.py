@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from isthmus.results.schema import AxisValue, Bottleneck, ChannelUse, Measure, RunResult
+from isthmus.results.packed import bin_columns, channel_columns
+from isthmus.results.schema import AxisValue, Bottleneck, Measure, RunResult
 from isthmus.results.settings import Settings, columns
 
 if TYPE_CHECKING:
@@ -40,16 +39,6 @@ def _axis_cells(run: RunResult, values: list[Any], numeric: list[bool]) -> list[
         None if v is None else v.number if is_number else v.text
         for v, is_number in zip(values, numeric, strict=True)
     ]
-
-
-_Statistic = tuple[str, float | None, float | None, float | None, bool | None]
-
-
-def _statistics(measure: Measure) -> list[_Statistic]:
-    rows: list[_Statistic] = [("mean", measure.mean, measure.low, measure.high, None)]
-    for p in measure.percentiles:
-        rows.append((f"p{p.percent:g}", p.value, p.low, p.high, p.resolved))
-    return rows
 
 
 def settings_table(run: RunResult, settings: Settings) -> pl.DataFrame:
@@ -102,22 +91,84 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
         "origin": pl.String,
     }
     schema = _schema(run, {"point": pl.Int64}, after)
-    numeric = _numeric_axes(run)
-    rows = []
-    for point in run.points:
-        left = [point.index, *_axis_cells(run, point.values, numeric), point.load]
-        left.append(point.verdict.verdict)
-        for m in point.measures:
-            for statistic, value, low, high, resolved in _statistics(m):
-                if wants is not None and statistic not in wants:
-                    continue
-                model = (m.analytic, m.residual) if statistic == "mean" else (None, None)
-                right = [m.name, statistic, m.unit, value, low, high, resolved, *model]
-                rows.append((*left, *right, m.samples, point.converged, point.verdict.origin))
-        if not point.measures:
-            none = [None] * 9
-            rows.append((*left, *none, None, point.converged, point.verdict.origin))
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    points = run.points
+    of_point = _of_points(run, schema).with_columns(
+        pl.Series(run.load.column, [p.load for p in points], dtype=pl.Float64),
+        pl.Series("verdict", [p.verdict.verdict for p in points], dtype=pl.String),
+        pl.Series("converged", [p.converged for p in points], dtype=pl.Boolean),
+        pl.Series("origin", [p.verdict.origin for p in points], dtype=pl.String),
+    )
+    # A point without measures has one that says nothing.
+    measures = [m for p in points for m in p.measures or (_NONE,)]
+    of_measure = _rows(of_point, [len(p.measures) or 1 for p in points]).with_columns(
+        pl.Series("measure", [m.name or None for m in measures], dtype=pl.String),
+        pl.Series("unit", [m.unit if m.name else None for m in measures], dtype=pl.String),
+        pl.Series("samples", [m.samples if m.name else None for m in measures], dtype=pl.Int64),
+    )
+    means = pl.DataFrame(
+        {
+            "statistic": ["mean" if m.name else None for m in measures],
+            "value": [m.mean for m in measures],
+            "low": [m.low for m in measures],
+            "high": [m.high for m in measures],
+            "resolved": [None] * len(measures),
+            "analytic": [m.analytic for m in measures],
+            "residual": [m.residual for m in measures],
+        },
+        schema={name: after[name] for name in _OF_STATISTIC},
+    )
+    percentiles = [p for m in measures for p in m.percentiles]
+    names = {percent: f"p{percent:g}" for percent in {p.percent for p in percentiles}}
+    others = pl.DataFrame(
+        {
+            "statistic": [names[p.percent] for p in percentiles],
+            "value": [p.value for p in percentiles],
+            "low": [p.low for p in percentiles],
+            "high": [p.high for p in percentiles],
+            "resolved": [p.resolved for p in percentiles],
+            "analytic": [None] * len(percentiles),
+            "residual": [None] * len(percentiles),
+        },
+        schema={name: after[name] for name in _OF_STATISTIC},
+    )
+    # Of each measure first the mean, then its percentiles.
+    of_each = [1 + len(m.percentiles) for m in measures]
+    first = pl.Series(of_each, dtype=pl.Int64).cum_sum() - pl.Series(of_each, dtype=pl.Int64)
+    place = pl.int_range(sum(of_each), eager=True)
+    is_mean = place.is_in(first.implode())
+    before = is_mean.cast(pl.Int64).cum_sum()
+    taken = pl.select(
+        pl.when(is_mean).then(before - 1).otherwise(len(measures) + place - before)
+    ).to_series()
+    statistics = pl.concat([means, others])[taken]
+    table = _rows(of_measure, of_each).hstack(statistics).select(*schema)
+    if wants is None:
+        return table
+    chosen = pl.col("statistic").is_null() | pl.col("statistic").is_in(list(wants))
+    return table.filter(chosen)
+
+
+_OF_STATISTIC = ("statistic", "value", "low", "high", "resolved", "analytic", "residual")
+_NONE = Measure("", "", None, None, None, 0, [], None, None, None, 0.0)
+
+
+def _of_points(run: RunResult, schema: Mapping[str, Any]) -> pl.DataFrame:
+    """One row per point with the first columns of a table: its position and its axes."""
+    import polars as pl
+
+    of_axes = zip(list(schema.items())[1 : 1 + len(run.axes)], _numeric_axes(run), strict=True)
+    columns = [pl.Series("point", [p.index for p in run.points], dtype=pl.Int64)]
+    for at, ((name, kind), is_number) in enumerate(of_axes):
+        cells = [p.values[at].number if is_number else p.values[at].text for p in run.points]
+        columns.append(pl.Series(name, cells, dtype=kind))
+    return pl.DataFrame(columns)
+
+
+def _rows(table: pl.DataFrame, counts: Any) -> pl.DataFrame:
+    """Each row of a table as often as is told."""
+    import numpy as np
+
+    return table[np.repeat(np.arange(table.height), counts)]
 
 
 def histograms_table(run: RunResult) -> pl.DataFrame:
@@ -132,34 +183,18 @@ def histograms_table(run: RunResult) -> pl.DataFrame:
         "count": pl.Int64,
     }
     schema = _schema(run, {"point": pl.Int64}, after)
-    numeric = _numeric_axes(run)
-    names = ("lower", "upper", "count")
-    types = {name: kind for name, kind in schema.items() if name not in names}
-    rows = []
-    flat: list[list[pl.Series]] = [[pl.Series(dtype=pl.Int64)] for _ in names]
-    for p in run.points:
-        left = [p.index, *_axis_cells(run, p.values, numeric)]
-        numbers: tuple[list[int], ...] = ([], [], [])
-        for h in p.histograms:
-            bins = h.bins
-            rows.append([*left, h.measure, h.unit, h.step, len(bins.count)])
-            for column, each in zip(numbers, msgspec.structs.astuple(bins), strict=True):
-                column.extend(each)
-        # Point by point: numbers of Python take four times the memory.
-        for series, each in zip(flat, numbers, strict=True):
-            series.append(pl.Series(each, dtype=pl.Int64))
-    types |= {"step": pl.Float64, "bins": pl.Int64}
-    table = pl.DataFrame(rows, schema=types, orient="row")
-    of_row = pl.select(pl.int_range(len(rows)).repeat_by(table["bins"]).explode()).to_series()
+    told = [h for p in run.points for h in p.histograms]
+    of_each = _rows(_of_points(run, schema), [len(p.histograms) for p in run.points]).with_columns(
+        pl.Series("measure", [h.measure for h in told], dtype=pl.String),
+        pl.Series("unit", [h.unit for h in told], dtype=pl.String),
+        pl.Series("step", [h.step for h in told], dtype=pl.Float64),
+    )
+    bins = bin_columns([h.packed for h in told])
+    table = _rows(of_each, bins.pop("lengths")).with_columns(
+        pl.Series(*each) for each in bins.items()
+    )
     bounds = [pl.col(name) * pl.col("step") for name in ("lower", "upper")]
-    cells = [pl.concat(series).alias(name) for name, series in zip(names, flat, strict=True)]
-    return table[of_row].with_columns(cells).with_columns(bounds).select(*schema)
-
-
-def _repeat(columns: list[list[Any]], cells: list[Any], count: int) -> None:
-    """Fill the first columns with the same cells, so many times."""
-    for column, cell in zip(columns, cells, strict=False):
-        column.extend([cell] * count)
+    return table.with_columns(bounds).select(*schema)
 
 
 def channels_table(run: RunResult) -> pl.DataFrame:
@@ -188,37 +223,32 @@ def channels_table(run: RunResult) -> pl.DataFrame:
         "analytic": pl.Float64,
     }
     schema = _schema(run, {"point": pl.Int64}, after)
-    numeric = _numeric_axes(run)
-    columns: list[list[Any]] = [[] for _ in schema]
-    for p in run.points:
-        left = [p.index, *_axis_cells(run, p.values, numeric)]
-        _repeat(columns, left, len(p.channels))
-        rest = zip(*(_use_cells(c, p.bottleneck) for c in p.channels), strict=True)
-        for column, cells in zip(columns[len(left) :], rest, strict=False):
-            column.extend(cells)
-    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
-
-
-def _use_cells(use: ChannelUse, limit: Bottleneck | None) -> tuple[Any, ...]:
-    return (
-        use.kind,
-        use.from_,
-        use.to,
-        use.utilisation,
-        use.highest,
-        use.busy,
-        use.busiest,
-        use.held_us,
-        _fills_first(use, limit),
-        use.analytic,
+    kinds, columns = channel_columns([p.packed for p in run.points])
+    limits = [p.bottleneck or _NOWHERE for p in run.points]
+    places = {kind: at for at, kind in enumerate(kinds)}
+    of_point = _of_points(run, schema).with_columns(
+        pl.Series("limit", [places.get(each.kind, -1) for each in limits], dtype=pl.Int64),
+        pl.Series("begins", [each.from_ for each in limits], dtype=pl.Int64),
+        pl.Series("ends", [-1 if e.to is None else e.to for e in limits], dtype=pl.Int64),
     )
+    table = _rows(of_point, columns.pop("lengths")).with_columns(
+        pl.Series("held [us]" if name == "held_us" else name, column)
+        for name, column in columns.items()
+    )
+    # The channel that limits the machine, and the mean of its kind.
+    is_it = (pl.col("from") == pl.col("begins")) & (pl.col("to") == pl.col("ends"))
+    is_mean = pl.col("from") < 0
+    numbers = [name for name, kind in after.items() if kind == pl.Float64]
+    whole = table.with_columns(
+        pl.Series("kind", kinds, dtype=pl.String)[table["kind"]],
+        (pl.col("kind") == pl.col("limit")).and_(is_mean | is_it).alias("fills_first"),
+        *(pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name) for name in ("from", "to")),
+        *(pl.col(name).fill_nan(None) for name in numbers),
+    )
+    return whole.select(*schema)
 
 
-def _fills_first(use: ChannelUse, limit: Bottleneck | None) -> bool:
-    """Whether a channel, or its kind, is what limits the machine."""
-    if limit is None or use.kind != limit.kind:
-        return False
-    return use.from_ is None or (use.from_, use.to) == (limit.from_, limit.to)
+_NOWHERE = Bottleneck("", -1, None, 0.0, None, "", None)
 
 
 def nodes_table(run: RunResult) -> pl.DataFrame:

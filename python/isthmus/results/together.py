@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
+
 from isthmus.errors import IsthmusError
 from isthmus.machines import MachineSummary
 from isthmus.results.schema import (
@@ -63,7 +65,8 @@ def put_together(parts: Sequence[Part]) -> tuple[RunResult, Settings]:
                     f"{f' ({where})' if where else ''}; they differ in no setting that is known"
                 )
             seen[key] = run.name
-            points.append(replace(point, index=index, values=told, machine=places[point.machine]))
+            machine = places[point.machine]
+            points.append(msgspec.structs.replace(point, index=index, values=told, machine=machine))
         begin = len(points) - len(run.points)
         fixed = {
             axis.key: of[begin]

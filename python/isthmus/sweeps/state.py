@@ -188,7 +188,7 @@ def _short_of_memory(result: Path) -> str:
     from isthmus.results.collection import Results
 
     with suppress(OSError, IsthmusError):
-        return Results.from_json(result.read_text(encoding="utf-8")).run.short_of_memory
+        return Results.of_core(result.read_bytes()).run.short_of_memory
     return ""
 
 

@@ -133,7 +133,7 @@ impl Experiment {
             .memory
             .map_or_else(memory::default_bound, Bytes::get);
         progress.set_total((points.len() + searches.len()) as u64);
-        let experiment = Self {
+        let mut experiment = Self {
             rules: if options.quick {
                 rules.quick(period)
             } else {
@@ -148,17 +148,22 @@ impl Experiment {
             journal,
             progress,
             memory: Arc::new(Memory::new(memory)),
-            failure: Mutex::new(None),
+            failure: Mutex::default(),
+            finished: Mutex::default(),
         };
         if experiment.options.extent == Extent::Whole {
+            experiment.finished = Mutex::new(experiment.collected()?);
             experiment.check_journal()?;
         }
         Ok(experiment)
     }
 
     /// Looks once at every finished entry, and at what is finished of the others, so that a damaged one is found before
-    /// any work.
-    fn check_journal(&self) -> Result<(), JournalError> {
+    /// any work. Where all are there, they have been read.
+    fn check_journal(&mut self) -> Result<(), JournalError> {
+        if (self.finished.get_mut()).is_ok_and(|json| json.is_some()) {
+            return Ok(());
+        }
         let points = self.points.iter().map(|job| &job.entry);
         let searches = self.searches.iter().map(|job| &job.entry);
         for entry in points.chain(searches) {

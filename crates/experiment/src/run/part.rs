@@ -24,6 +24,13 @@ pub struct Selection {
     pub searches: Vec<usize>,
 }
 
+impl Selection {
+    /// Whether it is none.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty() && self.searches.is_empty()
+    }
+}
+
 /// What came of a part of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Part {

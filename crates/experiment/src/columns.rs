@@ -1,0 +1,357 @@
+//! Bins and channels of many points as columns: what tables are made from.
+//!
+//! A result of ten thousand points has millions of them. Who reads it leaves them as the JSON that they
+//! are, and asks here for what is in there, list after list.
+
+use crate::result::Bins;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer};
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use thiserror::Error;
+
+/// What is no list of what it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{problem}")]
+pub struct Misfit {
+    /// Which of the lists that were given together.
+    pub at: usize,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl Misfit {
+    fn new(at: usize, problem: impl ToString) -> Self {
+        Self {
+            at,
+            problem: problem.to_string(),
+        }
+    }
+}
+
+/// Bins of distributions, one distribution after another.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BinColumns {
+    /// How many bins each distribution has.
+    pub lengths: Vec<i64>,
+    /// Lower bounds in steps.
+    pub lower: Vec<i64>,
+    /// Upper bounds in steps.
+    pub upper: Vec<i64>,
+    /// Observations.
+    pub count: Vec<i64>,
+}
+
+impl BinColumns {
+    /// Adds a JSON list of [`Bins`].
+    ///
+    /// # Errors
+    /// One of them has none, or none that are a distribution; then nothing is added.
+    pub fn add(&mut self, json: &[u8]) -> Result<(), Misfit> {
+        let given: Vec<Bins> = read(json)?;
+        for (at, bins) in given.iter().enumerate() {
+            check(bins).map_err(|problem| Misfit::new(at, problem))?;
+        }
+        let as_i64 = |number: u64| number as i64; // checked: none is larger
+        for bins in given {
+            self.lengths.push(bins.count.len() as i64);
+            self.lower.extend(bins.lower.into_iter().map(as_i64));
+            self.upper.extend(bins.upper.into_iter().map(as_i64));
+            self.count.extend(bins.count.into_iter().map(as_i64));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses what is no distribution: bins are in rising order, and those that are empty left out.
+fn check(bins: &Bins) -> Result<(), String> {
+    let (lower, upper, count) = (bins.lower.len(), bins.upper.len(), bins.count.len());
+    if lower == 0 || lower != upper || upper != count {
+        return Err(format!(
+            "{lower} lower bounds, {upper} upper bounds, {count} counts; expected as many of each, and one or \
+             more"
+        ));
+    }
+    let mut end = 0;
+    let mut total: u64 = 0;
+    for (i, (&lower, &upper)) in bins.lower.iter().zip(&bins.upper).enumerate() {
+        if upper <= lower {
+            return Err(format!(
+                "bin {i} ends at {upper}; expected more than {lower}, where it begins"
+            ));
+        }
+        if lower < end {
+            return Err(format!(
+                "bin {i} begins at {lower}; expected {end} or more, where the one before ends"
+            ));
+        }
+        let count = bins.count[i];
+        if count == 0 {
+            return Err(format!(
+                "bin {i} has a count of 0; expected 1 or more, as empty bins are left out"
+            ));
+        }
+        total = total.saturating_add(count);
+        end = upper;
+    }
+    if end > i64::MAX as u64 || total > i64::MAX as u64 {
+        return Err("expected bounds, and all counts together, below 2^63".to_owned());
+    }
+    Ok(())
+}
+
+/// A [`ChannelUse`](crate::result::ChannelUse) as it stands in JSON: all fields have to be there.
+#[derive(Debug, Deserialize)]
+struct Use<'a> {
+    #[serde(borrow)]
+    kind: Name<'a>,
+    #[serde(deserialize_with = "there")]
+    from: Option<i64>,
+    #[serde(deserialize_with = "there")]
+    to: Option<i64>,
+    utilisation: f64,
+    #[serde(deserialize_with = "there")]
+    highest: Option<f64>,
+    busy: f64,
+    #[serde(deserialize_with = "there")]
+    busiest: Option<f64>,
+    #[serde(deserialize_with = "there")]
+    held_us: Option<f64>,
+    #[serde(deserialize_with = "there")]
+    analytic: Option<f64>,
+}
+
+/// A text that is copied only where it has escapes.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+struct Name<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
+
+fn there<'de, D: Deserializer<'de>, T: Deserialize<'de>>(given: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(given)
+}
+
+/// How busy channels were, point after point. Absent numbers are NaN, absent places negative.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ChannelColumns {
+    /// How many channels each point has.
+    pub lengths: Vec<i64>,
+    /// Names of kinds.
+    pub kinds: Vec<String>,
+    places: HashMap<String, u32>,
+    /// Position of each channel's kind in `kinds`.
+    pub kind: Vec<u32>,
+    /// Where it begins.
+    pub from: Vec<i64>,
+    /// Where it ends.
+    pub to: Vec<i64>,
+    /// As in [`ChannelUse`](crate::result::ChannelUse), as all that follows.
+    pub utilisation: Vec<f64>,
+    /// The highest of a kind.
+    pub highest: Vec<f64>,
+    /// Share of the time for which it was taken.
+    pub busy: Vec<f64>,
+    /// The busiest of a kind.
+    pub busiest: Vec<f64>,
+    /// For how long one message took it.
+    pub held_us: Vec<f64>,
+    /// The model's utilisation.
+    pub analytic: Vec<f64>,
+}
+
+impl ChannelColumns {
+    /// Adds a JSON list with a list of channels for each point.
+    ///
+    /// # Errors
+    /// One of them is no list of channels; then nothing is added.
+    pub fn add(&mut self, json: &[u8]) -> Result<(), Misfit> {
+        let given: Vec<Vec<Use<'_>>> = borrowed(json)?;
+        for (at, uses) in given.iter().enumerate() {
+            let places = uses.iter().flat_map(|each| [each.from, each.to]).flatten();
+            if let Some(place) = places.into_iter().find(|place| *place < 0) {
+                return Err(Misfit::new(
+                    at,
+                    format!("{place}; expected a place, 0 or more"),
+                ));
+            }
+        }
+        for uses in given {
+            self.lengths.push(uses.len() as i64);
+            for each in uses {
+                let kind = self.place(&each.kind.0);
+                self.kind.push(kind);
+                self.from.push(each.from.unwrap_or(-1));
+                self.to.push(each.to.unwrap_or(-1));
+                self.utilisation.push(each.utilisation);
+                self.highest.push(each.highest.unwrap_or(f64::NAN));
+                self.busy.push(each.busy);
+                self.busiest.push(each.busiest.unwrap_or(f64::NAN));
+                self.held_us.push(each.held_us.unwrap_or(f64::NAN));
+                self.analytic.push(each.analytic.unwrap_or(f64::NAN));
+            }
+        }
+        Ok(())
+    }
+
+    fn place(&mut self, kind: &str) -> u32 {
+        if let Some(&place) = self.places.get(kind) {
+            return place;
+        }
+        let place = self.kinds.len() as u32;
+        self.kinds.push(kind.to_owned());
+        self.places.insert(kind.to_owned(), place);
+        place
+    }
+}
+
+fn read<T: DeserializeOwned>(json: &[u8]) -> Result<Vec<T>, Misfit> {
+    borrowed(json)
+}
+
+/// The items of a JSON list; where they are not what they should be, which of them is not.
+fn borrowed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<Vec<T>, Misfit> {
+    serde_json::from_slice(json).map_err(|error| {
+        let items: Vec<&RawValue> = serde_json::from_slice(json).unwrap_or_default();
+        let wrong = items.iter().enumerate().find_map(|(at, item)| {
+            let error = serde_json::from_str::<T>(item.get()).err()?;
+            Some(Misfit::new(at, error))
+        });
+        wrong.unwrap_or_else(|| Misfit::new(0, error))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::ChannelUse;
+
+    fn refused(json: &str) -> (usize, String) {
+        let mut columns = BinColumns::default();
+        let misfit = columns.add(json.as_bytes()).expect_err(json);
+        assert_eq!(columns, BinColumns::default());
+        (misfit.at, misfit.problem)
+    }
+
+    #[test]
+    fn bins_of_several_lists_stand_one_after_another() {
+        let mut columns = BinColumns::default();
+        let first = r#"[{"lower":[0,4],"upper":[4,6],"count":[1,2]},{"lower":[7],"upper":[8],"count":[3]}]"#;
+        columns.add(first.as_bytes()).unwrap();
+        columns.add(b"[]").unwrap();
+        columns
+            .add(br#"[{"lower":[1],"upper":[2],"count":[9]}]"#)
+            .unwrap();
+        assert_eq!(columns.lengths, [2, 1, 1]);
+        assert_eq!(columns.lower, [0, 4, 7, 1]);
+        assert_eq!(columns.upper, [4, 6, 8, 2]);
+        assert_eq!(columns.count, [1, 2, 3, 9]);
+    }
+
+    #[test]
+    fn what_is_no_distribution_is_refused() {
+        let good = r#"{"lower":[1],"upper":[2],"count":[9]}"#;
+        let second = |bins: &str| refused(&format!("[{good},{bins}]"));
+        for (bins, told) in [
+            (r#"{"lower":[],"upper":[],"count":[]}"#, "0 lower bounds"),
+            (
+                r#"{"lower":[1,2],"upper":[2,3],"count":[1]}"#,
+                "1 counts; expected as many",
+            ),
+            (
+                r#"{"lower":[2],"upper":[1],"count":[1]}"#,
+                "bin 0 ends at 1; expected more than 2",
+            ),
+            (
+                r#"{"lower":[2],"upper":[2],"count":[1]}"#,
+                "bin 0 ends at 2; expected more than 2",
+            ),
+            (
+                r#"{"lower":[4,1],"upper":[5,2],"count":[1,1]}"#,
+                "bin 1 begins at 1; expected 5 or more",
+            ),
+            (
+                r#"{"lower":[1,3],"upper":[2,4],"count":[0,0]}"#,
+                "bin 0 has a count of 0; expected 1 or more",
+            ),
+            (
+                r#"{"lower":[1],"upper":[9223372036854775808],"count":[1]}"#,
+                "2^63",
+            ),
+            (
+                r#"{"lower":[1],"upper":[2],"count":[18446744073709551615]}"#,
+                "2^63",
+            ),
+            (r#"{"lower":[0.5],"upper":[2],"count":[1]}"#, "invalid type"),
+            (r#"{"lower":[-1],"upper":[2],"count":[1]}"#, "invalid value"),
+            (r#"{"lower":[1],"upper":[2]}"#, "missing field `count`"),
+            ("[]", "invalid length"),
+        ] {
+            let (at, problem) = second(bins);
+            assert!(at == 1 && problem.contains(told), "{bins}: {at} {problem}");
+        }
+    }
+
+    #[test]
+    fn channels_are_what_was_written() {
+        let mean = ChannelUse {
+            kind: "link \"a\"".to_owned(),
+            from: None,
+            to: None,
+            utilisation: 0.25,
+            highest: Some(0.5),
+            busy: 0.75,
+            busiest: Some(1.0),
+            held_us: None,
+            analytic: Some(0.125),
+        };
+        let single = ChannelUse {
+            kind: "disk".to_owned(),
+            from: Some(3),
+            to: Some(0),
+            highest: None,
+            busiest: None,
+            held_us: Some(2.5),
+            analytic: None,
+            ..mean.clone()
+        };
+        let given = vec![
+            vec![mean.clone(), single.clone()],
+            vec![],
+            vec![single, mean],
+        ];
+        let mut columns = ChannelColumns::default();
+        columns.add(&serde_json::to_vec(&given).unwrap()).unwrap();
+        assert_eq!(columns.lengths, [2, 0, 2]);
+        assert_eq!(columns.kinds, ["link \"a\"", "disk"]);
+        assert_eq!(columns.kind, [0, 1, 1, 0]);
+        assert_eq!(columns.from, [-1, 3, 3, -1]);
+        assert_eq!(columns.to, [-1, 0, 0, -1]);
+        assert_eq!(columns.utilisation, [0.25; 4]);
+        assert!(columns.held_us[0].is_nan() && columns.held_us[1..3] == [2.5, 2.5]);
+        assert!(columns.analytic[1].is_nan() && columns.analytic[0] == 0.125);
+    }
+
+    #[test]
+    fn a_channel_without_a_field_is_refused() {
+        let whole = serde_json::json!({
+            "kind": "link", "from": null, "to": null, "utilisation": 0.5, "highest": null, "busy": 0.5,
+            "busiest": null, "held_us": null, "analytic": null
+        });
+        let mut columns = ChannelColumns::default();
+        columns
+            .add(&serde_json::to_vec(&[[&whole]]).unwrap())
+            .unwrap();
+        let fields = whole.as_object().unwrap();
+        for field in fields.keys() {
+            let mut less = fields.clone();
+            less.remove(field);
+            let json = serde_json::to_vec(&[vec![], vec![&less]]).unwrap();
+            let misfit = columns.add(&json).unwrap_err();
+            assert_eq!(misfit.at, 1);
+            assert!(
+                misfit.problem.contains(&format!("missing field `{field}`")),
+                "{misfit}"
+            );
+        }
+        assert_eq!(columns.lengths, [1]);
+    }
+}

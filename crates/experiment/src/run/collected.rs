@@ -1,0 +1,80 @@
+//! A result as JSON; that of a run of which nothing is left to do is put together from what the journal holds.
+
+use super::Experiment;
+use crate::envelope::Entry;
+use crate::error::RunError;
+use crate::journal::JournalError;
+use rayon::prelude::*;
+use std::sync::PoisonError;
+
+/// Entries that are in memory twice for a moment.
+const TOGETHER: usize = 256;
+/// How a result ends that has no points and no searches.
+const NOTHING: &[u8] = b"\"points\":[],\"searches\":[]}";
+
+impl Experiment {
+    /// Runs, and gives the result as JSON. Where the journal has all of it, these are the bytes that were written there.
+    ///
+    /// # Errors
+    /// As [`Experiment::run`].
+    pub fn run_to_json(&self) -> Result<Vec<u8>, RunError> {
+        let known = (self.finished.lock())
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        // Others may have done the rest since, and given it to this journal.
+        let known = match known {
+            Some(json) => Some(json),
+            None => self.collected()?,
+        };
+        if let Some(json) = known {
+            self.progress.set_all_done();
+            return Ok(json);
+        }
+        let result = self.run()?;
+        Ok(serde_json::to_vec(&result).expect("results are JSON"))
+    }
+
+    /// The result from the journal's bytes; `None` if an entry is missing.
+    pub(super) fn collected(&self) -> Result<Option<Vec<u8>>, JournalError> {
+        if !self.missing()?.is_empty() {
+            return Ok(None);
+        }
+        let nothing = self.result(Vec::new(), Vec::new());
+        let mut json = serde_json::to_vec(&nothing).expect("results are JSON");
+        assert!(
+            json.ends_with(NOTHING),
+            "points and searches are the last fields"
+        );
+        json.truncate(json.len() - NOTHING.len());
+        let points: Vec<&Entry> = self.points.iter().map(|job| &job.entry).collect();
+        let searches: Vec<&Entry> = self.searches.iter().map(|job| &job.entry).collect();
+        for (name, entries) in [("\"points\":[", points), (",\"searches\":[", searches)] {
+            json.extend_from_slice(name.as_bytes());
+            let begin = json.len();
+            for some in entries.chunks(TOGETHER) {
+                for content in self.contents(some)? {
+                    // Removed since it was looked for.
+                    let Some(content) = content else {
+                        return Ok(None);
+                    };
+                    if json.len() > begin {
+                        json.push(b',');
+                    }
+                    json.extend_from_slice(&content);
+                }
+            }
+            json.push(b']');
+        }
+        json.push(b'}');
+        Ok(Some(json))
+    }
+
+    /// What the journal holds of these, read on all threads.
+    fn contents(&self, entries: &[&Entry]) -> Result<Vec<Option<Vec<u8>>>, JournalError> {
+        let read = |entry: &&Entry| self.journal.written(entry);
+        match self.pool() {
+            Ok(pool) => pool.install(|| entries.par_iter().map(read).collect()),
+            Err(_) => entries.iter().map(read).collect(),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Bins and channels of many points as columns of numpy.
+
+use isthmus_experiment::columns::{BinColumns, ChannelColumns, Misfit};
+use numpy::{Element, PyArray1};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyDict;
+use std::mem::take;
+
+/// Which of the lists that were given together is wrong, and what with it.
+fn misfit(misfit: Misfit) -> PyErr {
+    PyValueError::new_err((misfit.at, misfit.problem))
+}
+
+fn put<T: Element>(told: &Bound<'_, PyDict>, name: &str, column: &mut Vec<T>) -> PyResult<()> {
+    told.set_item(name, PyArray1::from_vec(told.py(), take(column)))
+}
+
+/// Bins of many distributions.
+#[pyclass(name = "BinColumns", module = "isthmus._core")]
+#[derive(Default)]
+pub(crate) struct PyBinColumns(BinColumns);
+
+#[pymethods]
+impl PyBinColumns {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a JSON list of bins, those of a distribution each.
+    fn add(&mut self, py: Python<'_>, json: PyBackedBytes) -> PyResult<()> {
+        py.detach(|| self.0.add(&json)).map_err(misfit)
+    }
+
+    /// Gives all columns away.
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let told = PyDict::new(py);
+        put(&told, "lengths", &mut self.0.lengths)?;
+        put(&told, "lower", &mut self.0.lower)?;
+        put(&told, "upper", &mut self.0.upper)?;
+        put(&told, "count", &mut self.0.count)?;
+        Ok(told)
+    }
+}
+
+/// Channels of many points.
+#[pyclass(name = "ChannelColumns", module = "isthmus._core")]
+#[derive(Default)]
+pub(crate) struct PyChannelColumns(ChannelColumns);
+
+#[pymethods]
+impl PyChannelColumns {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a JSON list, of a list of channels for each point.
+    fn add(&mut self, py: Python<'_>, json: PyBackedBytes) -> PyResult<()> {
+        py.detach(|| self.0.add(&json)).map_err(misfit)
+    }
+
+    /// The kinds of channels, in the order of their numbers.
+    fn kinds(&self) -> Vec<String> {
+        self.0.kinds.clone()
+    }
+
+    /// Gives all columns away.
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (told, own) = (PyDict::new(py), &mut self.0);
+        put(&told, "lengths", &mut own.lengths)?;
+        put(&told, "kind", &mut own.kind)?;
+        put(&told, "from", &mut own.from)?;
+        put(&told, "to", &mut own.to)?;
+        put(&told, "utilisation", &mut own.utilisation)?;
+        put(&told, "highest", &mut own.highest)?;
+        put(&told, "busy", &mut own.busy)?;
+        put(&told, "busiest", &mut own.busiest)?;
+        put(&told, "held_us", &mut own.held_us)?;
+        put(&told, "analytic", &mut own.analytic)?;
+        Ok(told)
+    }
+}
