@@ -114,14 +114,16 @@ def ended(process):
     return process.returncode, out, said
 
 
-def processes():
-    """Of tasks at work: process and task."""
+def processes(slurm):
+    """Of tasks at work on this cluster, of which there may be others: process and task."""
     found = []
     for place in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
             words = (place / "environ").read_bytes().split(b"\0")
             told = dict(word.split(b"=", 1) for word in words if b"=" in word)
-            if b"SLURM_ARRAY_TASK_ID" in told and b"isthmus" in (place / "cmdline").read_bytes():
+            ours = told.get(b"SLURM_CONF") == slurm.environment["SLURM_CONF"].encode()
+            task = ours and b"SLURM_ARRAY_TASK_ID" in told
+            if task and b"isthmus" in (place / "cmdline").read_bytes():
                 found.append((int(place.name), int(told[b"SLURM_ARRAY_TASK_ID"])))
     return found
 
@@ -161,7 +163,7 @@ def test_twenty_tasks_are_killed_and_a_node_is_gone_for_good(slurm, run, sweep, 
     gone = slurm.nodes[-1]
 
     def kill_one():
-        for process, task in processes():
+        for process, task in processes(slurm):
             if task in killed or len(killed) == 20:
                 continue
             (number,) = jobs(slurm) or ("",)
@@ -198,7 +200,7 @@ def test_a_task_that_is_told_to_end_does_so_in_order_and_the_rest_is_submitted_a
     def told():
         # Those that have begun to do points hear it.
         begun = {int(path.stem.split("-")[-2]) for path in sweep.glob("points/worker-*.jsonl")}
-        for _, task in (each for each in processes() if each[0] in begun):
+        for _, task in (each for each in processes(slurm) if each[0] in begun):
             with suppress(subprocess.CalledProcessError):
                 (number,) = jobs(slurm) or ("",)
                 slurm.ask("scancel", "--signal=TERM", "--batch", f"{number}_{task}")
@@ -244,7 +246,7 @@ def test_ctrl_c_leaves_the_job_and_the_same_command_waits_for_it_again(slurm, ru
     command = ["run", "long.toml", "--on", "slurm", "--array-size", "4", "--out", "out", "-v"]
     first = run(*command)
     (number,) = until(lambda: jobs(slurm), "job")
-    until(processes, "task at work")
+    until(lambda: processes(slurm), "task at work")
     first.send_signal(signal.SIGINT)
     status, _, said = ended(first)
     assert status == 130
@@ -254,7 +256,9 @@ def test_ctrl_c_leaves_the_job_and_the_same_command_waits_for_it_again(slurm, ru
 
     # Twice at once: both wait for the job that is there.
     both = [run(*command) for _ in range(2)]
-    time.sleep(3)
+    for process in both:
+        while f"Slurm job {number} is at it already" not in (line := process.stderr.readline()):
+            assert line, "it has ended"
     assert jobs(slurm) == {number}
     again = run(*command[:-1], "--fresh")
     status, _, said = ended(again)
@@ -265,7 +269,6 @@ def test_ctrl_c_leaves_the_job_and_the_same_command_waits_for_it_again(slurm, ru
     for process in both:
         status, _, said = ended(process)
         assert status == 1, said
-        assert f"Slurm job {number} is at it already" in said
         assert f"Slurm job {number} was cancelled" in said
         assert "4 points (0:4) are missing" in said
 

@@ -19,20 +19,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 PACKAGES = ("munge", "slurm-client", "slurmctld", "slurmd")
 """Of Debian 12 and Ubuntu 24.04."""
 COMMANDS = ("munged", "slurmctld", "slurmd", "sbatch", "scancel", "scontrol", "sinfo", "squeue")
-UP_S = 60
+UP_S = 120
 """Until all nodes must be ready."""
 END_S = 15
 """Until a daemon that was asked to end is killed."""
 TICK_S = 0.1
 PARTITION = "debug"
-STEP = b"slurmstepd"
 
 CONFIGURATION = """\
 ClusterName=isthmus-test
@@ -120,10 +119,18 @@ class Cluster:
         return dict(line.split() for line in lines)
 
     def kill_node(self, name: str) -> None:
-        """A node is gone: its daemon and all that runs on it."""
-        daemon = self.daemons.pop(f"slurmd-{name}")
-        daemon.kill()
-        daemon.wait()
+        """A node is gone: its daemon and all that runs on it, at the same moment."""
+        # Whoever watches over a task tells the controller of its end: that none of them may, each
+        # is stopped before the first is killed.
+        stopped: set[int] = set()
+        deadline = time.monotonic() + END_S
+        while new := set(self._processes(name)) - stopped:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{name} goes on")
+            _signal(new, signal.SIGSTOP)
+            stopped |= new
+        _signal(stopped, signal.SIGKILL)
+        self.daemons.pop(f"slurmd-{name}").wait()
         self._end(name)
 
     def start_node(self, name: str) -> None:
@@ -194,21 +201,22 @@ class Cluster:
         return "\n".join(p.read_text(errors="replace")[-2000:] for p in texts if p.exists())
 
     def _processes(self, node: str = "") -> list[int]:
-        """Processes of this cluster but the caller, or what runs tasks on one of its nodes."""
-        wanted = {f"SLURM_CONF={self.folder}/slurm.conf".encode()}
-        if node:
-            wanted.add(f"SLURMD_NODENAME={node}".encode())
+        """Processes of this cluster but the caller, or those of one of its nodes: its daemon, what
+        it runs, and what watches over that.
+        """
         found = []
         for place in Path("/proc").iterdir():
             if not place.name.isdigit() or int(place.name) == os.getpid():
                 continue
             with suppress(OSError):
-                if wanted <= set((place / "environ").read_bytes().split(b"\0")):
+                told = (place / "environ").read_bytes().split(b"\0")
+                if f"SLURM_CONF={self.folder}/slurm.conf".encode() not in told:
+                    continue
+                if not node or f"SLURMD_NODENAME={node}".encode() in told:
                     found.append(int(place.name))
-                    parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-                    # The one that watches over a task does not know its node.
-                    if node and (Path(f"/proc/{parent}/cmdline").read_bytes()).startswith(STEP):
-                        found.append(parent)
+                elif f"{self.folder}/slurmd-{node}.log" in map(os.readlink, place.glob("fd/*")):
+                    # The daemon and what watches over a task have the log of their node open.
+                    found.append(int(place.name))
         return found
 
     def _down(self) -> None:
@@ -229,9 +237,7 @@ class Cluster:
         """Kill what is left of the cluster or of a node, and what it starts meanwhile."""
         deadline = time.monotonic() + END_S
         while (left := self._processes(node)) and time.monotonic() < deadline:
-            for pid in left:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            _signal(left, signal.SIGKILL)
             time.sleep(TICK_S)
 
 
@@ -246,6 +252,12 @@ def cluster(nodes: int = 4, cpus: int = 2) -> Iterator[Cluster]:
         stack.callback(made._down)
         made._up()
         yield made
+
+
+def _signal(processes: Iterable[int], number: signal.Signals) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
 
 
 def _free_ports(count: int) -> list[int]:
