@@ -215,6 +215,25 @@ def test_a_task_that_is_told_to_end_does_so_in_order_and_the_rest_is_submitted_a
     assert (sweep / "result.json").read_bytes() == bytes_of_one_piece
 
 
+def test_a_controller_that_is_silent_for_seconds_is_told(slurm, run, sweep, bytes_of_one_piece):
+    words = ["run", "sweep.toml", "--on", "slurm", "--array-size", 4, "-v"]
+    whole = run(*words, "--out", sweep)
+    until(lambda: processes(slurm), "task at work")
+    controller = slurm.daemons["slurmctld"]
+    controller.send_signal(signal.SIGSTOP)
+    try:
+        # It looks at the queue every 15 s at least, and says 2 s later that this is slow.
+        said = []
+        while not said or "Slurm: no answer yet" not in said[-1]:
+            said.append(whole.stderr.readline())
+            assert said[-1], said
+    finally:
+        controller.send_signal(signal.SIGCONT)
+    status, _, said = ended(whole)
+    assert status == 0, said
+    assert (sweep / "result.json").read_bytes() == bytes_of_one_piece
+
+
 def test_a_job_that_slurm_refuses_is_told_in_its_words_and_nothing_is_written(run, sweep):
     status, out, said = ended(
         run("run", "sweep.toml", "--on", "slurm", "--partition", "nowhere", "--out", sweep)

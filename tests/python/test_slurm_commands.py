@@ -249,6 +249,10 @@ def test_what_sbatch_says_beside_the_number_is_passed_on(tmp_path, commands):
         ("echo 'Submitted batch job 7'", "in place of the number of a job"),
         ("echo 'sbatch: error: QOSMaxSubmitJobPerUserLimit' >&2; exit 1", "QOSMaxSubmitJob"),
         ("exit 3", "it ended with status 3"),
+        (
+            "echo 'sbatch: error: Unable to contact slurm controller (failure)' >&2; exit 1",
+            "^sbatch: Unable to contact slurm controller",
+        ),
     ],
 )
 def test_an_sbatch_that_gives_no_job_is_told(tmp_path, commands, sbatch, said):

@@ -21,6 +21,8 @@ TICK_S = 0.1
 """Seconds between two looks whether a command has answered."""
 GONE = "Invalid job id"
 """What Slurm says of a job that it has forgotten."""
+UNHEARD = "Unable to contact slurm controller"
+"""What its commands say that have heard nothing of the controller, after some 20 s."""
 WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
 CANCELLED = "CANCELLED"
 UNDER_WAY = (
@@ -184,7 +186,7 @@ class Slurm:
         """
         done = self._asked(["sbatch", "--test-only"], script, tick)
         if done.returncode != 0:
-            raise SlurmError(f"sbatch refused the job: {_said(done)}")
+            raise _refused(done)
 
     def submit(self, script: str, tick: Callable[[], None] = lambda: None) -> tuple[Array, str]:
         """Submit a script; the job, and what else `sbatch` said.
@@ -199,7 +201,7 @@ class Slurm:
         """
         done = self._asked(["sbatch", "--parsable"], script, tick)
         if done.returncode != 0:
-            raise SlurmError(f"sbatch refused the job: {_said(done)}")
+            raise _refused(done)
         return Array.parsed(done.stdout), _line(done.stderr)
 
     def queue(self, array: Array) -> Queue:
@@ -355,6 +357,11 @@ class Slurm:
 def _read(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode(errors="replace")
+
+
+def _refused(done: subprocess.CompletedProcess[str]) -> SlurmError:
+    said = _said(done)
+    return SlurmError(f"sbatch: {said}" if UNHEARD in said else f"sbatch refused the job: {said}")
 
 
 def _silent(words: Sequence[str]) -> SlurmError:
