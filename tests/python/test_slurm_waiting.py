@@ -9,7 +9,7 @@ from conftest import SMALL
 from isthmus.errors import RunFailedError
 from isthmus.execution import Job
 from isthmus.sweeps import Selection, do_part
-from isthmus.sweeps.slurm import Array, Sweep, Wanted
+from isthmus.sweeps.slurm import Array, Sweep, Wanted, waiting
 from isthmus.sweeps.slurm import sweep as sweeps
 from scripted_slurm import FORGOTTEN, Commands, finish_here, sweep
 from test_slurm import TOO_SHORT
@@ -160,6 +160,32 @@ def test_a_controller_that_is_silent_for_seconds_is_told(tmp_path, commands, mon
     assert first < next(at for at, state in seen if "Unable to contact" in state)
     assert len(notes) == 1, notes
     assert "Slurm does not answer (squeue: Unable to contact slurm controller)" in notes[0]
+
+
+def test_the_queue_is_looked_at_soon_once_all_points_are_there(tmp_path, commands, monkeypatch):
+    asked, over = tmp_path / "asked", tmp_path / "over"
+    slurm = commands(
+        sbatch="echo 7",
+        squeue=f"echo x >>{asked}; [ -e {over} ] || echo 'RUNNING|None'",
+        scontrol="exit 1",
+    )
+    made, _ = sweep(tmp_path, slurm)
+    # The second look would be an hour after the first one.
+    monkeypatch.setattr(waiting, "LOOK_MAX_S", 3600.0)
+    monkeypatch.setattr(waiting, "SLOWER", 3600.0)
+    seen = threading.Event()
+    made.job.watch = lambda progress: "1 running" in progress.state and seen.set()
+
+    def done():
+        if seen.wait(60):
+            over.touch()
+            finish_here(Sweep(Job(SMALL, "small.toml"), made.folder, Wanted()))
+
+    thread = threading.Thread(target=done)
+    thread.start()
+    assert len(made.finished(Array("7")).run.points) == 4
+    thread.join()
+    assert len(asked.read_text().split()) == 2
 
 
 def test_ctrl_c_does_not_wait_for_a_silent_controller(tmp_path, commands):

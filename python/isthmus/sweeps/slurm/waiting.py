@@ -102,9 +102,10 @@ def until_over(
                         )
                     trouble = str(error)
                 look_s = min(look_s * SLOWER, LOOK_MAX_S)
-                if watched.done == watched.total:
-                    look_s = LOOK_S
                 asked, next_look = None, now + look_s
+            if watched.done == watched.total:
+                # It is about to be over.
+                next_look = min(next_look, now + LOOK_S)
             slow = asked is not None and now - asked.began > SLOW_S
             watched.tell(unheard(trouble) if trouble or slow else told(array, queue))
             time.sleep(TICK_S)
