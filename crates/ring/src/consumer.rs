@@ -61,6 +61,9 @@ impl Consumer {
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.reader.awake();
+        if parts.borrower.is_some() {
+            parts.reader.borrow(false);
+        }
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
@@ -275,11 +278,12 @@ impl Consumer {
 
     /// Says that what the producer has of other rings may be lent instead of copied: of rings of at
     /// most `most` bytes, which are mapped here, for reading only, when something of them is lent.
+    /// An end that is handed over after this is lent nothing.
     pub fn borrow(&mut self, most: u64) {
         let parts = self.parts();
         parts.line.take();
         parts.borrower = Some(Borrower::new(most));
-        parts.reader.borrow();
+        parts.reader.borrow(true);
     }
 
     /// Copies what is lent to `bytes`, which has as many, and shows it to `seen`, with its place,

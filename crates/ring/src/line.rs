@@ -106,7 +106,8 @@ impl Line {
     }
 
     fn heed_and_keep(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
-        for _ in 0..MOST_KEPT {
+        // What wakes comes together, descriptors one by one.
+        for _ in 0..4 * MOST_KEPT {
             match try_recv_fds(&self.socket, bytes, 1) {
                 Ok(Some(received)) if received.bytes == 0 => {
                     self.gone = true;

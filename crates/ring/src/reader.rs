@@ -168,9 +168,10 @@ impl<M: Memory> Reader<M> {
         Ok(may)
     }
 
-    /// Says that this side takes what the writer lends.
-    pub fn borrow(&self) {
-        self.memory.word(Word::Borrows).store(1, Ordering::Release);
+    /// Says whether this side takes what the writer lends.
+    pub fn borrow(&self, yes: bool) {
+        let word = self.memory.word(Word::Borrows);
+        word.store(u64::from(yes), Ordering::Release);
     }
 
     /// Whether what was lent in this epoch is lent still. Asked before a copy of it and after: if

@@ -56,7 +56,7 @@ pub enum Word {
     ReaderClosed,
     /// Counted up by the producer when it takes back what it has lent.
     Epoch,
-    /// Not 0 once the consumer has said that it takes what is lent.
+    /// Not 0 while the consumer takes what is lent.
     Borrows,
 }
 

@@ -3,7 +3,7 @@
 //!
 //! The other process is this program again, with its socket as standard input.
 
-use isthmus_ring::{Consumer, Error, Handles, Producer, ring};
+use isthmus_ring::{Consumer, Error, Handles, Loan, Producer, Stretch, ring};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 const ROLE: &str = "ISTHMUS_RING_TEST_ROLE";
 const CAPACITY: u64 = 1 << 16;
+/// Bytes that are lent.
+const LENT: usize = 1 << 15;
 
 fn soon() -> Instant {
     Instant::now() + Duration::from_secs(30)
@@ -70,6 +72,22 @@ fn the_other_process() {
         "consumer" => {
             let mut consumer = Consumer::attach(handles, CAPACITY).unwrap();
             consume(&mut consumer, 11).unwrap();
+        }
+        "lender" => {
+            let mut out = Producer::attach(handles, CAPACITY).unwrap();
+            let second = Handles::receive(std::io::stdin(), soon()).unwrap();
+            let mut rank = Consumer::attach(second, CAPACITY).unwrap();
+            let until = soon();
+            let claim = loop {
+                match rank.claim(LENT).unwrap() {
+                    Some(claim) => break claim,
+                    None => assert!(Instant::now() < until),
+                }
+            };
+            let loan = out.lend([&claim]).unwrap();
+            assert_eq!((loan.epoch, loan.stretches[0].position), (0, 0));
+            out.write_all(&[1], soon()).unwrap();
+            std::thread::sleep(Duration::from_secs(60));
         }
         "silent" => std::thread::sleep(Duration::from_secs(60)),
         _ => panic!("{role}"),
@@ -205,4 +223,37 @@ fn who_is_killed_asleep_or_stopped_holds_nobody() {
     // The socket that brought it tells as well.
     assert_eq!(socket.read(&mut [0; 1]).unwrap_or(0), 0);
     assert!(socket.write_all(&[1; 8]).is_err());
+}
+
+/// A lender that is killed gives nothing back: what it lent stays what it is, and can be read.
+#[test]
+fn what_was_lent_outlives_its_lender() {
+    let (mut child, socket) = other("lender 0");
+    let (out, mut from) = ring(CAPACITY).unwrap();
+    let (mut rank, consumer) = ring(CAPACITY).unwrap();
+    from.borrow(CAPACITY);
+    out.into_handles().send(&socket, soon()).unwrap();
+    consumer.into_handles().send(&socket, soon()).unwrap();
+    let mut right = vec![0; LENT];
+    fill(0, &mut right);
+    rank.write_all(&right, soon()).unwrap();
+    from.read_exact(&mut [0], soon()).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The rank fills what is free, and is told.
+    let more = rank.write_all(&vec![7; CAPACITY as usize], soon());
+    assert!(matches!(more, Err(Error::PeerGone { .. })), "{more:?}");
+    let stretch = Stretch {
+        ring: 0,
+        position: 0,
+        len: LENT as u32,
+    };
+    let loan = Loan {
+        epoch: 0,
+        floor: 0,
+        stretches: vec![stretch],
+    };
+    let mut copy = vec![0; LENT];
+    assert!(from.read_lent(&loan, &mut copy, 4096, |_, _| ()).unwrap());
+    assert!(copy == right);
 }

@@ -11,7 +11,7 @@
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
 //! | `screen` | what a frame buffer is to a driver |
-//! | [`sink`], `station` | who takes packets outside, checks them and confirms; for tests and measurements |
+//! | [`sink`], `peer`, `station` | who takes packets outside, checks them and confirms; for tests and measurements |
 //!
 //! Linux only, as the rings of `isthmus-ring` are: this crate is empty elsewhere.
 
@@ -31,6 +31,7 @@ pub mod loan;
 mod memory;
 mod orders;
 mod outside;
+mod peer;
 pub mod rank;
 mod screen;
 mod service;
