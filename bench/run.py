@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import re
 import shutil
 import signal
@@ -32,6 +33,8 @@ from sweeps import sweep
 
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
+BUSY = 0.25
+"""Load average for each processor above which a machine is not quiet."""
 DRIVER = "python bench/run.py"
 
 # Offered to the SCI torus, in GB/s: it accepts some 25 of it.
@@ -379,6 +382,16 @@ def keep(lines: list[Line], parts: list[str], *, quick: bool) -> None:
     _write(path, {"date": today, "machine": kind, "lines": rows})
 
 
+def doubt(load: float, processors: int) -> str:
+    """What is to be said of figures that are taken beside so much other work; nothing if none."""
+    if load <= BUSY * processors:
+        return ""
+    return (
+        f"the load average is {load:.1f} on {processors} processors: other work takes part of the "
+        "machine, so that figures may be worse than on a quiet one"
+    )
+
+
 def _write(path: Path, content: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=2) + "\n")
@@ -397,6 +410,8 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in PARTS]:
         parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(PARTS)}")
+    if doubts := doubt(os.getloadavg()[0], os.cpu_count() or 1):
+        sys.stderr.write(f"{Path(__file__).name}: {doubts}\n")
     # What was set of the system for a benchmark is set back whatever ends it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     engine = Engine()

@@ -158,17 +158,18 @@ class Scenario:
             executor: who runs the points: any executor of `concurrent.futures`, or a Dask
                 ``Client``, whose workers have the same isthmus. The results have the same bytes.
                 A point (with a search, all its loads) is run in one piece, on as many threads as
-                `jobs` says, one if left out; finished points are not kept before all are done.
-            memory: what simulations may take, such as "4 GB"; half of what this process may use
-                if left out.
+                `jobs` says, one if left out. With `out` finished points are kept there as they
+                come, and a later call with any executor, or none, goes on from them.
+            memory: what simulations may take, such as "4 GB"; with an executor in each of its
+                workers. Half of what the process that runs them may use if left out, of a worker
+                of Dask shared by its threads.
             progress: a bar that shows points, speed and time left: True, False, or None for one in
                 notebooks and on terminals only.
 
         Raises:
             IsthmusError: the scenario makes no sense, or the folder cannot be used.
             RunFailedError: a worker of the executor ended without an answer.
-            KeyboardInterrupt: interrupted; finished points are kept if there is a folder, and no
-                executor.
+            KeyboardInterrupt: interrupted; finished points are kept if there is a folder.
 
         """
         from isthmus.execution import Job, Stopped

@@ -73,3 +73,19 @@ def test_quick_results_go_where_git_does_not_look(run):
         ["git", "check-ignore", "--quiet", run.QUICK], cwd=REPOSITORY, check=False
     )
     assert done.returncode == 0
+
+
+def test_other_work_on_the_machine_is_said(run, monkeypatch, capsys):
+    assert run.doubt(0.5, 2) == "" and run.doubt(15.9, 64) == ""
+    said = run.doubt(0.6, 2)
+    assert said.startswith("the load average is 0.6 on 2 processors: ") and "\n" not in said
+    monkeypatch.setattr(run.os, "getloadavg", lambda: (99.0, 0.0, 0.0))
+    monkeypatch.setattr(run.os, "cpu_count", lambda: 4)
+    monkeypatch.setattr(run, "PARTS", {"nothing": lambda engine, quick: iter(())})
+    monkeypatch.setattr(run, "Engine", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["bench/run.py", "--quick", "nothing"])
+    monkeypatch.setattr(run, "keep", lambda lines, parts, quick: None)
+    monkeypatch.setattr(run.signal, "signal", lambda *_: None)
+    run.main()
+    told = capsys.readouterr()
+    assert told.out == "" and told.err.startswith("run.py: the load average is 99.0 on 4 processors")
