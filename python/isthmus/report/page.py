@@ -8,11 +8,11 @@ import html
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from isthmus.charts.chart import Chart, Panel, Table
 from isthmus.charts.spec import SHAPES
@@ -134,7 +134,7 @@ def data_rows(table: Table) -> Markup:
     lines = []
     points: Sequence[int | None] = table.points or [None] * len(table.rows)
     for row, point in zip(table.rows, points, strict=True):
-        cells = "".join(f"<td>{_cell(value)}</td>" for value in row)
+        cells = "".join([f"<td>{_cell(value)}</td>" for value in row])
         if point is not None:
             cells += f'<td><a href="#point-{point}">{point}</a></td>'
         lines.append(f"<tr>{cells}</tr>")
@@ -146,7 +146,32 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return html.escape(str(value))
+    return _escaped(str(value))
+
+
+# Of the words in a table most are the same, row after row.
+_escaped = lru_cache(maxsize=4096)(html.escape)
+
+
+def point_lines(rows: Sequence[Mapping[str, Any]], x_title: str) -> Markup:
+    """The rows of the table of points, each of which others lead to. Ten thousand of them take the
+    template ten times as long.
+    """
+    lines = []
+    for row in rows:
+        told = {name: escape(value) for name, value in row.items() if isinstance(value, str)}
+        x = f'<td class="n">{told["x"]}</td>' if x_title else ""
+        cells = "".join([f'<td class="n">{escape(cell)}</td>' for cell in row["cells"]])
+        index, verdict = row["index"], told["verdict"]
+        lines.append(
+            f'<tr id="point-{index}" tabindex="-1"><td class="n">{index}</td>'
+            f"<td>{told['label']}</td>{x}"
+            f'<td><span class="badge {verdict}">{verdict}</span></td>'
+            f'<td class="n">{told["growth"]}</td><td class="n">{told["interval"]}</td>'
+            f'<td>{told["flow"]}</td>{cells}<td class="n">{row["replications"]}</td>'
+            f'<td class="n">{told["messages"]}</td></tr>'
+        )
+    return Markup("\n".join(lines))
 
 
 @cache
@@ -165,6 +190,7 @@ def _environment() -> Environment:
         glyphs={name: Markup(glyph) for name, glyph in GLYPHS.items()},
         shapes=_glyph_shapes(),
         data_rows=data_rows,
+        point_lines=point_lines,
         across=across,
         glossary=glossary(),
     )
