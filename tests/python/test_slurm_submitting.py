@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 
 from conftest import SMALL
+from isthmus import IsthmusError
 from isthmus.execution import Job
 from isthmus.owned import OwnedFolder
 from isthmus.sweeps import Selection, do_part, state_of
 from isthmus.sweeps.slurm import Array, Sweep, Wanted
 from isthmus.sweeps.slurm import sweep as sweeps
+from isthmus.sweeps.slurm.jobs import jobs_of
 from isthmus.sweeps.source import joined
 from scripted_slurm import FORGOTTEN, TEST_ONLY, Commands, finish_here, sweep
 
@@ -99,6 +101,19 @@ def test_nobody_is_kept_out_of_the_folder_while_sbatch_is_asked(tmp_path, comman
     assert made.submitted() == Array("7")
     assert (made.folder / "result.json").exists()
     assert numbers(made.folder) == ["7"]
+
+
+def test_a_job_is_named_whose_folder_has_become_that_of_another_run(tmp_path, commands):
+    (tmp_path / "small.toml").write_text(SMALL)
+    other = f"{sys.executable} -m isthmus run {tmp_path}/small.toml --seed 9 --fresh -q"
+    slurm = commands(
+        sbatch=f"{TEST_ONLY}{other} --out {tmp_path}/out >&2 && echo 7",
+        squeue="true",
+        scontrol="true",
+    )
+    made, _ = sweep(tmp_path, slurm, tasks=4)
+    with pytest.raises(IsthmusError, match=r"holds results with seed 9.* `scancel 7` ends it"):
+        made.submitted()
 
 
 def test_ctrl_c_waits_for_the_answer_of_sbatch(tmp_path, commands, isthmus_on):
@@ -311,6 +326,19 @@ def test_a_script_that_the_user_edits_is_the_users(tmp_path, commands):
     assert again.submitted() == Array("7")
     assert "--array=0-0" in script.read_text()
     assert len(notes) == 1
+
+
+@pytest.mark.parametrize(
+    "told", ["", "{", "7", '{"number": "7"}', '["7"]', "[[]]", '[{"number": "7"}]', '[{"x": 1}]']
+)
+def test_a_damaged_list_of_jobs_is_as_none(tmp_path, commands, told):
+    slurm = commands(sbatch="echo 7", squeue="true", scontrol="true")
+    made, _ = sweep(tmp_path, slurm, tasks=4)
+    made.submitted()
+    (made.folder / "slurm/jobs.json").write_text(told)
+    assert jobs_of(made.folder) == []
+    assert made.submitted() == Array("7")
+    assert numbers(made.folder) == ["7"]
 
 
 def test_a_bad_expiry_is_told_before_anything_is_submitted(isthmus, tmp_path, commands):

@@ -42,7 +42,7 @@ def jobs_of(folder: Path) -> list[Submission]:
         if jobs and jobs[-1].array is None:
             # It was written in the moment before `sbatch` was asked.
             jobs[-1] = replace(jobs[-1], submitted_s=path.stat().st_mtime)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return []
     return jobs
 

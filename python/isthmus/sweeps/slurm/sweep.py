@@ -244,6 +244,13 @@ class Sweep:
                 raise
             self.watched.lacking()
             raise Detached(array, self.watched.done, self.watched.total) from None
+        except IsthmusError as error:
+            if array is None:
+                raise
+            # The folder has become that of another run.
+            raise IsthmusError(
+                f"{error}; Slurm job {array} was submitted all the same: `{array.cancel}` ends it"
+            ) from error
         if said:
             self.note(f"sbatch: {said}")
         return array
