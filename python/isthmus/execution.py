@@ -20,6 +20,7 @@ from isthmus.wording import counted
 
 if TYPE_CHECKING:
     from isthmus.owned import Identity, OwnedFolder
+    from isthmus.sweeps.selection import Selection
 
 TICK_S = 0.1
 """Seconds between two looks at the progress."""
@@ -56,9 +57,17 @@ class Job:
     """Who runs the points: an executor of `concurrent.futures` or a Dask client; this process if
     None.
     """
+    elsewhere: bool = False
+    """Whether an executor is to run the points; it may be there only once there is work for it."""
+    share: str | None = None
+    """What simulations of an executor's workers may take, where `memory` is not given and that is
+    known all the same.
+    """
 
     def __post_init__(self) -> None:
         from isthmus import _core
+
+        self.elsewhere = self.elsewhere or self.executor is not None
 
         self.warnings: list[str] = []
         """What may mislead in a run of this length, known once it begins."""
@@ -69,6 +78,8 @@ class Job:
         self.jobs = int(self.jobs)
         if self.memory is not None:
             arguments.text("memory", self.memory, "4 GB")
+            # Told before a folder is made for the run.
+            ask(_core.memory_amount, self.memory)
 
         self.watch(Progress("building", title=Path(self.file).name))
         summary = json.loads(ask(_core.check, self.text, self.file, self.overrides))
@@ -167,7 +178,7 @@ class Job:
             tuple(self.overrides),
             self.seed,
             self.quick,
-            self.memory,
+            self.memory or self.share,
             self.jobs,
             __version__,
         )
@@ -216,17 +227,15 @@ class Job:
 
         """
         from isthmus.owned import OwnedFolder
+        from isthmus.owned.lock import COLLECTS, DOES_ALL
         from isthmus.results.folder import (
             JOURNAL,
-            RESULT,
             keep_provenance,
             keep_result,
             keep_scenario,
-            result_key,
             write_results,
         )
         from isthmus.sweeps.source import keep_source
-        from isthmus.sweeps.state import lacking
 
         counts = self.summary["points"], self.summary["searches"]
         with OwnedFolder.opened(
@@ -236,20 +245,14 @@ class Job:
             journal=counts,
             fresh=fresh,
             replaceable=only_collect is None,
-            work="collects this run" if only_collect else "does all of this run",
+            work=COLLECTS if only_collect else DOES_ALL,
         ) as own:
             results = None
             try:
                 if write is None:
                     keep_source(own, self)
                 keep_scenario(own, self.canonical)
-                if own.has("result", result_key(self.canonical)):
-                    results = Results.of_core(own.read(RESULT), canonical=self.canonical)
-                    # With more memory a point may get further, or has got.
-                    if results.run.ended_by_memory and (
-                        not lacking(own.path, *counts) or (not only_collect and self._has_more(own))
-                    ):
-                        results = None
+                results = self._standing(own, go_on=only_collect is None)
                 if results is None:
                     began, clock = datetime.now(timezone.utc), time.monotonic()
                     results = self.run(own.path / JOURNAL, only_collect)
@@ -264,26 +267,61 @@ class Job:
             except KeyboardInterrupt:
                 # Wherever it was heard: what is finished is in the folder.
                 total = sum(counts)
-                done = total if results else total - len(lacking(own.path, *counts))
+                done = total if results else total - len(self.lacks(own.path))
                 raise Stopped((done, total)) from None
         return results
 
+    def lacks(self, folder: Path) -> Selection:
+        """The points and searches that the journal of a folder does not have."""
+        from isthmus.sweeps.state import lacking
+
+        return lacking(folder, self.summary["points"], self.summary["searches"])
+
+    def stands(self, folder: Path, *, go_on: bool = True) -> bool:
+        """Whether a folder, which nobody holds for that, has results that stand, so that nothing is
+        to be computed. With `go_on` they do not where more memory may have them otherwise.
+
+        Raises:
+            IsthmusError: it holds other results.
+
+        """
+        from isthmus.owned import OwnedFolder
+
+        own = OwnedFolder.looked_at(
+            folder, self.identity, scenario=self.canonical, replaceable=go_on
+        )
+        return own is not None and self._standing(own, go_on=go_on) is not None
+
+    def _standing(self, own: OwnedFolder, *, go_on: bool) -> Results | None:
+        """The results that a folder holds, unless a point that memory has ended gets further with
+        more of it, or has got.
+        """
+        from isthmus.results.folder import RESULT, result_key
+
+        if not own.has("result", result_key(self.canonical)):
+            return None
+        results = Results.of_core(own.read(RESULT), canonical=self.canonical)
+        if not results.run.ended_by_memory:
+            return results
+        further = not self.lacks(own.path) or (go_on and self._has_more(own))
+        return None if further else results
+
     def _has_more(self, own: OwnedFolder) -> bool:
-        """Whether simulations may take more memory than those whose results a folder holds, as far
-        as both are known.
+        """Whether simulations are known to have more memory than those whose results a folder
+        holds: with less, worse results would take the place of better ones.
         """
         from isthmus.results.folder import memory_of
 
         before, now = memory_of(own.path), self._memory_bytes()
-        return before is None or now is None or now > before
+        return before is not None and now is not None and now > before
 
     def _memory_bytes(self) -> float | None:
         """What simulations may take; None where that depends on who computes."""
         from isthmus import _core
 
-        if self.memory is not None:
-            return arguments.amount("memory", self.memory, "4 GB")
-        return None if self.executor is not None else _core.memory_bound()
+        if (given := self.memory or self.share) is not None:
+            return ask(_core.memory_amount, given)
+        return None if self.elsewhere else _core.memory_bound()
 
     @property
     def identity(self) -> Identity:

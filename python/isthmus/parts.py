@@ -8,6 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -119,11 +120,14 @@ def run(
     numbers = count()
     try:
         while left:
-            for part in waiting.handed_out(len(under_way), workers.threads):
-                under_way[next(numbers)] = part, workers.submit(run_part, whole, part)
-            tell(total - left, total, workers.state(left))
-            ready = {i: future for i, (_, future) in under_way.items() if future.done()}
-            answers = workers.answers(ready) if ready else {}
+            with _telling(whole):
+                for part in waiting.handed_out(len(under_way), workers.threads):
+                    under_way[next(numbers)] = part, workers.submit(run_part, whole, part)
+                state = workers.state(left)
+            tell(total - left, total, state)
+            with _telling(whole):
+                ready = {i: future for i, (_, future) in under_way.items() if future.done()}
+                answers = workers.answers(ready) if ready else {}
             wrong = None
             # What is done is kept before anything is said of what is not.
             for i, answer in answers.items():
@@ -142,10 +146,6 @@ def run(
             if not answers:
                 time.sleep(TICK_S)
         tell(total, total, "")
-    except (IsthmusError, KeyboardInterrupt):
-        raise
-    except Exception as error:
-        raise _told(whole, error) from error
     finally:
         workers.cancel(future for _, future in under_way.values())
 
@@ -171,11 +171,12 @@ class Waiting:
         room = self.count if threads is None else AHEAD * max(threads, RECENT) - under_way
         while room > 0 and self.count:
             room -= 1
-            if self._points:
+            if self._searches:
+                # They take longest: at the end all would wait for one.
+                yield [], [self._searches.popleft()]
+            else:
                 together = min(self._together(threads), len(self._points))
                 yield [self._points.popleft() for _ in range(together)], []
-            else:
-                yield [], [self._searches.popleft()]
 
     def _together(self, threads: int | None) -> int:
         # Nothing is known before some of the first are done. Towards the end there are tasks for
@@ -196,6 +197,17 @@ def _workers_of(executor: Any) -> Any:
     if isinstance(executor, dask.Workers):
         return executor
     return dask.Workers(executor) if dask.is_client(executor) else Pool(executor)
+
+
+@contextmanager
+def _telling(whole: Whole) -> Iterator[None]:
+    """Tell an error of the executor in our words."""
+    try:
+        yield
+    except IsthmusError:
+        raise
+    except Exception as error:
+        raise _told(whole, error) from error
 
 
 def _told(whole: Whole, error: BaseException) -> IsthmusError:

@@ -154,3 +154,17 @@ def test_ctrl_c_ends_it(small):
         env={**os.environ, "PYTHONPATH": str(REPOSITORY / "python")},
     )
     assert done.stdout == "interrupted after 0 of 4 points True\n"
+
+
+def test_what_a_watch_raises_is_no_worker_s_mistake(pool):
+    from isthmus.execution import Job
+
+    class Closed(Exception):
+        pass
+
+    def watch(progress):
+        if progress.phase == "simulating":
+            raise Closed
+
+    with pytest.raises(Closed):
+        Job(SMALL, "small.toml", quick=True, watch=watch, executor=pool).run()

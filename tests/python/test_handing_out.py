@@ -54,14 +54,24 @@ def test_nobody_waits_who_could_work(threads):
 def test_where_nobody_knows_of_threads_all_is_handed_out_at_once():
     waiting = Waiting(POINTS, [3, 4])
     out = list(waiting.handed_out(0, None))
-    assert out == [([point], []) for point in POINTS] + [([], [3]), ([], [4])]
+    # Searches take longest: at the end nobody waits for one that was begun last.
+    assert out == [([], [3]), ([], [4])] + [([point], []) for point in POINTS]
     assert waiting.count == 0
 
 
-def test_searches_are_tasks_of_their_own_and_tell_nothing_of_points():
-    waiting = Waiting([0], list(range(100)))
-    first = list(waiting.handed_out(0, 1))
-    assert first[:2] == [([0], []), ([], [0])]
-    for part in first[1:]:
-        waiting.took(part, 1e6)
-    assert all(len(searches) == 1 for _, searches in waiting.handed_out(0, 1))
+def test_searches_are_tasks_of_their_own_come_first_and_tell_nothing_of_points():
+    waiting = Waiting(POINTS, list(range(100)))
+    out = []
+    while len(out) < 100:
+        first = list(waiting.handed_out(0, 1))
+        for part in first:
+            # As long as a search takes.
+            waiting.took(part, 1e6 if part[1] else TASK_S / 10)
+        out += first
+    assert [part for part in out if part[1]] == [([], [search]) for search in range(100)]
+    assert all(searches for _, searches in out[:100])
+    # Points are taken together by what points took, long as searches were.
+    list(waiting.handed_out(0, 1))
+    for _ in range(RECENT):
+        waiting.took(([0], []), TASK_S / 10)
+    assert max(len(points) for points, _ in waiting.handed_out(0, 1)) in (9, 10)

@@ -185,10 +185,13 @@ def test_results_are_not_written_while_parts_are_done(file):
         ]
         told = isthmus("status", "o", cwd=here).stdout
         assert f"point-00000: process {part.pid} on " in told
-        for command in (("collect", "o"), ("run", file, *slow, "--out", "o")):
-            done = isthmus(*command, cwd=here)
-            assert done.returncode == 2
-            assert "one that does a part of this run, is working in this folder" in done.stderr
+        done = isthmus("run", file, *slow, "--out", "o", cwd=here)
+        assert done.returncode == 2
+        assert "one that does a part of this run, is working in this folder" in done.stderr
+        done = isthmus("collect", "o", cwd=here)
+        assert done.returncode == 1
+        assert "others are at 1 of them: wait for these" in done.stderr
+        assert "`isthmus run o`" not in done.stderr
         part.send_signal(signal.SIGINT)
         _, told = part.communicate(timeout=LIMIT_S)
         assert part.returncode == 130, told

@@ -176,22 +176,21 @@ class On:
         from isthmus import dask
         from isthmus.cli.running import ended, threads
         from isthmus.cli.voice import voice
-        from isthmus.sweeps.state import lacking
 
         if self.address and workers:
             raise IsthmusError(
                 f"--jobs: the cluster at {self.address} has the workers that it has; leave it out"
             )
-        counts = job.summary["points"], job.summary["searches"]
+        processes = threads(workers)
+        job.elsewhere = True
+        if self.address is None:
+            job.share = dask.share_of_memory(processes)
 
         def run() -> Results:
             with ExitStack() as stack:
-                # Where all is done there is no need of a cluster.
-                if fresh or lacking(folder, *counts):
-                    processes = threads(workers)
+                # Where nothing is to be computed there is no need of a cluster.
+                if fresh or (job.lacks(folder) and not job.stands(folder)):
                     client = stack.enter_context(dask.connected(self.address, processes))
-                    if self.address is None and job.memory is None:
-                        job.memory = dask.share_of_memory(processes)
                     job.executor = dask.Workers(client, voice().note)
                 return job.run_into(folder, fresh=fresh, plots=plots)
 

@@ -81,13 +81,14 @@ class Asked:
         from isthmus.cli.running import interrupted
         from isthmus.cli.voice import voice
         from isthmus.execution import Stopped
-        from isthmus.wording import counted
+        from isthmus.progress.terminal import say
+        from isthmus.sweeps import Selection
 
         assert out is not None
         part = self._selection(job)
         if not part:
             # One script for runs of any size may have more parts than there are points.
-            there = counted(job.summary["points"] + job.summary["searches"], "point")
+            there = Selection.whole(job.summary["points"], job.summary["searches"]).words
             voice().note(f"--part {self.part}: nothing is to be done, there are {there}")
         try:
             done = sweeps.do_part(job, out, part, self.expiry_s(), voice().note)
@@ -95,9 +96,10 @@ class Asked:
             return partial(interrupted, out, stop.reached)
 
         def ending() -> int:
+            # Why it ends with an error is said in any case.
             for failure in done.failed:
-                voice().note(f"{job.file}: {failure.entry} failed: {failure.reason}")
-            click.echo(f"{done.units} of {counted(len(part), 'point')} of this part are in {out}")
+                say(f"{job.file}: {failure.entry} failed: {failure.reason}")
+            click.echo(f"{done.units:,} of {part.words} of this part are in {out}")
             return FAILED if done.failed else DONE
 
         return ending

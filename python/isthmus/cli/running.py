@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -102,7 +101,7 @@ def told(results: Results, folder: Path, *, as_json: bool) -> int:
 
     voice().step(f"results are in {folder}")
     if short := results.run.short_of_memory:
-        voice().note(of_memory(short, shlex.quote(str(folder))))
+        voice().note(of_memory(short, folder))
     if as_json:
         document(results.json)
         return DONE
@@ -122,7 +121,7 @@ def interrupted(folder: Path, reached: tuple[int, int] | None = None) -> int:
         kept = f"finished points are kept in {folder}"
     else:
         done, total = reached
-        kept = f"{done} of {counted(total, 'point')} are kept in {folder}"
+        kept = f"{done:,} of {counted(total, 'point')} are kept in {folder}"
         if done == total:
             kept = f"all {counted(total, 'point')} are kept in {folder}, not all is drawn"
     say(f"interrupted; {kept}; run the same command again to go on from there")

@@ -13,9 +13,11 @@ from pathlib import Path, PurePosixPath
 from isthmus.errors import IsthmusError
 from isthmus.files import FileError, kind_of, ready_folder, telling_of, write_bytes
 from isthmus.owned.difference import differences
-from isthmus.owned.lock import LOCK, SUBMITTER, BusyError, Holder, held
+from isthmus.owned.lock import COLLECTS, DOES_ALL, LOCK, SUBMITTER, BusyError, Holder, held
 from isthmus.owned.mark import (
     ADOPTED,
+    GO_ON,
+    HEADER,
     JOURNAL,
     KEPT,
     MARK,
@@ -100,9 +102,9 @@ class OwnedFolder:
         """
         ready_folder(path)
         # Nothing is written to a folder before it is known that it may be ours.
-        _marked(path, adopt)
+        _marked(path, of, adopt)
         with held(path, work=work):
-            mark = _marked(path, adopt)
+            mark = _marked(path, of, adopt)
             if mark is not None and fresh:
                 old = cls(path, mark)
                 old._settle()
@@ -110,6 +112,9 @@ class OwnedFolder:
                 mark = None
             if mark is None:
                 mark = Mark(of, *journal)
+                if fresh:
+                    # A journal without a mark.
+                    cls(path, mark).clear()
                 for name in adopt:
                     if (path / name).is_file():
                         data = (path / name).read_bytes()
@@ -158,13 +163,13 @@ class OwnedFolder:
         """
         ready_folder(path)
         # Nothing is written to a folder before it is known that it may be ours.
-        _marked(path, ())
+        _marked(path, of)
         patience = _Patience(path, say)
         with ExitStack() as stack:
             while True:
                 try:
                     stack.enter_context(held(path, shared=True))
-                    mark = _marked(path, ())
+                    mark = _marked(path, of)
                     if mark and mark.points >= journal[0] and mark.searches >= journal[1]:
                         folder = cls(path, mark, replaceable=False)
                         folder._take_up_written()
@@ -182,6 +187,23 @@ class OwnedFolder:
                     patience.wait(busy)
             folder._refuse_otherwise(files)
             yield folder
+
+    @classmethod
+    def looked_at(
+        cls, path: Path, of: Identity, *, scenario: str = "", replaceable: bool = True
+    ) -> OwnedFolder | None:
+        """A folder of ours as it is now, to be read: nobody is kept out. None if it is not ours.
+
+        Raises:
+            IsthmusError: it holds other results, or its mark is damaged.
+
+        """
+        mark = read_mark(path)
+        if mark is None:
+            return None
+        folder = cls(path, mark, replaceable=replaceable)
+        folder._refuse_others(of, scenario)
+        return folder
 
     def read(self, name: str) -> bytes:
         """A file of ours as we wrote it.
@@ -485,14 +507,15 @@ class _Patience:
         """
         holder, waited_s = busy.holder, time.monotonic() - self._began
         # Seen twice: what a dead process has left stands there for a moment.
-        if holder and holder.work and holder == self._before:
+        if holder and holder.work == DOES_ALL and holder == self._before:
             raise BusyError(
                 self._path,
                 holder,
                 f"{holder} {holder.work}, so that nothing is left for parts; wait until it has "
                 "ended, or end it (what is finished is kept) and then start parts",
             )
-        if waited_s > JOIN_S:
+        # Results are collected in the end, however many there are.
+        if waited_s > JOIN_S and not (holder and holder.work == COLLECTS):
             raise busy
         if waited_s > JOIN_SAID_S and not self._said:
             self._said = True
@@ -523,8 +546,10 @@ def changed(place: Path, written: Written, *, replaceable: bool = True) -> Isthm
     return IsthmusError(f"{place}: {what}; {right}")
 
 
-def _marked(path: Path, adopt: Collection[str]) -> Mark | None:
-    """The mark of a folder that is or may become ours; a folder that may not is refused."""
+def _marked(path: Path, of: Identity, adopt: Collection[str] = ()) -> Mark | None:
+    """The mark of a folder that is or may become ours; a folder that may not is refused. One with
+    nothing but the journal of this run may: the journal says so of itself.
+    """
     # Before the mark is read: another process may be making the folder its own.
     with telling_of(path, "cannot be read"):
         names = sorted(entry.name for entry in path.iterdir())
@@ -533,10 +558,15 @@ def _marked(path: Path, adopt: Collection[str]) -> Mark | None:
         return mark
     ours = [name for name in names if (base := _PART.fullmatch(name)) and base["name"] == MARK]
     foreign = [name for name in names if name not in (LOCK, SUBMITTER, MARK, *ours, *adopt)]
-    if not foreign:
+    goes_on = JOURNAL in foreign and _is_journal(path / JOURNAL, of)
+    if not foreign or (goes_on and foreign == [JOURNAL]):
         return None
     shown = ", ".join(foreign[:NAMED])
     more = f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
+    if goes_on:
+        raise IsthmusError(
+            f"{path}: holds points of this run without a mark of isthmus ({shown}{more}); {GO_ON}"
+        )
     if not adopt and any(name in names for name in _OLD):
         raise IsthmusError(
             f"{path}: holds files without a mark of isthmus ({shown}{more}); results of isthmus "
@@ -545,3 +575,15 @@ def _marked(path: Path, adopt: Collection[str]) -> Mark | None:
     raise IsthmusError(
         f"{path}: holds files that isthmus did not write ({shown}{more}); give a folder of its own"
     )
+
+
+def _is_journal(path: Path, of: Identity) -> bool:
+    """Whether it is the journal of that run."""
+    from isthmus import _core
+
+    run = of.digest, of.seed, of.quick, of.version
+    with suppress(OSError):
+        head = path.parent / HEADER
+        there = stat.S_ISDIR(path.lstat().st_mode) and stat.S_ISREG(head.lstat().st_mode)
+        return there and not _core.journal_flaws(str(path), *run, [head.stem])
+    return False

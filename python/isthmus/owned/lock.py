@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -19,6 +20,12 @@ from isthmus.files import refuse_unless_file, telling_of, unwritable
 
 LOCK = ".isthmus.lock"
 """The locked file, with who holds it in it; it stays, empty, when the lock is free."""
+DOES_ALL, COLLECTS = "does all of this run", "collects this run"
+"""What a process that is alone in a folder for long does there."""
+TRIES, TRY_S = 5, 0.02
+"""How often a lock is tried, and the time between: who looks whether a folder is held has it for a
+moment.
+"""
 SUBMITTER = ".isthmus.submit.lock"
 """That of whoever submits a job which is to work in the folder: for as long as a scheduler takes to
 answer, while tasks that have begun already share the folder's own lock."""
@@ -106,12 +113,17 @@ def _take(number: int, path: Path, *, shared: bool) -> None:
             f"{folder}: this system has no locks that end with their process (flock), so that "
             "results cannot be kept safely; run it on Linux or macOS"
         ) from None
-    try:
-        fcntl.flock(number, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise BusyError(folder, _named(path)) from None
-    except OSError as error:
-        raise unwritable(folder, error) from error
+    how = (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB
+    for last in (*[False] * (TRIES - 1), True):
+        try:
+            fcntl.flock(number, how)
+            return
+        except BlockingIOError:
+            if last:
+                raise BusyError(folder, _named(path)) from None
+            time.sleep(TRY_S)
+        except OSError as error:
+            raise unwritable(folder, error) from error
 
 
 def holder_of(folder: Path) -> Holder | None:

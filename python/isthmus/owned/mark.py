@@ -20,6 +20,10 @@ FORMAT = 1
 """Version of its form."""
 JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
+HEADER = f"{JOURNAL}/journal.json"
+"""The file in it that says which run it is of."""
+GO_ON = f"move {JOURNAL}/ alone to a new folder, and give that and the scenario to go on"
+"""What to do where it is not known any more what the files of a folder are."""
 ADOPTED = "adopted"
 """The part of files that were there before the folder became ours; see `OwnedFolder.opened`."""
 _CLAIM = r"claim(?:\.(.+))?"
@@ -158,9 +162,11 @@ def read_mark(folder: Path) -> Mark | None:
             writing=dict(_listed(told["writing"])),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        right = "move the folder away, or give another one"
+        if (folder / HEADER).is_file():
+            right = GO_ON
         raise IsthmusError(
-            f"{path}: damaged ({error}), so that nothing tells whose files these are; "
-            "move the folder away, or give another one"
+            f"{path}: damaged ({error}), so that nothing tells whose files these are; {right}"
         ) from error
 
 

@@ -45,6 +45,8 @@ __all__ = [
 
 REPORT = "report.html"
 PROVENANCE = "provenance.json"
+PLOTS = "plots"
+"""Sub-folder of plots as files."""
 
 
 def identity(results: Results) -> Identity:
@@ -152,7 +154,7 @@ def write_results(
         with folder.part("plots", key):
             for picture in pictures(results.run, plots, tell):
                 for form, data in picture.images.items():
-                    folder.write(f"plots/{picture.name}.{form}", data, "plots")
+                    folder.write(f"{PLOTS}/{picture.name}.{form}", data, "plots")
 
 
 def write_report(path: Path, results: Results) -> None:

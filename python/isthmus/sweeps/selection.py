@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from isthmus.arguments import shown
 from isthmus.errors import IsthmusError
+from isthmus.wording import counted
 
+RANGES_MAX, OPTIONS_MAX = 8, 80
+"""Most ranges, and most characters of options, that a line has."""
 _NUMBER = "([0-9]{1,18})"
 _RANGE = re.compile(f"{_NUMBER}(?::{_NUMBER})?")
 _SHARE = re.compile(f"{_NUMBER}/{_NUMBER}")
@@ -23,6 +26,23 @@ class Selection:
 
     def __len__(self) -> int:
         return len(self.points) + len(self.searches)
+
+    @property
+    def words(self) -> str:
+        """How many they are: ``3 points``, ``2 points and 1 search``, ``3 searches``."""
+        points = counted(len(self.points), "point")
+        if not self.searches:
+            return points
+        searches = counted(len(self.searches), "search", "searches")
+        return f"{points} and {searches}" if self.points else searches
+
+    @property
+    def options(self) -> str:
+        """The options that ask for these; a part that is all of what is missing for many."""
+        options = [f"--points {ranges(self.points)}"] if self.points else []
+        options += [f"--searches {ranges(self.searches)}"] if self.searches else []
+        words = " ".join(options)
+        return words if len(words) <= OPTIONS_MAX else "--part 1/1"
 
     @classmethod
     def whole(cls, points: int, searches: int) -> Selection:
@@ -86,6 +106,16 @@ def listed(option: str, words: str, count: int) -> tuple[int, ...]:
             )
         found.update(range(first, end))
     return tuple(sorted(found))
+
+
+def shortened(positions: Sequence[int]) -> str:
+    """The first of them as `ranges`, and how many more there are."""
+    words = ranges(positions).split(",")
+    if len(words) <= RANGES_MAX:
+        return ",".join(words)
+    head = ",".join(words[:RANGES_MAX])
+    shown = len(listed("", head, max(positions) + 1))
+    return f"{head} and {len(positions) - shown:,} more"
 
 
 def ranges(positions: Iterable[int]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from isthmus.owned.mark import JOURNAL
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import joined
 from isthmus.sweeps.state import Failure, state_of
-from isthmus.wording import counted
 
 if TYPE_CHECKING:
     from isthmus.execution import Job
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
 
 EXPIRY_S = 60.0
 """Seconds without a sign of life after which what a process was at is taken over."""
-NAMED = 3
-"""Most failures whose reasons an error has."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +72,9 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
         IsthmusError: a process is at work in the folder, or an entry is damaged.
 
     """
+    # Before the folder is held: those who do what is missing are not to be kept out.
+    if (lacks := job.lacks(folder)) and not job.stands(folder, go_on=False):
+        raise missing(folder, lacks)
 
     def all_there(experiment: Any) -> None:
         points, searches = experiment.missing()
@@ -87,23 +86,6 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
 
 def missing(folder: Path, lacks: Selection) -> RunFailedError:
     """What to say of a run that is not finished."""
-    from isthmus.sweeps.selection import ranges
+    from isthmus.sweeps import words
 
-    state = state_of(folder)
-    words = []
-    if lacks.points:
-        words.append(f"{counted(len(lacks.points), 'point')} ({ranges(lacks.points)})")
-    if lacks.searches:
-        words.append(
-            f"{counted(len(lacks.searches), 'search', 'searches')} ({ranges(lacks.searches)})"
-        )
-    reasons = "".join(f"; {f.entry} failed: {f.reason}" for f in state.failed[:NAMED])
-    options = [f"--points {ranges(lacks.points)}"] if lacks.points else []
-    options += [f"--searches {ranges(lacks.searches)}"] if lacks.searches else []
-    verb = "is" if len(lacks) == 1 else "are"
-    run = f"isthmus run {shlex.quote(str(folder))}"
-    return RunFailedError(
-        f"{folder}: of {state.whole} {' and '.join(words)} {verb} missing"
-        f"{reasons}; `{run}` does what is missing, `{run} {' '.join(options)}` does so beside "
-        "other parts"
-    )
+    return RunFailedError(words.missing(state_of(folder), folder, lacks))

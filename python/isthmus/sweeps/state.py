@@ -14,11 +14,10 @@ from isthmus.files import kind_of
 from isthmus.owned import Mark, read_mark
 from isthmus.owned.folder import RESULT
 from isthmus.owned.lock import LOCK, Holder, holder_of
-from isthmus.owned.mark import JOURNAL, KEPT, fits
+from isthmus.owned.mark import JOURNAL, KEPT, SUBMITTED, fits
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
 from isthmus.sweeps.workers import Running, Workers, claims_on, names_in, now_in, read_workers
-from isthmus.wording import counted
 
 HEADER = "journal"
 """The entry that says whose the journal is."""
@@ -81,10 +80,7 @@ class State:
     @property
     def whole(self) -> str:
         """The same in words."""
-        words = counted(self.points, "point")
-        if self.searches:
-            words += f" and {counted(self.searches, 'search', 'searches')}"
-        return words
+        return Selection.whole(self.points, self.searches).words
 
     def as_json(self) -> dict[str, Any]:
         """The same for machines."""
@@ -170,12 +166,19 @@ def _flaws(journal: Path, mark: Mark, entries: set[str]) -> list[Flaw]:
 
 
 def _spoiled(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
-    """Files of ours that are not there any more, and those that are not as they were written."""
+    """Files of ours that are not there any more, and those that are not as they were written. What
+    is there of a job of Slurm is to be read, and nothing rests on it.
+    """
     lost, changed = [], []
     for name, written in sorted(mark.files.items()):
         place = folder / name
+        if written.part == SUBMITTED:
+            continue
+        # A process that was killed may have written a file, and not that it has.
+        forms = [form for form in (written, mark.writing.get(name)) if form]
         try:
-            if not stat.S_ISREG(place.lstat().st_mode) or not fits(place, written):
+            regular = stat.S_ISREG(place.lstat().st_mode)
+            if not regular or not any(fits(place, form) for form in forms):
                 changed.append(name)
         except (FileNotFoundError, NotADirectoryError):
             lost.append(name)

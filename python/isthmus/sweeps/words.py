@@ -6,21 +6,28 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
+from isthmus.owned.folder import RESULT
+from isthmus.results.folder import PLOTS, PROVENANCE, memory_of
+from isthmus.sweeps.selection import Selection, shortened
 from isthmus.sweeps.state import State
+from isthmus.wording import counted
+
+NAMED = 3
+"""Most failures whose reasons an error has."""
 
 
 def told(state: State, folder: Path, most: int) -> Iterator[str]:
     """Lines that say how far the run of a folder is; of what runs and what failed `most` each."""
     lost = [each for each in state.running if each.lost]
     missing = state.total - state.done
-    line = f"{state.name}: {state.done} of {state.whole} done"
+    line = f"{state.name}: {state.done:,} of {state.whole} done"
     if state.alone:
         line += f"; {state.alone} {state.alone.work or 'is at work'}"
     elif missing and not state.collected:
         waiting = missing - len({e.entry for e in state.running} | {e.entry for e in state.failed})
-        line += f", {len(state.running) - len(lost)} running, {len(state.failed)} failed"
-        line += f", {len(lost)} given up" if lost else ""
-        line += f", {waiting} waiting" if waiting else ""
+        line += f", {len(state.running) - len(lost):,} running, {len(state.failed):,} failed"
+        line += f", {len(lost):,} given up" if lost else ""
+        line += f", {waiting:,} waiting" if waiting else ""
     if state.left_s:
         line += f", about {span(state.left_s)} left"
     yield line
@@ -38,19 +45,23 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
     yield from _cut(rows, most, "damaged")
     if state.alone:
         return
-    yield from _of_results(state, shlex.quote(str(folder)), most)
+    yield from _of_results(state, folder, most)
 
 
-def _of_results(state: State, folder: str, most: int) -> Iterator[str]:
+def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
     """What is there of results, and what brings the rest of them."""
-    yield from _cut([f"  {name}: not there any more" for name in state.lost], most, "lost")
+    yield from _cut([f"  {name}: {_gone(name)}" for name in state.lost], most, "lost")
     rows = [f"  {name}: changed since isthmus wrote it; move it away" for name in state.changed]
     yield from _cut(rows, most, "changed")
-    again = f"`isthmus run {folder}`"
-    if not state.known:
-        again = "the command that began it"
+    quoted = shlex.quote(str(folder))
+    again = f"`isthmus run {quoted}`" if state.known else "the command that began it"
     missing = state.total - state.done
-    if state.lost or state.changed:
+    spoiled = [name for name in (*state.lost, *state.changed) if name != PROVENANCE]
+    if drawn := [name for name in spoiled if name.startswith(f"{PLOTS}/")]:
+        forms = ",".join(sorted({name.rpartition(".")[2] for name in drawn}))
+        plots = f"{again[:-1]} --plots {forms}`" if state.known else f"{again} with --plots {forms}"
+        yield f"{plots} draws anew what is not there"
+    if len(spoiled) > len(drawn):
         yield f"{again} writes anew what is not there"
     elif state.collected and missing:
         why = of_memory(state.short_of_memory, folder) if state.short_of_memory else ""
@@ -58,15 +69,49 @@ def _of_results(state: State, folder: str, most: int) -> Iterator[str]:
     elif state.collected:
         yield "the results are there"
     elif not missing and state.known:
-        yield f"all is there: `isthmus collect {folder}` writes the results"
+        yield f"all is there: `isthmus collect {quoted}` writes the results"
 
 
-def of_memory(short: str, folder: str) -> str:
-    """What is to be said of points and searches that memory has ended; both as in a line."""
+def _gone(name: str) -> str:
+    # When and where results were made is not made again.
+    return "not there any more" + (", and nothing needs it" if name == PROVENANCE else "")
+
+
+def of_memory(short: str, folder: Path) -> str:
+    """What is to be said of points and searches that memory has ended, as in a line."""
+    # Results whose memory is not known are not replaced by others.
+    first = "" if memory_of(folder) is not None else f"move {folder / RESULT} away, and "
     return (
-        f"{short} used up the memory of the run and went only so far; `isthmus run {folder} "
-        "--memory SIZE` with more does that again"
+        f"{short} used up the memory of the run and went only so far; {first}`isthmus run "
+        f"{shlex.quote(str(folder))} --memory SIZE` with more does that again"
     )
+
+
+def missing(state: State, folder: Path, lacks: Selection) -> str:
+    """What to say of a run that is not finished: what is missing, why, who is at it, and what does
+    it.
+    """
+    kinds = (("point", "points", lacks.points), ("search", "searches", lacks.searches))
+    words = [f"{counted(len(at), one, more)} ({shortened(at)})" for one, more, at in kinds if at]
+    verb = "is" if len(lacks) == 1 else "are"
+    line = f"{folder}: of {state.whole} {' and '.join(words)} {verb} missing"
+    line += "".join(f"; {f.entry} failed: {f.reason}" for f in state.failed[:NAMED])
+    if len(state.failed) > NAMED:
+        line += f"; {len(state.failed) - NAMED:,} more failed"
+    return f"{line}; {_advice(state, shlex.quote(str(folder)), lacks)}"
+
+
+def _advice(state: State, folder: str, lacks: Selection) -> str:
+    """Who does what is missing, or what would."""
+    status, run = f"`isthmus status {folder}` says how far it is", f"isthmus run {folder}"
+    if state.alone:
+        return (
+            f"{state.alone} {state.alone.work or 'is at work'}: wait until it has ended; {status}"
+        )
+    if at_work := sum(not each.lost for each in state.running):
+        who = f"others are at {at_work:,} of them"
+        return f"{who}: wait for these; {status}, `{run} --part 1/1` does what nobody is at"
+    return f"`{run}` does what is missing, `{run} {lacks.options}` does so beside other parts"
 
 
 def span(seconds: float) -> str:
@@ -84,4 +129,4 @@ def span(seconds: float) -> str:
 def _cut(rows: list[str], most: int, what: str) -> Iterator[str]:
     yield from rows[:most]
     if len(rows) > most:
-        yield f"  and {len(rows) - most} more {what}"
+        yield f"  and {len(rows) - most:,} more {what}"

@@ -75,7 +75,8 @@ impl Experiment {
     pub fn run_part(&self, part: &Selection) -> Result<Part, RunError> {
         let points = part.points.iter().map(|&at| Unit::Point(&self.points[at]));
         let searches = (part.searches.iter()).map(|&at| Unit::Search(&self.searches[at]));
-        let mut left: Vec<Unit<'_>> = points.chain(searches).collect();
+        // Searches take longest: at the end all would wait for one.
+        let mut left: Vec<Unit<'_>> = searches.chain(points).collect();
         self.progress.set_total(left.len() as u64);
         let worker = self.worker()?;
         let pool = self.pool()?;
