@@ -17,6 +17,7 @@ distributed = pytest.importorskip("distributed")
 from conftest import SMALL  # noqa: E402 - skipped first
 from isthmus import IsthmusError, Scenario, __version__, dask  # noqa: E402
 from isthmus.errors import RunFailedError  # noqa: E402
+from test_bounds import HOPELESS  # noqa: E402
 
 PATIENCE_S = 60
 RATES = [f"{1 + i / 100:.2f} /ms" for i in range(64)]
@@ -146,6 +147,9 @@ def test_a_cluster_of_this_machine_gives_the_bytes_and_says_nothing(
     assert (status, said) == (0, "")
     assert "Report:" in out
     assert (tmp_path / "out/result.json").read_bytes() == bytes_of_one_piece
+    told = json.loads((tmp_path / "out/provenance.json").read_text())
+    # Nobody gave a memory; what the workers had is known all the same.
+    assert told["memory"] is None and told["memory_bytes"] > 0
 
 
 def test_of_four_workers_two_are_killed(run, cluster, tmp_path, bytes_of_one_piece):
@@ -361,6 +365,22 @@ def test_where_no_scheduler_listens_one_error_says_so_in_time(monkeypatch):
         pass
     assert "\n" not in str(error.value)
     assert time.monotonic() - began < 30
+
+
+def test_where_results_stand_no_cluster_is_asked(run, tmp_path):
+    (tmp_path / "sweep.toml").write_text(HOPELESS)
+    assert ended(run("sweep.toml", "--memory", "200 MB"))[0] == 0
+    result = (tmp_path / "out/result.json").read_bytes()
+    assert [point["ended_by"] for point in json.loads(result)["points"]] == ["memory"]
+    began = time.monotonic()
+    # Nobody listens there, which would be an error.
+    status, _, said = ended(run("sweep.toml", "--on", "dask=tcp://127.0.0.1:1"))
+    assert status == 0, said
+    assert "used up the memory of the run" in said
+    assert time.monotonic() - began < dask.ANSWER_S
+    assert (tmp_path / "out/result.json").read_bytes() == result
+    status, _, said = ended(run("sweep.toml", "--on", "dask=tcp://127.0.0.1:1", "--fresh"))
+    assert status == 2 and "no Dask scheduler answers there" in said
 
 
 def test_without_dask_it_is_said_what_to_install(tmp_path):

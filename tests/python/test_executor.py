@@ -159,12 +159,12 @@ def test_ctrl_c_ends_it(small):
 def test_what_a_watch_raises_is_no_worker_s_mistake(pool):
     from isthmus.execution import Job
 
-    class Closed(Exception):
+    class ClosedError(Exception):
         pass
 
     def watch(progress):
         if progress.phase == "simulating":
-            raise Closed
+            raise ClosedError
 
-    with pytest.raises(Closed):
+    with pytest.raises(ClosedError):
         Job(SMALL, "small.toml", quick=True, watch=watch, executor=pool).run()

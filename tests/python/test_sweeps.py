@@ -315,6 +315,7 @@ def test_status_only_reads_and_tells_who_may_not_write(open_to_all):
     assert done.stdout.splitlines() == [
         "small: 1 of 4 points done, 0 running, 0 failed, 1 given up, 2 waiting",
         f"  point-00001: given up by process {process} on far.away",
+        "nobody is at it: `isthmus run o` does what is missing",
     ]
     # One who may write does not, either.
     assert isthmus("status", "o", cwd=tmp_path).stdout == done.stdout

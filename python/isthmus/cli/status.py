@@ -32,9 +32,9 @@ def command(directory: Path, as_json: bool) -> None:
     import json
 
     from isthmus.cli.streams import document
-    from isthmus.sweeps import state_of
+    from isthmus.sweeps.state import state_of, with_job
 
-    state = state_of(directory)
+    state = with_job(state_of(directory), directory)
     if as_json:
         document(json.dumps(state.as_json()))
         return

@@ -17,6 +17,10 @@ _RANGE = re.compile(f"{_NUMBER}(?::{_NUMBER})?")
 _SHARE = re.compile(f"{_NUMBER}/{_NUMBER}")
 
 
+Unit = tuple[str, int]
+"""``point`` or ``search``, and its position."""
+
+
 @dataclass(frozen=True)
 class Selection:
     """Positions of points and searches, each in order and once."""
@@ -43,6 +47,19 @@ class Selection:
         options += [f"--searches {ranges(self.searches)}"] if self.searches else []
         words = " ".join(options)
         return words if len(words) <= OPTIONS_MAX else "--part 1/1"
+
+    @property
+    def units(self) -> list[Unit]:
+        """All of them, each by its kind and position, points first."""
+        points = [("point", at) for at in self.points]
+        return points + [("search", at) for at in self.searches]
+
+    @classmethod
+    def of(cls, units: Iterable[Unit]) -> Selection:
+        """Those of these kinds and positions."""
+        all_ = sorted(units)
+        points = tuple(at for kind, at in all_ if kind == "point")
+        return cls(points, tuple(at for kind, at in all_ if kind == "search"))
 
     @classmethod
     def whole(cls, points: int, searches: int) -> Selection:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import RunFailedError
 from isthmus.owned.mark import JOURNAL
+from isthmus.sweeps import words
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import joined
-from isthmus.sweeps.state import Failure, state_of
+from isthmus.sweeps.state import Failure, state_of, with_job
 
 if TYPE_CHECKING:
     from isthmus.execution import Job
@@ -74,7 +75,7 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
     """
     # Before the folder is held: those who do what is missing are not to be kept out.
     if (lacks := job.lacks(folder)) and not job.stands(folder, go_on=False):
-        raise missing(folder, lacks)
+        raise RunFailedError(words.missing(with_job(state_of(folder), folder), folder, lacks))
 
     def all_there(experiment: Any) -> None:
         points, searches = experiment.missing()
@@ -85,7 +86,5 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
 
 
 def missing(folder: Path, lacks: Selection) -> RunFailedError:
-    """What to say of a run that is not finished."""
-    from isthmus.sweeps import words
-
+    """What to say of a run that is not finished, by those who know of its job."""
     return RunFailedError(words.missing(state_of(folder), folder, lacks))

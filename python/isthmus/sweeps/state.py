@@ -6,7 +6,7 @@ import stat
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isthmus.core import ask
 from isthmus.errors import IsthmusError
@@ -18,6 +18,9 @@ from isthmus.owned.mark import JOURNAL, KEPT, SUBMITTED, fits
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
 from isthmus.sweeps.workers import Running, Workers, claims_on, names_in, now_in, read_workers
+
+if TYPE_CHECKING:
+    from isthmus.sweeps.slurm.queued import Queued
 
 HEADER = "journal"
 """The entry that says whose the journal is."""
@@ -69,6 +72,8 @@ class State:
     """Whether the folder may be given in place of the scenario."""
     alone: Holder | None = None
     """The process that does all of the run, or writes its results."""
+    job: Queued | None = None
+    """The job of Slurm that is at the run, if it is looked for; see `with_job`."""
     left_s: float | None = None
     """Seconds left at the pace of late; None where nothing can be said."""
 
@@ -97,6 +102,7 @@ class State:
             "lost": self.lost,
             "changed": self.changed,
             "alone": self.alone and self.alone.as_json(),
+            "job": self.job and self.job.as_json(),
             "left_s": self.left_s,
         }
 
@@ -141,6 +147,16 @@ def state_of(folder: Path) -> State:
     state.left_s = (
         _left_alone_s(state, folder, done) if state.alone else _left_s(state, workers, now)
     )
+    return state
+
+
+def with_job(state: State, folder: Path) -> State:
+    """The same with the job of Slurm that is at what is missing, for which Slurm is asked."""
+    submitted = (folder / SUBMITTED).is_dir()
+    if submitted and state.done < state.total and not (state.collected or state.alone):
+        from isthmus.sweeps.slurm.queued import queued
+
+        state.job = queued(folder)
     return state
 
 

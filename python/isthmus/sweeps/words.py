@@ -43,6 +43,8 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
         for flaw in state.damaged
     ]
     yield from _cut(rows, most, "damaged")
+    if state.job:
+        yield f"{state.job}: {state.job.state}"
     if state.alone:
         return
     yield from _of_results(state, folder, most)
@@ -68,6 +70,8 @@ def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
         yield f"the results are there, with what the journal lacks{why and ': '}{why}"
     elif state.collected:
         yield "the results are there"
+    elif missing and state.known and not (state.job or any(not r.lost for r in state.running)):
+        yield f"nobody is at it: {again} does what is missing"
     elif not missing and state.known:
         yield f"all is there: `isthmus collect {quoted}` writes the results"
 
@@ -104,13 +108,17 @@ def missing(state: State, folder: Path, lacks: Selection) -> str:
 def _advice(state: State, folder: str, lacks: Selection) -> str:
     """Who does what is missing, or what would."""
     status, run = f"`isthmus status {folder}` says how far it is", f"isthmus run {folder}"
+    part = f"`{run} --part 1/1` does what nobody is at"
     if state.alone:
-        return (
-            f"{state.alone} {state.alone.work or 'is at work'}: wait until it has ended; {status}"
-        )
+        work = state.alone.work or "is at work"
+        return f"{state.alone} {work}: wait until it has ended; {status}"
+    if state.job and not state.job.trouble:
+        waits = f"`{run} --on slurm` waits for it and collects"
+        return f"{state.job} is at it ({state.job.state}): {waits}; {status}"
     if at_work := sum(not each.lost for each in state.running):
-        who = f"others are at {at_work:,} of them"
-        return f"{who}: wait for these; {status}, `{run} --part 1/1` does what nobody is at"
+        return f"others are at {at_work:,} of them: wait for these; {status}, {part}"
+    if state.job:
+        return f"{state.job} was submitted for it, and {state.job.state}; {part}"
     return f"`{run}` does what is missing, `{run} {lacks.options}` does so beside other parts"
 
 

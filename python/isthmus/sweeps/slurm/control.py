@@ -16,7 +16,7 @@ from typing import IO
 from isthmus.errors import IsthmusError
 
 PATIENCE_S = 120.0
-"""Seconds after which a command of Slurm that says nothing is given up."""
+"""Seconds after which a command of Slurm that says nothing is given up, if nobody says so."""
 TICK_S = 0.1
 """Seconds between two looks whether a command has answered."""
 GONE = "Invalid job id"
@@ -157,6 +157,8 @@ class Slurm:
     """The user's Slurm, by its commands."""
 
     environment: dict[str, str] = field(default_factory=lambda: _heeded(os.environ))
+    patience_s: float = PATIENCE_S
+    """Seconds after which a command that says nothing is given up."""
 
     def check(self) -> None:
         """Refuse to go on where there is no Slurm.
@@ -308,13 +310,13 @@ class Slurm:
                 capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=PATIENCE_S,
+                timeout=self.patience_s,
                 check=False,
                 # Ctrl-C is for us.
                 start_new_session=True,
             )
         except subprocess.TimeoutExpired:
-            raise _silent(words) from None
+            raise self._silent(words) from None
         except OSError as error:
             raise SlurmError(f"{words[0]}: {error.strerror}") from error
 
@@ -341,17 +343,20 @@ class Slurm:
                 )
             except OSError as error:
                 raise SlurmError(f"{words[0]}: {error.strerror}") from error
-            give_up = time.monotonic() + PATIENCE_S
+            give_up = time.monotonic() + self.patience_s
             while process.poll() is None:
                 if time.monotonic() > give_up:
                     process.kill()
                     process.wait()
-                    raise _silent(words)
+                    raise self._silent(words)
                 tick()
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(TICK_S)
             out, err = (_read(each) for each in said)
         return subprocess.CompletedProcess([*words], process.returncode, out, err)
+
+    def _silent(self, words: Sequence[str]) -> SlurmError:
+        return SlurmError(f"{words[0]}: no answer within {self.patience_s:.0f} s")
 
 
 def _read(file: IO[bytes]) -> str:
@@ -362,10 +367,6 @@ def _read(file: IO[bytes]) -> str:
 def _refused(done: subprocess.CompletedProcess[str]) -> SlurmError:
     said = _said(done)
     return SlurmError(f"sbatch: {said}" if UNHEARD in said else f"sbatch refused the job: {said}")
-
-
-def _silent(words: Sequence[str]) -> SlurmError:
-    return SlurmError(f"{words[0]}: no answer within {PATIENCE_S:.0f} s")
 
 
 OWN = re.compile(r"S(?:QUEUE|ACCT|CONTROL)_\w+|SBATCH_(?:JOB_NAME|ARRAY_INX|OUTPUT|ERROR)")

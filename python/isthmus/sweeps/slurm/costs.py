@@ -17,7 +17,7 @@ import numpy as np
 from isthmus.core import parse_toml
 from isthmus.owned.mark import JOURNAL
 from isthmus.progress import Progress
-from isthmus.sweeps.selection import Selection
+from isthmus.sweeps.selection import Selection, Unit
 from isthmus.sweeps.shared import do_part
 from isthmus.sweeps.workers import read_workers
 
@@ -37,9 +37,6 @@ REFERENCES = 500
 SEARCH_POINTS = 20
 """Points that a search is taken for as long as no search was seen."""
 
-Unit = tuple[str, int]
-"""``point`` or ``search``, and its position."""
-
 
 class _Enough(Exception):  # noqa: N818 - nothing went wrong
     """Enough units were tried."""
@@ -58,7 +55,7 @@ def predicted(job: Job, folder: Path, missing: Selection, *, keep: bool = True) 
         keep: whether what is done for it may be kept in the folder.
 
     """
-    units = [("point", at) for at in missing.points] + [("search", at) for at in missing.searches]
+    units = missing.units
     known = finished(folder)
     if len(known) < min(LEAST, len(units)):
         with tempfile.TemporaryDirectory(prefix="isthmus-") as place:

@@ -21,7 +21,7 @@ from isthmus.sweeps.slurm.interrupted import Later, later
 from isthmus.sweeps.slurm.jobs import Submission, jobs_of, keep_jobs, keep_script, under_way
 from isthmus.sweeps.slurm.packing import packed, tasks_for
 from isthmus.sweeps.slurm.script import Script, Wanted
-from isthmus.sweeps.slurm.verdict import Over, units, was_cancelled
+from isthmus.sweeps.slurm.verdict import Over, was_cancelled
 from isthmus.sweeps.slurm.waiting import (
     LOOK_MAX_S,
     LOOK_S,
@@ -143,22 +143,22 @@ class Sweep:
         wanted = self.wanted.tasks and min(self.wanted.tasks, most)
         if wanted and wanted >= len(lacks):
             # Each has a task of its own.
-            return self._script([_selection([unit]) for unit in units(lacks)], None)
+            return self._script([Selection.of([unit]) for unit in lacks.units], None)
         costs = dict(
-            zip(units(lacks), predicted(self.job, self.folder, lacks, keep=keep), strict=True)
+            zip(lacks.units, predicted(self.job, self.folder, lacks, keep=keep), strict=True)
         )
         if keep:
             # Some of it was done to know what the rest takes.
             lacks = self.watched.lacking()
             if not lacks:
                 return None
-        left = units(lacks)
+        left = lacks.units
         seconds = [costs[unit] for unit in left]
         threads = self.job.jobs
         tasks = wanted or min(tasks_for(seconds, threads, self.wanted.time_s), most)
         chosen, longest = [], 0.0
         for task in packed(seconds, tasks):
-            chosen.append(_selection([left[at] for at in task]))
+            chosen.append(Selection.of([left[at] for at in task]))
             longest = max(longest, sum(seconds[at] for at in task) / threads)
         return self._script(chosen, longest)
 
@@ -391,11 +391,6 @@ class Sweep:
                 if not whole and time.monotonic() > give_up:
                     raise
                 self.watched.tick(_waits(error))
-
-
-def _selection(chosen: list[tuple[str, int]]) -> Selection:
-    points = sorted(at for kind, at in chosen if kind == "point")
-    return Selection(tuple(points), tuple(sorted(at for kind, at in chosen if kind == "search")))
 
 
 def _waits(busy: BusyError) -> str:

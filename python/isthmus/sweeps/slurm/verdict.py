@@ -97,13 +97,7 @@ def _did_its_points(task: Ended) -> bool:
 
 def names(selection: Selection) -> list[str]:
     """The entries of points and searches in the journal."""
-    return [f"{kind}-{at:05}" for kind, at in units(selection)]
-
-
-def units(selection: Selection) -> list[tuple[str, int]]:
-    """Points and searches, each by its kind and position."""
-    points = [("point", at) for at in selection.points]
-    return points + [("search", at) for at in selection.searches]
+    return [f"{kind}-{at:05}" for kind, at in selection.units]
 
 
 def was_cancelled(ended: Sequence[Ended]) -> bool:

@@ -1,0 +1,110 @@
+"""What those are told who look at a folder whose run is a job of Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from isthmus.sweeps.slurm import Slurm
+from isthmus.sweeps.slurm.queued import queued
+from scripted_slurm import FORGOTTEN, Commands, finish_here, sweep
+
+LIMIT_S = 120
+UNNAMED = "case $* in *--name*) exit ;; esac\n"
+QUEUE = UNNAMED + "echo 'RUNNING|None'; echo 'PENDING|Resources'; echo 'PENDING|Resources'"
+OVER = UNNAMED + FORGOTTEN
+
+
+@pytest.fixture
+def commands(tmp_path):
+    return Commands(tmp_path / "bin")
+
+
+@pytest.fixture
+def isthmus(tmp_path, commands):
+    def call(*words):
+        return subprocess.run(
+            [sys.executable, "-m", "isthmus", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PATH": f"{commands.place}:/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+
+    return call
+
+
+def submitted(tmp_path, commands):
+    """A run whose array of four tasks was submitted as job 7 and not waited for."""
+    slurm = commands(sbatch="case $* in *--test-only*) ;; *) echo 7 ;; esac", squeue="true")
+    made, _ = sweep(tmp_path, slurm, tasks=4)
+    assert str(made.submitted()) == "7"
+    return made
+
+
+def test_a_queued_job_is_told_and_nobody_is_advised_to_do_its_work(tmp_path, commands, isthmus):
+    made = submitted(tmp_path, commands)
+    commands(squeue=QUEUE)
+    told = isthmus("status", "out").stdout.splitlines()
+    assert told[1:] == ["Slurm job 7: 1 running, 2 waiting (Resources)"]
+    job = json.loads(isthmus("status", "out", "--json").stdout)["job"]
+    assert (job["number"], job["running"], job["waiting"]) == ("7", 1, 2)
+    done = isthmus("collect", "out")
+    (said,) = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert (
+        "Slurm job 7 is at it (1 running, 2 waiting (Resources)): `isthmus run out --on sl" in said
+    )
+    assert "`isthmus run out`" not in said and "does what" not in said
+    # Over, and not all is there: the run goes on as any other.
+    commands(squeue=OVER)
+    assert isthmus("status", "out").stdout.splitlines()[1:] == [
+        "nobody is at it: `isthmus run out` does what is missing"
+    ]
+    assert "`isthmus run out` does what is missing" in isthmus("collect", "out").stderr
+    # Nor is Slurm asked where all is there.
+    finish_here(made)
+    commands(squeue="touch asked; exit 1")
+    assert "all is there" in isthmus("status", "out").stdout
+    assert isthmus("collect", "out").returncode == 0
+    assert not (tmp_path / "asked").exists()
+
+
+def test_where_slurm_cannot_be_asked_it_is_said_that_nothing_is_known(tmp_path, commands, isthmus):
+    submitted(tmp_path, commands)
+    commands(squeue="echo 'Unable to contact slurm controller' >&2; exit 1")
+    unknown = "whether it goes on is not known here (squeue: Unable to contact slurm controller)"
+    assert f"Slurm job 7: {unknown}\n" in isthmus("status", "out").stdout
+    said = isthmus("collect", "out").stderr
+    assert f"Slurm job 7 was submitted for it, and {unknown}; `isthmus run out --part 1/1`" in said
+    assert "`isthmus run out`" not in said
+    commands(squeue="sleep 60")
+    began = time.monotonic()
+    slow = queued(tmp_path / "out", Slurm({"PATH": f"{commands.place}:/usr/bin:/bin"}, 0.5))
+    assert time.monotonic() - began < 30
+    assert slow is not None and "no answer within" in slow.trouble
+
+
+@pytest.mark.parametrize("damage", [None, "#!/bin/bash\n# mine\n"])
+def test_a_script_that_the_user_edits_or_removes_is_the_user_s(tmp_path, commands, isthmus, damage):
+    made = submitted(tmp_path, commands)
+    script = made.folder / "slurm/array.sh"
+    script.unlink()
+    if damage:
+        script.write_text(damage)
+    commands(squeue=OVER)
+    told = isthmus("status", "out").stdout
+    assert "array.sh" not in told
+    finish_here(made)
+    done = isthmus("collect", "out")
+    assert done.returncode == 0, done.stderr
+    assert isthmus("status", "out").stdout.splitlines()[1:] == ["the results are there"]
+    assert isthmus("run", "out").returncode == 0
+    assert (script.read_text() if script.exists() else None) == damage
