@@ -33,7 +33,10 @@ def ready_folder(folder: Path) -> None:
 
 def unwritable(folder: Path, error: OSError) -> IsthmusError:
     """What to say of a folder that cannot be written to."""
-    return IsthmusError(f"{folder}: cannot write here ({error.strerror}); choose another folder")
+    right = "choose another folder"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        right = "make room there, and give the command again"
+    return IsthmusError(f"{folder}: cannot write here ({error.strerror}); {right}")
 
 
 class FileError(IsthmusError):

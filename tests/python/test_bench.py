@@ -88,4 +88,6 @@ def test_other_work_on_the_machine_is_said(run, monkeypatch, capsys):
     monkeypatch.setattr(run.signal, "signal", lambda *_: None)
     run.main()
     told = capsys.readouterr()
-    assert told.out == "" and told.err.startswith("run.py: the load average is 99.0 on 4 processors")
+    assert told.out == "" and told.err.startswith(
+        "run.py: the load average is 99.0 on 4 processors"
+    )

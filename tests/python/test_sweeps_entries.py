@@ -68,6 +68,16 @@ def test_entries_of_another_run_are_no_points(out, tmp_path):
     assert state_of(out).done == 3
 
 
+def test_all_that_is_not_used_is_told_at_once_to_who_collects(out):
+    for at in (1, 3):
+        (out / f"points/point-0000{at}.json").write_bytes(b"{}")
+    done = isthmus("collect", out.name, cwd=out.parent)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert "o/points/point-00001.json:1: the finished result is damaged (" in line
+    assert line.endswith("; 1 more file is not used: `isthmus status o` lists all of them")
+
+
 def test_what_is_no_file_of_the_journal_is_told_and_never_waited_for(out, tmp_path):
     points = out / "points"
     shutil.move(points / "point-00000.json", tmp_path / "moved")

@@ -187,6 +187,9 @@ def test_a_full_folder_is_said_and_the_run_goes_on_with_room(isthmus, full, tmp_
     assert "No space left on device" in said
     assert said.count("\n") == 1, said
     assert str(out) in said
+    # Nothing is wrong with the folder.
+    assert "make room there" in said or "put that right and repeat" in said
+    assert "another folder" not in said and "that can be" not in said
     assert (out / "points/point-00000.json").read_bytes() == kept
     assert state_of(out).done == 1
     ballast.unlink()

@@ -81,7 +81,7 @@ def test_collecting_what_is_not_finished_keeps_nobody_out(here, monkeypatch):
 
 
 def test_a_part_waits_for_who_collects_and_is_refused_beside_who_does_all(here, monkeypatch):
-    from isthmus.owned import folder, lock
+    from isthmus.owned import lock, patience
 
     words = ("run", "small.toml", "--quick", "--out", "o")
     assert isthmus(*words, "--points", "0", cwd=here).returncode == 0
@@ -95,8 +95,8 @@ def test_a_part_waits_for_who_collects_and_is_refused_beside_who_does_all(here, 
     _, told = part.communicate(timeout=LIMIT_S)
     assert part.returncode == 0, told
     # However long that takes; who does something else is waited for for a while.
-    waits = folder._Patience(here, lambda _: None)
-    monkeypatch.setattr(folder, "JOIN_S", 0.0)
+    waits = patience.Patience(here, lambda _: None)
+    monkeypatch.setattr(patience, "JOIN_S", 0.0)
     busy = BusyError(here, Holder(1, "far", "then", lock.COLLECTS))
     for _ in range(3):
         waits.wait(busy)

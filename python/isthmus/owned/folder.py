@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import stat
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from isthmus.errors import IsthmusError
 from isthmus.files import FileError, kind_of, ready_folder, telling_of, write_bytes
 from isthmus.owned.difference import differences
-from isthmus.owned.lock import COLLECTS, DOES_ALL, LOCK, SUBMITTER, BusyError, Holder, held
+from isthmus.owned.lock import LOCK, SUBMITTER, BusyError, held
 from isthmus.owned.mark import (
     ADOPTED,
     GO_ON,
@@ -30,6 +29,7 @@ from isthmus.owned.mark import (
     read_mark,
     sha256,
 )
+from isthmus.owned.patience import Patience
 
 RESULT = "result.json"
 """The numbers."""
@@ -37,10 +37,6 @@ SCENARIO = "scenario.toml"
 """The effective scenario, kept so that a later run can say what differs."""
 SOURCE = "source"
 """What files are made from that say what is run."""
-JOIN_S, JOIN_TICK_S = 10.0, 0.1
-"""Seconds for which a process tries to join others in a folder, and from try to try."""
-JOIN_SAID_S = 1.0
-"""Seconds after which it says for whom it waits."""
 NAMED = 4
 """Most of the user's files named in an error."""
 _PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")
@@ -164,7 +160,7 @@ class OwnedFolder:
         ready_folder(path)
         # Nothing is written to a folder before it is known that it may be ours.
         _marked(path, of)
-        patience = _Patience(path, say)
+        patience = Patience(path, say)
         with ExitStack() as stack:
             while True:
                 try:
@@ -487,41 +483,6 @@ class OwnedFolder:
             return []
         files = [p.name for p in place.iterdir() if p.is_file() and not p.is_symlink()]
         return sorted(str(PurePosixPath(folder) / name) for name in files)
-
-
-class _Patience:
-    """Waits for who is alone in a folder, while that is soon over."""
-
-    def __init__(self, path: Path, say: Callable[[str], None]) -> None:
-        self._path, self._say = path, say
-        self._began = time.monotonic()
-        self._said = False
-        self._before: Holder | None = None
-
-    def wait(self, busy: BusyError) -> None:
-        """Wait a little.
-
-        Raises:
-            BusyError: it has taken too long, or is going to.
-
-        """
-        holder, waited_s = busy.holder, time.monotonic() - self._began
-        # Seen twice: what a dead process has left stands there for a moment.
-        if holder and holder.work == DOES_ALL and holder == self._before:
-            raise BusyError(
-                self._path,
-                holder,
-                f"{holder} {holder.work}, so that nothing is left for parts; wait until it has "
-                "ended, or end it (what is finished is kept) and then start parts",
-            )
-        # Results are collected in the end, however many there are.
-        if waited_s > JOIN_S and not (holder and holder.work == COLLECTS):
-            raise busy
-        if waited_s > JOIN_SAID_S and not self._said:
-            self._said = True
-            self._say(f"{self._path}: waiting for {holder or 'another process'} to leave it")
-        self._before = holder
-        time.sleep(JOIN_TICK_S)
 
 
 def changed(place: Path, written: Written, *, replaceable: bool = True) -> IsthmusError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.errors import IsthmusError
-from isthmus.files import refuse_unless_file, telling_of, unwritable
+from isthmus.files import refuse_unless_file, unwritable
 
 LOCK = ".isthmus.lock"
 """The locked file, with who holds it in it; it stays, empty, when the lock is free."""
@@ -93,9 +93,11 @@ def held(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
             yield
             return
         try:
-            with telling_of(path, "cannot be written"):
+            try:
                 os.ftruncate(number, 0)
                 os.write(number, _self(work))
+            except OSError as error:
+                raise unwritable(folder, error) from error
             yield
         finally:
             os.ftruncate(number, 0)

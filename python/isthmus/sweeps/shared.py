@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.errors import RunFailedError
+from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.owned.mark import JOURNAL
 from isthmus.sweeps import words
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import joined
 from isthmus.sweeps.state import Failure, state_of, with_job
+from isthmus.wording import counted
 
 if TYPE_CHECKING:
     from isthmus.execution import Job
@@ -82,7 +84,24 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
         if points or searches:
             raise missing(folder, Selection(tuple(points), tuple(searches)))
 
-    return job.run_into(folder, plots=plots, only_collect=all_there)
+    try:
+        return job.run_into(folder, plots=plots, only_collect=all_there)
+    except IsthmusError as error:
+        from isthmus import _core
+
+        if isinstance(error.__cause__, _core.ResumeError):
+            raise _with_others(error, folder) from error
+        raise
+
+
+def _with_others(error: IsthmusError, folder: Path) -> IsthmusError:
+    """What is wrong with an entry of the journal, and that it is not the only one."""
+    others = len(state_of(folder).damaged) - 1
+    if others < 1:
+        return error
+    status = f"`isthmus status {shlex.quote(str(folder))}`"
+    more = f"{counted(others, 'more file')} {'is' if others == 1 else 'are'} not used"
+    return IsthmusError(f"{error}; {more}: {status} lists all of them")
 
 
 def missing(folder: Path, lacks: Selection) -> RunFailedError:
