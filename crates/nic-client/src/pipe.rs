@@ -41,7 +41,6 @@ impl Out {
     /// # Errors
     /// A link that takes nothing any more.
     pub fn frame(&mut self, mut at: usize, head: &[u8], data: &[u8], until: Instant) -> Moved {
-        let all = head.len() + data.len();
         if at == 0
             && let Self::Ring(ring) = self
         {
@@ -58,34 +57,24 @@ impl Out {
                 Err(error) => return moved_by(error),
             }
         }
-        if at < head.len() {
-            let (now, over) = self.some(&head[at..], data, until)?;
-            at += now;
-            if over && at < all {
-                return Ok(at);
-            }
-        }
-        while at < all {
-            let (now, over) = self.some(&[], &data[at.saturating_sub(head.len())..], until)?;
-            at += now;
-            if over {
-                break;
-            }
-        }
-        Ok(at)
+        whole(at, head, data, |parts| self.some(parts, until))
     }
 
     /// Writes some; how much, and whether the time is over.
-    fn some(&mut self, head: &[u8], data: &[u8], until: Instant) -> Result<(usize, bool), String> {
+    fn some(&mut self, parts: [&[u8]; 2], until: Instant) -> Result<(usize, bool), String> {
         if let Self::Ring(ring) = self {
-            let part = if head.is_empty() { data } else { head };
+            let part = if parts[0].is_empty() {
+                parts[1]
+            } else {
+                parts[0]
+            };
             return match ring.write_all(part, until) {
                 Ok(()) => Ok((part.len(), false)),
                 Err(error) => Ok((moved_by(error)?, true)),
             };
         }
         loop {
-            let parts = [IoSlice::new(head), IoSlice::new(data)];
+            let parts = parts.map(IoSlice::new);
             let written = match self {
                 Self::Unix(socket) => (&mut &**socket).write_vectored(&parts),
                 Self::Tcp(socket) => (&mut &**socket).write_vectored(&parts),
@@ -173,6 +162,30 @@ impl Into {
     }
 }
 
+/// What follows the first `at` bytes of a header and its data.
+fn rest<'b>(at: usize, head: &'b [u8], data: &'b [u8]) -> [&'b [u8]; 2] {
+    let of_head = at.min(head.len());
+    [&head[of_head..], &data[at - of_head..]]
+}
+
+/// Writes what follows the first `at` bytes of a header and its data, however little of it `some`
+/// writes at a time, until that says that the time is over; how much of both is written now.
+fn whole(
+    mut at: usize,
+    head: &[u8],
+    data: &[u8],
+    mut some: impl FnMut([&[u8]; 2]) -> Result<(usize, bool), String>,
+) -> Moved {
+    while at < head.len() + data.len() {
+        let (now, over) = some(rest(at, head, data))?;
+        at += now;
+        if over {
+            break;
+        }
+    }
+    Ok(at)
+}
+
 /// What was moved all the same, if only the time is over.
 fn moved_by(error: RingError) -> Moved {
     match error {
@@ -180,5 +193,35 @@ fn moved_by(error: RingError) -> Moved {
         RingError::PeerGone { .. } => Err("the daemon at its other end is gone".into()),
         RingError::Closed { .. } => Err("the daemon has closed its other end".into()),
         other => Err(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A socket may take a part of the header and no more: what follows is the rest of it.
+    #[test]
+    fn a_frame_comes_out_whole_however_little_a_socket_takes() {
+        let (head, data) = ([1, 2, 3, 4, 5], [6, 7, 8, 9]);
+        let all = [&head[..], &data].concat();
+        for at in 0..=all.len() {
+            for most in 1..=all.len() {
+                for stops in 1..=all.len() {
+                    let (mut out, mut calls) = (all[..at].to_vec(), 0);
+                    let written = whole(at, &head, &data, |parts| {
+                        let parts = parts.concat();
+                        let now = most.min(parts.len());
+                        out.extend(&parts[..now]);
+                        calls += 1;
+                        Ok((now, calls == stops))
+                    });
+                    assert_eq!(written, Ok(out.len()));
+                    assert_eq!(out, all[..out.len()]);
+                    assert_eq!(out.len(), all.len().min(at + most * calls));
+                    assert!(out.len() == all.len() || calls == stops);
+                }
+            }
+        }
     }
 }
