@@ -120,8 +120,8 @@ class NicDaemon:
         "operator_token_file", "tls_cert", "tls_key": text | null, "files", "to", "accept": [text],
         "staging_bytes", "network_bytes", "ring_bytes", "screen_memory_bytes": int,
         "application_staging_bytes", "connection_network_bytes": int | null,
-        "stall_ns", "grace_ns", "hello_ns": int, "applications", "sessions", "connections",
-        "streams", "links", "waits": int, "log", "metrics", "screens": text | null}``
+        "stall_ns", "grace_ns", "link_grace_ns", "hello_ns": int, "applications", "sessions",
+        "connections", "streams", "links", "waits": int, "log", "metrics", "screens": text | null}``
 
         Raises:
             ValueError: what is wrong, and what would do, in one line.
@@ -870,7 +870,13 @@ class NicSession:
         """Number of the application, ticket, version of the daemon, bytes of staging and network
         memory.
         """
-    def link(self, number: int, rings: tuple[int, int] | None, seconds: float | None) -> None:
+    def link(
+        self,
+        number: int,
+        rings: tuple[int, int] | None,
+        grace: float | None,
+        seconds: float | None,
+    ) -> None:
         """Make a link: over rings of so many bytes from here and to here, or over a socket."""
     def unlink(self, number: int) -> None:
         """Give a link up."""

@@ -14,7 +14,7 @@ from isthmus.errors import IsthmusError, RunFailedError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-VERSION = 1
+VERSION = 2
 """Of the language."""
 LINE_BYTES = 1 << 20
 """Bytes of a line at most."""

@@ -82,7 +82,7 @@ class Client:
 
     def hello(self, name: str, **fields: Any) -> dict[str, Any]:
         """Begin an application."""
-        return self.ask("hello", version=1, name=name, **fields)
+        return self.ask("hello", version=2, name=name, **fields)
 
 
 def until(said: Any, what: str) -> Any:

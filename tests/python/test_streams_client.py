@@ -28,6 +28,8 @@ WELCOME = {
     "welcome": {
         "application": 3,
         "ticket": "t",
+        "session": 1,
+        "link_grace_ns": 0,
         "isthmus": "0.1.0",
         "staging_bytes": 1 << 20,
         "network_bytes": 2 << 20,
@@ -103,7 +105,7 @@ def test_what_is_said_first(daemon):
     with connect(address, token="secret", name="who", watch=True) as nic:
         assert (nic.application, nic.ticket, nic.staging_bytes) == (3, "t", 1 << 20)
         assert nic.over is None
-    said = {"id": 0, "ask": "hello", "version": 1, "token": "secret", "name": "who", "watch": True}
+    said = {"id": 0, "ask": "hello", "version": 2, "token": "secret", "name": "who", "watch": True}
     assert said.items() <= heard[0].items()
     assert "it was closed here" in nic.over
 

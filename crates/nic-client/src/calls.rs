@@ -219,7 +219,10 @@ impl Session {
         if self.here().is_err() {
             return;
         }
-        locked(&self.core.links).remove(&number);
+        let link = locked(&self.core.links).remove(&number);
+        if link.is_some_and(|link| link.lasting.is_some()) {
+            self.core.tell(Request::Unlink { link: number });
+        }
         locked(&self.core.registry).link_gone(number);
     }
 

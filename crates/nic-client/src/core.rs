@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::error::{Error, Result, named};
+use crate::lasting::Lasting;
 use crate::link::Link;
 use crate::lock::{locked, waited};
 use crate::patience::Patience;
@@ -11,7 +12,7 @@ use isthmus_nic_protocol::{Answer, Asked, Event, Refusal, RefusalKind, Request, 
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
 /// Events that are kept until somebody takes them; the oldest give way, and are counted.
@@ -35,6 +36,9 @@ pub(crate) struct Core {
     pub notice: OwnedFd,
     pub links: Mutex<BTreeMap<u16, Arc<Link>>>,
     pub registry: Mutex<Registry>,
+    /// Links that last, those among them that are just being made, by number: of them the daemon
+    /// tells.
+    lasting: Mutex<BTreeMap<u16, Vec<Weak<Lasting>>>>,
 }
 
 #[derive(Debug, Default)]
@@ -77,6 +81,7 @@ impl Core {
             notice: bell()?,
             links: Mutex::default(),
             registry: Mutex::default(),
+            lasting: Mutex::default(),
         })
     }
 
@@ -124,6 +129,32 @@ impl Core {
         state.slots.insert(id, Slot::waiting(noticed));
         ring_bell(&self.wake);
         Ok(Pending::new(Arc::clone(self), id))
+    }
+
+    /// A link is to be told what the daemon says of it.
+    pub fn tell_of(&self, link: &Arc<Lasting>) {
+        let mut lasting = locked(&self.lasting);
+        let known = lasting.entry(link.number).or_default();
+        known.retain(|one| one.strong_count() > 0);
+        known.push(Arc::downgrade(link));
+    }
+
+    /// Says something that is not answered, and never waits: what is said so is little.
+    pub fn tell(&self, request: Request) {
+        if self.here().is_err() {
+            return;
+        }
+        let mut state = self.state();
+        if state.over.is_some() {
+            return;
+        }
+        state.asked += 1;
+        let id = state.asked;
+        // A line of a few words is written.
+        let line = write(&Asked { id, request }).unwrap_or_default();
+        state.unsent_bytes += line.len();
+        state.unsent.push_back(line);
+        ring_bell(&self.wake);
     }
 
     /// Waits a little for something to change. How long was asked before the lock was taken: who
@@ -258,6 +289,13 @@ impl Core {
 
     /// Takes in what the daemon told.
     pub fn hear(&self, told: Told) -> std::result::Result<(), String> {
+        if let Told::Link { link, news } = told {
+            let known = locked(&self.lasting).get(&link).cloned();
+            for link in known.unwrap_or_default().iter().filter_map(Weak::upgrade) {
+                link.hear(&news);
+            }
+            return Ok(());
+        }
         let mut state = self.state();
         let rings = match told {
             Told::Answer { id, answer } => state.put(id, Ok(answer)),
@@ -266,6 +304,7 @@ impl Core {
                 refusal,
             } => state.put(id, Err(refusal)),
             Told::Refused { id: None, refusal } => return Err(refusal.text),
+            Told::Link { .. } => false,
             Told::Event {
                 event: Event::Missed { events },
             } => {

@@ -44,6 +44,7 @@ mod calls;
 mod core;
 mod error;
 mod half;
+mod lasting;
 mod link;
 mod lock;
 mod patience;

@@ -1,6 +1,7 @@
 //! Links of this process: their ends, and what they were in the middle of.
 
 use crate::half::Half;
+use crate::lasting::Lasting;
 use crate::pipe::{Into, Out};
 use crate::wire::Wire;
 use isthmus_ring::{Consumer, Producer};
@@ -20,6 +21,8 @@ pub(crate) struct Link {
     pub out: Option<Half<Sending>>,
     /// What is read, if there is a way in.
     pub into: Option<Half<Reading>>,
+    /// What makes it last, if it does.
+    pub lasting: Option<Arc<Lasting>>,
     /// What the daemon sees this process by; held as long as the link is.
     _alive: Option<Wire>,
 }
@@ -66,6 +69,7 @@ impl Link {
             number,
             out: out.map(|ring| Half::new(Sending::new(Out::Ring(ring)))),
             into: into.map(|ring| Half::new(Reading::new(Into::Ring(ring)))),
+            lasting: None,
             _alive: Some(alive),
         }
     }
@@ -91,8 +95,20 @@ impl Link {
             number,
             out: Some(Half::new(Sending::new(out))),
             into: Some(Half::new(Reading::new(into))),
+            lasting: None,
             _alive: None,
         })
+    }
+
+    /// A link that is made anew when its socket is cut.
+    pub fn lasting(link: Arc<Lasting>) -> Self {
+        Self {
+            number: link.number,
+            out: Some(Half::new(Sending::new(Out::Lasting(Arc::clone(&link))))),
+            into: Some(Half::new(Reading::new(Into::Lasting(Arc::clone(&link))))),
+            lasting: Some(link),
+            _alive: None,
+        }
     }
 
     /// Wakes who waits for this link.
@@ -240,7 +256,7 @@ impl Reading {
                 }
                 self.marks.insert(frame.stream.0, frame.kind);
             }
-            // Nothing is written again: a link that was cut has another one in its place.
+            // For ranks that keep what they send themselves.
             Kind::Resume => {}
             Kind::Crc32c | Kind::Internet => {
                 let what = format!("a frame {:?} came: those are for ranks to send", frame.kind);

@@ -1,5 +1,6 @@
 //! The ends of a link, with a count of what was moved when a call ends early.
 
+use crate::lasting::Lasting;
 use crate::wire::ready;
 use isthmus_ring::{Consumer, Error as RingError, Producer};
 use rustix::event::PollFlags;
@@ -19,6 +20,7 @@ pub(crate) enum Out {
     Ring(Producer),
     Unix(Arc<UnixStream>),
     Tcp(Arc<TcpStream>),
+    Lasting(Arc<Lasting>),
 }
 
 /// What is read from. Sockets do not block.
@@ -27,6 +29,7 @@ pub(crate) enum Into {
     Ring(Consumer),
     Unix(Arc<UnixStream>),
     Tcp(Arc<TcpStream>),
+    Lasting(Arc<Lasting>),
 }
 
 /// Why a link cannot be used any more, in words.
@@ -41,6 +44,9 @@ impl Out {
     /// # Errors
     /// A link that takes nothing any more.
     pub fn frame(&mut self, mut at: usize, head: &[u8], data: &[u8], until: Instant) -> Moved {
+        if let Self::Lasting(link) = self {
+            return Ok(at + link.write(rest(at, head, data), until)?);
+        }
         if at == 0
             && let Self::Ring(ring) = self
         {
@@ -78,7 +84,7 @@ impl Out {
             let written = match self {
                 Self::Unix(socket) => (&mut &**socket).write_vectored(&parts),
                 Self::Tcp(socket) => (&mut &**socket).write_vectored(&parts),
-                Self::Ring(_) => unreachable!("rings are written above"),
+                Self::Ring(_) | Self::Lasting(_) => unreachable!("these are written above"),
             };
             match written {
                 Ok(0) => return Err("it takes nothing".into()),
@@ -98,7 +104,7 @@ impl Out {
         match self {
             Self::Unix(socket) => ready(socket.as_fd(), PollFlags::OUT, until),
             Self::Tcp(socket) => ready(socket.as_fd(), PollFlags::OUT, until),
-            Self::Ring(_) => true,
+            Self::Ring(_) | Self::Lasting(_) => true,
         }
     }
 }
@@ -126,18 +132,22 @@ impl Into {
 
     /// Reads some: 0 bytes if there were none until `until`, none at the end.
     fn some(&mut self, bytes: &mut [u8], until: Instant) -> Result<Option<usize>, String> {
-        if let Self::Ring(ring) = self {
-            return match ring.read(bytes, until) {
-                Ok(0) => Ok(None),
-                Ok(read) => Ok(Some(read)),
-                Err(error) => moved_by(error).map(Some),
-            };
+        match self {
+            Self::Ring(ring) => {
+                return match ring.read(bytes, until) {
+                    Ok(0) => Ok(None),
+                    Ok(read) => Ok(Some(read)),
+                    Err(error) => moved_by(error).map(Some),
+                };
+            }
+            Self::Lasting(link) => return link.read(bytes, until).map(Some),
+            Self::Unix(_) | Self::Tcp(_) => {}
         }
         loop {
             let read = match self {
                 Self::Unix(socket) => (&mut &**socket).read(bytes),
                 Self::Tcp(socket) => (&mut &**socket).read(bytes),
-                Self::Ring(_) => unreachable!("rings are read above"),
+                Self::Ring(_) | Self::Lasting(_) => unreachable!("these are read above"),
             };
             match read {
                 Ok(0) => return Ok(None),
@@ -157,7 +167,7 @@ impl Into {
         match self {
             Self::Unix(socket) => ready(socket.as_fd(), PollFlags::IN, until),
             Self::Tcp(socket) => ready(socket.as_fd(), PollFlags::IN, until),
-            Self::Ring(_) => true,
+            Self::Ring(_) | Self::Lasting(_) => true,
         }
     }
 }

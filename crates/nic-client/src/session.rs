@@ -3,6 +3,7 @@
 use crate::address::Address;
 use crate::core::Core;
 use crate::error::{Error, Result, named};
+use crate::lasting::Lasting;
 use crate::link::Link;
 use crate::lock::locked;
 use crate::patience::Patience;
@@ -31,6 +32,10 @@ pub struct Welcome {
     pub application: u32,
     /// What lets further processes of it in.
     pub ticket: String,
+    /// The number of this session.
+    pub session: u32,
+    /// How long a link over TCP or TLS may be without its socket; zero: it is gone with that.
+    pub link_grace: Duration,
     /// Version of isthmus that the daemon is of.
     pub isthmus: String,
     /// Bytes of staging memory that its active streams may have, in each direction.
@@ -132,12 +137,16 @@ impl Session {
             Answer::Welcome {
                 application,
                 ticket,
+                session,
+                link_grace_ns,
                 isthmus,
                 staging_bytes,
                 network_bytes,
             } => Welcome {
                 application,
                 ticket,
+                session,
+                link_grace: Duration::from_nanos(link_grace_ns),
                 isthmus,
                 staging_bytes,
                 network_bytes,
@@ -180,41 +189,49 @@ impl Session {
     /// Makes a link of the application's to this process. Of two links with one number, the later
     /// takes the place of the earlier, if the daemon lets it.
     ///
+    /// A link over TCP or TLS is made anew when its socket is cut, as long as the daemon lets it
+    /// ([`Welcome::link_grace`]): nothing is lost, and calls that wait go on.
+    ///
     /// # Errors
     /// Rings over anything but a Unix socket; what the daemon refuses; those of the patience.
     pub fn link(&self, number: u16, carrier: Carrier, patience: Patience<'_>) -> Result<()> {
+        self.link_for(number, carrier, Duration::MAX, patience)
+    }
+
+    /// The same, of which a socket that is cut is waited for as long as `grace` at most; zero: the
+    /// link is gone with its socket.
+    ///
+    /// # Errors
+    /// As [`Session::link`].
+    pub fn link_for(
+        &self,
+        number: u16,
+        carrier: Carrier,
+        grace: Duration,
+        patience: Patience<'_>,
+    ) -> Result<()> {
         self.here()?;
+        let grace = grace.min(self.welcome.link_grace);
+        let lasts = carrier == Carrier::Socket && !self.core.address.is_local();
+        if lasts && !grace.is_zero() {
+            let link = Lasting::new(&self.core, &self.welcome, number, grace)?;
+            link.begin(patience)?;
+            self.put(Link::lasting(link));
+            return Ok(());
+        }
         let request = Request::Link {
             version: VERSION,
             ticket: self.welcome.ticket.clone(),
             link: number,
             carrier,
-            grace_ns: 0,
+            lasting: None,
         };
         if matches!(carrier, Carrier::Rings { .. }) && !self.core.address.is_local() {
             let why = "rings go over a Unix socket only: ask for a socket as its carrier";
             return Err(Error::Link(number, why.to_owned()));
         }
         let mut wire = self.core.address.connect(patience)?;
-        let mut line = Vec::new();
-        // Byte by byte: what is behind the line is the link's.
-        let told = first(
-            &self.core.name,
-            &mut wire,
-            request,
-            patience,
-            |wire, patience| {
-                let mut byte = [0];
-                wire.read_some(&mut byte, patience)?;
-                Ok(match byte {
-                    [b'\n'] => Some(std::mem::take(&mut line)),
-                    [byte] => {
-                        line.push(byte);
-                        None
-                    }
-                })
-            },
-        )?;
+        let told = ask_link(&self.core.name, &mut wire, request, patience)?;
         if told != Answer::Linked {
             return Err(strange("a link", &told));
         }
@@ -226,10 +243,14 @@ impl Session {
                 to_rank_bytes,
             } => rings(number, from_rank_bytes, to_rank_bytes, wire)?,
         };
-        let mut links = locked(&self.core.links);
-        locked(&self.core.registry).link_gone(number);
-        links.insert(number, Arc::new(link));
+        self.put(link);
         Ok(())
+    }
+
+    fn put(&self, link: Link) {
+        let mut links = locked(&self.core.links);
+        locked(&self.core.registry).link_gone(link.number);
+        links.insert(link.number, Arc::new(link));
     }
 
     /// Numbers of the links of this process, ascending.
@@ -323,6 +344,27 @@ impl Drop for Session {
     }
 }
 
+/// Asks for a link on a socket, and takes the answer byte by byte: what is behind it is the link's.
+pub(crate) fn ask_link(
+    name: &str,
+    wire: &mut Wire,
+    request: Request,
+    patience: Patience<'_>,
+) -> Result<Answer> {
+    let mut line = Vec::new();
+    first(name, wire, request, patience, |wire, patience| {
+        let mut byte = [0];
+        wire.read_some(&mut byte, patience)?;
+        Ok(match byte {
+            [b'\n'] => Some(std::mem::take(&mut line)),
+            [byte] => {
+                line.push(byte);
+                None
+            }
+        })
+    })
+}
+
 /// Asks the first thing on a socket. `line` gives the first line of the answer, once it is there.
 fn first(
     name: &str,
@@ -349,7 +391,7 @@ fn first(
     match read(&line).map_err(|error| failed(Error::Garbled(error.to_string())))? {
         Told::Answer { answer, .. } => Ok(answer),
         Told::Refused { refusal, .. } => Err(Error::Refused(refusal)),
-        Told::Event { .. } => Err(failed(Error::Garbled(
+        Told::Event { .. } | Told::Link { .. } => Err(failed(Error::Garbled(
             "it tells events before it lets anybody in".into(),
         ))),
     }

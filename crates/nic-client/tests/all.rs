@@ -1,7 +1,9 @@
 //! Tests of the client, in one program.
 
+mod cuts;
 mod fake;
 mod hidden;
+mod proxy;
 mod receiving;
 mod rig;
 mod sending;

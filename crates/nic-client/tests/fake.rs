@@ -31,6 +31,8 @@ pub fn welcome() -> Answer {
     Answer::Welcome {
         application: 3,
         ticket: "ticket".into(),
+        session: 1,
+        link_grace_ns: 0,
         isthmus: "0.1.0".into(),
         staging_bytes: 1 << 20,
         network_bytes: 2 << 20,

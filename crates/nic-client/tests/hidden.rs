@@ -2,7 +2,7 @@
 
 use crate::fake::soon;
 use crate::rig::{CARRIERS, Rig, all, links, send_all, sink, spec};
-use isthmus_nic::Certificate;
+use isthmus_nic::{Certificate, Config};
 use isthmus_nic_client::words::Direction;
 use isthmus_nic_client::{Address, Error, Session};
 use isthmus_stream_net::sink::Action;
@@ -16,6 +16,11 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 fn rig() -> (Rig, String) {
+    rig_with(|_| ())
+}
+
+/// A daemon that listens with TLS as well, and at which port.
+pub fn rig_with(change: impl FnOnce(&mut Config)) -> (Rig, String) {
     let rig = Rig::with(|config| {
         let folder = config.policy.files[0].clone();
         let [chain, key] = ["cert.pem", "key.pem"].map(|name| {
@@ -27,13 +32,14 @@ fn rig() -> (Rig, String) {
         config.certificate = Some(Certificate { chain, key });
         let tls = isthmus_nic::Address::parse("tls:127.0.0.1:0").unwrap();
         config.listen.push(tls);
+        change(config);
     });
     let address = rig.daemon.as_ref().unwrap().addresses()[2].to_string();
     let port = address.rsplit_once(':').unwrap().1.to_owned();
     (rig, port)
 }
 
-fn trusting(host: &str, port: &str) -> Address {
+pub fn trusting(host: &str, port: &str) -> Address {
     let address = Address::parse(&format!("tls:{host}:{port}")).unwrap();
     address.trusting(&fixture("cert.pem")).unwrap()
 }

@@ -26,6 +26,29 @@ pub enum Told {
         /// What.
         event: Event,
     },
+    /// Of a lasting link, to the session of its process alone.
+    Link {
+        /// The link.
+        link: u16,
+        /// What.
+        news: LinkNews,
+    },
+}
+
+/// What is told of a lasting link.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkNews {
+    /// All of its bytes before this one have come.
+    Taken {
+        /// How many, over all of its sockets.
+        bytes: u64,
+    },
+    /// Its socket is gone, and it waits for another one.
+    Cut {
+        /// The number of the socket that is gone.
+        nth: u32,
+    },
 }
 
 /// Why something is refused.
@@ -71,6 +94,10 @@ pub enum Answer {
         application: u32,
         /// Its ticket, for further processes and links.
         ticket: String,
+        /// The number of this session, for links that last.
+        session: u32,
+        /// How long a link over TCP or TLS may be without its socket; 0: it is gone with that.
+        link_grace_ns: u64,
         /// Version of isthmus that the daemon is of.
         isthmus: String,
         /// Bytes of staging memory that its active streams may have, in each direction.
@@ -80,6 +107,13 @@ pub enum Answer {
     },
     /// The socket is a link now; or the descriptors of its rings come next.
     Linked,
+    /// The same, of a link that lasts.
+    Lasts {
+        /// Bytes that the daemon has received over it: what follows them is to be written.
+        received: u64,
+        /// How long it may be without a socket.
+        grace_ns: u64,
+    },
     /// A connection's number.
     Connection {
         /// The number.
@@ -176,10 +210,13 @@ pub struct Link {
     pub link: u16,
     /// Its application's number.
     pub application: u32,
-    /// `rings`, `unix` or `tcp`.
+    /// `rings`, `unix`, `tcp` or `tls`.
     pub carrier: String,
     /// Whether its ends are there.
     pub attached: bool,
+    /// Whether its socket was cut, and it waits for another one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 /// All that there is.
@@ -304,6 +341,20 @@ pub enum Event {
         text: String,
         /// The connection.
         connection: u32,
+    },
+    /// The socket of a lasting link is cut: it waits for another one.
+    LinkCut {
+        /// The link.
+        link: u16,
+        /// Why.
+        reason: String,
+    },
+    /// A lasting link has another socket, and goes on.
+    LinkRestored {
+        /// The link.
+        link: u16,
+        /// Bytes that the daemon writes again.
+        again: u64,
     },
     /// The other end of a link is gone.
     LinkGone {

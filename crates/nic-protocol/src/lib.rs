@@ -11,7 +11,14 @@
 //!   comes: either frames of links, or one message with the descriptors of two rings, and then the
 //!   socket is only how either side sees that the other is there.
 //!
-//! Each request has a number of the client's choice, and is answered once by it, in any order. What
+//! A link over a socket may *last* ([`Lasting`]): when the socket is cut, its rank asks for the link
+//! again with the same key within a time of grace, both sides say how many bytes they have
+//! received, and go on from there. What was received is confirmed over the session of the rank's
+//! process ([`Request::Taken`], [`Told::Link`]), where nothing that waits on the link stands in the
+//! way; each side keeps what is not confirmed. With the session its links last no more.
+//!
+//! Each request but [`Request::Taken`] and [`Request::Unlink`] has a number of the client's choice,
+//! and is answered once by it, in any order. What
 //! happens to streams and connections of an application comes beside answers as [`Told::Event`], to
 //! sessions that asked for it by `watch`; nothing is told of a stream or a connection before the
 //! answer that gives its number.
@@ -25,12 +32,13 @@ mod request;
 mod terms;
 
 pub use answer::{
-    Answer, Connection, Counts, Event, Link, Overview, Refusal, RefusalKind, Stream, Told,
+    Answer, Connection, Counts, Event, Link, LinkNews, Overview, Refusal, RefusalKind, Stream, Told,
 };
 pub use line::{Garbled, LINE_BYTES, Lines, number, read, write};
 pub use request::{
-    Asked, Carrier, Checksum, Direction, Format, Geometry, Other, Pixel, Protocol, Request, Spec,
+    Asked, Carrier, Checksum, Direction, Format, Geometry, Lasting, Other, Pixel, Protocol,
+    Request, Spec,
 };
 
 /// The version of this language. Who speaks another one is refused, and told both.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;

@@ -12,6 +12,26 @@ pub struct Asked {
     pub request: Request,
 }
 
+/// What makes a link last when its socket is cut.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lasting {
+    /// The session of the process that asks, by its number in [`Answer::Welcome`](crate::Answer).
+    pub session: u32,
+    /// A secret of the rank's choice: whoever shows it is the owner of the link. 16 to 64
+    /// characters.
+    pub key: String,
+    /// How long it may be without a socket; as long as the daemon lets it, if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grace_ns: Option<u64>,
+    /// The number of this socket: greater than of any that was asked for before, so that what
+    /// comes late from one that was given up is known. From 1.
+    pub nth: u32,
+    /// If the link was made before: bytes that have come over it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received: Option<u64>,
+}
+
 /// What can be asked.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
@@ -51,14 +71,25 @@ pub enum Request {
         /// The application's ticket.
         ticket: String,
         /// The application's number for the link. One that has ends already is refused, unless it
-        /// was cut.
+        /// lasts and the key is that of its rank.
         link: u16,
         /// What carries it.
         carrier: Carrier,
-        /// How long it may be cut before its rank is taken for gone. 0: at once, which is what the
-        /// clients of isthmus ask for: they do not make a link anew.
-        #[serde(default)]
-        grace_ns: u64,
+        /// If it is to outlast its socket. Without, the link is gone with that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lasting: Option<Lasting>,
+    },
+    /// All of a lasting link's bytes before this one have come. Not answered.
+    Taken {
+        /// The link.
+        link: u16,
+        /// How many bytes, over all of its sockets.
+        bytes: u64,
+    },
+    /// A lasting link is given up by its rank: it is gone with its socket. Not answered.
+    Unlink {
+        /// The link.
+        link: u16,
     },
     /// Opens a connection.
     Open {

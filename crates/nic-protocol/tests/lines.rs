@@ -1,8 +1,8 @@
 //! Lines of the control interface: read back as written, however they are cut; garbage is told.
 
 use isthmus_nic_protocol::{
-    Asked, Carrier, Checksum, Direction, Format, LINE_BYTES, Lines, Other, Protocol, Request, Spec,
-    read, write,
+    Asked, Carrier, Checksum, Direction, Format, LINE_BYTES, Lasting, Lines, Other, Protocol,
+    Request, Spec, read, write,
 };
 use proptest::prelude::*;
 
@@ -67,7 +67,7 @@ fn request() -> impl Strategy<Value = Request> {
             }),
         (any::<u16>(), any::<u64>(), any::<bool>()).prop_map(|(link, bytes, socket)| {
             Request::Link {
-                version: 1,
+                version: 2,
                 ticket: "t".into(),
                 link,
                 carrier: match socket {
@@ -77,9 +77,17 @@ fn request() -> impl Strategy<Value = Request> {
                         to_rank_bytes: 0,
                     },
                 },
-                grace_ns: bytes,
+                lasting: socket.then(|| Lasting {
+                    session: 5,
+                    key: format!("{bytes:016x}"),
+                    grace_ns: (link > 9).then_some(bytes),
+                    nth: link.into(),
+                    received: (link > 99).then_some(bytes),
+                }),
             }
         }),
+        (any::<u16>(), any::<u64>()).prop_map(|(link, bytes)| Request::Taken { link, bytes }),
+        any::<u16>().prop_map(|link| Request::Unlink { link }),
         (".*", any::<u32>(), any::<bool>()).prop_map(|(destination, channel, repair)| {
             Request::Open {
                 destination,

@@ -79,6 +79,14 @@ fn answer(
             let id = ConnectionId(connection);
             close(hub, state, driver, asker, id, waiter(None, false))
         }
+        Request::Taken { link, bytes } => {
+            state.taken(driver, asker, link, bytes);
+            Ok(None)
+        }
+        Request::Unlink { link } => {
+            state.unlink(driver, asker, link);
+            Ok(None)
+        }
         request => at_once(hub, state, driver, asker, (request, found)).map(Some),
     }
 }
@@ -169,9 +177,13 @@ fn at_once(
             let text = "a session begins once: take another socket for hello, join or link";
             Err(refusal(RefusalKind::Conflict, text))
         }
-        Request::Wait { .. } | Request::Close { .. } => {
-            Err(refusal(RefusalKind::Garbled, "this is answered later"))
-        }
+        Request::Wait { .. }
+        | Request::Close { .. }
+        | Request::Taken { .. }
+        | Request::Unlink { .. } => Err(refusal(
+            RefusalKind::Garbled,
+            "this is answered later, or not",
+        )),
     }
 }
 
@@ -474,6 +486,6 @@ pub(crate) fn result(told: &Told) -> String {
             },
             _ => "ok".into(),
         },
-        Told::Event { .. } => "ok".into(),
+        Told::Event { .. } | Told::Link { .. } => "ok".into(),
     }
 }

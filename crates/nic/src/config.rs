@@ -35,6 +35,9 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// Where a page shows screens that streams draw on; none: there are no screens.
     pub screens: Option<SocketAddr>,
+    /// How long a link over TCP or TLS may be without its socket, before its rank is taken for
+    /// gone; zero: no link outlasts its socket.
+    pub link_grace: Duration,
     /// How long streams that are under way may go on when it is told to end.
     pub grace: Duration,
 }
@@ -101,6 +104,7 @@ impl Config {
             log: Logs::None,
             metrics: None,
             screens: None,
+            link_grace: Duration::from_secs(10),
             grace: Duration::from_secs(5),
         }
     }

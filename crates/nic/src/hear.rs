@@ -17,6 +17,7 @@ impl Hub {
         let mut state = self.state();
         let state = &mut *state;
         state.count(driver, &event);
+        state.hear_of_link(&event);
         if state.is_nobodys(&event) {
             return;
         }
@@ -33,6 +34,7 @@ impl Hub {
         {
             link.socket = None;
             link.ring_bytes = 0;
+            link.owner = None;
         }
         if let Heard::Stream(
             Event::AduMoved { stream, .. }
@@ -67,6 +69,15 @@ impl Hub {
                     format!("connection {connection}"),
                     format!("lost: {reason}"),
                 )
+            }
+            Said::LinkCut { link, reason } => {
+                tally.links_cut += 1;
+                (format!("link {link}"), format!("cut: {reason}"))
+            }
+            Said::LinkRestored { link, again } => {
+                tally.links_restored += 1;
+                let result = format!("made anew, {again} bytes again");
+                (format!("link {link}"), result)
             }
             Said::LinkGone { link, reason } => {
                 tally.links_gone += 1;

@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::files::File;
+use crate::lasting::Owner;
 use crate::log::Log;
 use crate::mailbox::{Mailbox, line};
 use crate::refusal::refusal;
@@ -78,6 +79,9 @@ pub(crate) struct AppLink {
     pub ring_bytes: u64,
     /// What shows the ranks of rings that the daemon is there.
     pub socket: Option<OwnedFd>,
+    /// Whose it is, if it lasts, and whether it waits for another socket.
+    pub owner: Option<Owner>,
+    pub cut: bool,
 }
 
 /// A connection.
@@ -236,6 +240,8 @@ impl State {
             carrier: "none",
             ring_bytes: 0,
             socket: None,
+            owner: None,
+            cut: false,
         };
         let known = self.apps.get_mut(&app).ok_or_else(gone)?;
         known.links.insert(number, link);

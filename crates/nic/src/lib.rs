@@ -29,6 +29,7 @@ mod error;
 mod files;
 mod hear;
 mod hub;
+mod lasting;
 mod links;
 mod log;
 mod mailbox;

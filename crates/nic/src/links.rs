@@ -1,13 +1,14 @@
 //! Sockets that become links of an application, and rings that are made for it.
 
-use crate::hub::{AppLink, State};
+use crate::hub::{AppLink, Hub, State};
+use crate::lasting;
 use crate::mailbox::line;
 use crate::pump;
 use crate::refusal::{ending, refusal};
 use crate::shared::Shared;
 use crate::wire::{Peer, Wire};
 use crate::words;
-use isthmus_nic_protocol::{Answer, Carrier, Refusal, RefusalKind, Told};
+use isthmus_nic_protocol::{Answer, Carrier, Lasting, Refusal, RefusalKind, Told};
 use isthmus_ring::{Consumer, Handles, Producer, ring};
 use isthmus_stream::{AppId, LinkId};
 use isthmus_stream_net::{Driver, Ends, Socket};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a rank may take to take its answer, and its rings.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Bytes of the smallest and the largest ring.
 const RING: (u64, u64) = (4 << 10, 1 << 30);
@@ -51,8 +52,18 @@ pub(crate) fn link(
     mut wire: Wire,
     id: u64,
     ticket: &str,
-    (number, carrier, grace): (u16, Carrier, Duration),
+    (number, carrier, lasts): (u16, Carrier, Option<Lasting>),
 ) -> Result<(), Sent> {
+    if let Some(lasts) = lasts {
+        return match carrier {
+            Carrier::Socket => lasting::link(shared, wire, id, ticket, (number, &lasts)),
+            Carrier::Rings { .. } => {
+                let text = "rings are gone with the process at their other end: only links whose \
+                            carrier is `socket` last";
+                Err((wire, Some(id), refusal(RefusalKind::Conflict, text)))
+            }
+        };
+    }
     let claimed = asked(&wire, carrier).and_then(|bytes| claim(shared, ticket, number, bytes));
     let (app, claim) = match claimed {
         Ok(found) => found,
@@ -82,7 +93,7 @@ pub(crate) fn link(
                 name,
                 bytes: 0,
             };
-            attach(shared, app, &claim, made, None, (grace, &peer));
+            attach(shared, app, &claim, made, None, &peer);
         }
         Carrier::Rings {
             from_rank_bytes,
@@ -102,7 +113,7 @@ pub(crate) fn link(
                 }
             }
             let socket = Some(wire.into_fd());
-            attach(shared, app, &claim, made, socket, (grace, &peer));
+            attach(shared, app, &claim, made, socket, &peer);
         }
     }
     Ok(())
@@ -110,7 +121,7 @@ pub(crate) fn link(
 
 /// What the driver moves frames over: the socket itself, or, where TLS hides them, one end of a pair
 /// to whose other end a thread carries what goes over it.
-fn carried(wire: Wire) -> std::io::Result<(&'static str, Socket)> {
+pub(crate) fn carried(wire: Wire) -> std::io::Result<(&'static str, Socket)> {
     if !wire.is_hidden() {
         let name = if wire.is_unix() { "unix" } else { "tcp" };
         return Ok((name, Socket::new(wire.into_fd())));
@@ -132,36 +143,47 @@ fn claim<'a>(
     let hub = Arc::clone(&shared.hub);
     let called = shared.client.call(move |driver| {
         let mut state = hub.state();
-        if state.ending {
-            return Err(ending());
-        }
-        let most = hub.config.limits.links;
-        state.make_room(driver, app, &[number], most);
-        let before = state.link_numbers(app);
-        let id = state.link(app, number, most)?;
-        if driver.is_attached(id) || state.attaching.contains_key(&id) {
-            let text = format!(
-                "link {number} has its ends: take another number, or close the socket of the one \
-                 that has it"
-            );
-            return Err(refusal(RefusalKind::Conflict, text));
-        }
-        let (has, most) = (
-            ring_bytes(&state, driver, app),
-            hub.config.limits.ring_bytes,
-        );
-        if asked > 0 && has.saturating_add(asked) > most {
-            state.forget_links(app, &before);
-            let text = format!(
-                "rings of {asked} bytes beside {has}: an application may have {most} bytes of rings"
-            );
-            return Err(refusal(RefusalKind::Limit, text));
-        }
+        let id = reserve(&hub, &mut state, driver, (app, number), asked)?;
         state.attaching.insert(id, asked);
         Ok(id)
     });
     let id = called.map_err(|error| words::refused(&error))??;
     Ok((app, Claim { shared, id }))
+}
+
+/// The driver's number of a link that has no ends, if the application may have it with so many
+/// bytes of memory of its own.
+pub(crate) fn reserve(
+    hub: &Hub,
+    state: &mut State,
+    driver: &mut Driver,
+    (app, number): (AppId, u16),
+    asked: u64,
+) -> Result<LinkId, Refusal> {
+    if state.ending {
+        return Err(ending());
+    }
+    let most = hub.config.limits.links;
+    state.make_room(driver, app, &[number], most);
+    let before = state.link_numbers(app);
+    let id = state.link(app, number, most)?;
+    if driver.is_attached(id) || state.attaching.contains_key(&id) {
+        let text = format!(
+            "link {number} has its ends: take another number, or close the socket of the one \
+             that has it"
+        );
+        return Err(refusal(RefusalKind::Conflict, text));
+    }
+    let (has, most) = (ring_bytes(state, driver, app), hub.config.limits.ring_bytes);
+    if asked > 0 && has.saturating_add(asked) > most {
+        state.forget_links(app, &before);
+        let text = format!(
+            "rings of {asked} bytes, or what is kept for a link that lasts, beside {has}: an \
+             application may have {most} bytes of rings"
+        );
+        return Err(refusal(RefusalKind::Limit, text));
+    }
+    Ok(id)
 }
 
 /// Bytes of the rings that are asked for, if they can be had over this socket.
@@ -246,7 +268,7 @@ fn attach(
     claim: &Claim<'_>,
     made: Made,
     socket: Option<OwnedFd>,
-    (grace, peer): (Duration, &Peer),
+    peer: &Peer,
 ) {
     let (hub, id) = (Arc::clone(&shared.hub), claim.id);
     let carrier = made.name;
@@ -255,7 +277,7 @@ fn attach(
         let (_, number) = *state.links.get(&id)?;
         let known = state.apps.get_mut(&app)?;
         let link = known.links.get_mut(&number)?;
-        driver.attach(id, made.ends.grace(grace)).ok()?;
+        driver.attach(id, made.ends).ok()?;
         link.carrier = made.name;
         link.ring_bytes = made.bytes;
         link.socket = socket;

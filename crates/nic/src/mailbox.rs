@@ -1,9 +1,9 @@
 //! Lines on their way to a client, with bounds: who puts them there never waits.
 
 use crate::error::{Error, Result};
-use isthmus_nic_protocol::{Event, LINE_BYTES, Refusal, RefusalKind, Told, write};
+use isthmus_nic_protocol::{Event, LINE_BYTES, LinkNews, Refusal, RefusalKind, Told, write};
 use rustix::event::{EventfdFlags, eventfd};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -21,6 +21,8 @@ pub(crate) struct Mailbox {
     wake: OwnedFd,
     /// Whether events are told.
     pub watch: bool,
+    /// The session's number.
+    pub session: u32,
 }
 
 #[derive(Debug, Default)]
@@ -30,6 +32,8 @@ struct Inner {
     event_bytes: usize,
     answer_bytes: usize,
     missed: u64,
+    /// News of lasting links that were not sent yet: of each and its kind the last.
+    news: BTreeMap<(u16, bool), LinkNews>,
     /// Requests that are answered later.
     waits: u32,
     /// Why the session is to end.
@@ -47,7 +51,7 @@ pub(crate) fn line(told: &Told) -> Vec<u8> {
     let id = match told {
         Told::Answer { id, .. } => Some(*id),
         Told::Refused { id, .. } => *id,
-        Told::Event { .. } => None,
+        Told::Event { .. } | Told::Link { .. } => None,
     };
     write(told).unwrap_or_else(|error| {
         let refusal = Refusal {
@@ -60,13 +64,14 @@ pub(crate) fn line(told: &Told) -> Vec<u8> {
 }
 
 impl Mailbox {
-    pub fn new(watch: bool) -> Result<Self> {
+    pub fn new(session: u32, watch: bool) -> Result<Self> {
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let wake = wake.map_err(|error| Error::system("what wakes a session", error))?;
         Ok(Self {
             inner: Mutex::default(),
             wake,
             watch,
+            session,
         })
     }
 
@@ -116,6 +121,13 @@ impl Mailbox {
         self.ring();
     }
 
+    /// What a lasting link's rank is to know: it takes the place of what it was to know before.
+    pub fn news(&self, link: u16, news: LinkNews) {
+        let cut = matches!(news, LinkNews::Cut { .. });
+        self.inner().news.insert((link, cut), news);
+        self.ring();
+    }
+
     /// One more request waits; false if there are as many as may be.
     pub fn begin_wait(&self, most: u32) -> bool {
         let mut inner = self.inner();
@@ -140,6 +152,9 @@ impl Mailbox {
     /// Moves lines to `out`, as many as are worth a call of the system.
     pub fn take(&self, out: &mut Vec<u8>) {
         let mut inner = self.inner();
+        while let Some(((link, _), news)) = inner.news.pop_first() {
+            out.extend(line(&Told::Link { link, news }));
+        }
         while out.len() < 64 << 10 {
             let Some(line) = inner.lines.pop_front() else {
                 if inner.missed == 0 {
@@ -218,7 +233,7 @@ mod tests {
     /// the client reads.
     #[test]
     fn a_slow_reader_is_told_how_many_events_it_missed() {
-        let mailbox = Mailbox::new(true).unwrap();
+        let mailbox = Mailbox::new(0, true).unwrap();
         let (mut sent, mut next, mut missed, mut told_events) = (0, 0, 0, 0);
         for burst in [3, 10_000, 1, 6_000, 0, 50_000, 7] {
             for _ in 0..burst {
@@ -253,5 +268,23 @@ mod tests {
         }
         assert_eq!(missed + told_events, sent);
         assert!(missed > 50_000 - EVENTS as u64 && told_events > EVENTS as u64);
+    }
+
+    /// However much is told of a link, it takes the room of a line of each kind.
+    #[test]
+    fn the_last_news_of_a_link_are_told() {
+        let mailbox = Mailbox::new(0, false).unwrap();
+        for bytes in 1..=100_000 {
+            mailbox.news(3, LinkNews::Taken { bytes });
+            mailbox.news(4, LinkNews::Taken { bytes: 2 * bytes });
+        }
+        mailbox.news(3, LinkNews::Cut { nth: 7 });
+        let news = |link, news| Told::Link { link, news };
+        let wanted = [
+            news(3, LinkNews::Taken { bytes: 100_000 }),
+            news(3, LinkNews::Cut { nth: 7 }),
+            news(4, LinkNews::Taken { bytes: 200_000 }),
+        ];
+        assert_eq!(told(&mailbox), wanted);
     }
 }

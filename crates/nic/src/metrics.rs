@@ -78,8 +78,16 @@ fn present(text: &mut Text, state: &State, driver: &Driver, sessions: u32) {
         sessions,
     );
     let links = state.links.keys();
-    let links = links.filter(|link| driver.is_attached(**link)).count();
-    text.one("links", "gauge", "Links with ends now.", links);
+    let (mut whole, mut cut) = (0, 0);
+    for link in links.filter(|link| driver.is_attached(**link)) {
+        match driver.is_cut(*link) {
+            true => cut += 1,
+            false => whole += 1,
+        }
+    }
+    text.one("links", "gauge", "Links with ends now.", whole);
+    let help = "Links now that were cut and may be made anew.";
+    text.one("links_cut", "gauge", help, cut);
     let manager = driver.manager();
     let lines = state.connections.keys();
     let found = lines.filter_map(|id| manager.connection_status(*id).ok());
@@ -180,6 +188,16 @@ fn totals(text: &mut Text, state: &State, driver: &Driver) {
             "connections_lost_total",
             "Connections that were lost.",
             tally.lost,
+        ),
+        (
+            "links_cut_total",
+            "Times that a link lost its socket and waited for another one.",
+            tally.links_cut,
+        ),
+        (
+            "links_restored_total",
+            "Times that a link was made anew.",
+            tally.links_restored,
         ),
         (
             "links_gone_total",

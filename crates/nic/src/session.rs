@@ -89,12 +89,9 @@ fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
             ticket,
             link,
             carrier,
-            grace_ns,
+            lasting,
             ..
-        } => {
-            let grace = Duration::from_nanos(grace_ns);
-            links::link(shared, wire, id, &ticket, (link, carrier, grace))
-        }
+        } => links::link(shared, wire, id, &ticket, (link, carrier, lasting)),
         Request::Join { ticket, watch, .. } => {
             let found = join(shared, &ticket, watch);
             match found {
@@ -154,7 +151,8 @@ fn hello(
         return Err(refusal(RefusalKind::Garbled, text));
     }
     let ticket = ticket()?;
-    let mailbox = Arc::new(Mailbox::new(watch).map_err(|error| internal(&error))?);
+    let mailbox = Mailbox::new(shared.next_session(), watch);
+    let mailbox = Arc::new(mailbox.map_err(|error| internal(&error))?);
     let session = Arc::clone(&mailbox);
     let hub = Arc::clone(&shared.hub);
     let called = shared.client.call(move |driver| {
@@ -197,7 +195,8 @@ fn hello(
 
 /// A further session of an application.
 fn join(shared: &Arc<Shared>, ticket: &str, watch: bool) -> Result<Asker, Refusal> {
-    let mailbox = Arc::new(Mailbox::new(watch).map_err(|error| internal(&error))?);
+    let mailbox = Mailbox::new(shared.next_session(), watch);
+    let mailbox = Arc::new(mailbox.map_err(|error| internal(&error))?);
     let mut state = shared.hub.state();
     let app = state.by_ticket(ticket).ok_or_else(no_ticket)?;
     let operator = match state.apps.get_mut(&app) {
@@ -239,6 +238,8 @@ impl<'a> Session<'a> {
         let answer = Answer::Welcome {
             application: asker.app.0,
             ticket,
+            session: asker.mailbox.session,
+            link_grace_ns: u64::try_from(config.link_grace.as_nanos()).unwrap_or(u64::MAX),
             isthmus: env!("CARGO_PKG_VERSION").into(),
             staging_bytes: staging.min(config.limits.staging_bytes),
             network_bytes: config.manager.network_bytes,
@@ -269,7 +270,10 @@ impl<'a> Session<'a> {
             state.forget_waiters(&mailbox);
             if owner {
                 state.remove(driver, app);
-            } else if let Some(app) = state.apps.get_mut(&app) {
+                return;
+            }
+            state.forsake_links(driver, app, mailbox.session);
+            if let Some(app) = state.apps.get_mut(&app) {
                 app.sessions.retain(|one| !Arc::ptr_eq(one, &mailbox));
             }
         });

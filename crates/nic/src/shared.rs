@@ -19,6 +19,8 @@ pub(crate) struct Shared {
     pub hub: Arc<Hub>,
     pub client: Client,
     sessions: AtomicU32,
+    /// The number of the next session.
+    next: AtomicU32,
     /// Sockets beyond them that are being told so.
     refused: AtomicU32,
     /// What is shown at `tls:` addresses.
@@ -47,6 +49,7 @@ impl Shared {
             hub,
             client,
             sessions: AtomicU32::new(0),
+            next: AtomicU32::new(0),
             refused: AtomicU32::new(0),
             tls: Mutex::new(tls),
             stop,
@@ -98,6 +101,11 @@ impl Shared {
     /// Readable once the daemon ends.
     pub fn stop(&self) -> BorrowedFd<'_> {
         self.stop.as_fd()
+    }
+
+    /// A number that no session has.
+    pub fn next_session(&self) -> u32 {
+        self.next.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Sessions now.

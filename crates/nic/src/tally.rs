@@ -12,6 +12,9 @@ pub(crate) struct Tally {
     pub lost: u64,
     /// Times that a stream was told to be stalled.
     pub stalls: u64,
+    /// Times that a lasting link lost its socket, and that it was given another one.
+    pub links_cut: u64,
+    pub links_restored: u64,
     /// Links whose other end was gone.
     pub links_gone: u64,
     /// Applications that were let in.

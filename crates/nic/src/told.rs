@@ -36,7 +36,16 @@ impl State {
             let address = waits.address;
             return format!("connection {id}: no peer has connected to {address}{shows} yet");
         }
+        let cut = |link: &LinkId| {
+            let known = self.links.get(link);
+            let app = known.and_then(|(app, number)| Some((self.apps.get(app)?, number)));
+            app.and_then(|(app, number)| app.links.get(number))
+                .is_some_and(|link| link.cut)
+        };
         let own = match wait {
+            Wait::NoData(link) | Wait::Fetch(link) | Wait::Deliver(link) if cut(&link) => {
+                Wait::LinkCut(self.own(link))
+            }
             Wait::NoData(link) => Wait::NoData(self.own(link)),
             Wait::LinkCut(link) => Wait::LinkCut(self.own(link)),
             Wait::Fetch(link) => Wait::Fetch(self.own(link)),
@@ -171,7 +180,8 @@ pub(crate) fn overview(
                 link: *number,
                 application: id.0,
                 carrier: link.carrier.into(),
-                attached: driver.is_attached(link.id),
+                attached: driver.is_attached(link.id) && !driver.is_cut(link.id),
+                cut: driver.is_cut(link.id),
             };
             match fits(size(&link)) {
                 true => overview.links.push(link),
@@ -219,6 +229,17 @@ pub(crate) fn event(state: &State, driver: &Driver, heard: &Heard) -> Option<(Ap
             let reason = reason.clone();
             Some((app, Said::LinkGone { link, reason }))
         }
+        Heard::LinkCut { link, reason, .. } => {
+            let (app, link) = *state.links.get(link)?;
+            let reason = reason.clone();
+            Some((app, Said::LinkCut { link, reason }))
+        }
+        Heard::LinkRestored { link, again, .. } => {
+            let (app, link) = *state.links.get(link)?;
+            let again = *again;
+            Some((app, Said::LinkRestored { link, again }))
+        }
+        Heard::LinkTaken { .. } => None,
         Heard::OutOfStep {
             link,
             stream,

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 /// Bytes of a first line at most: nobody has been let in yet.
 const FIRST_BYTES: usize = 8 << 10;
 
+/// How long bytes of a link that can be made anew may go without an acknowledgement.
+const SILENCE_MS: u32 = 20_000;
+
 /// Who is at the other end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Peer {
@@ -283,6 +286,14 @@ impl Wire {
                 Moved::None => {}
                 Moved::End => return,
             }
+        }
+    }
+
+    /// Of a link that can be made anew: a path that takes nothing for so long is taken for cut.
+    pub fn notice_silence(&self) {
+        if !self.is_unix() {
+            // What the system refuses here costs time and nothing else.
+            let _ = sockopt::set_tcp_user_timeout(&self.fd, SILENCE_MS);
         }
     }
 

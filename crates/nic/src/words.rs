@@ -26,7 +26,9 @@ pub(crate) fn refused(error: &Net) -> Refusal {
         },
         Net::Destination(..) | Net::Garbled(_) => RefusalKind::Garbled,
         Net::Ended => RefusalKind::Ending,
-        Net::Ring(_) | Net::System(..) | Net::Attached(_) => RefusalKind::Conflict,
+        Net::Ring(_) | Net::System(..) | Net::Attached(_) | Net::Lasting(..) => {
+            RefusalKind::Conflict
+        }
     };
     refusal(kind, error.to_string())
 }

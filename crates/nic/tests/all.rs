@@ -6,6 +6,7 @@ mod attacks;
 mod between;
 mod files;
 mod kills;
+mod lasting;
 mod limits;
 mod operators;
 mod replay;

@@ -34,11 +34,11 @@ fn shut(client: &Client) {
 /// Lines of all kinds, most of which are none; some are cut in the middle.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let asked = prop_oneof![
-        Just(r#"{"id":1,"ask":"hello","version":1,"name":"g"}"#.to_owned()),
-        Just(r#"{"id":1,"ask":"hello","version":1,"name":""}"#.to_owned()),
-        Just(r#"{"id":1,"ask":"join","version":1,"ticket":"00"}"#.to_owned()),
+        Just(r#"{"id":1,"ask":"hello","version":2,"name":"g"}"#.to_owned()),
+        Just(r#"{"id":1,"ask":"hello","version":2,"name":""}"#.to_owned()),
+        Just(r#"{"id":1,"ask":"join","version":2,"ticket":"00"}"#.to_owned()),
         Just(
-            r#"{"id":1,"ask":"link","version":1,"ticket":"","link":9,"carrier":"socket"}"#
+            r#"{"id":1,"ask":"link","version":2,"ticket":"","link":9,"carrier":"socket"}"#
                 .to_owned()
         ),
         Just(r#"{"id":2,"ask":"overview"}"#.to_owned()),
@@ -161,7 +161,7 @@ fn a_watcher_that_does_not_read_is_told_what_it_missed() {
     let rig = Rig::new();
     let (mut session, ticket) = rig.application("many");
     let mut watcher = rig.unix();
-    let rest = format!(r#""ask":"join","version":1,"ticket":"{ticket}","watch":true"#);
+    let rest = format!(r#""ask":"join","version":2,"ticket":"{ticket}","watch":true"#);
     watcher.ask(&rest).unwrap();
     let (address, taken) = sink();
     let connection = session.open(&address, "");
@@ -246,7 +246,7 @@ fn a_thousand_that_say_nothing_are_sent_away() {
     // Their seats are free again.
     loop {
         let mut client = rig.unix();
-        match client.ask(r#""ask":"hello","version":1,"name":"after""#) {
+        match client.ask(r#""ask":"hello","version":2,"name":"after""#) {
             Ok(_) => break,
             Err(refusal) => assert_eq!(refusal.kind, RefusalKind::Limit),
         }
@@ -306,7 +306,7 @@ fn who_ends_suddenly_leaves_nothing_behind() {
         loop {
             // The daemon's own user sees all.
             let mut operator = rig.unix();
-            let hello = r#""ask":"hello","version":1,"name":"o","operator":true"#;
+            let hello = r#""ask":"hello","version":2,"name":"o","operator":true"#;
             operator.ask(hello).unwrap();
             let Ok(Answer::Overview { overview }) = operator.ask(rest) else {
                 panic!("an operator sees all");

@@ -49,7 +49,7 @@ fn rings_asked_for_at_once_stay_within_their_limit() {
             let (ticket, together) = (ticket.clone(), Arc::clone(&together));
             std::thread::spawn(move || {
                 let sizes = format!(r#"{{"from_rank_bytes":{RING},"to_rank_bytes":0}}"#);
-                let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","#)
+                let rest = format!(r#""ask":"link","version":2,"ticket":"{ticket}","#)
                     + &format!(r#""link":{link},"carrier":{{"rings":{sizes}}}"#);
                 together.wait();
                 let id = client.send(&rest);
@@ -193,7 +193,7 @@ fn links_of_what_was_refused_are_not_counted() {
             .unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");
         let sizes = r#"{"from_rank_bytes":1048576,"to_rank_bytes":0}"#;
-        let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","#)
+        let rest = format!(r#""ask":"link","version":2,"ticket":"{ticket}","#)
             + &format!(r#""link":{number},"carrier":{{"rings":{sizes}}}"#);
         let refusal = rig.unix().ask(&rest).unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");
@@ -297,7 +297,7 @@ fn links_that_were_left_make_room() {
             assert!(std::time::Instant::now() < deadline);
             std::thread::yield_now();
         }
-        let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","link":30,"#)
+        let rest = format!(r#""ask":"link","version":2,"ticket":"{ticket}","link":30,"#)
             + r#""carrier":"socket""#;
         let refusal = rig.unix().ask(&rest).unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Limit, "{refusal:?}");

@@ -13,7 +13,7 @@ const OPERATOR: &str = "0123456789abcdef-operators";
 
 fn hello(client: &mut Client, token: Option<&str>, operator: bool) -> Result<Answer, RefusalKind> {
     let token = token.map_or_else(String::new, |token| format!(r#","token":"{token}""#));
-    let rest = format!(r#""ask":"hello","version":1,"name":"who","operator":{operator}{token}"#);
+    let rest = format!(r#""ask":"hello","version":2,"name":"who","operator":{operator}{token}"#);
     client.ask(&rest).map_err(|refusal| refusal.kind)
 }
 

@@ -109,7 +109,7 @@ fn an_application_ends_with_its_session() {
     let (mut first, ticket) = rig.application("first");
     let (mut other, _) = rig.application("other");
     let mut joined = rig.unix();
-    let rest = format!(r#""ask":"join","version":1,"ticket":"{ticket}""#);
+    let rest = format!(r#""ask":"join","version":2,"ticket":"{ticket}""#);
     assert!(matches!(joined.ask(&rest), Ok(Answer::Welcome { .. })));
     let (address, taken) = sink();
     let connection = first.open(&address, "");
@@ -132,7 +132,7 @@ fn an_application_ends_with_its_session() {
         Ok(Answer::Overview { .. })
     ));
     let mut late = rig.unix();
-    let rest = format!(r#""ask":"join","version":1,"ticket":"{ticket}""#);
+    let rest = format!(r#""ask":"join","version":2,"ticket":"{ticket}""#);
     assert_eq!(late.ask(&rest).unwrap_err().kind, RefusalKind::Denied);
     let (counts, _) = taken.join().unwrap();
     assert_eq!(counts.adus, 0);
@@ -196,14 +196,14 @@ fn refusals_say_what_would_do() {
     assert_eq!(refusal.kind, Limit);
     let (_second, _) = rig.application("second");
     let mut third = rig.tcp();
-    let rest = r#""ask":"hello","version":1,"name":"third""#;
+    let rest = r#""ask":"hello","version":2,"name":"third""#;
     assert_eq!(third.ask(rest).unwrap_err().kind, Limit);
     assert_eq!(third.told(), None);
     let mut old = rig.tcp();
     let rest = r#""ask":"hello","version":99,"name":"old""#;
     assert_eq!(old.ask(rest).unwrap_err().kind, RefusalKind::Version);
     let mut stale = rig.unix();
-    let rest = format!(r#""ask":"join","version":1,"ticket":"{ticket}""#);
+    let rest = format!(r#""ask":"join","version":2,"ticket":"{ticket}""#);
     assert_eq!(stale.ask(&rest).unwrap_err().kind, Denied);
     rig.daemon.stop().unwrap();
 }
@@ -219,7 +219,7 @@ fn a_link_is_one_ranks_at_a_time() {
     let _first = rig.unix().link(&others, 5);
     let unix = rig.unix().link(&ticket, 5);
     let second =
-        format!(r#""ask":"link","version":1,"ticket":"{ticket}","link":5,"carrier":"socket""#);
+        format!(r#""ask":"link","version":2,"ticket":"{ticket}","link":5,"carrier":"socket""#);
     assert_eq!(
         rig.tcp().ask(&second).unwrap_err().kind,
         RefusalKind::Conflict

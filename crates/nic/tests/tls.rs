@@ -159,7 +159,7 @@ fn who_speaks_no_tls_is_sent_away() {
     let address = address.unwrap();
     let mut plain = TcpStream::connect(address).unwrap();
     plain
-        .write_all(b"{\"id\":1,\"ask\":\"hello\",\"version\":1,\"name\":\"x\"}\n")
+        .write_all(b"{\"id\":1,\"ask\":\"hello\",\"version\":2,\"name\":\"x\"}\n")
         .unwrap();
     let mut silent = TcpStream::connect(address).unwrap();
     let mut session = rig.tls("localhost");
@@ -243,7 +243,7 @@ fn sessions_beyond_the_limit_are_refused_in_words() {
     let mut silent: Vec<_> = (0..8).map(|_| TcpStream::connect(tls).unwrap()).collect();
     for _ in 0..3 {
         let mut late = rig.tls("localhost");
-        late.write("{\"id\":1,\"ask\":\"hello\",\"version\":1,\"name\":\"late\"}\n");
+        late.write("{\"id\":1,\"ask\":\"hello\",\"version\":2,\"name\":\"late\"}\n");
         match late.told() {
             Some(Told::Refused { refusal, .. }) => {
                 assert_eq!(refusal.kind, RefusalKind::Limit);

@@ -27,6 +27,7 @@ struct Given {
     network_bytes: u64,
     stall_ns: u64,
     grace_ns: u64,
+    link_grace_ns: u64,
     hello_ns: u64,
     applications: u32,
     sessions: u32,
@@ -123,6 +124,7 @@ impl Given {
         };
         config.metrics = port("--metrics", self.metrics.as_deref())?;
         config.screens = port("--screens", self.screens.as_deref())?;
+        config.link_grace = Duration::from_nanos(self.link_grace_ns);
         config.grace = Duration::from_nanos(self.grace_ns);
         Ok(config)
     }

@@ -144,14 +144,20 @@ impl PySession {
     }
 
     /// Makes a link: over rings of so many bytes from here and to here, or over a socket.
-    #[pyo3(signature = (number, rings, seconds))]
+    #[pyo3(signature = (number, rings, grace, seconds))]
     fn link(
         &self,
         py: Python<'_>,
         number: u16,
         rings: Option<(u64, u64)>,
+        grace: Option<f64>,
         seconds: Option<f64>,
     ) -> PyResult<()> {
+        let grace = grace.map_or(Ok(Duration::MAX), |grace| match grace.is_finite() {
+            true => Duration::try_from_secs_f64(grace),
+            false => Ok(Duration::MAX),
+        });
+        let grace = grace.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let carrier = match rings {
             None => Carrier::Socket,
             Some((from_rank_bytes, to_rank_bytes)) => Carrier::Rings {
@@ -160,7 +166,7 @@ impl PySession {
             },
         };
         waited(py, seconds, |patience| {
-            self.0.link(number, carrier, patience)
+            self.0.link_for(number, carrier, grace, patience)
         })
     }
 

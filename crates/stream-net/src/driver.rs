@@ -394,15 +394,14 @@ impl Driver {
         if link.input.is_some() && reads || link.output.is_some() && writes {
             return Err(Error::Attached(id));
         }
+        link.lasting = None;
         link.grace = ends.grace;
         if let Some(source) = ends.source {
             link.input = Some(Input::new(source));
         }
         if let Some(drain) = ends.drain {
             let mut output = Output::new(drain);
-            for (order, frame, buffer, at) in link.homeless.drain(..) {
-                output.deliver(order, frame, buffer, at);
-            }
+            output.take_in(&mut link.homeless);
             link.output = Some(output);
         }
         if std::mem::take(&mut link.cut) {
@@ -455,6 +454,7 @@ impl Driver {
         link.output = None;
         link.wants.clear();
         link.homeless.clear();
+        link.lasting = None;
         link.cut = true;
         link.cut_until = grace.and_then(|grace| time::Instant::now().checked_add(grace));
         self.places.retain(|_, on| *on != id);

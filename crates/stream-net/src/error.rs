@@ -17,6 +17,8 @@ pub enum Error {
     System(String, io::Error),
     /// The link is not cut, and has its ends.
     Attached(LinkId),
+    /// What is said of a lasting link is not so: which, and how.
+    Lasting(LinkId, String),
     /// What came over a link or a socket is not what is written there.
     Garbled(String),
     /// The thread of the driver has ended.
@@ -45,6 +47,7 @@ impl fmt::Display for Error {
                     "link {link} has its ends: cut it before others are given to it"
                 )
             }
+            Self::Lasting(link, why) => write!(f, "link {link}: {why}"),
             Self::Garbled(what) => f.write_str(what),
             Self::Ended => f.write_str("the driver's thread has ended: start another"),
         }

@@ -17,6 +17,32 @@ pub enum Event {
         /// Why, in words.
         reason: String,
     },
+    /// The socket of a lasting link is gone. Nothing of its streams is lost: they wait.
+    LinkCut {
+        /// The link.
+        link: LinkId,
+        /// The number of the socket.
+        nth: u32,
+        /// Why, in words.
+        reason: String,
+    },
+    /// A lasting link has another socket.
+    LinkRestored {
+        /// The link.
+        link: LinkId,
+        /// The number of the socket.
+        nth: u32,
+        /// Bytes that are written again.
+        again: u64,
+    },
+    /// Of what ranks wrote to a lasting link, all bytes before this one were read: they are to be
+    /// told.
+    LinkTaken {
+        /// The link.
+        link: LinkId,
+        /// How many bytes.
+        bytes: u64,
+    },
     /// A rank sent an SU that is not the next one of its stream on its link. The stream fails.
     OutOfStep {
         /// The link.

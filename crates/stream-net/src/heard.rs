@@ -8,6 +8,9 @@ use isthmus_stream::{Direction, LinkId, StreamId};
 impl Driver {
     /// The other end of a link is gone, as was seen `reading` from it, or writing.
     pub(crate) fn link_gone(&mut self, id: LinkId, why: &str, reading: bool) {
+        if self.socket_cut(id, why) {
+            return;
+        }
         let users = self.users(id);
         let Some(link) = self.links.get_mut(&id) else {
             return;
@@ -125,6 +128,11 @@ impl Driver {
                     self.manager.handle_rank_lost(now, stream, id);
                 }
                 Told::Gone(why) => self.link_gone(id, &why, reading),
+                Told::Garbled(why) => {
+                    // What is garbled would be garbled again.
+                    self.last_no_more(id);
+                    self.link_gone(id, &why, reading);
+                }
             }
         }
     }

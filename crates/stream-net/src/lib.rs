@@ -9,6 +9,7 @@
 //! | `claims` | data that stays in the rings of links until it is sent |
 //! | [`loan`] | data that a sink reads in the rings of links itself |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
+//! | `lasting`, [`unconfirmed`] | links that are made anew when their socket is cut |
 //! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
 //! | `screen` | what a frame buffer is to a driver |
 //! | [`sink`], `peer`, `station` | who takes packets outside, checks them and confirms; for tests and measurements |
@@ -26,6 +27,7 @@ mod event;
 pub mod frame;
 mod heard;
 mod known;
+mod lasting;
 mod link;
 pub mod loan;
 mod memory;
@@ -40,6 +42,7 @@ mod socket;
 mod station;
 pub mod sum;
 mod turn;
+pub mod unconfirmed;
 
 pub use destination::Destination;
 pub use driver::{Driver, Waker};

@@ -112,6 +112,7 @@ impl Driver {
                 any |= input.advance(id, &mut self.memory, wants, passed, &live, &mut told);
             }
             self.hear(id, told, true);
+            self.confirm_taken(id);
             let Some(link) = self.links.get_mut(&id) else {
                 continue;
             };
@@ -124,7 +125,7 @@ impl Driver {
             any |= self.look_for_ranks(id);
             if late.is_some() {
                 any = true;
-                self.rank_lost(id);
+                self.grace_over(id);
             }
         }
         any
@@ -410,11 +411,15 @@ impl Driver {
             link.input.is_none() && output.is_some_and(Output::is_ring)
         };
         for (id, link) in &self.links {
-            if let Some(input) = &link.input {
+            if let Some(input) = &link.input
+                && let Some(fd) = input.fd()
+            {
                 let flags = when(input.waits_for_bytes(), PollFlags::IN);
-                add(input.fd(), flags, Whose::Input(*id));
+                add(fd, flags, Whose::Input(*id));
             }
-            if let Some(output) = &link.output {
+            if let Some(output) = &link.output
+                && let Some(fd) = output.fd()
+            {
                 // A ring is woken by a byte, whatever for.
                 let what = if output.is_ring() {
                     PollFlags::IN
@@ -423,7 +428,7 @@ impl Driver {
                 };
                 let waits = output.waits_for_room() || watched(link);
                 let flags = when(waits, what);
-                add(output.fd(), flags, Whose::Output(*id));
+                add(fd, flags, Whose::Output(*id));
             }
         }
         for (id, outside) in &self.outsides {

@@ -15,3 +15,4 @@ mod plainly;
 mod rig;
 mod service;
 mod simulated;
+mod unconfirmed;

@@ -118,6 +118,13 @@ A token file holds one line that only the daemon's user may read (chmod 600).
     help="How long a socket may take to say who it is.",
 )
 @click.option(
+    "--link-grace",
+    default="10 s",
+    show_default=True,
+    metavar="TIME",
+    help="How long a link over TCP or TLS that was cut may take to be made anew; 0 s: none is.",
+)
+@click.option(
     "--grace",
     default="5 s",
     show_default=True,
@@ -170,7 +177,7 @@ def _start(given: dict[str, Any]) -> NicDaemon:
     for name in ("application_staging", "connection_network"):
         bound = given[name] is not None
         question[f"{name}_bytes"] = value(name).data() if bound else given.pop(name)
-    for name in ("stall", "hello", "grace"):
+    for name in ("stall", "hello", "link_grace", "grace"):
         least = 1e-9 if name == "stall" else 0
         question[f"{name}_ns"] = round(value(name).quantity("a time", least) * 1e9)
     for name in ("token_file", "operator_token_file", "tls_cert", "tls_key"):

@@ -282,6 +282,7 @@ def _head(look: _Look, address: str) -> str:
     counts = look.overview["counts"]
     live = sum(not each["over"] for each in look.overview["streams"])
     links = sum(each["attached"] for each in look.overview["links"])
+    cut = sum(each.get("cut", False) for each in look.overview["links"])
     memory = []
     for what in ("staging", "network"):
         used = [quantity(each[0], "B") for each in counts[f"{what}_bytes"]]
@@ -292,8 +293,11 @@ def _head(look: _Look, address: str) -> str:
         f"{address}, up {quantity(counts['up_ns'], 'ns')}: "
         f"{counted(len(look.names), 'application')}, "
         f"{counted(len(look.overview['connections']), 'connection')}, "
-        f"{counted(live, 'stream')}, {counted(links, 'link')}\n"
-        f"{'; '.join(memory)}" + (f"; {left_out} more are not shown" if left_out else "")
+        f"{counted(live, 'stream')}, {counted(links, 'link')}"
+        + (f" and {cut} cut" if cut else "")
+        + "\n"
+        + "; ".join(memory)
+        + (f"; {left_out} more are not shown" if left_out else "")
     )
 
 

@@ -202,15 +202,22 @@ class Nic:
         *,
         carrier: str | None = None,
         ring: int | str = RING,
+        grace: Timeout = None,
         timeout: Timeout = None,
     ) -> None:
         """Make a link of this process; `stream` makes those that are missing by itself.
+
+        Over TCP and TLS a link is made anew when its socket is cut: nothing is lost, and calls
+        that wait go on.
 
         Args:
             number: as the application counts them.
             carrier: ``rings`` in shared memory, or the ``socket``; rings if not given, where the
                 daemon's address is a Unix socket.
             ring: bytes of the ring each way.
+            grace: how long a link over TCP or TLS may be without its socket, at most what the
+                daemon lets it (10 s, if its operator says nothing), and that if not given; 0: the
+                link is gone with its socket.
             timeout: how long it may take.
 
         Raises:
@@ -225,7 +232,8 @@ class Nic:
         each = size("ring", ring)
         rings = (each, each) if carrier == "rings" else None
         limit = self._patience if timeout is None else seconds("timeout", timeout)
-        told(self._core.link, number, rings, limit)
+        within = None if grace is None else seconds("grace", grace)
+        told(self._core.link, number, rings, within, limit)
 
     def unlink(self, number: int) -> None:
         """Give a link of this process up."""

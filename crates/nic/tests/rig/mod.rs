@@ -225,6 +225,7 @@ impl Client {
                 Told::Answer { id, answer } if id == wanted => return Ok(answer),
                 Told::Refused { id, refusal } if id == Some(wanted) => return Err(refusal),
                 Told::Event { event } => self.events.push(event),
+                Told::Link { .. } => {}
                 other => panic!("{other:?} where {wanted} is waited for"),
             }
         }
@@ -236,7 +237,7 @@ impl Client {
     }
 
     pub fn hello(&mut self, name: &str) -> String {
-        let rest = format!(r#""ask":"hello","version":1,"name":"{name}","watch":true"#);
+        let rest = format!(r#""ask":"hello","version":2,"name":"{name}","watch":true"#);
         match self.ask(&rest).unwrap() {
             Answer::Welcome { ticket, .. } => ticket,
             other => panic!("{other:?}"),
@@ -278,6 +279,7 @@ impl Client {
             }
             match self.told().expect("an event before the end") {
                 Told::Event { event } => self.events.push(event),
+                Told::Link { .. } => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -286,7 +288,7 @@ impl Client {
     /// Makes a link of the socket.
     pub fn link(mut self, ticket: &str, link: u16) -> Socket {
         let rest = format!(
-            r#""ask":"link","version":1,"ticket":"{ticket}","link":{link},"carrier":"socket""#
+            r#""ask":"link","version":2,"ticket":"{ticket}","link":{link},"carrier":"socket""#
         );
         assert_eq!(self.ask(&rest), Ok(Answer::Linked));
         assert!(self.lines.rest().is_empty());
@@ -296,7 +298,7 @@ impl Client {
     /// Rings: from the rank, and to it; and the socket that goes with them.
     pub fn rings(mut self, ticket: &str, link: u16, bytes: [u64; 2]) -> (Vec<Handles>, UnixStream) {
         let [from, to] = bytes;
-        let rest = format!(r#""ask":"link","version":1,"ticket":"{ticket}","link":{link},"#)
+        let rest = format!(r#""ask":"link","version":2,"ticket":"{ticket}","link":{link},"#)
             + &format!(
                 r#""carrier":{{"rings":{{"from_rank_bytes":{from},"to_rank_bytes":{to}}}}}"#
             );

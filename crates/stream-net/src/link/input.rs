@@ -1,6 +1,6 @@
 //! The half of a link that ranks write: frames in, SUs to where fetches want them.
 
-use super::{Live, Passed, Source, Told, Want};
+use super::{LastingSource, Live, Passed, Source, Told, Want};
 use crate::claims::{Glass, Part};
 use crate::frame::{BLOCK_BYTES, Frame, Kind};
 use crate::memory::Memory;
@@ -139,7 +139,15 @@ impl Input {
 
     /// Whether there is something to do here as soon as bytes come.
     pub fn waits_for_bytes(&self) -> bool {
-        self.frame.is_none() && !self.full
+        self.frame.is_none() && !self.full && self.fd().is_some()
+    }
+
+    /// The half of a lasting link that it is, if it is one.
+    pub fn lasting(&mut self) -> Option<&mut LastingSource> {
+        match &mut self.source {
+            Source::Lasting(lasting) => Some(lasting),
+            _ => None,
+        }
     }
 
     /// Bytes of which it is worth being woken.
@@ -156,10 +164,12 @@ impl Input {
         matches!(self.source, Source::Ring(_))
     }
 
-    pub fn fd(&self) -> BorrowedFd<'_> {
+    /// What to poll; none while it has no socket.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.source {
-            Source::Ring(ring) => ring.as_fd(),
-            Source::Socket(socket) => socket.as_fd(),
+            Source::Ring(ring) => Some(ring.as_fd()),
+            Source::Socket(socket) => Some(socket.as_fd()),
+            Source::Lasting(lasting) => lasting.socket.as_ref().map(|socket| socket.as_fd()),
         }
     }
 
@@ -169,7 +179,7 @@ impl Input {
         match &mut self.source {
             // What cannot be armed is broken, and tells so when it is read.
             Source::Ring(ring) => ring.arm(worth.min(ring.capacity() / 2)).unwrap_or(false),
-            Source::Socket(_) => true,
+            Source::Socket(_) | Source::Lasting(_) => true,
         }
     }
 
@@ -264,7 +274,7 @@ impl Input {
         let live = live(want.stream).unwrap_or_default();
         let capacity = match &self.source {
             Source::Ring(ring) => ring.capacity(),
-            Source::Socket(_) => 0,
+            Source::Socket(_) | Source::Lasting(_) => 0,
         };
         let stays = live.in_ring.is_some_and(|most| most <= capacity / 4);
         let may_wait = live.in_ring.is_some_and(|most| most <= capacity / 8);
@@ -374,7 +384,13 @@ impl Input {
             return Ok(moved);
         }
         self.got = 0;
-        let frame = Frame::decode(&self.head).map_err(|error| error.to_string())?;
+        let frame = match Frame::decode(&self.head) {
+            Ok(frame) => frame,
+            Err(error) => {
+                told.push(Told::Garbled(error.to_string()));
+                return Ok(Moved::None);
+            }
+        };
         if live(frame.stream).is_none() {
             self.stray += 1;
             self.skip = frame.follow();
@@ -388,9 +404,10 @@ impl Input {
             }
             Kind::Cut => told.push(Told::GivenUp(frame.stream)),
             other => {
-                return Err(format!(
+                told.push(Told::Garbled(format!(
                     "a rank sent a frame {other:?}: Data, Crc32c, Internet and Cut are theirs"
-                ));
+                )));
+                return Ok(Moved::None);
             }
         }
         Ok(moved)
@@ -495,6 +512,7 @@ fn gone(error: &isthmus_ring::Error) -> String {
 fn read(source: &mut Source, bytes: &mut [u8]) -> Result<Moved, String> {
     match source {
         Source::Socket(socket) => socket.read(bytes).map_err(|error| error.to_string()),
+        Source::Lasting(lasting) => lasting.read(bytes),
         Source::Ring(ring) => match ring.try_read(bytes) {
             Ok(Some(0)) => Ok(Moved::None),
             Ok(Some(read)) => Ok(Moved::Some(read)),

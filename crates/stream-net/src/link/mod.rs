@@ -5,9 +5,11 @@
 //! resources when data is there, and not before (paper, 5.3.2).
 
 mod input;
+mod lasting;
 mod output;
 
 pub(crate) use input::Input;
+pub(crate) use lasting::{Lasting, LastingDrain, LastingSource};
 pub(crate) use output::Output;
 
 use crate::frame::Frame;
@@ -32,6 +34,7 @@ pub struct Ends {
 pub(crate) enum Source {
     Ring(Consumer),
     Socket(Arc<Socket>),
+    Lasting(LastingSource),
 }
 
 /// Where SUs go.
@@ -39,6 +42,7 @@ pub(crate) enum Source {
 pub(crate) enum Drain {
     Ring(Producer),
     Socket(Arc<Socket>),
+    Lasting(LastingDrain),
 }
 
 impl Ends {
@@ -86,6 +90,8 @@ pub(crate) enum Told {
     OutOfStep(StreamId, String),
     /// The other side is gone: its words.
     Gone(String),
+    /// What comes from it is no frame: how.
+    Garbled(String),
 }
 
 /// What links must know of a stream that goes on.
@@ -137,6 +143,8 @@ pub(crate) struct Link {
     /// What of each stream went over it.
     pub passed: BTreeMap<StreamId, Passed>,
     pub grace: Duration,
+    /// If it may be given another socket.
+    pub lasting: Option<Lasting>,
     /// While it is cut: until when it may be.
     pub cut_until: Option<Instant>,
     pub cut: bool,

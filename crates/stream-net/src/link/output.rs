@@ -1,6 +1,6 @@
 //! The half of a link that ranks read: SUs from buffers, and marks.
 
-use super::{Drain, Passed, Told};
+use super::{Drain, LastingDrain, Passed, Told};
 use crate::frame::{Frame, Kind};
 use crate::memory::Memory;
 use crate::socket::Moved;
@@ -74,6 +74,13 @@ impl Output {
         self.queue.push_back(out);
     }
 
+    /// Queues SUs that were to be delivered before it was there.
+    pub fn take_in(&mut self, homeless: &mut Vec<(OrderId, Frame, BufferId, u64)>) {
+        for (order, frame, buffer, at) in homeless.drain(..) {
+            self.deliver(order, frame, buffer, at);
+        }
+    }
+
     /// Queues a frame without data.
     pub fn mark(&mut self, frame: Frame) {
         self.queue.push_back(Out {
@@ -97,13 +104,27 @@ impl Output {
     }
 
     pub fn waits_for_room(&self) -> bool {
-        !self.queue.is_empty()
+        let more = !self.queue.is_empty();
+        match &self.drain {
+            Drain::Lasting(lasting) => lasting.waits_for_room(more),
+            _ => more,
+        }
     }
 
-    pub fn fd(&self) -> BorrowedFd<'_> {
+    /// The half of a lasting link that it is, if it is one.
+    pub fn lasting(&mut self) -> Option<&mut LastingDrain> {
+        match &mut self.drain {
+            Drain::Lasting(lasting) => Some(lasting),
+            _ => None,
+        }
+    }
+
+    /// What to poll; none while it has no socket.
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.drain {
-            Drain::Ring(ring) => ring.as_fd(),
-            Drain::Socket(socket) => socket.as_fd(),
+            Drain::Ring(ring) => Some(ring.as_fd()),
+            Drain::Socket(socket) => Some(socket.as_fd()),
+            Drain::Lasting(lasting) => lasting.socket.as_ref().map(|socket| socket.as_fd()),
         }
     }
 
@@ -117,7 +138,7 @@ impl Output {
         let left = front.map_or(1, |out| Frame::BYTES + out.bytes() - self.written) as u64;
         match &mut self.drain {
             Drain::Ring(ring) => ring.arm(left.min(ring.capacity() / 2)).unwrap_or(false),
-            Drain::Socket(_) => true,
+            Drain::Socket(_) | Drain::Lasting(_) => true,
         }
     }
 
@@ -130,7 +151,7 @@ impl Output {
                 _ => None,
             }),
             // The other half of a socket tells.
-            Drain::Socket(_) => None,
+            Drain::Socket(_) | Drain::Lasting(_) => None,
         }
     }
 
@@ -143,6 +164,12 @@ impl Output {
         }
     }
 
+    /// Writes what is kept of a lasting link, and not written; none if nothing is.
+    fn flush(&mut self) -> Option<Result<Moved, String>> {
+        let lasting = self.lasting()?;
+        lasting.unconfirmed.is_pending().then(|| lasting.flush())
+    }
+
     /// Writes what fits; whether anything moved. `passed` counts what streams gave.
     pub fn advance(
         &mut self,
@@ -152,6 +179,18 @@ impl Output {
     ) -> bool {
         let mut any = false;
         for _ in 0..TURN {
+            if let Some(moved) = self.flush() {
+                match moved {
+                    Ok(Moved::Some(_)) => {
+                        any = true;
+                        continue;
+                    }
+                    Ok(Moved::None) => return any,
+                    Ok(Moved::End) => told.push(Told::Gone(CLOSED.into())),
+                    Err(why) => told.push(Told::Gone(why)),
+                }
+                return true;
+            }
             let Some(out) = self.queue.front() else {
                 return any;
             };
@@ -197,6 +236,7 @@ impl Output {
 
 fn write(drain: &mut Drain, head: &[u8], data: &[u8]) -> Result<Moved, String> {
     match drain {
+        Drain::Lasting(lasting) => Ok(lasting.put(head, data)),
         Drain::Socket(socket) => {
             let parts = [IoSlice::new(head), IoSlice::new(data)];
             socket.write(&parts).map_err(|error| error.to_string())

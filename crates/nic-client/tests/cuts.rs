@@ -1,0 +1,331 @@
+//! Links over TCP and TLS whose sockets are cut at random bytes: nothing is lost, doubled or out of
+//! order. A seed in a failure's message repeats what the proxy drew.
+
+use crate::fake::soon;
+use crate::hidden;
+use crate::proxy::Proxy;
+use crate::rig::{CARRIERS, RINGS, Rig, all, content, send_all, sink, spec};
+use isthmus_nic_client::words::{Direction, Event};
+use isthmus_nic_client::{Address, Error, Opening, Patience, Received, Session};
+use isthmus_stream_net::sink::Action;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Seeds of each kind of the tests; `ISTHMUS_CUTS=150` is for by hand.
+fn seeds() -> u64 {
+    let asked = std::env::var("ISTHMUS_CUTS").ok();
+    asked.and_then(|seeds| seeds.parse().ok()).unwrap_or(12)
+}
+
+const ADU: u64 = 300_001;
+const TU: u64 = 100_000;
+const ADUS: u64 = 30;
+const LINKS: u16 = 2;
+
+/// A daemon, a session of an application, and one of a further process behind a proxy.
+struct World {
+    rig: Rig,
+    first: Session,
+    proxy: Proxy,
+    far: Session,
+}
+
+impl World {
+    fn new(tls: bool, seed: u64, most: u64, grace: Duration) -> Self {
+        let (mut rig, port) = hidden::rig_with(|config| config.link_grace = grace);
+        let first = Session::watching(&rig.unix, None, "near", soon()).unwrap();
+        let plain = rig.tcp.to_string();
+        let port = match tls {
+            true => &port,
+            false => plain.rsplit_once(':').unwrap().1,
+        };
+        let daemon = SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap()));
+        let proxy = Proxy::new(daemon, seed, most);
+        let address = match tls {
+            true => hidden::trusting("localhost", &proxy.port.to_string()),
+            false => Address::parse(&format!("tcp:127.0.0.1:{}", proxy.port)).unwrap(),
+        };
+        let far = Session::join(&address, &first.welcome().ticket, false, soon()).unwrap();
+        rig.tcp = address;
+        Self {
+            rig,
+            first,
+            proxy,
+            far,
+        }
+    }
+
+    fn link(&self, links: impl IntoIterator<Item = u16>) {
+        for link in links {
+            self.far.link(link, CARRIERS[1], soon()).unwrap();
+        }
+    }
+
+    /// Why links are gone, as far as is told.
+    fn ends(&self) -> String {
+        let mut all = Vec::new();
+        while let Ok(Some(event)) = self.first.event(Patience::of(Duration::ZERO)) {
+            if !matches!(event, Event::Moved { .. } | Event::Done { .. }) {
+                all.push(format!("{event:?}"));
+            }
+        }
+        all.join("; ")
+    }
+
+    fn count(&self) -> [u64; 2] {
+        let cuts = &self.proxy.cuts;
+        [&cuts.early, &cuts.late].map(|count| count.load(Ordering::SeqCst))
+    }
+}
+
+/// Sends over links that are cut; how many were.
+fn sends(tls: bool, seed: u64) -> [u64; 2] {
+    let world = World::new(tls, seed, 1 << 20, Duration::from_secs(10));
+    world.link(0..LINKS);
+    let (opening, taken) = sink(|_| Action::Take);
+    let connection = world.far.open(&opening, soon()).unwrap();
+    let spec = spec(connection, Direction::Transmit, (ADU, TU), LINKS, ADUS);
+    let stream = world.far.stream(spec, soon()).unwrap();
+    send_all(&stream, seed, ADU, ADUS);
+    let done = stream.wait(soon());
+    let done =
+        done.unwrap_or_else(|error| panic!("seed {seed}, tls {tls}: {error}; {}", world.ends()));
+    let done = done.done;
+    world.far.close(connection, soon()).unwrap();
+    let same = taken.join().unwrap().1 == all(seed, ADU, ADUS);
+    assert!(done == ADUS && same, "seed {seed}, tls {tls}: {done} ADUs");
+    world.count()
+}
+
+/// Receives over links that are cut.
+fn receives(tls: bool, seed: u64) -> [u64; 2] {
+    let world = World::new(tls, seed, 1 << 20, Duration::from_secs(10));
+    world.first.link(7, RINGS, soon()).unwrap();
+    world.link(0..LINKS);
+    let mut opening = Opening::to("raw:accept:127.0.0.1:0");
+    opening.window_bytes = 1 << 20;
+    let into = world.far.open(&opening, soon()).unwrap();
+    let at = world.far.connection(into, soon()).unwrap().destination;
+    let to = at.replace("accept", "tcp");
+    let out = world.first.open(&Opening::to(&to), soon()).unwrap();
+    let mut sent = spec(out, Direction::Transmit, (ADU, TU), 1, ADUS);
+    sent.format.su_order = vec![7];
+    let sent = world.first.stream(sent, soon()).unwrap();
+    let spec = spec(into, Direction::Receive, (ADU, TU), LINKS, ADUS);
+    let stream = world.far.stream(spec, soon()).unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| send_all(&sent, seed, ADU, ADUS));
+        let mut room = vec![0; ADU as usize];
+        for adu in 0..ADUS {
+            let missing = Vec::new();
+            let received = stream.recv(&mut room, soon());
+            assert_eq!(received, Ok(Received::Adu { adu, missing }), "seed {seed}");
+            assert!(room == content(seed, adu, ADU), "seed {seed}, ADU {adu}");
+        }
+    });
+    assert_eq!(stream.wait(soon()).unwrap().done, ADUS, "seed {seed}");
+    world.count()
+}
+
+/// Runs all seeds; both kinds of cuts were among them.
+fn rounds(tls: bool, round: fn(bool, u64) -> [u64; 2]) {
+    let mut cuts = [0; 2];
+    for seed in 1..=seeds() {
+        let begun = Instant::now();
+        let now = round(tls, seed);
+        println!("seed {seed}: {now:?} cuts, {:?}", begun.elapsed());
+        cuts = [cuts[0] + now[0], cuts[1] + now[1]];
+    }
+    println!("{cuts:?} cuts: in handshakes and later");
+    assert!(cuts[0] > seeds() && cuts[1] > 5 * seeds(), "{cuts:?}");
+}
+
+#[test]
+fn what_is_sent_over_tcp_that_is_cut_is_whole_and_in_order() {
+    rounds(false, sends);
+}
+
+#[test]
+fn what_is_sent_over_tls_that_is_cut_is_whole_and_in_order() {
+    rounds(true, sends);
+}
+
+#[test]
+fn what_is_received_over_tcp_that_is_cut_is_whole_and_in_order() {
+    rounds(false, receives);
+}
+
+#[test]
+fn what_is_received_over_tls_that_is_cut_is_whole_and_in_order() {
+    rounds(true, receives);
+}
+
+fn told<T>(session: &Session, wanted: impl Fn(&Event) -> Option<T>) -> T {
+    loop {
+        let event = session.event(soon()).unwrap().expect("an event in time");
+        if let Some(found) = wanted(&event) {
+            return found;
+        }
+    }
+}
+
+fn gone(event: &Event) -> Option<String> {
+    match event {
+        Event::LinkGone { reason, .. } => Some(reason.clone()),
+        _ => None,
+    }
+}
+
+/// A sender whose link cannot be made anew is told so when the grace is over, and so is who waits
+/// for its stream; the daemon tells that the link is cut, whose stream waits for it, and its end.
+#[test]
+fn a_link_that_is_not_made_anew_in_time_is_lost_with_its_streams() {
+    let grace = Duration::from_millis(700);
+    let world = World::new(false, 1, u64::MAX - 1, grace);
+    world.link([0]);
+    let (opening, taken) = sink(|_| Action::Take);
+    let connection = world.far.open(&opening, soon()).unwrap();
+    let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 9);
+    let stream = world.far.stream(spec, soon()).unwrap();
+    stream.send(&content(1, 0, ADU), soon()).unwrap();
+    stream.wait_done(1, soon()).unwrap();
+    world.proxy.closed.store(true, Ordering::SeqCst);
+    world.proxy.cut_all();
+    let begun = Instant::now();
+    let cut = |event: &Event| matches!(event, Event::LinkCut { link: 0, .. }).then_some(());
+    told(&world.first, cut);
+    // What is sent meanwhile waits.
+    let error = loop {
+        match stream.send(&content(1, 1, ADU), soon()) {
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    let took = begun.elapsed();
+    assert!(took >= grace / 2 && took < 20 * grace, "{took:?}");
+    let said = error.to_string();
+    assert!(
+        matches!(error, Error::Link(0, _)) && said.contains("could not be made anew within 700ms")
+            || said.contains("a rank on link 0 is gone"),
+        "{said}"
+    );
+    let reason = told(&world.first, gone);
+    assert_eq!(reason, "it was cut, and not made anew within 700ms");
+    let error = stream.wait(soon()).unwrap_err().to_string();
+    assert!(error.contains("a rank on link 0 is gone"), "{error}");
+    drop((world, taken));
+}
+
+/// A process that ends, or gives its link up, is not waited for: its streams fail at once.
+#[test]
+fn a_link_whose_process_has_ended_is_not_waited_for() {
+    for gives_up in [false, true] {
+        let world = World::new(false, 1, u64::MAX - 1, Duration::from_secs(3600));
+        world.link([0]);
+        let (opening, taken) = sink(|_| Action::Take);
+        let connection = world.first.open(&opening, soon()).unwrap();
+        let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 9);
+        let stream = world.first.stream(spec.clone(), soon()).unwrap();
+        let sends = world.far.adopt(stream.number(), &spec).unwrap();
+        sends.send(&content(1, 0, ADU), soon()).unwrap();
+        stream.wait_done(1, soon()).unwrap();
+        match gives_up {
+            true => world.far.unlink(0),
+            false => world.far.end(),
+        }
+        let error = stream.wait(soon()).unwrap_err().to_string();
+        assert!(error.contains("a rank on link 0 is gone"), "{error}");
+        drop((world, taken));
+    }
+}
+
+/// With the daemon's end the error is that of a session that is over, whatever its links wait for.
+#[test]
+fn a_daemon_that_ends_while_a_link_is_cut_ends_its_calls() {
+    let mut world = World::new(false, 1, u64::MAX - 1, Duration::from_secs(3600));
+    world.link([0]);
+    let (opening, taken) = sink(|_| Action::Take);
+    let connection = world.far.open(&opening, soon()).unwrap();
+    let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 1 << 20);
+    let stream = world.far.stream(spec, soon()).unwrap();
+    stream.send(&content(1, 0, ADU), soon()).unwrap();
+    world.proxy.closed.store(true, Ordering::SeqCst);
+    world.proxy.cut_all();
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            loop {
+                if let Err(error) = stream.send(&content(1, 1, ADU), soon()) {
+                    return error;
+                }
+            }
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!sender.is_finished());
+        drop(world.rig.daemon.take());
+        let error = sender.join().unwrap();
+        assert!(matches!(error, Error::Gone(..)), "{error:?}");
+    });
+    drop(taken);
+}
+
+/// A link of which nobody wants anything is made anew as well, and a time-out says that a link is
+/// cut where one is waited for.
+#[test]
+fn an_idle_link_is_made_anew_and_a_wait_names_one_that_is_cut() {
+    let world = World::new(false, 1, u64::MAX - 1, Duration::from_secs(3600));
+    world.link([0]);
+    let restored = |event: &Event| match event {
+        Event::LinkRestored { link: 0, again } => Some(*again),
+        _ => None,
+    };
+    for _ in 0..3 {
+        world.proxy.cut_all();
+        assert_eq!(told(&world.first, restored), 0);
+    }
+    let (opening, taken) = sink(|_| Action::Take);
+    let connection = world.far.open(&opening, soon()).unwrap();
+    let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 2);
+    let stream = world.far.stream(spec, soon()).unwrap();
+    stream.send(&content(1, 0, ADU), soon()).unwrap();
+    stream.wait_done(1, soon()).unwrap();
+    world.proxy.closed.store(true, Ordering::SeqCst);
+    world.proxy.cut_all();
+    let a_while = Patience::of(Duration::from_millis(400));
+    let error = stream.wait_done(2, a_while).unwrap_err().to_string();
+    assert!(error.contains("link 0 is cut"), "{error}");
+    let overview = world.far.overview(false, soon()).unwrap();
+    let link = &overview.links[0];
+    assert!(
+        link.cut && !link.attached && link.carrier == "tcp",
+        "{link:?}"
+    );
+    world.proxy.closed.store(false, Ordering::SeqCst);
+    stream.send(&content(1, 1, ADU), soon()).unwrap();
+    assert_eq!(stream.wait(soon()).unwrap().done, 2);
+    world.far.close(connection, soon()).unwrap();
+    assert!(taken.join().unwrap().1 == all(1, ADU, 2));
+}
+
+/// Without a time of grace a link is gone with its socket, whoever says so.
+#[test]
+fn a_link_without_grace_is_gone_with_its_socket() {
+    for (operator, client) in [(0, 9), (9, 0)].map(|(a, b)| (secs(a), secs(b))) {
+        let world = World::new(false, 1, u64::MAX - 1, operator);
+        let linked = world.far.link_for(0, CARRIERS[1], client, soon());
+        linked.unwrap();
+        let (opening, taken) = sink(|_| Action::Take);
+        let connection = world.far.open(&opening, soon()).unwrap();
+        let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 9);
+        let stream = world.far.stream(spec, soon()).unwrap();
+        world.proxy.cut_all();
+        let reason = told(&world.first, gone);
+        assert!(reason.contains("closed"), "{reason}");
+        assert!(stream.wait(soon()).is_err());
+        drop((world, taken));
+    }
+}
+
+fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}

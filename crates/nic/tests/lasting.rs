@@ -1,0 +1,313 @@
+//! Links that outlast their sockets, driven by hand: who may take them up again, and when not.
+
+use crate::rig::{Client, Rig, Socket, content, sends, sink};
+use isthmus_nic_protocol::{Answer, Event, LinkNews, Refusal, RefusalKind, Told};
+use isthmus_stream::{Format, LinkId, StreamId};
+use isthmus_stream_net::frame::{Frame, Kind};
+use isthmus_stream_net::unconfirmed::CONFIRM_BYTES;
+use std::io::{Read, Write};
+use std::time::Duration;
+
+const ADU: u64 = 256 << 10;
+const KEY: &str = "0123456789abcdef";
+
+/// The words of a link that lasts, of the first session.
+struct Asks<'a> {
+    ticket: &'a str,
+    session: u32,
+    key: &'a str,
+    nth: u32,
+    received: Option<u64>,
+}
+
+impl Asks<'_> {
+    fn of(ticket: &str) -> Asks<'_> {
+        Asks {
+            ticket,
+            session: 0,
+            key: KEY,
+            nth: 1,
+            received: None,
+        }
+    }
+
+    fn words(&self) -> String {
+        let Self {
+            ticket,
+            session,
+            key,
+            nth,
+            received,
+        } = self;
+        let received = received.map_or(String::new(), |bytes| format!(r#","received":{bytes}"#));
+        format!(r#""ask":"link","version":2,"ticket":"{ticket}","link":3,"carrier":"socket","#)
+            + &format!(r#""lasting":{{"session":{session},"key":"{key}","nth":{nth}{received}}}"#)
+    }
+
+    /// The bytes that the daemon has, and the link.
+    fn ask(&self, mut client: Client) -> Result<(u64, Socket), Refusal> {
+        match client.ask(&self.words())? {
+            Answer::Lasts { received, .. } => Ok((received, client.socket)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn refused(&self, rig: &Rig) -> Refusal {
+        match self.ask(rig.tcp()) {
+            Ok((received, _)) => panic!("it was taken, with {received} bytes"),
+            Err(refusal) => refusal,
+        }
+    }
+}
+
+/// What a rank writes of a stream of ADUs of one SU each.
+fn written(stream: u32, adus: u64) -> Vec<u8> {
+    let format = Format::fixed(ADU, ADU, &[LinkId(3)]);
+    let mut all = Vec::new();
+    for adu in 0..adus {
+        let tu = format.tu(adu, ADU, 0).unwrap();
+        let su = format.sus(ADU).next().unwrap();
+        all.extend(Frame::su(Kind::Data, StreamId(stream), &tu, &su).encode());
+        all.extend(content(adu, ADU));
+    }
+    all
+}
+
+fn rig() -> Rig {
+    Rig::with(|config| config.link_grace = Duration::from_secs(600))
+}
+
+fn restored(event: &Event) -> Option<()> {
+    matches!(event, Event::LinkRestored { link: 3, .. }).then_some(())
+}
+
+fn cut(event: &Event) -> Option<()> {
+    matches!(event, Event::LinkCut { link: 3, .. }).then_some(())
+}
+
+fn gone(event: &Event) -> Option<String> {
+    match event {
+        Event::LinkGone { link: 3, reason } => Some(reason.clone()),
+        _ => None,
+    }
+}
+
+/// A rank whose socket is taken away at every hundred thousandth byte, and that leaves the old one
+/// open and writes what is wrong to it: nothing of that is taken, and what is right comes once.
+#[test]
+fn an_old_socket_is_not_heard_once_there_is_a_new_one() {
+    let rig = rig();
+    let (mut session, ticket) = rig.application("rank");
+    let (address, taken) = sink();
+    let connection = session.open(&address, "");
+    let (mut received, mut link) = Asks::of(&ticket).ask(rig.tcp()).unwrap();
+    let (adus, mut old) = (12, Vec::new());
+    let stream = session.submit(&sends(connection, ADU, ADU, &[3], adus));
+    let all = written(stream.unwrap(), adus);
+    for nth in 2.. {
+        let from = received as usize;
+        let end = all.len().min(from + 100_000);
+        link.write_all(&all[from..end]).unwrap();
+        if end == all.len() {
+            break;
+        }
+        let asks = Asks {
+            nth,
+            received: Some(0),
+            ..Asks::of(&ticket)
+        };
+        let (now, new) = asks.ask(rig.tcp()).unwrap();
+        assert!(now >= received && now <= end as u64, "{now} of {end}");
+        // Whether it is closed by now or not.
+        let _ = link.write_all(&[0x55; 1000]);
+        received = now;
+        session.event(restored);
+        old.push(std::mem::replace(&mut link, new));
+    }
+    let done = session.wait(0);
+    assert_eq!((done.state.as_str(), done.done), ("done", adus));
+    session.ask(r#""ask":"close","connection":0"#).unwrap();
+    let right: Vec<u8> = (0..adus).flat_map(|adu| content(adu, ADU)).collect();
+    assert!(taken.join().unwrap().1 == right);
+    rig.daemon.stop().unwrap();
+}
+
+/// Whoever is not the rank, or says what cannot be, is refused in words, and the link is as it was.
+#[test]
+fn a_stale_or_a_second_owner_is_refused_and_the_link_goes_on() {
+    let rig = rig();
+    let (mut session, ticket) = rig.application("rank");
+    let (received, link) = Asks::of(&ticket).ask(rig.tcp()).unwrap();
+    assert_eq!(received, 0);
+    let asks = || Asks {
+        nth: 2,
+        received: Some(0),
+        ..Asks::of(&ticket)
+    };
+    let cases = [
+        (
+            Asks {
+                key: "fedcba9876543210",
+                ..asks()
+            },
+            RefusalKind::Denied,
+            "not its key",
+        ),
+        (
+            Asks {
+                key: "short",
+                ..asks()
+            },
+            RefusalKind::Garbled,
+            "a key of 5 characters",
+        ),
+        (
+            Asks {
+                session: 77,
+                ..asks()
+            },
+            RefusalKind::Denied,
+            "session 77 is none",
+        ),
+        (
+            Asks {
+                ticket: "none",
+                ..asks()
+            },
+            RefusalKind::Denied,
+            "no application has",
+        ),
+        (
+            Asks { nth: 1, ..asks() },
+            RefusalKind::Conflict,
+            "link 3: socket 1 is stale",
+        ),
+        (
+            Asks {
+                received: Some(1),
+                ..asks()
+            },
+            RefusalKind::Conflict,
+            "it has 1 bytes: between 0 and 0 are possible",
+        ),
+    ];
+    for (asks, kind, words) in cases {
+        let refusal = asks.refused(&rig);
+        assert_eq!(refusal.kind, kind, "{refusal:?}");
+        assert!(refusal.text.contains(words), "{refusal:?}");
+    }
+    // One that is asked for without a key, and rings that last.
+    let plain =
+        format!(r#""ask":"link","version":2,"ticket":"{ticket}","link":3,"carrier":"socket""#);
+    let refusal = rig.tcp().ask(&plain).unwrap_err();
+    assert!(refusal.text.contains("link 3 has its ends"), "{refusal:?}");
+    let rings = asks().words().replace(
+        r#""socket""#,
+        r#"{"rings":{"from_rank_bytes":4096,"to_rank_bytes":0}}"#,
+    );
+    let refusal = rig.unix().ask(&rings).unwrap_err();
+    assert!(
+        refusal.text.contains("only links whose carrier"),
+        "{refusal:?}"
+    );
+    drop(link);
+    session.event(cut);
+    let (_, link) = Asks { nth: 3, ..asks() }.ask(rig.tcp()).unwrap();
+    session.event(restored);
+    assert_eq!(session.events, []);
+    drop((link, session));
+    rig.daemon.stop().unwrap();
+}
+
+/// What ranks wrote is confirmed; a rank that confirms what it was never sent loses its link, and
+/// one of another session is not heard.
+#[test]
+fn what_is_confirmed_must_have_been_written() {
+    let rig = rig();
+    let (mut session, ticket) = rig.application("rank");
+    let (address, taken) = sink();
+    let connection = session.open(&address, "");
+    let (_, mut link) = Asks::of(&ticket).ask(rig.tcp()).unwrap();
+    let stream = session
+        .submit(&sends(connection, ADU, ADU, &[3], 9))
+        .unwrap();
+    link.write_all(&written(stream, 6)).unwrap();
+    let confirmed = loop {
+        match session.told() {
+            Some(Told::Link {
+                link: 3,
+                news: LinkNews::Taken { bytes },
+            }) => break bytes,
+            Some(Told::Event { .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(
+        (CONFIRM_BYTES..6 * (ADU + 32) + 1).contains(&confirmed),
+        "{confirmed}"
+    );
+    let mut other = rig.tcp();
+    let joins = format!(r#""ask":"join","version":2,"ticket":"{ticket}""#);
+    assert!(matches!(
+        other.ask(&joins),
+        Ok(Answer::Welcome { session: 1, .. })
+    ));
+    other.send(r#""ask":"taken","link":3,"bytes":5"#);
+    other.send(r#""ask":"unlink","link":3"#);
+    assert_eq!(
+        other.ask(r#""ask":"cancel","stream":99"#).unwrap_err().kind,
+        RefusalKind::Unknown
+    );
+    session.send(r#""ask":"taken","link":3,"bytes":5"#);
+    let reason = session.event(gone);
+    assert!(
+        reason.contains("it has 5 bytes: between 0 and 0"),
+        "{reason}"
+    );
+    assert_eq!(session.wait(stream).state, "failed");
+    let mut rest = Vec::new();
+    // Closed, in order or not.
+    let _ = link.read_to_end(&mut rest);
+    assert!(rest.is_empty());
+    let late = Asks {
+        nth: 9,
+        received: Some(0),
+        ..Asks::of(&ticket)
+    }
+    .refused(&rig);
+    assert_eq!(late.kind, RefusalKind::Unknown);
+    assert!(
+        late.text.contains("link 3 is not there to be made anew"),
+        "{late:?}"
+    );
+    drop((session, other));
+    rig.daemon.stop().unwrap();
+    drop(taken);
+}
+
+/// What is no frame ends a link for good: it would be no frame again.
+#[test]
+fn garbage_is_not_waited_for() {
+    let rig = rig();
+    let (mut session, ticket) = rig.application("rank");
+    let (_, mut link) = Asks::of(&ticket).ask(rig.tcp()).unwrap();
+    link.write_all(&[0x55; 64]).unwrap();
+    let reason = session.event(gone);
+    assert!(reason.contains("begins with the letters IL"), "{reason}");
+    drop(session);
+    rig.daemon.stop().unwrap();
+}
+
+/// Without a time of grace nobody is promised one.
+#[test]
+fn a_daemon_without_grace_says_so() {
+    let rig = Rig::with(|config| config.link_grace = Duration::ZERO);
+    let (session, ticket) = rig.application("rank");
+    let refusal = Asks::of(&ticket).refused(&rig);
+    assert!(
+        refusal.text.contains("no link outlast its socket"),
+        "{refusal:?}"
+    );
+    drop(session);
+    rig.daemon.stop().unwrap();
+}

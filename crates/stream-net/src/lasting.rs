@@ -1,0 +1,197 @@
+//! Links that last: when their socket is cut they wait for another one, for a time of grace, and
+//! nothing of their streams is lost. The manager is told nothing of it: what is under way goes on
+//! where it was, byte by byte.
+//!
+//! A rank that makes a link anew says how many bytes it has received, and is told the same
+//! ([`Driver::renew`]); then comes the socket ([`Driver::restore`]). From the first of these calls
+//! on nothing that the old socket brings is read, so that both numbers stay true.
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::event::Event;
+use crate::link::{Drain, Input, Lasting, LastingDrain, LastingSource, Link, Output, Source};
+use crate::socket::Socket;
+use isthmus_stream::LinkId;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl Driver {
+    /// Makes a link that lasts, with a socket that comes within its time of grace: first
+    /// [`renew`](Self::renew), then [`restore`](Self::restore).
+    ///
+    /// # Errors
+    /// [`Error::Attached`].
+    pub fn attach_lasting(&mut self, id: LinkId, grace: Duration) -> Result<()> {
+        if self.is_attached(id) {
+            return Err(Error::Attached(id));
+        }
+        let link = self.links.entry(id).or_default();
+        let lasting = Lasting { grace, nth: 0 };
+        link.cut_until = lasting.until();
+        link.lasting = Some(lasting);
+        link.input = Some(Input::new(Source::Lasting(LastingSource::default())));
+        let mut output = Output::new(Drain::Lasting(LastingDrain::default()));
+        output.take_in(&mut link.homeless);
+        link.output = Some(output);
+        Ok(())
+    }
+
+    /// The rank of a lasting link makes it anew, with the `nth` socket, and has received so many
+    /// bytes. A socket that there is still is closed, whatever it would bring.
+    ///
+    /// # Returns
+    /// How many bytes were received here.
+    ///
+    /// # Errors
+    /// [`Error::Lasting`], and nothing is changed: a link that does not last; a socket that comes
+    /// after a later one; bytes that cannot be.
+    pub fn renew(&mut self, id: LinkId, nth: u32, received: u64) -> Result<u64> {
+        let refuse = |why: &str| Error::Lasting(id, why.to_owned());
+        let link = self.links.get_mut(&id);
+        let parts = link.and_then(parts).ok_or_else(|| {
+            refuse("it is not one that can be made anew, or its time of grace is over")
+        })?;
+        let last = parts.lasting.nth;
+        if nth <= last {
+            let why = format!("socket {nth} is stale: {last} was asked for before it");
+            return Err(refuse(&why));
+        }
+        let again = parts.drain.unconfirmed.again(received);
+        again.map_err(|strange| refuse(&strange.to_string()))?;
+        let there = parts.source.received;
+        self.socket_cut(id, "its rank makes it anew");
+        let link = self.links.get_mut(&id);
+        if let Some(lasting) = link.and_then(|link| link.lasting.as_mut()) {
+            lasting.nth = nth;
+        }
+        Ok(there)
+    }
+
+    /// Gives a lasting link the socket of this number. One that comes too late, as the link was
+    /// renewed again or is gone, is closed; whether it was taken.
+    pub fn restore(&mut self, id: LinkId, nth: u32, socket: Socket) -> bool {
+        let Some(link) = self.links.get_mut(&id) else {
+            return false;
+        };
+        let Some(parts) =
+            parts(link).filter(|parts| parts.lasting.nth == nth && parts.source.socket.is_none())
+        else {
+            return false;
+        };
+        let socket = Arc::new(socket);
+        parts.source.socket = Some(Arc::clone(&socket));
+        parts.drain.socket = Some(socket);
+        let kept = &parts.drain.unconfirmed;
+        let again = kept.end() - kept.written();
+        link.cut_until = None;
+        if nth > 1 {
+            let link = id;
+            self.events
+                .push_back(Event::LinkRestored { link, nth, again });
+        }
+        true
+    }
+
+    /// The rank of a lasting link has received so many bytes.
+    ///
+    /// # Errors
+    /// [`Error::Lasting`]: so many were not written. The link is given up.
+    pub fn confirm(&mut self, id: LinkId, received: u64) -> Result<()> {
+        let link = self.links.get_mut(&id);
+        let Some(parts) = link.and_then(parts) else {
+            // It may be gone since.
+            return Ok(());
+        };
+        let Err(strange) = parts.drain.unconfirmed.confirm(received) else {
+            return Ok(());
+        };
+        let why = strange.to_string();
+        self.last_no_more(id);
+        self.link_gone(id, &why, true);
+        Err(Error::Lasting(id, why))
+    }
+
+    /// The rank of a lasting link is known to be gone, or to give it up: when its socket is closed
+    /// the link is gone at once, and if it has none it is now.
+    pub fn forsake(&mut self, id: LinkId, why: &str) {
+        self.last_no_more(id);
+        let link = self.links.get_mut(&id);
+        if link.is_some_and(|link| link.cut_until.take().is_some()) {
+            self.give_up(id, why);
+        }
+    }
+
+    /// Whether a lasting link waits for its socket.
+    #[must_use]
+    pub fn is_cut(&self, id: LinkId) -> bool {
+        let link = self.links.get(&id);
+        link.is_some_and(|link| link.lasting.is_some() && link.cut_until.is_some())
+    }
+
+    /// From now on a link is gone with its socket.
+    pub(crate) fn last_no_more(&mut self, id: LinkId) {
+        if let Some(link) = self.links.get_mut(&id) {
+            link.lasting = None;
+        }
+    }
+
+    /// The socket of a link is gone. Whether the link lasts, and waits for another one.
+    pub(crate) fn socket_cut(&mut self, id: LinkId, why: &str) -> bool {
+        let Some(parts) = self.links.get_mut(&id).and_then(parts) else {
+            return false;
+        };
+        let had = parts.source.socket.take().is_some();
+        parts.drain.socket = None;
+        let (until, nth) = (parts.lasting.until(), parts.lasting.nth);
+        if let Some(link) = self.links.get_mut(&id) {
+            link.cut_until = until;
+        }
+        if had {
+            let (link, reason) = (id, why.to_owned());
+            self.events.push_back(Event::LinkCut { link, nth, reason });
+        }
+        true
+    }
+
+    /// The time of grace of a link is over, and it has no socket.
+    pub(crate) fn grace_over(&mut self, id: LinkId) {
+        let link = self.links.get_mut(&id);
+        match link.and_then(|link| link.lasting.take()) {
+            Some(Lasting { grace, .. }) => {
+                let why = format!("it was cut, and not made anew within {grace:?}");
+                self.give_up(id, &why);
+            }
+            None => self.rank_lost(id),
+        }
+    }
+
+    fn give_up(&mut self, id: LinkId, why: &str) {
+        let (link, reason) = (id, why.to_owned());
+        self.events.push_back(Event::LinkGone { link, reason });
+        self.rank_lost(id);
+    }
+
+    /// What ranks are to be told that was read of a lasting link.
+    pub(crate) fn confirm_taken(&mut self, id: LinkId) {
+        let link = self.links.get_mut(&id);
+        let bytes = link.and_then(|link| parts(link)?.source.confirm());
+        if let Some(bytes) = bytes {
+            self.events.push_back(Event::LinkTaken { link: id, bytes });
+        }
+    }
+}
+
+/// What a lasting link is made of.
+struct Parts<'l> {
+    lasting: &'l Lasting,
+    source: &'l mut LastingSource,
+    drain: &'l mut LastingDrain,
+}
+
+fn parts(link: &mut Link) -> Option<Parts<'_>> {
+    Some(Parts {
+        lasting: link.lasting.as_ref()?,
+        source: link.input.as_mut()?.lasting()?,
+        drain: link.output.as_mut()?.lasting()?,
+    })
+}
