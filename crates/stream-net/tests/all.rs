@@ -9,6 +9,7 @@ mod garbage;
 mod in_rings;
 mod leaving;
 mod lent;
+mod lent_kills;
 mod outsides;
 mod plain;
 mod plainly;

@@ -2,37 +2,32 @@
 
 use crate::in_rings::{driver, run};
 use crate::rig::content;
-use crate::rig::ranks::{Job, LARGE, Links, doomed, soon};
-use isthmus_ring::{Handles, Loan, Producer, Stretch, ring};
+use crate::rig::ranks::{LARGE, soon};
+use isthmus_ring::{Loan, Stretch, ring};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream::{
-    AppId, ConnectionId, ConnectionSpec, Direction, End, Event, Format, LinkId, Protocol, Reason,
-    StreamId, StreamSpec,
+    AppId, ConnectionId, ConnectionSpec, Direction, End, Format, LinkId, Protocol, StreamId,
+    StreamSpec,
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::sink::{Action, Counts, Rings, Sink};
-use isthmus_stream_net::{Driver, Ends, Event as Told, loan};
-use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
+use isthmus_stream_net::{Driver, Ends, loan};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-const KB: u64 = 1 << 10;
-const ADU: u64 = 256 * KB;
-const WINDOW: u64 = 64 << 20;
-const OUT: u64 = 256 * KB;
-const ROLE: &str = "ISTHMUS_STREAM_NET_SINK";
+pub const KB: u64 = 1 << 10;
+pub const ADU: u64 = 256 * KB;
+pub const WINDOW: u64 = 64 << 20;
+pub const OUT: u64 = 256 * KB;
 
 /// What a sink counted or why it gave up, and what it took.
-type Taken = JoinHandle<(isthmus_stream_net::Result<Counts>, Vec<u8>)>;
+pub type Taken = JoinHandle<(isthmus_stream_net::Result<Counts>, Vec<u8>)>;
 
 /// A connection to a sink on a thread, which may read the rings of ranks if it says that it does.
-fn sink(
+pub fn sink(
     (driver, app): (&mut Driver, AppId),
     name: &str,
     borrows: bool,
@@ -54,18 +49,18 @@ fn sink(
     (open(driver, app, name), thread)
 }
 
-fn open(driver: &mut Driver, app: AppId, name: &str) -> ConnectionId {
+pub fn open(driver: &mut Driver, app: AppId, name: &str) -> ConnectionId {
     let words = format!("raw:given:{name}");
     let spec = ConnectionSpec::new(&words, Protocol::Stream, 0);
     driver.open(app, spec).unwrap()
 }
 
-fn format(adu: u64, links: &[u16]) -> Format {
+pub fn format(adu: u64, links: &[u16]) -> Format {
     let links: Vec<_> = links.iter().map(|link| LinkId(*link)).collect();
     Format::fixed(adu, adu, &links)
 }
 
-fn submit(
+pub fn submit(
     (driver, app): (&mut Driver, AppId),
     connection: ConnectionId,
     format: &Format,
@@ -76,7 +71,7 @@ fn submit(
 }
 
 /// The ranks of a link, on a thread: all ADUs of the first stream, then all of the next.
-fn rank(
+pub fn rank(
     driver: &mut Driver,
     link: LinkId,
     streams: &[(StreamId, Format, u64)],
@@ -102,20 +97,20 @@ fn rank(
     })
 }
 
-fn right(stream: StreamId, adus: u64, bytes: u64) -> Vec<u8> {
+pub fn right(stream: StreamId, adus: u64, bytes: u64) -> Vec<u8> {
     let all = (0..adus).flat_map(|adu| content(stream.0 as usize, adu, bytes));
     all.collect()
 }
 
 /// Closes a connection, and what its sink counted and took.
-fn close(driver: &mut Driver, connection: ConnectionId, thread: Taken) -> (Counts, Vec<u8>) {
+pub fn close(driver: &mut Driver, connection: ConnectionId, thread: Taken) -> (Counts, Vec<u8>) {
     driver.close(connection).unwrap();
     until(driver, "the sink leaves", |_| thread.is_finished());
     let (counts, all) = thread.join().unwrap();
     (counts.unwrap(), all)
 }
 
-fn until(driver: &mut Driver, what: &str, mut wanted: impl FnMut(&mut Driver) -> bool) {
+pub fn until(driver: &mut Driver, what: &str, mut wanted: impl FnMut(&mut Driver) -> bool) {
     let deadline = soon();
     while !wanted(driver) {
         let moment = Instant::now() + Duration::from_millis(2);
@@ -276,134 +271,6 @@ fn whenever_it_is_taken_back_all_comes_once() {
     assert!(
         lent >= 30 && revoked >= 10 && had >= 3,
         "{lent}, {revoked}, {had}"
-    );
-}
-
-/// This program again, as a sink that takes two packets and stands still at the third.
-fn sink_process(driver: &mut Driver, name: &str) -> (Child, UnixStream) {
-    let ((out, from), (to, into)) = (ring(OUT).unwrap(), ring(1 << 16).unwrap());
-    driver.lend_rings(name, out, into);
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    from.into_handles().send(&ours, soon()).unwrap();
-    to.into_handles().send(&ours, soon()).unwrap();
-    let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "lent::a_doomed_sink", "--nocapture"])
-        .env(ROLE, "sink")
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    (child, ours)
-}
-
-/// What the other process does; in the tests' own process it has no role and nothing to do.
-#[test]
-fn a_doomed_sink() {
-    if std::env::var(ROLE).is_err() {
-        return;
-    }
-    let stdin = std::os::fd::AsFd::as_fd(&std::io::stdin())
-        .try_clone_to_owned()
-        .unwrap();
-    let mut control = UnixStream::from(stdin);
-    let from = isthmus_ring::Consumer::attach(Handles::receive(&control, soon()).unwrap(), OUT);
-    let to = Producer::attach(Handles::receive(&control, soon()).unwrap(), 1 << 16);
-    let patience = Duration::from_secs(60);
-    let (from, to) = (from.unwrap(), to.unwrap());
-    let mut rings = Rings { from, to, patience }.borrowing(LARGE);
-    let before = |packet| {
-        if packet == 2 {
-            control.write_all(&[1]).unwrap();
-            std::thread::sleep(Duration::from_secs(60));
-        }
-        Action::Take
-    };
-    let _ = Sink::new(WINDOW).serve(&mut rings, before, |_, _| ());
-}
-
-/// A sink is killed in mid-packet: its stream fails, and what it was lent goes back to the rank,
-/// whose other stream goes on.
-#[test]
-fn a_sink_that_is_killed_leaves_the_ring() {
-    let (mut driver, app) = driver();
-    let (mut child, mut control) = sink_process(&mut driver, "doomed");
-    let connection = open(&mut driver, app, "doomed");
-    let (quick, thread) = sink((&mut driver, app), "quick", true, |_| Action::Take);
-    let format = format(ADU, &[1]);
-    let streams = [(connection, 6), (quick, 40)].map(|(connection, adus)| {
-        let stream = submit((&mut driver, app), connection, &format, adus);
-        (stream, format.clone(), adus)
-    });
-    let [(first, ..), (second, ..)] = streams.clone();
-    let rank = rank(&mut driver, LinkId(1), &streams);
-    control.set_nonblocking(true).unwrap();
-    until(&mut driver, "the sink has the third packet", |driver| {
-        driver.figures().lent > 0 && control.read(&mut [0]).is_ok()
-    });
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let ends = run(&mut driver, &[first, second]);
-    let lost = matches!(ends[&first], End::Failed(Reason::ConnectionLost(..)));
-    assert!(lost, "{ends:?}");
-    assert_eq!(ends[&second], End::Done);
-    drop(rank.join().unwrap());
-    let (counts, all) = close(&mut driver, quick, thread);
-    assert!(all == right(second, 40, ADU));
-    assert_eq!(counts.adus, 40);
-}
-
-/// A rank is killed in mid-ADU while a sink is about to read what it wrote before: that is whole.
-#[test]
-fn what_a_rank_wrote_before_it_was_killed_is_read() {
-    let (mut driver, app) = driver();
-    let (reached, goes_on) = <(Arc<AtomicU64>, Arc<AtomicBool>)>::default();
-    let (at, go) = (Arc::clone(&reached), Arc::clone(&goes_on));
-    let (connection, thread) = sink((&mut driver, app), "a", true, move |_| {
-        at.fetch_add(1, Ordering::SeqCst);
-        while !go.load(Ordering::SeqCst) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Action::Take
-    });
-    let format = format(ADU, &[1]);
-    let stream = submit((&mut driver, app), connection, &format, 4);
-    let job = Job {
-        stream,
-        key: stream.0 as usize,
-        format: format.clone(),
-        adu: 0,
-        from: 0,
-    };
-    let (mut child, ends) = doomed(Links::Large, LinkId(1), &job);
-    driver.attach(LinkId(1), ends).unwrap();
-    until(&mut driver, "the first packet is in hand", |driver| {
-        driver.figures().lent == 1 && reached.load(Ordering::SeqCst) == 1
-    });
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let deadline = soon();
-    let mut failed = false;
-    while !failed {
-        let moment = Instant::now() + Duration::from_millis(5);
-        driver.turn(Some(moment)).unwrap();
-        while let Some(event) = driver.poll_event() {
-            failed |= matches!(
-                event,
-                Told::Stream(Event::Ended {
-                    end: End::Failed(Reason::RankLost(_)),
-                    ..
-                })
-            );
-        }
-        assert!(Instant::now() < deadline);
-    }
-    goes_on.store(true, Ordering::SeqCst);
-    let (counts, all) = close(&mut driver, connection, thread);
-    assert!(all == content(stream.0 as usize, 0, ADU));
-    assert_eq!(
-        (counts.adus, counts.cut, counts.lent),
-        (1, 1, 1),
-        "{counts:?}"
     );
 }
 
