@@ -15,7 +15,7 @@ from isthmus.owned.lock import LOCK, BusyError, Holder
 from isthmus.owned.mark import read_mark
 from isthmus.sweeps import Selection, state_of
 from test_bounds import HOPELESS
-from test_sweeps import LIMIT_S, isthmus, same, started
+from test_sweeps import LIMIT_S, SEARCHED, isthmus, same, started
 from test_sweeps_folder import here, one_line
 
 __all__ = ["here"]
@@ -212,3 +212,14 @@ def test_a_folder_whose_mark_is_lost_goes_on_in_a_new_one(here):
     (here / "new/points").rename(here / "again/points")
     assert isthmus(*words, "again", "--fresh", cwd=here).returncode == 0
     assert (here / "again/points/point-00001.json").stat().st_mtime_ns > before
+
+
+def test_searches_which_take_longest_are_begun_first(here):
+    (here / "s.toml").write_text(SEARCHED)
+    words = ("run", "s.toml", "--quick", "--part", "1/1", "--jobs", "1", "--out", "o")
+    assert isthmus(*words, cwd=here).returncode == 0
+    (file,) = (here / "o/points").glob("worker-*.jsonl")
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    done = [line["done"] for line in lines if "done" in line]
+    assert done[:2] == ["search-00000", "search-00001"]
+    assert done[2:] == [f"point-{at:05}" for at in range(4)]
