@@ -30,6 +30,8 @@ LOOK_S = 2.0
 CLOSE_S = 10.0
 """Seconds that workers of a local cluster are given to end; then they are killed."""
 ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:[^\s/:]+|\[[^\s/]+\]):[0-9]{1,5}")
+NEEDED = ("distributed", "isthmus.parts", "isthmus._core")
+"""Modules that workers of a local cluster need."""
 EXAMPLE = "tcp://10.0.0.1:8786"
 MEMORY_MIN = 1_000_000
 """Least bytes that the core takes as a bound."""
@@ -63,7 +65,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
         ) from error
     with _silent(distributed):
         if address is None:
-            with _local(distributed, workers) as client:
+            with _forked(distributed), _local(distributed, workers) as client:
                 yield client
             return
         client = _client(distributed, address)
@@ -88,11 +90,14 @@ def _silent(distributed: Any) -> Iterator[None]:
     for each in loggers:
         each.setLevel(logging.CRITICAL + 1)
     quiet = dict.fromkeys(("distributed", "distributed.client", "distributed.nanny"), "critical")
-    # Nobody looks at profiles of workers of ours.
+    # Nobody looks at profiles and curves of workers of ours.
     told = {
         "logging": quiet,
         "distributed.worker.profile.enabled": False,
         "distributed.admin.tick.interval": "500ms",
+        "distributed.admin.system-monitor.interval": "60s",
+        "distributed.admin.system-monitor.gil.enabled": False,
+        "distributed.worker.multiprocessing-method": "forkserver",
     }
     try:
         with warnings.catch_warnings(), dask.config.set(told):
@@ -101,6 +106,22 @@ def _silent(distributed: Any) -> Iterator[None]:
     finally:
         for each, level in zip(loggers, before, strict=True):
             each.setLevel(level)
+
+
+@contextmanager
+def _forked(distributed: Any) -> Iterator[None]:
+    """Have workers forked by a process that has read what they need: half a second for each."""
+    from multiprocessing import forkserver
+
+    forkserver.set_forkserver_preload(list(NEEDED))
+    # Dask would have it read pandas and all else that a worker may ever be asked for.
+    distributed.utils._forkserver_preload_set = True
+    try:
+        yield
+    finally:
+        # It would outlive this process for a moment, and nobody would know what it has taken.
+        with suppress(AttributeError, OSError):
+            forkserver._forkserver._stop()  # type: ignore[attr-defined]
 
 
 @contextmanager
