@@ -8,6 +8,7 @@
 //! | [`headers`] | headers of packets | the same |
 //! | [`loans`] | what tells of data that is lent | what is told is what would be encoded |
 //! | [`link`] | links of a driver, with frames in and out of step | packets are whole, in order, with the rank's bytes |
+//! | [`lasting`] | links that outlast their sockets, with sockets that are cut and ranks that lie | all that was sent comes, once, in order |
 //! | [`peer`] | a connection of a driver, as a stream | ranks get what was sent, or void; memory is bounded |
 //! | [`datagrams`] | the same, as datagrams | the same |
 //! | [`rank`] | the ranks' end of a link | no more memory than bytes came |
@@ -22,6 +23,7 @@
 mod control;
 mod draw;
 mod formats;
+mod lasting;
 mod link;
 mod manager;
 mod near;
@@ -32,6 +34,7 @@ mod submit;
 
 pub use control::control;
 pub use formats::{destination, frames, headers, loans};
+pub use lasting::lasting;
 pub use link::link;
 pub use manager::manager;
 pub use peer::{datagrams, peer};
@@ -47,6 +50,7 @@ pub const TARGETS: &[Target] = &[
     ("frames", frames),
     ("headers", headers),
     ("loans", loans),
+    ("lasting", lasting),
     ("link", link),
     ("peer", peer),
     ("datagrams", datagrams),

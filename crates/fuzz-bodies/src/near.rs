@@ -76,6 +76,11 @@ impl End {
         matches!(self.socket.write(bytes), Ok(written) if written == bytes.len())
     }
 
+    /// Writes what fits; how much that is.
+    pub fn write_some(&mut self, bytes: &[u8]) -> usize {
+        self.socket.write(bytes).unwrap_or(0)
+    }
+
     /// Reads what is there.
     pub fn read(&mut self) {
         let mut room = [0; 16 << 10];

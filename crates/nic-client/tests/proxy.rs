@@ -38,6 +38,16 @@ pub struct Proxy {
     /// While it is set, sockets are closed as they come.
     pub closed: Arc<AtomicBool>,
     sockets: Arc<Mutex<Vec<TcpStream>>>,
+    over: Arc<AtomicBool>,
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::SeqCst);
+        // Wakes who lets sockets in, if that is not over already.
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        self.cut_all();
+    }
 }
 
 /// When and how a socket is cut.
@@ -62,13 +72,17 @@ impl Proxy {
             cuts: Arc::default(),
             closed: Arc::default(),
             sockets: Arc::default(),
+            over: Arc::default(),
         };
         let (cuts, sockets) = (Arc::clone(&proxy.cuts), Arc::clone(&proxy.sockets));
-        let closed = Arc::clone(&proxy.closed);
+        let (closed, over) = (Arc::clone(&proxy.closed), Arc::clone(&proxy.over));
         let mut draw = Draw::new(seed);
         std::thread::spawn(move || {
             for (number, client) in listener.incoming().enumerate() {
                 let Ok(client) = client else { return };
+                if over.load(Ordering::SeqCst) {
+                    return;
+                }
                 if closed.load(Ordering::SeqCst) {
                     continue;
                 }
@@ -88,10 +102,10 @@ impl Proxy {
                 };
                 let clone = |socket: &TcpStream| socket.try_clone().unwrap();
                 if number > 0 {
-                    sockets
-                        .lock()
-                        .unwrap()
-                        .extend([clone(&client), clone(&server)]);
+                    let mut sockets = sockets.lock().unwrap();
+                    // Those that are over are not held open.
+                    sockets.retain(|socket| socket.peer_addr().is_ok());
+                    sockets.extend([clone(&client), clone(&server)]);
                 }
                 let both = [
                     (clone(&client), clone(&server), false),

@@ -1,0 +1,279 @@
+//! Links that outlast their sockets: two ranks whose sockets are cut at any byte, in the middle of
+//! being made anew, left open and written to, and ranks that say what cannot be.
+
+use crate::draw::Draw;
+use crate::near::{End, content, driver, take_frames, turn};
+use isthmus_stream::{ConnectionSpec, Direction, Format, LinkId, Protocol, StreamId, StreamSpec};
+use isthmus_stream_net::Driver;
+use isthmus_stream_net::frame::{Frame, Kind};
+use isthmus_stream_net::unconfirmed::Unconfirmed;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+const ADUS: u64 = 6;
+const ADU: u64 = 5000;
+const TU: u64 = 2000;
+const WINDOW: u64 = 16 << 10;
+/// The link of the rank that sends, and of the one that receives.
+const LINKS: [LinkId; 2] = [LinkId(1), LinkId(2)];
+
+/// A rank's end of a link, whichever way its bytes go.
+struct Rank {
+    link: LinkId,
+    kept: Unconfirmed,
+    socket: Option<End>,
+    nth: u32,
+    received: u64,
+    /// Somebody has said of it that it has less, and it has not said better since.
+    belied: bool,
+}
+
+struct World {
+    driver: Driver,
+    ranks: [Rank; 2],
+    /// All that the first rank is to write, and how much of it was kept.
+    script: Vec<u8>,
+    put: usize,
+    /// What the second rank has, without what it has looked at.
+    had: Vec<u8>,
+    /// The ADU, and the byte of it, that come next there.
+    next: (u64, u64),
+    ended: bool,
+    /// Sockets that were replaced, and are written to still.
+    old: Vec<End>,
+    /// A rank has said what cost it its link.
+    lost: bool,
+}
+
+fn format(link: LinkId) -> Format {
+    let mut format = Format::fixed(ADU, TU, &[link]);
+    format.packet_bytes = TU;
+    format
+}
+
+/// The frames of all ADUs, as a rank writes them.
+fn script(stream: StreamId) -> Vec<u8> {
+    let format = format(LINKS[0]);
+    let mut all = Vec::new();
+    for adu in 0..ADUS {
+        for tu in (0..).map_while(|index| format.tu(adu, ADU, index)) {
+            for su in format.sus(tu.bytes) {
+                let frame = Frame::su(Kind::Data, stream, &tu, &su);
+                all.extend(frame.encode());
+                all.extend(content(0, adu, frame.offset, su.bytes as usize));
+            }
+        }
+    }
+    all
+}
+
+impl World {
+    fn new() -> Self {
+        let (mut driver, app) = driver();
+        let (one, two) = UnixStream::pair().expect("a pair of sockets");
+        let mut open = |words: &str, window| {
+            let spec = ConnectionSpec::new(words, Protocol::Stream, window);
+            driver.open(app, spec).expect("words of a destination")
+        };
+        let (out, into) = (open("raw:given:out", 0), open("raw:given:into", WINDOW));
+        driver.give("out", one);
+        driver.give("into", two);
+        let grace = Duration::from_secs(3600);
+        for link in LINKS {
+            driver.attach_lasting(link, grace).expect("it has no ends");
+        }
+        let mut submit = |connection, way, link| {
+            let spec = StreamSpec::new(connection, way, format(link), ADUS);
+            driver.submit(app, &spec).expect("a stream that fits")
+        };
+        let sent = submit(out, Direction::Transmit, LINKS[0]);
+        submit(into, Direction::Receive, LINKS[1]);
+        Self {
+            driver,
+            ranks: LINKS.map(|link| Rank {
+                link,
+                kept: Unconfirmed::new(4000),
+                socket: None,
+                nth: 0,
+                received: 0,
+                belied: false,
+            }),
+            script: script(sent),
+            put: 0,
+            had: Vec::new(),
+            next: (0, 0),
+            ended: false,
+            old: Vec::new(),
+            lost: false,
+        }
+    }
+
+    /// A rank asks for its link as it should, and may have its socket then.
+    fn renew(&mut self, at: usize, with_socket: bool) {
+        let rank = &mut self.ranks[at];
+        rank.nth += 1;
+        self.old.extend(rank.socket.take());
+        let renewed = self.driver.renew(rank.link, rank.nth, rank.received);
+        let Ok(there) = renewed else {
+            assert!(self.lost, "{renewed:?}");
+            return;
+        };
+        rank.belied = false;
+        rank.kept
+            .again(there)
+            .expect("the driver has what was written");
+        if !with_socket {
+            return;
+        }
+        let (end, other) = End::pair();
+        assert!(
+            !self.driver.restore(rank.link, rank.nth - 1, pair().into()),
+            "it is stale"
+        );
+        assert!(self.driver.restore(rank.link, rank.nth, other.into()));
+        rank.socket = Some(end);
+    }
+
+    /// Somebody says anything; what is taken is what may be so.
+    fn odd(&mut self, at: usize, draw: &mut Draw) {
+        let rank = &self.ranks[at];
+        let (nth, received) = (draw.number() as u32 >> 8, draw.number());
+        // Before what it has, the rank gets some again, and after it some not: that is its loss.
+        if received == rank.received {
+            return;
+        }
+        match self.driver.renew(rank.link, nth, received) {
+            Ok(_) => {
+                assert!(nth > rank.nth);
+                assert!(
+                    at == 1,
+                    "nothing was written to the first rank but byte 0 is next"
+                );
+                // The rank comes in time and says what is so: a number below leaves that possible.
+                self.ranks[at].nth = nth;
+                self.ranks[at].belied = true;
+                self.lost |= received > self.ranks[at].received;
+            }
+            Err(error) => drop(error.to_string()),
+        }
+    }
+
+    fn write(&mut self, bytes: usize) {
+        let rank = &mut self.ranks[0];
+        let end = self.script.len().min(self.put + bytes);
+        self.put += rank.kept.put(&self.script[self.put..end]);
+        let Some(socket) = &mut rank.socket else {
+            return;
+        };
+        let pending = rank.kept.pending().concat();
+        rank.kept.wrote(socket.write_some(&pending));
+    }
+
+    fn read(&mut self) {
+        let rank = &mut self.ranks[1];
+        let Some(socket) = &mut rank.socket else {
+            return;
+        };
+        socket.read();
+        rank.received += socket.had.len() as u64;
+        self.had.append(&mut socket.had);
+        for (frame, data) in take_frames(&mut self.had) {
+            if frame.kind == Kind::End {
+                assert_eq!(self.next, (ADUS, 0));
+                self.ended = true;
+                continue;
+            }
+            if self.lost {
+                return;
+            }
+            assert_eq!(
+                (frame.kind, frame.adu, frame.offset),
+                (Kind::Data, self.next.0, self.next.1)
+            );
+            assert!(data == content(0, frame.adu, frame.offset, data.len()));
+            let end = frame.offset + data.len() as u64;
+            self.next = match end == ADU {
+                true => (frame.adu + 1, 0),
+                false => (frame.adu, end),
+            };
+        }
+    }
+
+    fn act(&mut self, draw: &mut Draw) {
+        let (what, at) = (draw.byte() % 20, draw.below(2));
+        match what {
+            0..6 => self.write(draw.below(256) * 16),
+            6 | 7 => self.read(),
+            8..11 => self.renew(at, true),
+            11 => self.renew(at, false),
+            12 => self.ranks[at].socket = None,
+            13 => self.odd(at, draw),
+            14 => {
+                let bytes = draw.bytes();
+                for old in &mut self.old {
+                    old.write(bytes);
+                }
+            }
+            15 if !self.ranks[1].belied => {
+                let rank = &self.ranks[1];
+                let right = self.driver.confirm(rank.link, rank.received);
+                assert!(right.is_ok() || self.lost);
+            }
+            16 if draw.below(8) == 0 => {
+                let rank = &self.ranks[at];
+                let said = draw.number();
+                let taken = self.driver.confirm(rank.link, said);
+                self.lost |= taken.is_err() || said > rank.received;
+            }
+            _ => turn(&mut self.driver, 4),
+        }
+    }
+}
+
+fn pair() -> UnixStream {
+    UnixStream::pair().expect("a pair of sockets").0
+}
+
+/// A world in which the bytes say what ranks, their sockets and strangers do.
+pub fn lasting(data: &[u8]) {
+    let mut draw = Draw::new(data);
+    let mut world = World::new();
+    for at in 0..2 {
+        world.renew(at, true);
+    }
+    for _ in 0..400 {
+        if !draw.more() || world.lost {
+            break;
+        }
+        world.act(&mut draw);
+    }
+    if world.lost {
+        turn(&mut world.driver, 8);
+        return;
+    }
+    // Whatever was cut: in the end all is there, once, in order.
+    world.old.clear();
+    for at in 0..2 {
+        world.renew(at, true);
+    }
+    for _ in 0..400 {
+        world.write(1 << 20);
+        turn(&mut world.driver, 8);
+        world.read();
+        let [sends, receives] = &mut world.ranks;
+        let reached = sends.kept.reached();
+        // As the driver would tell: all that it has read.
+        if !sends.kept.is_pending() && sends.kept.confirm(reached).is_ok() && world.ended {
+            break;
+        }
+        let confirmed = world.driver.confirm(receives.link, receives.received);
+        confirmed.expect("it was written");
+    }
+    assert!(
+        world.ended,
+        "at {:?}, {} of {} bytes",
+        world.next,
+        world.put,
+        world.script.len()
+    );
+}
