@@ -126,7 +126,12 @@ struct Use<'a> {
 #[serde(transparent)]
 struct Name<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
 
-fn there<'de, D: Deserializer<'de>, T: Deserialize<'de>>(given: D) -> Result<Option<T>, D::Error> {
+/// A field that may be `null` and has to be there.
+pub(crate) fn there<'de, D, T>(given: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
     Option::deserialize(given)
 }
 

@@ -425,6 +425,20 @@ impl PointResult {
     }
 }
 
+/// How a point ended: of a [`PointResult`] in JSON what says whether more memory would have it otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) struct PointEnd {
+    #[serde(deserialize_with = "crate::columns::there")]
+    ended_by: Option<EndedBy>,
+}
+
+impl PointEnd {
+    /// As [`PointResult::is_whole`].
+    pub fn is_whole(&self) -> bool {
+        self.ended_by != Some(EndedBy::Memory)
+    }
+}
+
 /// The knee for one combination of the other axes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchResult {
@@ -460,6 +474,19 @@ impl SearchResult {
     }
 }
 
+/// How the trials of a search ended, as [`PointEnd`].
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct SearchEnd {
+    trials: Vec<PointEnd>,
+}
+
+impl SearchEnd {
+    /// As [`SearchResult::is_whole`].
+    pub fn is_whole(&self) -> bool {
+        self.trials.iter().all(PointEnd::is_whole)
+    }
+}
+
 /// One load tried by a search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
@@ -473,4 +500,28 @@ pub struct Trial {
     pub messages: u64,
     /// What ended it early: see [`PointResult::ended_by`].
     pub ended_by: Option<EndedBy>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read of an entry that another process made is what decides whether it lasts.
+    #[test]
+    fn how_something_ended_is_read_without_the_rest() {
+        let ends = [("null", true), ("\"backlog\"", true), ("\"memory\"", false)];
+        for (end, whole) in ends {
+            let trial = format!("{{\"load\":1.5,\"verdict\":\"stable\",\"ended_by\":{end}}}");
+            let read: PointEnd = serde_json::from_str(&trial).expect(end);
+            assert_eq!(read.is_whole(), whole, "{end}");
+            let other = "{\"ended_by\":null}";
+            let search = format!("{{\"machine\":0,\"trials\":[{other},{trial},{other}]}}");
+            let read: SearchEnd = serde_json::from_str(&search).expect(end);
+            assert_eq!(read.is_whole(), whole, "{end}");
+        }
+        for bad in ["{}", "{\"ended_by\":3}", "[1]", "{\"ended_by\":\"night\"}"] {
+            assert!(serde_json::from_str::<PointEnd>(bad).is_err(), "{bad}");
+        }
+        assert!(serde_json::from_str::<SearchEnd>("{\"ended_by\":null}").is_err());
+    }
 }

@@ -5,7 +5,7 @@ use super::{Experiment, Extent};
 use crate::envelope::Entry;
 use crate::error::RunError;
 use crate::journal::JournalError;
-use crate::result::{PointResult, SearchResult};
+use crate::result::{PointEnd, SearchEnd};
 use isthmus_claims::{Taken, Worker};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -146,12 +146,8 @@ impl Experiment {
     /// It is of another run or another version of isthmus, was damaged on the way, or cannot be kept.
     pub fn admit(&self, name: &str, bytes: Vec<u8>) -> Result<(), JournalError> {
         match self.unit(name) {
-            Some(Unit::Point(job)) => {
-                (self.journal).admit(&job.entry, bytes, PointResult::is_whole)
-            }
-            Some(Unit::Search(job)) => {
-                (self.journal).admit(&job.entry, bytes, SearchResult::is_whole)
-            }
+            Some(Unit::Point(job)) => (self.journal).admit(&job.entry, bytes, PointEnd::is_whole),
+            Some(Unit::Search(job)) => (self.journal).admit(&job.entry, bytes, SearchEnd::is_whole),
             None => Err(JournalError::Elsewhere {
                 name: name.to_owned(),
                 what: "the number of points".to_owned(),
