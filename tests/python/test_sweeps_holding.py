@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,10 @@ import pytest
 
 from conftest import SMALL
 from isthmus.errors import RunFailedError
+from isthmus.owned import mark
 from isthmus.owned.lock import LOCK, BusyError, Holder
 from isthmus.owned.mark import read_mark
-from isthmus.sweeps import Selection, state_of
+from isthmus.sweeps import Selection, state, state_of
 from test_bounds import HOPELESS
 from test_sweeps import LIMIT_S, SEARCHED, isthmus, same, started
 from test_sweeps_folder import here, one_line
@@ -223,3 +225,29 @@ def test_searches_which_take_longest_are_begun_first(here):
     done = [line["done"] for line in lines if "done" in line]
     assert done[:2] == ["search-00000", "search-00001"]
     assert done[2:] == [f"point-{at:05}" for at in range(4)]
+
+
+def test_status_reads_no_large_file_that_nobody_touched(tmp_path, monkeypatch):
+    (tmp_path / "small.toml").write_text(SMALL)
+    assert isthmus("run", "small.toml", "--quick", "--out", "o", cwd=tmp_path).returncode == 0
+    read = []
+
+    def fits(place, written):
+        read.append(place.name)
+        return mark.fits(place, written)
+
+    monkeypatch.setattr(state, "LARGE", 0)
+    monkeypatch.setattr(state, "fits", fits)
+    out = tmp_path / "o"
+    found = state_of(out)
+    assert found.collected and not found.changed
+    assert "result.json" not in read
+    # Another byte, and the times that the file had.
+    result, told = out / "result.json", (out / "result.json").stat()
+    data = bytearray(result.read_bytes())
+    data[len(data) // 2] ^= 1
+    result.write_bytes(data)
+    os.utime(result, ns=(told.st_atime_ns, told.st_mtime_ns))
+    found = state_of(out)
+    assert found.changed == ["result.json"] and not found.collected
+    assert "result.json" in read

@@ -14,7 +14,7 @@ from isthmus.files import kind_of
 from isthmus.owned import Mark, read_mark
 from isthmus.owned.folder import RESULT
 from isthmus.owned.lock import LOCK, Holder, holder_of
-from isthmus.owned.mark import JOURNAL, KEPT, SUBMITTED, fits
+from isthmus.owned.mark import JOURNAL, KEPT, MARK, SUBMITTED, fits
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
 from isthmus.sweeps.workers import Running, Workers, claims_on, names_in, now_in, read_workers
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 HEADER = "journal"
 """The entry that says whose the journal is."""
+LARGE = 1_000_000
+"""Bytes of a file of results from which reading it takes a time that is noticed."""
 RECENT = 200
 """Of how many finished points the pace is taken, at most."""
 
@@ -114,6 +116,7 @@ def state_of(folder: Path) -> State:
         IsthmusError: it is no folder of a run.
 
     """
+    marked_ns = _marked_ns(folder)
     mark = read_mark(folder) if folder.is_dir() else None
     if mark is None or not mark.points + mark.searches:
         raise IsthmusError(f"{folder}: no folder of a run; give that of `isthmus run --out`")
@@ -129,7 +132,7 @@ def state_of(folder: Path) -> State:
     counted = len(done.difference(flaw.entry for flaw in damaged))
     state = State(mark.of.name, mark.points, mark.searches, counted, damaged=damaged)
     state.alone = holder_of(folder)
-    state.lost, state.changed = _spoiled(folder, mark)
+    state.lost, state.changed = _spoiled(folder, mark, marked_ns)
     spoiled = (*state.lost, *state.changed)
     state.known = SOURCE in mark.files and SOURCE not in spoiled
     # The page is the last of what is always written; studies and papers have others.
@@ -181,9 +184,19 @@ def _flaws(journal: Path, mark: Mark, entries: set[str]) -> list[Flaw]:
     return [Flaw(entry, reason) for entry, reason in flaws]
 
 
-def _spoiled(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
+def _marked_ns(folder: Path) -> int:
+    """When the mark was written, by the folder's clock."""
+    with suppress(OSError):
+        return (folder / MARK).lstat().st_mtime_ns
+    return 0
+
+
+def _spoiled(folder: Path, mark: Mark, marked_ns: int) -> tuple[list[str], list[str]]:
     """Files of ours that are not there any more, and those that are not as they were written. What
     is there of a job of Slurm is to be read, and nothing rests on it.
+
+    Whoever writes the mark has looked at all files. A large one that nobody has touched since is
+    not read again.
     """
     lost, changed = [], []
     for name, written in sorted(mark.files.items()):
@@ -193,8 +206,11 @@ def _spoiled(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
         # A process that was killed may have written a file, and not that it has.
         forms = [form for form in (written, mark.writing.get(name)) if form]
         try:
-            regular = stat.S_ISREG(place.lstat().st_mode)
-            if not regular or not any(fits(place, form) for form in forms):
+            told = place.lstat()
+            large = LARGE < told.st_size == written.size
+            known = large and told.st_ctime_ns < marked_ns
+            regular = stat.S_ISREG(told.st_mode)
+            if not regular or not (known or any(fits(place, form) for form in forms)):
                 changed.append(name)
         except (FileNotFoundError, NotADirectoryError):
             lost.append(name)
