@@ -18,7 +18,7 @@ use std::fmt;
 /// Bytes of one direction of a lasting link that are kept at most, by either end.
 pub const UNCONFIRMED_BYTES: usize = 4 << 20;
 /// Bytes after which the end that reads confirms.
-pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 4;
+pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 
 /// What is kept of one direction of a link.
 #[derive(Debug)]
