@@ -1,6 +1,7 @@
-//! How much memory this process may use: that of the machine, or of its control groups if they
-//! allow less.
+//! How much memory this process may use: that of the machine, or less where its control groups or
+//! its job of Slurm say so.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,17 +10,45 @@ const UNKNOWN: u64 = 8_000_000_000;
 
 /// Half of what this process may use.
 pub fn default_bound() -> u64 {
-    available(Path::new("/")).unwrap_or(UNKNOWN) / 2
+    available(Path::new("/"), |name| env::var(name).ok()).unwrap_or(UNKNOWN) / 2
 }
 
-/// Bytes of the machine, or what the control groups (version 1 or 2) of this process allow if that
-/// is less; `root` is the folder with `proc` and `sys`. None where neither is told.
-fn available(root: &Path) -> Option<u64> {
+/// Bytes of the machine, or what the control groups (version 1 or 2) of this process or its job of
+/// Slurm allow if that is less; `root` is the folder with `proc` and `sys`, `variable` the
+/// environment. None where nothing is told.
+fn available(root: &Path, variable: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let machine = fs::read_to_string(root.join("proc/meminfo"));
     let machine = machine.ok().and_then(|text| total(&text));
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let limits = groups.lines().flat_map(|line| limits_of(root, line));
-    limits.chain(machine).min()
+    let job = of_job(root, machine, variable);
+    limits.chain(machine).chain(job).min()
+}
+
+/// What a job of Slurm may use of this machine, which need not enforce it: what was asked for, or
+/// else a share of the machine by processors, as jobs beside this one have the rest.
+fn of_job(
+    root: &Path,
+    machine: Option<u64>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Option<u64> {
+    variable("SLURM_JOB_ID")?;
+    // No memory asked for means all of it.
+    let number = |name| variable(name)?.trim().parse().ok().filter(|&n: &u64| n > 0);
+    let mib = |count: u64| count.checked_mul(1 << 20);
+    if variable("SLURM_MEM_PER_NODE").is_some() {
+        return number("SLURM_MEM_PER_NODE").and_then(mib);
+    }
+    let processors = number("SLURM_CPUS_ON_NODE")?;
+    if let Some(each) = number("SLURM_MEM_PER_CPU") {
+        return each.checked_mul(processors).and_then(mib);
+    }
+    let all = fs::read_to_string(root.join("proc/cpuinfo")).ok()?;
+    let all = all
+        .lines()
+        .filter(|line| line.starts_with("processor"))
+        .count();
+    (machine? / u64::try_from(all).ok().filter(|&n| n > 0)?).checked_mul(processors)
 }
 
 /// `MemTotal` of `/proc/meminfo`, in bytes.
@@ -80,8 +109,8 @@ mod tests {
     #[test]
     fn the_machine_s_memory_is_what_there_is_without_groups() {
         let root = system("plain", &[MEMINFO]);
-        assert_eq!(available(&root), Some(16_384_000 * 1024));
-        assert_eq!(available(&system("nothing", &[])), None);
+        assert_eq!(available(&root, |_| None), Some(16_384_000 * 1024));
+        assert_eq!(available(&system("nothing", &[]), |_| None), None);
         fs::remove_dir_all(root).expect("it was made");
     }
 
@@ -96,7 +125,7 @@ mod tests {
                 ("sys/fs/cgroup/slurm/job_7/step_0/memory.max", "max\n"),
             ],
         );
-        assert_eq!(available(&root), Some(2_000_000_000));
+        assert_eq!(available(&root, |_| None), Some(2_000_000_000));
         fs::remove_dir_all(root).expect("it was made");
     }
 
@@ -115,7 +144,7 @@ mod tests {
                 ("sys/fs/cgroup/memory/memory.limit_in_bytes", "3000000000\n"),
             ],
         );
-        assert_eq!(available(&root), Some(3_000_000_000));
+        assert_eq!(available(&root, |_| None), Some(3_000_000_000));
         let unlimited = system(
             "unlimited",
             &[
@@ -127,9 +156,40 @@ mod tests {
                 ),
             ],
         );
-        assert_eq!(available(&unlimited), Some(16_384_000 * 1024));
+        assert_eq!(available(&unlimited, |_| None), Some(16_384_000 * 1024));
         for folder in [root, unlimited] {
             fs::remove_dir_all(folder).expect("it was made");
         }
+    }
+
+    #[test]
+    fn a_job_of_slurm_has_what_it_asked_for_or_its_share() {
+        let four = "processor\t: 0\n\nprocessor\t: 1\nprocessor\t: 2\nprocessor\t: 3\n";
+        let root = system("slurm", &[MEMINFO, ("proc/cpuinfo", four)]);
+        let machine = 16_384_000 * 1024;
+        let of = |told: &[(&str, &str)]| {
+            available(&root, |name| {
+                let found = told.iter().find(|(each, _)| *each == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let (job, one) = (("SLURM_JOB_ID", "7"), ("SLURM_CPUS_ON_NODE", "1"));
+        let two = ("SLURM_CPUS_ON_NODE", "2");
+        assert_eq!(
+            of(&[job, two, ("SLURM_MEM_PER_NODE", "1000")]),
+            Some(1000 << 20)
+        );
+        assert_eq!(
+            of(&[job, two, ("SLURM_MEM_PER_CPU", "500")]),
+            Some(1000 << 20)
+        );
+        assert_eq!(of(&[job, one]), Some(machine / 4));
+        // All of the machine, more than there is, and what is no number.
+        for all in ["0", "99999999", "18446744073709551615", "much"] {
+            assert_eq!(of(&[job, one, ("SLURM_MEM_PER_NODE", all)]), Some(machine));
+        }
+        // Elsewhere these variables are nobody's.
+        assert_eq!(of(&[one, ("SLURM_MEM_PER_NODE", "1000")]), Some(machine));
+        fs::remove_dir_all(root).expect("it was made");
     }
 }
