@@ -15,6 +15,7 @@ from isthmus import IsthmusError, _core
 from isthmus.execution import Job
 from isthmus.progress import Progress
 from isthmus.sweeps import Selection, do_part
+from isthmus.sweeps.selection import ranges
 from isthmus.sweeps.slurm import Array, Script, SlurmError, Wanted, costs
 from isthmus.sweeps.slurm.control import Ended, _ended
 from isthmus.sweeps.slurm.costs import LEAST, finished, predicted, spread
@@ -48,6 +49,24 @@ def test_tasks_hold_everything_once_and_the_longest_is_near_the_best_there_is():
         assert max(loads(found, costs)) <= best * (4 / 3 - 1 / (3 * tasks)) + 1e-9
         worst = max(worst, max(loads(found, costs)) / best)
     assert worst > 1.0, "no case was hard"
+
+
+def test_neighbours_of_the_same_cost_come_to_the_same_task():
+    count = 60_000
+    for seconds in ([0.005] * count, [0.005, 0.01] * (count // 2)):
+        tasks = packed(seconds, 2)
+        assert [len(ranges(task)) < 200 for task in tasks] == [True, True]
+        assert loads(tasks, seconds) == pytest.approx([sum(seconds) / 2] * 2)
+
+
+def test_a_list_of_points_always_fits_into_a_command():
+    # Every second one, as others are done.
+    long = Selection(tuple(range(1, 200_000, 2)))
+    text = Script("x", Path("/o"), Wanted(), 1, None, [long], None).as_text()
+    assert "set -- --points 1:200000 ;;" in text
+    few = Selection(tuple(range(1, 20_000, 2)))
+    text = Script("x", Path("/o"), Wanted(), 1, None, [few], None).as_text()
+    assert "--points 1,3,5," in text
 
 
 def test_unequal_points_come_to_equal_tasks():
@@ -109,13 +128,13 @@ def test_the_time_for_trying_begins_when_all_is_built(tmp_path, monkeypatch):
     monkeypatch.setattr(_core, "check", None)  # which would build all machines again
     do_part = costs.do_part
 
-    def slowly(tried, folder, part):
+    def slowly(tried, folder, part, *more):
         """As if the first machine took longer than all that may be tried."""
         nonlocal ahead
         for _ in range(3):
             tried.watch(Progress("building"))
             ahead += costs.TRIED_S
-        return do_part(tried, folder, part)
+        return do_part(tried, folder, part, *more)
 
     monkeypatch.setattr(costs, "do_part", slowly)
     predicted(job, tmp_path / "out", Selection((0, 1, 2, 3)))
@@ -193,6 +212,11 @@ def test_short_time_limits_have_no_notice_that_might_come_at_once():
     [
         ({"words": ("--array=0-9",)}, "--array is chosen by isthmus"),
         ({"words": ("-o", "x")}, "--output is chosen by isthmus"),
+        ({"words": ("--job=other",)}, "--job-name is chosen by isthmus"),
+        ({"words": ("--out=x",)}, "--output is chosen by isthmus"),
+        ({"words": ("--wait",)}, "--wait is chosen by isthmus"),
+        ({"words": ("-W",)}, "--wait is chosen by isthmus"),
+        ({"words": ("--test-only",)}, "--test-only is chosen by isthmus"),
         ({"words": ("mem=4G",)}, "is no option of sbatch"),
         ({"words": ("--a\nrm -rf /",)}, "a word in one line"),
         ({"partition": "a\nb"}, "--partition"),
@@ -230,10 +254,13 @@ def test_what_sbatch_and_scontrol_say_is_read():
 
 
 def test_an_array_is_cancelled_as_a_whole_if_no_task_went_on():
-    def task(state, at):
-        return Ended(1, state, 0, 0, "node1", f"2026-11-25T12:00:{at:02}")
+    def task(state, at, status=0):
+        return Ended(1, state, status, 0, "node1", f"2026-11-25T12:00:{at:02}")
 
     assert was_cancelled([task("COMPLETED", 1), task("CANCELLED", 3), task("CANCELLED", 4)])
     assert not was_cancelled([task("CANCELLED", 3), task("COMPLETED", 4)])
+    # One that ended well or by itself in the same second, and one that was lost.
+    assert was_cancelled([task("CANCELLED", 3), task("COMPLETED", 3), task("FAILED", 3, 1)])
+    assert not was_cancelled([task("CANCELLED", 3), task("NODE_FAIL", 3)])
     assert not was_cancelled([task("TIMEOUT", 3)])
     assert not was_cancelled([])

@@ -24,10 +24,10 @@ GONE = "Invalid job id"
 UNHEARD = "Unable to contact slurm controller"
 """What its commands say that have heard nothing of the controller, after some 20 s."""
 WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
-CANCELLED = "CANCELLED"
+CANCELLED, COMPLETING = "CANCELLED", "COMPLETING"
 UNDER_WAY = (
     *WAITING,
-    "COMPLETING",
+    COMPLETING,
     "CONFIGURING",
     "RUNNING",
     "SIGNALING",
@@ -73,6 +73,14 @@ class SlurmError(IsthmusError):
     """A command of Slurm failed; its own words are in the message."""
 
 
+class NoCommandError(SlurmError):
+    """A command of Slurm is not there: no use to ask again."""
+
+
+class UnansweredError(SlurmError):
+    """`sbatch` has not answered whether it submits a job; it goes on by itself."""
+
+
 @dataclass(frozen=True)
 class Array:
     """An array job, as `sbatch` names it."""
@@ -113,12 +121,20 @@ class Queue:
     """What is left of an array in the queue."""
 
     running: int = 0
+    """Those that are about to be over as well."""
     waiting: int = 0
     reasons: tuple[str, ...] = ()
     """Why tasks wait, each once."""
+    ending: int = 0
+    """Those that are about to be over: their processes have ended, or are being ended."""
 
     def __bool__(self) -> bool:
         return bool(self.running or self.waiting)
+
+    @property
+    def at_work(self) -> bool:
+        """Whether anything of it does points still, or will."""
+        return bool(self.running > self.ending or self.waiting)
 
 
 @dataclass(frozen=True)
@@ -159,6 +175,8 @@ class Slurm:
     environment: dict[str, str] = field(default_factory=lambda: _heeded(os.environ))
     patience_s: float = PATIENCE_S
     """Seconds after which a command that says nothing is given up."""
+    _left: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    """An `sbatch` that was left alone, as it had not answered."""
 
     def check(self) -> None:
         """Refuse to go on where there is no Slurm.
@@ -175,57 +193,74 @@ class Slurm:
         told = (self.environment.get(f"{name}_CLUSTERS", "") for name in ("SBATCH", "SLURM"))
         return next(filter(None, told), "")
 
-    def test(self, script: str, tick: Callable[[], None] = lambda: None) -> None:
+    def test(
+        self, script: str, options: Sequence[str] = (), tick: Callable[[], None] = lambda: None
+    ) -> None:
         """Ask whether Slurm would take a job; nothing is submitted.
 
         Args:
             script: the job.
+            options: for `sbatch`.
             tick: called again and again until there is an answer.
 
         Raises:
             SlurmError: it would not.
 
         """
-        done = self._asked(["sbatch", "--test-only"], script, tick)
+        done = self._asked(["sbatch", "--test-only", *options], script, tick)
         if done.returncode != 0:
             raise _refused(done)
 
-    def submit(self, script: str, tick: Callable[[], None] = lambda: None) -> tuple[Array, str]:
+    def submit(
+        self, script: str, options: Sequence[str] = (), tick: Callable[[], None] = lambda: None
+    ) -> tuple[Array, str]:
         """Submit a script; the job, and what else `sbatch` said.
 
         Args:
             script: the job.
+            options: for `sbatch`. In its command line, since the user's `SBATCH_...` variables go
+                before those in the script, and behind these.
             tick: called again and again until there is an answer.
 
         Raises:
+            UnansweredError: `sbatch`, this one or one before, has not answered, and goes on.
             SlurmError: there is no `sbatch`, or it refuses.
 
         """
-        done = self._asked(["sbatch", "--parsable"], script, tick)
+        if self._left is not None and self._left.poll() is None:
+            raise UnansweredError("sbatch: has not answered yet, and was left alone")
+        done = self._asked(["sbatch", "--parsable", *options], script, tick, cut=False)
         if done.returncode != 0:
             raise _refused(done)
         return Array.parsed(done.stdout), _line(done.stderr)
 
-    def queue(self, array: Array) -> Queue:
+    def queue(self, array: Array, name: str = "") -> Queue:
         """What is left of an array.
+
+        Args:
+            array: the array.
+            name: of the job: numbers come again, in other clusters and once a controller has lost
+                its state, and one of another name is another job; empty if it is not known.
 
         Raises:
             SlurmError: the controller does not answer.
 
         """
         words = [*array.words, f"--jobs={array.number}"]
-        told = self._run(["squeue", *words, "--noheader", "--array", "--format=%T|%r"])
+        told = self._run(["squeue", *words, "--noheader", "--array", "--format=%T|%r|%j"])
         if told.returncode != 0:
             if GONE in told.stderr:
                 return Queue()
             raise SlurmError(f"squeue: {_said(told)}")
-        lines = [line.split("|", 1) for line in told.stdout.splitlines() if "|" in line]
-        waiting = [reason for state, reason in lines if state.strip() in WAITING]
+        lines = [[*line.split("|", 2), ""][:3] for line in told.stdout.splitlines() if "|" in line]
+        ours = [(state.strip(), why) for state, why, of in lines if not of or of == (name or of)]
+        waiting = [reason for state, reason in ours if state in WAITING]
         known = dict.fromkeys(reason for reason in waiting if reason != "None")
-        return Queue(len(lines) - len(waiting), len(waiting), tuple(known))
+        ending = sum(state == COMPLETING for state, _ in ours)
+        return Queue(len(ours) - len(waiting), len(waiting), tuple(known), ending)
 
     def named(self, name: str, clusters: str = "") -> Array | None:
-        """The job of the user's of that name that is in the queue, if there is one.
+        """The job of the user's of that name that is at work or waits to be, if there is one.
 
         Args:
             name: of the job.
@@ -236,20 +271,22 @@ class Slurm:
 
         """
         words = ["squeue", *([f"--clusters={clusters}"] if clusters else []), "--noheader"]
-        told = self._run([*words, f"--name={name}", f"--user={os.getuid()}", "--format=%F"])
+        told = self._run([*words, f"--name={name}", f"--user={os.getuid()}", "--format=%F|%T"])
         if told.returncode != 0:
             raise SlurmError(f"squeue: {_said(told)}")
         found, cluster = set(), ""
         for line in told.stdout.splitlines():
-            # Where clusters are named, the jobs of each come below its name.
             if line.startswith(CLUSTER):
+                # Where clusters are named, the jobs of each come below its name.
                 cluster = line.removeprefix(CLUSTER).strip()
-            elif line.strip().isdigit():
-                found.add((int(line), cluster))
+                continue
+            number, _, state = line.strip().partition("|")
+            if number.isdigit() and state != COMPLETING:
+                found.add((int(number), cluster))
         if not found:
             return None
-        number, cluster = max(found)
-        return Array(str(number), cluster)
+        latest, cluster = max(found)
+        return Array(str(latest), cluster)
 
     def ended(self, array: Array) -> list[Ended]:
         """How the tasks of an array ended, as far as that is still known: the controller forgets
@@ -294,7 +331,7 @@ class Slurm:
     def _found(self, name: str) -> str:
         program = shutil.which(name, path=self.environment.get("PATH"))
         if program is None:
-            raise SlurmError(
+            raise NoCommandError(
                 f"{name}: not found; run this where Slurm's commands are, such as a login node of "
                 "the cluster"
             )
@@ -305,7 +342,8 @@ class Slurm:
         try:
             return subprocess.run(
                 [program, *words[1:]],
-                env=self.environment,
+                # Times that can be compared, whatever the season.
+                env={**self.environment, "TZ": "UTC"},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -321,10 +359,10 @@ class Slurm:
             raise SlurmError(f"{words[0]}: {error.strerror}") from error
 
     def _asked(
-        self, words: Sequence[str], text: str, tick: Callable[[], None]
+        self, words: Sequence[str], text: str, tick: Callable[[], None], *, cut: bool = True
     ) -> subprocess.CompletedProcess[str]:
         """Run a command that may change something: whatever `tick` raises, it is not cut, and can
-        go on when this process has ended.
+        go on when this process has ended. Unless `cut` says so it goes on also where it is silent.
         """
         program = self._found(words[0])
         with ExitStack() as stack:
@@ -346,6 +384,12 @@ class Slurm:
             give_up = time.monotonic() + self.patience_s
             while process.poll() is None:
                 if time.monotonic() > give_up:
+                    if not cut:
+                        self._left = process
+                        raise UnansweredError(
+                            f"sbatch: no answer within {self.patience_s:.0f} s; it was left alone, "
+                            "and may submit the job yet, which the same command then finds"
+                        )
                     process.kill()
                     process.wait()
                     raise self._silent(words)
@@ -369,8 +413,13 @@ def _refused(done: subprocess.CompletedProcess[str]) -> SlurmError:
     return SlurmError(f"sbatch: {said}" if UNHEARD in said else f"sbatch refused the job: {said}")
 
 
-OWN = re.compile(r"S(?:QUEUE|ACCT|CONTROL)_\w+|SBATCH_(?:JOB_NAME|ARRAY_INX|OUTPUT|ERROR)")
-"""Variables of a user's that would change what is asked and told here."""
+OWN = re.compile(
+    r"S(?:QUEUE|ACCT|CONTROL)_\w+|SLURM_TIME_FORMAT"
+    r"|SBATCH_(?:JOB_NAME|ARRAY_INX|OUTPUT|ERROR|SIGNAL|OPEN_MODE|WAIT)"
+)
+"""Variables of a user's that would change what is asked and told here. Others of sbatch's say what
+is to be where no option does.
+"""
 
 
 def _heeded(environment: Mapping[str, str]) -> dict[str, str]:

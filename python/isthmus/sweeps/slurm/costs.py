@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from isthmus.core import parse_toml
 from isthmus.owned.mark import JOURNAL
 from isthmus.progress import Progress
 from isthmus.sweeps.selection import Selection, Unit
-from isthmus.sweeps.shared import do_part
+from isthmus.sweeps.shared import EXPIRY_S, do_part
 from isthmus.sweeps.workers import read_workers
 
 if TYPE_CHECKING:
@@ -36,13 +37,21 @@ REFERENCES = 500
 """Most durations with which a unit is compared."""
 SEARCH_POINTS = 20
 """Points that a search is taken for as long as no search was seen."""
+_ENTRY = re.compile(r"(point|search)-([0-9]{1,18})")
 
 
 class _Enough(Exception):  # noqa: N818 - nothing went wrong
     """Enough units were tried."""
 
 
-def predicted(job: Job, folder: Path, missing: Selection, *, keep: bool = True) -> list[float]:
+def predicted(
+    job: Job,
+    folder: Path,
+    missing: Selection,
+    *,
+    keep: bool = True,
+    expiry_s: float = EXPIRY_S,
+) -> list[float]:
     """What each unit that is missing will take, points first, in seconds of one thread.
 
     That is what the one nearest to it in the sweep took, of those that are known. Where too few are
@@ -53,6 +62,7 @@ def predicted(job: Job, folder: Path, missing: Selection, *, keep: bool = True) 
         folder: its folder.
         missing: what is to be predicted.
         keep: whether what is done for it may be kept in the folder.
+        expiry_s: after which what others were at in the folder is taken over.
 
     """
     units = missing.units
@@ -61,25 +71,28 @@ def predicted(job: Job, folder: Path, missing: Selection, *, keep: bool = True) 
         with tempfile.TemporaryDirectory(prefix="isthmus-") as place:
             spare = Path(place)
             done_in = folder if keep else spare / "tried"
-            _try(job, done_in, units, quick=job.quick)
+            _try(job, done_in, units, expiry_s, quick=job.quick)
             known = {**known, **finished(done_in)}
             if len(known) < min(LEAST, len(units)):
                 # They take longer than that; shorter runs tell at least how they compare.
-                _try(job, spare / "quick", units, quick=True)
+                _try(job, spare / "quick", units, expiry_s, quick=True)
                 known = _scaled(finished(spare / "quick"), known)
     return _nearest(units, known, _lengths(job))
 
 
 def finished(folder: Path) -> dict[Unit, float]:
-    """What units took that are done, as the processes that did them have said."""
+    """What units took that are done, as the processes that did them have said; lines that say
+    something else are left out.
+    """
     found: dict[Unit, float] = {}
     for took in read_workers(folder / JOURNAL).took:
-        kind, _, number = took.entry.partition("-")
-        found[kind, int(number)] = took.seconds
+        entry = _ENTRY.fullmatch(took.entry)
+        if entry and math.isfinite(took.seconds) and took.seconds >= 0:
+            found[entry[1], int(entry[2])] = took.seconds
     return found
 
 
-def _try(job: Job, folder: Path, units: Sequence[Unit], *, quick: bool) -> None:
+def _try(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quick: bool) -> None:
     """Do units that are spread over all of them, until that is enough."""
     points = spread([at for kind, at in units if kind == "point"])
     searches = spread([at for kind, at in units if kind == "search"])
@@ -110,7 +123,7 @@ def _try(job: Job, folder: Path, units: Sequence[Unit], *, quick: bool) -> None:
     tried = copy(job)
     tried.watch, tried.jobs, tried.quick = watch, 1, quick
     try:
-        do_part(tried, folder, part)
+        do_part(tried, folder, part, expiry_s)
     except _Enough:
         return
 

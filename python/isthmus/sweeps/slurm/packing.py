@@ -5,11 +5,12 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Sequence
+from itertools import groupby, islice
 
 TASK_S = 60.0
 """Seconds that a task should take at least, so that its start does not matter."""
 TASKS = 100
-"""Most tasks where nobody says how many."""
+"""Most tasks where nobody says how many, and no time limit asks for more."""
 SHARE_OF_LIMIT = 0.5
 """Of the time limit, what tasks are packed for: what is predicted is not exact."""
 
@@ -19,14 +20,21 @@ def packed(costs: Sequence[float], tasks: int) -> list[list[int]]:
 
     The longest first, each into the task that has the least so far: the longest task is at most 4/3
     of the best packing's (Graham, Bounds on multiprocessing timing anomalies, SIAM J. Appl. Math.
-    17(2), 1969). Ties are decided by position, so that the same costs give the same tasks.
+    17(2), 1969). Of those that cost the same, neighbours come to the same task, as ranges are
+    short. Ties are decided by position, so that the same costs give the same tasks.
     """
     found: list[list[int]] = [[] for _ in range(min(tasks, len(costs)))]
     heap = [(0.0, task) for task in range(len(found))]
-    for at in sorted(range(len(costs)), key=lambda at: (-costs[at], at)):
-        cost, task = heap[0]
-        found[task].append(at)
-        heapq.heapreplace(heap, (cost + costs[at], task))
+    longest_first = sorted(range(len(costs)), key=lambda at: (-costs[at], at))
+    for each, same in groupby(longest_first, key=costs.__getitem__):
+        alike, many = list(same), [0] * len(found)
+        for _ in alike:
+            cost, task = heap[0]
+            many[task] += 1
+            heapq.heapreplace(heap, (cost + each, task))
+        rest = iter(alike)
+        for task, count in enumerate(many):
+            found[task] += islice(rest, count)
     return found
 
 

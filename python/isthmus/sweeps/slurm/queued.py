@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.sweeps.slurm.control import Array, Queue, Slurm, SlurmError
-from isthmus.sweeps.slurm.jobs import jobs_of, under_way
+from isthmus.sweeps.slurm.jobs import jobs_of, named_in, under_way
 
 LOOK_S = 10.0
 """Seconds that Slurm is given to answer who only looks."""
@@ -50,14 +50,15 @@ class Queued:
 
 def queued(folder: Path, slurm: Slurm | None = None) -> Queued | None:
     """The job that was submitted for a folder's run, unless it is over."""
-    jobs = jobs_of(folder)
-    if not jobs:
+    name = named_in(folder)
+    if not name:
         return None
     slurm = slurm or Slurm(patience_s=LOOK_S)
     try:
-        array = under_way(folder, slurm)
-        queue = slurm.queue(array) if array else Queue()
+        array = under_way(folder, slurm, name)
+        queue = slurm.queue(array, name) if array else Queue()
     except SlurmError as error:
-        return Queued(jobs[-1].array, Queue(), str(error))
+        last = next(reversed(jobs_of(folder)), None)
+        return Queued(last.array if last else None, Queue(), str(error))
     # Between two looks it may have ended.
     return Queued(array, queue) if queue else None

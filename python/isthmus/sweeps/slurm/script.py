@@ -22,10 +22,24 @@ NOTICE_S = 60
 NOTICED_S = 600
 """Shortest time limit at which that is asked for, as Slurm may be a minute early. Below it a task
 is told when its time is over, some seconds before it is killed."""
-OURS = ("array", "output", "error", "job-name", "chdir", "open-mode", "parsable", "wrap", "signal")
+OURS = (
+    "array",
+    "output",
+    "error",
+    "job-name",
+    "chdir",
+    "open-mode",
+    "parsable",
+    "wrap",
+    "wait",
+    "signal",
+    "test-only",
+)
 """Options of sbatch that are not the user's."""
-_CLUSTERS = re.compile(r"(?:--clusters=|-M)(.+)")
-SHORT = {"a": "array", "o": "output", "e": "error", "J": "job-name", "D": "chdir"}
+SHORT = {"a": "array", "o": "output", "e": "error", "J": "job-name", "D": "chdir", "W": "wait"}
+_CLUSTERS = re.compile(r"(?:--cluster=|--clusters=|-M)(.+)")
+LIST_MAX = 100_000
+"""Most characters of a list of points: Linux takes 128 KiB in a word of a command."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +69,9 @@ class Wanted:
                     f"--sbatch: {arguments.shown(word)} is no option of sbatch; give one with its "
                     "value, such as --sbatch=--mem=4G"
                 )
-            known = name if word.startswith("--") else SHORT.get(name[:1], "")
-            if known in OURS:
+            short = SHORT.get(name[:1], "")
+            known = _ours(name) if word.startswith("--") else short
+            if known:
                 raise IsthmusError(f"--sbatch: --{known} is chosen by isthmus; leave it out")
 
     @property
@@ -64,6 +79,17 @@ class Wanted:
         """Clusters of which Slurm is to choose one, as sbatch has them; empty if none are named."""
         named = [_CLUSTERS.match(word) for word in self.words]
         return next((found[1].strip() for found in reversed(named) if found), "")
+
+    @property
+    def expiry_s(self) -> float:
+        """The same in seconds."""
+        from isthmus.sweeps.shared import EXPIRY_S
+
+        return (
+            EXPIRY_S
+            if self.expiry is None
+            else arguments.seconds("--expiry", self.expiry, 0.0, "60 s")
+        )
 
     @property
     def limit_s(self) -> float | None:
@@ -98,11 +124,12 @@ class Script:
     about_s: float | None
     """What the longest task will take, if that was asked."""
 
-    def as_text(self) -> str:
-        """The script."""
+    @property
+    def options(self) -> list[str]:
+        """What `sbatch` is asked for."""
         # In patterns of Slurm's for names of files % has a meaning.
         log = str(self.folder / SUBMITTED).replace("%", "%%") + "/%A_%a.log"
-        asked = [
+        return [
             f"--job-name={self.name}",
             f"--array=0-{len(self.tasks) - 1}",
             f"--cpus-per-task={self.threads}",
@@ -111,11 +138,18 @@ class Script:
             f"--output={log}",
             "--open-mode=append",
         ]
+
+    def as_text(self) -> str:
+        """The script."""
         units = sum(len(task) for task in self.tasks)
         about = f"{counted(units, 'point')} in {counted(len(self.tasks), 'task')}"
         if self.about_s is not None:
             about += f", packed to take about {_span(self.about_s)} each"
-        lines = ["#!/bin/bash", *(f"#SBATCH {_quoted(word)}" for word in asked), f"# {about}."]
+        lines = [
+            "#!/bin/bash",
+            *(f"#SBATCH {_quoted(word)}" for word in self.options),
+            f"# {about}.",
+        ]
         lines += ['case "$SLURM_ARRAY_TASK_ID" in']
         lines += [f"{i}) set -- {shlex.join(_words(task))} ;;" for i, task in enumerate(self.tasks)]
         lines += ['*) echo "no task $SLURM_ARRAY_TASK_ID" >&2; exit 2 ;;', "esac"]
@@ -150,8 +184,39 @@ class Script:
 
 
 def _words(task: Selection) -> list[str]:
-    words = ["--points", ranges(task.points)] if task.points else []
-    return words + (["--searches", ranges(task.searches)] if task.searches else [])
+    words = ["--points", _listed(task.points)] if task.points else []
+    return words + (["--searches", _listed(task.searches)] if task.searches else [])
+
+
+def _listed(positions: Sequence[int]) -> str:
+    """Positions as a list that fits into a command: a long one becomes the range that they are in,
+    as tasks pass over what is done, and share what others are to do as well.
+    """
+    words = ranges(positions)
+    return words if len(words) <= LIST_MAX else f"{min(positions)}:{max(positions) + 1}"
+
+
+def _ours(name: str) -> str:
+    """The option of isthmus's that this is, or the beginning of, which sbatch takes for the whole;
+    empty if there is none.
+    """
+    return next((ours for ours in OURS if ours.startswith(name)), "")
+
+
+def refuse_odd(folder: Path) -> None:
+    """Refuse a folder whose name Slurm, or a line of a script, takes for something else: with a
+    backslash in it no pattern for names of logs is one.
+
+    Raises:
+        IsthmusError: it has such a name.
+
+    """
+    if odd := next((c for c in str(folder) if c == "\\" or not c.isprintable()), None):
+        what = "a backslash" if odd == "\\" else f"the character {odd!a}"
+        raise IsthmusError(
+            f"--out: {arguments.shown(str(folder))} has {what} in its name, which Slurm cannot "
+            "take; give another folder"
+        )
 
 
 def _limit(seconds: float) -> str:

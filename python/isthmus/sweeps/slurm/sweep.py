@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +12,29 @@ from typing import TYPE_CHECKING
 from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.owned import OwnedFolder, read_mark
 from isthmus.owned.lock import SUBMITTER, BusyError, held
-from isthmus.owned.mark import SUBMITTED, sha256
+from isthmus.owned.mark import SUBMITTED
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.shared import collect, missing
-from isthmus.sweeps.slurm.control import Array, Ended, Slurm, SlurmError
+from isthmus.sweeps.slurm.control import (
+    Array,
+    Ended,
+    NoCommandError,
+    Slurm,
+    SlurmError,
+    UnansweredError,
+)
 from isthmus.sweeps.slurm.costs import predicted
 from isthmus.sweeps.slurm.interrupted import Later, later
-from isthmus.sweeps.slurm.jobs import Submission, jobs_of, keep_jobs, keep_script, under_way
+from isthmus.sweeps.slurm.jobs import (
+    Submission,
+    jobs_of,
+    keep_jobs,
+    keep_script,
+    name_of,
+    under_way,
+)
 from isthmus.sweeps.slurm.packing import packed, tasks_for
-from isthmus.sweeps.slurm.script import Script, Wanted
+from isthmus.sweeps.slurm.script import Script, Wanted, refuse_odd
 from isthmus.sweeps.slurm.verdict import Over, was_cancelled
 from isthmus.sweeps.slurm.waiting import (
     LOOK_MAX_S,
@@ -28,6 +42,7 @@ from isthmus.sweeps.slurm.waiting import (
     SILENT_S,
     SLOWER,
     Detached,
+    answered,
     unheard,
     until_over,
 )
@@ -61,11 +76,10 @@ class Sweep:
 
     def __post_init__(self) -> None:
         self.folder = self.folder.absolute()
+        refuse_odd(self.folder)
         self.watched = Watched(self.job, self.folder)
         self.counts = self.watched.counts
-        place = sha256(f"{self.folder.resolve()}\n{self.job.identity}".encode())[:8]
-        plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in self.job.name)
-        self.name = f"isthmus-{plain}-{place}"
+        self.name = name_of(self.job.name, self.folder, self.job.identity)
         """Of its jobs: the same for the same run in the same folder."""
         self.clusters = self.wanted.clusters or self.slurm.clusters
         self._largest: int | None = None
@@ -84,7 +98,8 @@ class Sweep:
         """The array that does what is missing, under way already or new; None if nothing is.
 
         Raises:
-            SlurmError: there is no Slurm, or it refuses the job; then nothing is written.
+            SlurmError: there is no Slurm, or it refuses the job. Nothing is written unless it has
+                said before that it would take it.
             IsthmusError: the folder cannot be used.
             Detached: Ctrl-C while `sbatch` was asked; the array goes on.
 
@@ -95,14 +110,15 @@ class Sweep:
             self._refuse_under_way()
         elif begun:
             self._join()
-            if found := self._under_way():
+            if found := self._found():
                 self.note(f"Slurm job {found} is at it already")
                 return found
         lacks = Selection.whole(*self.counts) if fresh else self.watched.lacking()
         if not lacks:
             return None
         asked = "Slurm: asked whether it takes the job"
-        self.slurm.test(self._script([lacks], None).as_text(), lambda: self.watched.tell(asked))
+        like = self._script([lacks], None)
+        self.slurm.test(like.as_text(), like.options, lambda: self.watched.tell(asked))
         if begun and fresh:
             with self._submitting():
                 self._refuse_under_way()
@@ -121,7 +137,7 @@ class Sweep:
         """
         rounds, unseen = 0, False
         while array is not None:
-            until_over(array, self.slurm, self.watched, self.note)
+            until_over(array, self.slurm, self.watched, self.note, self.name)
             over = self._over(array)
             if not over.lacks:
                 break
@@ -138,15 +154,17 @@ class Sweep:
 
     def _packed(self, lacks: Selection, *, keep: bool = True) -> Script | None:
         """The script for what is missing; None if that was little enough to be done here."""
-        self._largest = self.slurm.largest_array() or self._largest
+        largest = answered(
+            self.slurm.largest_array, self.watched, "Slurm: asked how many tasks it takes"
+        )
+        self._largest = largest or self._largest
         most = self._largest or len(lacks)
         wanted = self.wanted.tasks and min(self.wanted.tasks, most)
         if wanted and wanted >= len(lacks):
             # Each has a task of its own.
             return self._script([Selection.of([unit]) for unit in lacks.units], None)
-        costs = dict(
-            zip(lacks.units, predicted(self.job, self.folder, lacks, keep=keep), strict=True)
-        )
+        expected = predicted(self.job, self.folder, lacks, keep=keep, expiry_s=self.wanted.expiry_s)
+        costs = dict(zip(lacks.units, expected, strict=True))
         if keep:
             # Some of it was done to know what the rest takes.
             lacks = self.watched.lacking()
@@ -185,8 +203,35 @@ class Sweep:
         )
 
     def _under_way(self) -> Array | None:
-        """The array of this run that is in Slurm's queue, if there is one, whoever submitted it."""
-        return under_way(self.folder, self.slurm, self.name, self.clusters)
+        """The array of this run that is at work or waits to be, if there is one, whoever
+        submitted it.
+        """
+        return answered(
+            lambda: under_way(self.folder, self.slurm, self.name, self.clusters),
+            self.watched,
+            "Slurm: asked for a job of this run",
+        )
+
+    def _found(self) -> Array | None:
+        """The same. Where one was submitted, a Slurm that does not answer is asked again and again,
+        for as long as it is waited for elsewhere.
+        """
+        began, look_s, said = time.monotonic(), LOOK_S, False
+        while True:
+            try:
+                return self._under_way()
+            except SlurmError as error:
+                again = bool(jobs_of(self.folder)) and not isinstance(error, NoCommandError)
+                if not again or time.monotonic() - began > SILENT_S:
+                    raise
+                if not said:
+                    said = True
+                    self.note(
+                        f"Slurm does not say whether a job is at it already ({error}); asked "
+                        f"again for {SILENT_S / 60:.0f} min"
+                    )
+                self.watched.wait(look_s, unheard(str(error)))
+                look_s = min(look_s * SLOWER, LOOK_MAX_S)
 
     def _refuse_under_way(self) -> None:
         """Refuse to clear a folder in which an array is at work."""
@@ -229,7 +274,7 @@ class Sweep:
         """
         text = script.as_text()
         before = [each for each in jobs_of(self.folder) if each.array]
-        new = Submission(self.name, len(script.tasks), sha256(text.encode()), self.clusters)
+        new = Submission(self.name, len(script.tasks), self.clusters)
         with self._joined() as own:
             if said := keep_script(own, text):
                 self.note(said)
@@ -237,7 +282,14 @@ class Sweep:
         array = None
         try:
             with later() as interrupted:
-                array, said = self.slurm.submit(text, self._asking(interrupted))
+                try:
+                    array, said = self.slurm.submit(text, script.options, self._asking(interrupted))
+                except UnansweredError:
+                    said = ""
+                    with suppress(SlurmError):
+                        array = self._under_way()
+                    if array is None:
+                        raise
                 self._keep_number([*before, replace(new, array=array)], interrupted)
         except KeyboardInterrupt:
             if array is None:
@@ -331,7 +383,15 @@ class Sweep:
         give_up = time.monotonic() + LATE_S
         try:
             lacks = self.watched.lacking()
-            ended = self.slurm.ended(array) if lacks else []
+            ended = (
+                answered(
+                    lambda: self.slurm.ended(array),
+                    self.watched,
+                    f"Slurm: asked how job {array} ended",
+                )
+                if lacks
+                else []
+            )
             while True:
                 over = self._as_far_as_seen(array, ended, lacks)
                 if not lacks or not over.may_be_late or time.monotonic() > give_up:

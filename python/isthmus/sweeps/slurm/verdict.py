@@ -101,9 +101,14 @@ def names(selection: Selection) -> list[str]:
 
 
 def was_cancelled(ended: Sequence[Ended]) -> bool:
-    """Whether an array was cancelled as a whole: then no task of it goes on after the others."""
+    """Whether an array was cancelled as a whole: whatever had not ended by then was cancelled, and
+    nothing was lost in the same second in another way.
+    """
     cancelled = [task.at for task in ended if task.state == CANCELLED]
-    return bool(cancelled) and max(cancelled) == max(task.at for task in ended)
+    others = [task for task in ended if task.state != CANCELLED]
+    last = max(cancelled, default="")
+    went_on = (task.at > last or (task.at == last and task.lost) for task in others)
+    return bool(cancelled) and not any(went_on)
 
 
 def summary(tasks: Sequence[Ended]) -> str:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Generic, TypeVar
 
 from isthmus.errors import RunFailedError
 from isthmus.sweeps.slurm.control import Array, Queue, Slurm, SlurmError
@@ -19,6 +20,8 @@ SLOW_S = 2.0
 """Seconds after which it is told that Slurm has not answered yet: its commands take some twenty to
 say that a controller is silent.
 """
+ANSWER_S = 0.05
+"""Seconds between two looks whether a question is answered."""
 SILENT_S = 1800.0
 """Seconds without an answer of Slurm's controller, or in which it takes no lost tasks again, after
 which waiting is given up."""
@@ -32,20 +35,22 @@ class Detached(Exception):  # noqa: N818 - an interruption, not an error
         self.array, self.done, self.total = array, done, total
 
 
-class _Asked:
-    """What is left of an array, asked in the background."""
+T = TypeVar("T")
 
-    def __init__(self, slurm: Slurm, array: Array) -> None:
+
+class _Question(Generic[T]):
+    """A question to Slurm, asked in the background."""
+
+    def __init__(self, ask: Callable[[], T]) -> None:
         self.began = time.monotonic()
-        self._answer: Future[Queue] = Future()
-        self._question = (slurm, array)
+        self._answer: Future[T] = Future()
+        self._question = ask
         # Nobody waits for it at the end.
-        threading.Thread(target=self._ask, name="isthmus-squeue", daemon=True).start()
+        threading.Thread(target=self._ask, name="isthmus-slurm", daemon=True).start()
 
     def _ask(self) -> None:
-        slurm, array = self._question
         try:
-            self._answer.set_result(slurm.queue(array))
+            self._answer.set_result(self._question())
         except BaseException as error:
             self._answer.set_exception(error)
 
@@ -53,7 +58,12 @@ class _Asked:
     def done(self) -> bool:
         return self._answer.done()
 
-    def answer(self) -> Queue:
+    @property
+    def slow(self) -> bool:
+        """Whether it is to be told that there is no answer."""
+        return time.monotonic() - self.began > SLOW_S
+
+    def answer(self) -> T:
         """The answer.
 
         Raises:
@@ -63,13 +73,37 @@ class _Asked:
         return self._answer.result()
 
 
+def answered(ask: Callable[[], T], watched: Watched, state: str) -> T:
+    """What Slurm answers; meanwhile it is told how far the run is, and Ctrl-C is heard.
+
+    Args:
+        ask: the question.
+        watched: the run.
+        state: what is told at first.
+
+    Raises:
+        SlurmError: it does not answer.
+
+    """
+    question = _Question(ask)
+    while not question.done:
+        watched.tell(unheard("") if question.slow else state)
+        time.sleep(ANSWER_S)
+    return question.answer()
+
+
 def until_over(
-    array: Array, slurm: Slurm, watched: Watched, note: Callable[[str], None] = lambda _: None
+    array: Array,
+    slurm: Slurm,
+    watched: Watched,
+    note: Callable[[str], None] = lambda _: None,
+    name: str = "",
 ) -> None:
     """Wait until nothing of an array is in the queue.
 
     Args:
         array: the array.
+        name: of the job.
         slurm: who is asked.
         watched: the run.
         note: told of a controller that is silent, once each time.
@@ -81,12 +115,12 @@ def until_over(
     """
     queue, trouble = Queue(), ""
     look_s, answered, next_look = LOOK_S, time.monotonic(), 0.0
-    asked = None
+    asked: _Question[Queue] | None = None
     try:
         while True:
             now = time.monotonic()
             if asked is None and now >= next_look:
-                asked = _Asked(slurm, array)
+                asked = _Question(lambda: slurm.queue(array, name))
             if asked is not None and asked.done:
                 try:
                     queue, trouble, answered = asked.answer(), "", now
@@ -106,7 +140,7 @@ def until_over(
             if watched.done == watched.total:
                 # It is about to be over.
                 next_look = min(next_look, now + LOOK_S)
-            slow = asked is not None and now - asked.began > SLOW_S
+            slow = asked is not None and asked.slow
             watched.tell(unheard(trouble) if trouble or slow else told(array, queue))
             time.sleep(TICK_S)
     except KeyboardInterrupt:
