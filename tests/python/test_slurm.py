@@ -313,6 +313,28 @@ def test_detached_and_collected_later(slurm, run, sweep, bytes_of_one_piece):
     assert (sweep / "result.json").read_bytes() == bytes_of_one_piece
 
 
+def test_variables_choose_nothing_that_is_asked_for_and_a_cancelled_job_is_done_anew(
+    slurm, run, tmp_path
+):
+    (tmp_path / "long.toml").write_text(ENDLESS)
+    command = ["run", "long.toml", "--on", "slurm", "--array-size", 4, "--detach", "--out", "out"]
+    command += ["--time", "1h", "--partition", cluster.PARTITION]
+    site = {"PARTITION": "nowhere", "TIMELIMIT": "2", "WAIT": "1", "SIGNAL": "KILL@5"}
+    variables = {f"SBATCH_{name}": value for name, value in site.items()}
+    status, _, said = ended(run(*command, **variables))
+    assert status == 0, said
+    (number,) = jobs(slurm)
+    asked = slurm.ask("squeue", "--noheader", "--format=%P %l").splitlines()
+    assert {tuple(line.split()) for line in asked} == {(cluster.PARTITION, "1:00:00")}
+    until(lambda: processes(slurm), "task at work")
+    slurm.ask("scancel", number)
+    status, out, said = ended(run(*command))
+    assert status == 0, said
+    assert "is at it already" not in said
+    assert jobs(slurm) - {number}
+    assert f"Slurm job {int(number)}:" not in out
+
+
 def test_nodes_with_another_version_are_named(slurm, run, sweep, tmp_path):
     # What tasks import first says that they are another isthmus.
     other = tmp_path / "other"
