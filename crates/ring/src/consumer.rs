@@ -1,11 +1,12 @@
 //! The end that reads.
 
 use crate::CHUNK;
+use crate::borrower::Borrower;
 use crate::claim::{Back, Claim};
 use crate::error::{Error, Wanted};
 use crate::handles::Handles;
 use crate::line::Line;
-use crate::loan::{Borrower, Loan};
+use crate::loan::Loan;
 use crate::mapping::Mapping;
 use crate::producer::{STEP, at_most_half, refused};
 use crate::reader::Reader;
@@ -278,11 +279,15 @@ impl Consumer {
 
     /// Says that what the producer has of other rings may be lent instead of copied: of rings of at
     /// most `most` bytes, which are mapped here, for reading only, when something of them is lent.
-    /// An end that is handed over after this is lent nothing.
+    /// Said again, it changes how large they may be. An end that is handed over is lent nothing
+    /// before it says so anew.
     pub fn borrow(&mut self, most: u64) {
         let parts = self.parts();
-        parts.line.take();
-        parts.borrower = Some(Borrower::new(most));
+        parts.line.listen();
+        match &mut parts.borrower {
+            Some(borrower) if !borrower.is_over() => borrower.set_most(most),
+            none => *none = Some(Borrower::new(most)),
+        }
         parts.reader.borrow(true);
     }
 
@@ -291,12 +296,13 @@ impl Consumer {
     /// a message of the producer.
     ///
     /// # Returns
-    /// Whether the copy is good. If not, the loan was taken back before it was over: the bytes, and
-    /// what was seen, are anything at all.
+    /// Whether the copy is good. If not, the loan was taken back before it was over, or this
+    /// process may open no more files; then the producer is told that nothing is to be lent any
+    /// more, and takes all back. The bytes, and what was seen, are anything at all.
     ///
     /// # Errors
     /// [`Error::Loan`] if nothing such was lent, [`Error::NoRing`] if it is of no ring, or of a
-    /// larger one; [`Error::Truncated`], [`Error::System`].
+    /// larger one; [`Error::System`].
     pub fn read_lent(
         &mut self,
         loan: &Loan,
@@ -312,13 +318,26 @@ impl Consumer {
         if loan.bytes() != bytes.len() as u64 {
             return no("it is of other bytes");
         }
-        if !parts.reader.is_lent(loan.epoch) {
+        if borrower.is_over() || !parts.reader.is_lent(loan.epoch) {
             return Ok(false);
         }
-        if borrower.lacks(loan) {
+        if borrower.is_behind(loan) {
             parts.line.heed()?;
+            borrower.hear(parts.line.told())?;
         }
-        borrower.see(loan, &mut parts.line.came)?;
+        if borrower.lacks(loan) {
+            // Rings are shown to others in place of those whose loans were taken back.
+            if !parts.reader.is_lent(loan.epoch) {
+                return Ok(false);
+            }
+            if !parts.line.has_lost() {
+                return no("it is of a ring that is not shown");
+            }
+            borrower.give_up();
+            parts.reader.borrow(false);
+            parts.line.wake();
+            return Ok(false);
+        }
         borrower.copy(loan, bytes, step.max(1), seen)?;
         Ok(parts.reader.is_lent(loan.epoch))
     }

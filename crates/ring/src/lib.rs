@@ -54,6 +54,8 @@ pub mod words;
 pub mod writer;
 
 #[cfg(not(loom))]
+mod borrower;
+#[cfg(not(loom))]
 mod claim;
 #[cfg(not(loom))]
 mod consumer;

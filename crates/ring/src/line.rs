@@ -2,24 +2,33 @@
 
 use crate::error::Error;
 use crate::fds::{send_fds, try_recv_fds};
+use crate::loan::RINGS_SHOWN;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-/// Descriptors that are kept at most before they are used.
-const MOST_KEPT: usize = 128;
+/// Messages that are taken at most in one look. More are never under way: the socket holds fewer.
+const MOST_HEARD: usize = 4096;
+/// The byte that wakes.
+const WAKE: u8 = 1;
+/// Together with the number of a slot: it is empty. A descriptor comes with the number alone.
+const EMPTY: u8 = 0x80;
+
+/// What was told of slots and not used yet, the newest of each: what is in it now.
+pub(crate) type Told = BTreeMap<u8, Option<OwnedFd>>;
 
 /// One end.
 #[derive(Debug)]
 pub(crate) struct Line {
     socket: OwnedFd,
     gone: bool,
-    /// Whether descriptors may come with what wakes this side, and those that came.
-    takes: bool,
-    pub came: VecDeque<OwnedFd>,
+    /// What came besides what wakes this side, if that is wanted.
+    told: Option<Told>,
+    /// Whether a descriptor came that this process has no room for.
+    lost: bool,
 }
 
 /// Both ends.
@@ -48,30 +57,47 @@ impl Line {
         Ok(Self {
             socket,
             gone: false,
-            takes: false,
-            came: VecDeque::new(),
+            told: None,
+            lost: false,
         })
     }
 
-    /// From now on descriptors that come are kept.
-    pub(crate) fn take(&mut self) {
-        self.takes = true;
+    /// From now on what is told of slots is kept.
+    pub(crate) fn listen(&mut self) {
+        self.told.get_or_insert_default();
+        self.lost = false;
     }
 
-    /// Gives the other side a descriptor, with a byte as one that wakes.
-    pub(crate) fn give(&self, file: &OwnedFd) -> Result<(), Error> {
-        send_fds(&self.socket, &[1], &[file.as_fd()], Instant::now())
+    /// What was told of slots since this was asked.
+    pub(crate) fn told(&mut self) -> Told {
+        self.told.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Whether something that was told is lost, as this process may open no more files.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost
+    }
+
+    /// Gives the other side a descriptor for a slot. It wakes as well.
+    pub(crate) fn show(&self, slot: u8, file: &OwnedFd) -> Result<(), Error> {
+        send_fds(&self.socket, &[slot], &[file.as_fd()], Instant::now())
+    }
+
+    /// Tells the other side that a slot is empty; whether there was room to tell.
+    pub(crate) fn withdraw(&self, slot: u8) -> bool {
+        self.send(EMPTY | slot)
+    }
+
+    fn send(&self, byte: u8) -> bool {
+        let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+        rustix::net::send(&self.socket, &[byte], flags).is_ok()
     }
 
     /// Wakes the other side.
     pub(crate) fn wake(&self) {
         // If the socket is full the other side has enough to wake it; if it is closed, nobody is
         // there to be woken, and this side will see it when it waits.
-        let _ = rustix::net::send(
-            &self.socket,
-            &[1],
-            SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
-        );
+        let _ = self.send(WAKE);
     }
 
     /// Waits until the other side wakes this one or is gone, or until `deadline`.
@@ -87,7 +113,7 @@ impl Line {
     /// Takes what wakes this side, and sees whether the other is gone.
     pub(crate) fn heed(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
-        if self.takes {
+        if self.told.is_some() {
             return self.heed_and_keep(&mut bytes);
         }
         // One byte is usual; who sends many is not listened to for ever.
@@ -106,15 +132,16 @@ impl Line {
     }
 
     fn heed_and_keep(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
-        // What wakes comes together, descriptors one by one.
-        for _ in 0..4 * MOST_KEPT {
+        for _ in 0..MOST_HEARD {
             match try_recv_fds(&self.socket, bytes, 1) {
                 Ok(Some(received)) if received.bytes == 0 => {
                     self.gone = true;
                     break;
                 }
-                Ok(Some(received)) => self.came.extend(received.descriptors),
+                Ok(Some(received)) => self.keep(&bytes[..received.bytes], received.descriptors)?,
                 Ok(None) => break,
+                // What it was for is told by no more than its lack.
+                Err(Error::Truncated) => self.lost = true,
                 Err(Error::System { error, .. })
                     if error.kind() == std::io::ErrorKind::ConnectionReset =>
                 {
@@ -123,11 +150,26 @@ impl Line {
                 }
                 Err(other) => return Err(other),
             }
-            if self.came.len() > MOST_KEPT {
-                return Err(Error::Loan(format!(
-                    "more than {MOST_KEPT} rings are shown"
-                )));
+        }
+        Ok(())
+    }
+
+    /// Keeps what came together: a descriptor ends it, and belongs to the last byte.
+    fn keep(&mut self, bytes: &[u8], mut descriptors: Vec<OwnedFd>) -> Result<(), Error> {
+        let Some(told) = &mut self.told else {
+            return Ok(());
+        };
+        let with = descriptors.pop();
+        let plain = bytes.len() - usize::from(with.is_some());
+        let empty = bytes[..plain].iter().filter(|byte| **byte & EMPTY != 0);
+        let changes = empty.map(|byte| (byte & !EMPTY, None));
+        let shown = with.map(|file| (bytes[plain], Some(file)));
+        for (slot, file) in changes.chain(shown) {
+            if slot >= RINGS_SHOWN {
+                let what = format!("more than {RINGS_SHOWN} rings are shown");
+                return Err(Error::Loan(what));
             }
+            told.insert(slot, file);
         }
         Ok(())
     }

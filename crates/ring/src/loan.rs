@@ -1,29 +1,36 @@
 //! Bytes of other rings, read where they lie by who is told where that is.
 //!
-//! A process that is the consumer of some rings and the producer of another can tell the consumer
-//! of that one, the borrower, where claimed bytes lie, instead of copying them to it. The borrower
-//! maps those rings, for reading only: their descriptors come through the pair of sockets beside
-//! the ring. What is lent can be taken back at any time and without the borrower, which then finds
-//! its copy no good: see [`words`](crate::words).
+//! A process that is the consumer of some rings and the producer of another, the lender, can tell
+//! the consumer of that one, the [borrower](crate::borrower), where claimed bytes lie, instead of
+//! copying them to it. The borrower maps those rings, for reading only: their descriptors come
+//! through the pair of sockets beside the ring. What is lent can be taken back at any time and
+//! without the borrower, which then finds its copy no good: see [`words`](crate::words).
+//!
+//! # How rings are named
+//! By the number of their file, which the system gives and both sides ask it for. So whatever was
+//! shown before, to whom and by whom, a loan is never read from another ring than it is of.
+//!
+//! # How many there are
+//! A borrower has [`RINGS_SHOWN`] slots. A descriptor comes with the number of its slot, and takes
+//! the place of what was there; a byte of its own says that a slot is empty again. So neither side
+//! trusts the other for the bound, and a ring is shown once for as long as it is there, however
+//! often what was lent of it is taken back.
 
 use crate::claim::Claim;
-use crate::error::Error;
 use crate::line::Line;
 use crate::mapping::Mapping;
-use crate::words::{Memory, split};
-use std::collections::{BTreeMap, VecDeque};
-use std::os::fd::OwnedFd;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
 /// Rings that a borrower is shown at most at a time.
-pub const RINGS_SHOWN: u32 = 64;
+pub const RINGS_SHOWN: u8 = 64;
 /// Stretches of a loan at most.
 pub const STRETCHES: usize = 64;
 
 /// Bytes of a ring that are lent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// The ring: how many were shown before it.
+    /// The ring: the last 32 bits of its file's number.
     pub ring: u32,
     /// The first byte, counted from the first that was ever written there.
     pub position: u64,
@@ -36,8 +43,9 @@ pub struct Stretch {
 pub struct Loan {
     /// When it was lent. A lender begins a new epoch when it takes back what it has lent.
     pub epoch: u64,
-    /// Rings that were shown before this one are lent no more.
-    pub floor: u32,
+    /// How often it was said by then what is shown: if that is another number than before, the
+    /// borrower looks for what was said.
+    pub told: u32,
     /// Where the bytes are.
     pub stretches: Vec<Stretch>,
 }
@@ -49,34 +57,43 @@ impl Loan {
     }
 }
 
+/// A ring that the borrower was shown.
+#[derive(Debug)]
+struct Slot {
+    memory: Weak<Mapping>,
+    number: u32,
+    /// When something of it was lent last.
+    epoch: u64,
+}
+
 /// The lender's side: which rings the borrower was shown.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
-    /// By number; those that are mapped here no more have no claims either.
-    rings: BTreeMap<u32, Weak<Mapping>>,
-    next: u32,
-    floor: u32,
+    slots: BTreeMap<u8, Slot>,
+    told: u32,
+    /// Which borrower it was.
+    whom: u64,
 }
 
 impl Shown {
-    /// Where claims lie, for a borrower at the other end of `line`; nothing if it cannot be told
-    /// so: they are too many, or their rings are.
+    /// Where claims lie, for borrower `whom` at the other end of `line`; nothing if it cannot be
+    /// told so: they are too many, or their rings are.
     pub fn loan<'c>(
         &mut self,
-        epoch: u64,
+        (epoch, whom): (u64, u64),
         claims: impl Iterator<Item = &'c Claim>,
         line: &Line,
     ) -> Option<Loan> {
+        if self.whom != whom {
+            // It has seen nothing yet.
+            self.slots.clear();
+            self.whom = whom;
+        }
+        self.withdraw(line);
         let mut stretches = Vec::new();
         for claim in claims {
             let (memory, position) = claim.whereabouts();
-            let known = self.rings.iter();
-            let mut known =
-                known.filter(|(_, one)| std::ptr::eq(one.as_ptr(), &raw const **memory));
-            let ring = match known.next() {
-                Some((number, _)) => *number,
-                None => self.show(memory, line)?,
-            };
+            let ring = self.number(epoch, memory, line)?;
             let len = u32::try_from(claim.len()).ok()?;
             stretches.push(Stretch {
                 ring,
@@ -84,101 +101,61 @@ impl Shown {
                 len,
             });
         }
-        let floor = self.floor;
+        let told = self.told;
         (stretches.len() <= STRETCHES).then_some(Loan {
             epoch,
-            floor,
+            told,
             stretches,
         })
     }
 
-    fn show(&mut self, memory: &Arc<Mapping>, line: &Line) -> Option<u32> {
-        self.rings.retain(|_, one| one.strong_count() > 0);
-        self.floor = self.rings.keys().next().copied().unwrap_or(self.next);
-        if self.next - self.floor >= RINGS_SHOWN {
-            return None;
+    /// Says which rings are mapped here no more: they have no claims either, and the borrower would
+    /// keep their memory.
+    fn withdraw(&mut self, line: &Line) {
+        let told = &mut self.told;
+        self.slots.retain(|slot, one| {
+            // What does not fit in the socket is said another time.
+            let gone = one.memory.strong_count() == 0 && line.withdraw(*slot);
+            *told = told.wrapping_add(u32::from(gone));
+            !gone
+        });
+    }
+
+    /// The number of a ring that the borrower was shown, or is now.
+    fn number(&mut self, epoch: u64, memory: &Arc<Mapping>, line: &Line) -> Option<u32> {
+        let known = |one: &&mut Slot| std::ptr::eq(one.memory.as_ptr(), &raw const **memory);
+        if let Some(one) = self.slots.values_mut().find(known) {
+            one.epoch = epoch;
+            return Some(one.number);
         }
+        let slot = self.room(epoch)?;
         // What the system refuses here costs speed and nothing else.
         let file = memory.to_read().ok()?;
-        line.give(&file).ok()?;
-        let number = self.next;
-        self.next = self.next.checked_add(1)?;
-        self.rings.insert(number, Arc::downgrade(memory));
+        let number = crate::mapping::number_of(&file)?;
+        if self.slots.values().any(|one| one.number == number) {
+            return None;
+        }
+        line.show(slot, &file).ok()?;
+        self.told = self.told.wrapping_add(1);
+        let memory = Arc::downgrade(memory);
+        self.slots.insert(
+            slot,
+            Slot {
+                memory,
+                number,
+                epoch,
+            },
+        );
         Some(number)
     }
 
-    /// Nothing is lent: where rings of long ago keep new ones from being shown, all are shown
-    /// anew.
-    pub fn settle(&mut self) {
-        if self.next - self.floor >= RINGS_SHOWN / 2 {
-            self.rings.clear();
-            self.floor = self.next;
-        }
-    }
-}
-
-/// The borrower's side: the rings that it was shown.
-#[derive(Debug)]
-pub(crate) struct Borrower {
-    views: BTreeMap<u32, Arc<Mapping>>,
-    next: u32,
-    most: u64,
-}
-
-impl Borrower {
-    /// Of rings of at most `most` bytes.
-    pub fn new(most: u64) -> Self {
-        Self {
-            views: BTreeMap::new(),
-            next: 0,
-            most,
-        }
-    }
-
-    /// Whether the loan is of a ring that was not looked for yet.
-    pub fn lacks(&self, loan: &Loan) -> bool {
-        loan.stretches.iter().any(|one| one.ring >= self.next)
-    }
-
-    /// Maps those rings that the loan is of, and lets go of those that are lent no more.
-    pub fn see(&mut self, loan: &Loan, came: &mut VecDeque<OwnedFd>) -> Result<(), Error> {
-        self.views.retain(|number, _| *number >= loan.floor);
-        let newest = loan.stretches.iter().map(|one| one.ring).max();
-        while newest.is_some_and(|newest| newest >= self.next) {
-            let no = || Error::Loan("it is of a ring that was not shown".into());
-            let file = came.pop_front().ok_or_else(no)?;
-            if self.next >= loan.floor {
-                self.views
-                    .insert(self.next, Mapping::view(&file, self.most)?);
-            }
-            self.next += 1;
-        }
-        Ok(())
-    }
-
-    /// Copies what is lent to `bytes`, which has as many, in steps that are each shown to `seen`.
-    pub fn copy(
-        &self,
-        loan: &Loan,
-        bytes: &mut [u8],
-        step: usize,
-        mut seen: impl FnMut(usize, &mut [u8]),
-    ) -> Result<(), Error> {
-        let mut done = 0;
-        for stretch in &loan.stretches {
-            let memory = self.views.get(&stretch.ring);
-            let memory = memory.ok_or_else(|| Error::Loan("its ring is lent no more".into()))?;
-            let end = done + stretch.len as usize;
-            let first = stretch.position.wrapping_sub(done as u64);
-            while done < end {
-                let position = first.wrapping_add(done as u64);
-                let (at, len) = split(memory.capacity(), position, step.min(end - done));
-                let piece = &mut bytes[done..done + len];
-                memory.copy_out(at, piece);
-                seen(done, piece);
-                done += len;
-            }
-        }
-        Ok(())
+    /// A slot that is empty, or one of a ring of which nothing is lent now.
+    fn room(&self, epoch: u64) -> Option<u8> {
+        let idle = |slot: u8| match self.slots.get(&slot) {
+            None => true,
+            Some(one) => one.memory.strong_count() == 0 || one.epoch != epoch,
+        };
+        let empty = (0..RINGS_SHOWN).find(|slot| !self.slots.contains_key(slot));
+        empty.or_else(|| (0..RINGS_SHOWN).find(|slot| idle(*slot)))
     }
 }

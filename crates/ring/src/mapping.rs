@@ -23,7 +23,10 @@ use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 /// What the memory of a ring begins with: `ISTHRING`.
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"ISTHRING");
 /// Of the layout above.
-pub(crate) const VERSION: u64 = 1;
+///
+/// 2: a producer that learns of room puts a release fence before what it writes there, and a
+/// consumer that borrows counts up how often it began and ended to ([`crate::words`]).
+pub(crate) const VERSION: u64 = 2;
 /// Bytes before the data.
 pub(crate) const HEADER: usize = 4096;
 /// Bytes from one word to the next.
@@ -78,6 +81,13 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
         mapping.number(at).store(value, Ordering::Release);
     }
     Ok(file)
+}
+
+/// The last 32 bits of the number that the system gave a file. Of files that are there together no
+/// two have the same, as numbers are given one after the other.
+pub(crate) fn number_of(file: &OwnedFd) -> Option<u32> {
+    let number = fs::fstat(file).ok()?.st_ino;
+    Some((number & u64::from(u32::MAX)) as u32)
 }
 
 /// What keeps the other side from taking pages away that are mapped here.

@@ -56,10 +56,11 @@ impl Producer {
     }
 
     /// This end for another process, as it is: what was published stays, what was reserved only
-    /// does not.
+    /// does not. What was lent is taken back.
     pub fn into_handles(mut self) -> Handles {
-        let parts = self.parts.take().expect("only dropped ends have no parts");
+        let mut parts = self.parts.take().expect("only dropped ends have no parts");
         parts.writer.awake();
+        parts.writer.revoke();
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
@@ -218,7 +219,7 @@ impl Producer {
     /// Whether the consumer takes what is lent ([`Consumer::borrow`]).
     pub fn can_lend(&self) -> bool {
         let parts = self.parts.as_ref();
-        parts.is_some_and(|parts| parts.writer.reader_borrows())
+        parts.is_some_and(|parts| parts.writer.borrower().is_some())
     }
 
     /// Lends the consumer of this ring bytes that are claimed of others, one after the other. It is
@@ -227,21 +228,21 @@ impl Producer {
     /// them, or has taken all loans back ([`Producer::revoke`]).
     ///
     /// # Returns
-    /// Nothing if they cannot be lent, as there are more than [`STRETCHES`](crate::STRETCHES) or of
-    /// more rings than [`RINGS_SHOWN`](crate::RINGS_SHOWN), or as the system has no descriptors.
+    /// Nothing if they cannot be lent, as the consumer takes no loans, there are more than
+    /// [`STRETCHES`](crate::STRETCHES) or of more rings than [`RINGS_SHOWN`](crate::RINGS_SHOWN), or
+    /// as the system has no descriptors.
     pub fn lend<'c>(&mut self, claims: impl IntoIterator<Item = &'c Claim>) -> Option<Loan> {
         let parts = self.parts();
-        let epoch = parts.writer.epoch();
+        let whom = parts.writer.borrower()?;
+        let when = (parts.writer.epoch(), whom);
         let claims = claims.into_iter();
-        parts.shown.loan(epoch, claims, &parts.line)
+        parts.shown.loan(when, claims, &parts.line)
     }
 
     /// Takes back all that was lent, whatever the consumer does: what it has not copied by now it
     /// will find no good. Only after this claims are dropped that it was not heard to have read.
     pub fn revoke(&mut self) {
-        let parts = self.parts();
-        parts.writer.revoke();
-        parts.shown.settle();
+        self.parts().writer.revoke();
     }
 
     /// Before a driver polls the descriptor of this end: asks to be woken once there is room for

@@ -171,7 +171,10 @@ impl<M: Memory> Reader<M> {
     /// Says whether this side takes what the writer lends.
     pub fn borrow(&self, yes: bool) {
         let word = self.memory.word(Word::Borrows);
-        word.store(u64::from(yes), Ordering::Release);
+        let before = word.load(Ordering::Relaxed);
+        if (before % 2 == 1) != yes {
+            word.store(before.wrapping_add(1), Ordering::Release);
+        }
     }
 
     /// Whether what was lent in this epoch is lent still. Asked before a copy of it and after: if

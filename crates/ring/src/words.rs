@@ -56,7 +56,7 @@ pub enum Word {
     ReaderClosed,
     /// Counted up by the producer when it takes back what it has lent.
     Epoch,
-    /// Not 0 while the consumer takes what is lent.
+    /// Odd while the consumer takes what is lent; counted up by it when that begins and ends.
     Borrows,
 }
 

@@ -84,9 +84,10 @@ impl<M: Memory> Writer<M> {
         word.store(self.epoch, Ordering::Release);
     }
 
-    /// Whether the reader takes what is lent.
-    pub fn reader_borrows(&self) -> bool {
-        self.memory.word(Word::Borrows).load(Ordering::Acquire) != 0
+    /// If the reader takes what is lent: which one it is of those that ever did.
+    pub fn borrower(&self) -> Option<u64> {
+        let found = self.memory.word(Word::Borrows).load(Ordering::Acquire);
+        (found % 2 == 1).then_some(found)
     }
 
     /// Whether the reader has closed.

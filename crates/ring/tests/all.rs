@@ -9,3 +9,4 @@ mod hostile;
 mod loans;
 mod processes;
 mod sequences;
+mod shown;

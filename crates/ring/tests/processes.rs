@@ -85,8 +85,9 @@ fn the_other_process() {
                 }
             };
             let loan = out.lend([&claim]).unwrap();
-            assert_eq!((loan.epoch, loan.stretches[0].position), (0, 0));
-            out.write_all(&[1], soon()).unwrap();
+            assert_eq!((loan.epoch, loan.stretches[0].position), (1, 0));
+            let number = loan.stretches[0].ring.to_le_bytes();
+            out.write_all(&number, soon()).unwrap();
             std::thread::sleep(Duration::from_secs(60));
         }
         "silent" => std::thread::sleep(Duration::from_secs(60)),
@@ -237,20 +238,21 @@ fn what_was_lent_outlives_its_lender() {
     let mut right = vec![0; LENT];
     fill(0, &mut right);
     rank.write_all(&right, soon()).unwrap();
-    from.read_exact(&mut [0], soon()).unwrap();
+    let mut number = [0; 4];
+    from.read_exact(&mut number, soon()).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     // The rank fills what is free, and is told.
     let more = rank.write_all(&vec![7; CAPACITY as usize], soon());
     assert!(matches!(more, Err(Error::PeerGone { .. })), "{more:?}");
     let stretch = Stretch {
-        ring: 0,
+        ring: u32::from_le_bytes(number),
         position: 0,
         len: LENT as u32,
     };
     let loan = Loan {
-        epoch: 0,
-        floor: 0,
+        epoch: 1,
+        told: 1,
         stretches: vec![stretch],
     };
     let mut copy = vec![0; LENT];

@@ -10,7 +10,7 @@
 //! | 0 | 2 | the letters `IR` |
 //! | 2 | 1 | version, 1 |
 //! | 3 | 1 | stretches in this record, 1 to 5 |
-//! | 4 | 4 | rings before this one are lent no more |
+//! | 4 | 4 | how often it was said which rings are shown |
 //! | 8 | 8 | the epoch |
 //! | 16 | 16 each | stretches: position (8 bytes), ring (4), bytes (4); the rest 0 |
 //! | 96 | 12 | zero |
@@ -46,7 +46,7 @@ pub fn encode(loan: &Loan) -> Vec<u8> {
         let mut out = [0; Header::BYTES];
         out[..2].copy_from_slice(&MAGIC);
         (out[2], out[3]) = (VERSION, some.len() as u8);
-        out[4..8].copy_from_slice(&loan.floor.to_le_bytes());
+        out[4..8].copy_from_slice(&loan.told.to_le_bytes());
         out[8..16].copy_from_slice(&loan.epoch.to_le_bytes());
         let places = out[FIRST_AT..].chunks_exact_mut(STRETCH_BYTES);
         for (place, one) in places.zip(some) {
@@ -94,13 +94,13 @@ pub fn add(record: &Record, loan: Option<Loan>) -> Result<Loan> {
     if record[end..SUM_AT].iter().any(|byte| *byte != 0) {
         return refuse("what says nothing is not zero");
     }
-    let (floor, epoch) = (short(4), long(8));
+    let (told, epoch) = (short(4), long(8));
     let mut loan = loan.unwrap_or_else(|| Loan {
         epoch,
-        floor,
+        told,
         stretches: Vec::new(),
     });
-    if (loan.epoch, loan.floor) != (epoch, floor) {
+    if (loan.epoch, loan.told) != (epoch, told) {
         return refuse("it goes on with what another began");
     }
     if loan.stretches.len() + count > STRETCHES {
@@ -108,8 +108,8 @@ pub fn add(record: &Record, loan: Option<Loan>) -> Result<Loan> {
     }
     for at in (FIRST_AT..end).step_by(STRETCH_BYTES) {
         let (position, ring, len) = (long(at), short(at + 8), short(at + 12));
-        if len == 0 || ring < floor {
-            return refuse("a stretch of no bytes, or of a ring that is lent no more");
+        if len == 0 {
+            return refuse("a stretch of no bytes");
         }
         loan.stretches.push(Stretch {
             ring,

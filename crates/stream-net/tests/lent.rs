@@ -302,11 +302,11 @@ fn loans_that_cannot_be_are_told() {
     // The close of the ring has begun a new epoch.
     let loan = |epoch| Loan {
         epoch,
-        floor: 0,
+        told: 0,
         stretches: vec![stretch],
     };
     let why = |told: Result<Counts, String>| told.unwrap_err();
-    assert!(why(tell(&loan(1), 100, true)).contains("a ring that was not shown"));
+    assert!(why(tell(&loan(1), 100, true)).contains("a ring that is not shown"));
     assert!(why(tell(&loan(1), 100, false)).contains("nothing was asked for"));
     assert!(why(tell(&loan(1), 99, true)).contains("a loan of other bytes"));
     assert!(why(tell(&loan(1), 0, true)).contains("end of file"));
