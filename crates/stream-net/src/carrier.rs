@@ -16,10 +16,18 @@ const TOGETHER: u64 = 32 << 10;
 #[derive(Debug)]
 pub(crate) enum Carrier {
     Socket(Socket),
-    /// A ring that is written here, and one that is read.
-    Rings(Box<(Producer, Consumer)>),
-    /// The same to a sink that may be lent data.
-    Lending(Box<(Producer, Consumer)>),
+    Rings(Box<Rings>),
+}
+
+/// Two rings as a carrier.
+#[derive(Debug)]
+pub(crate) struct Rings {
+    /// The one that is written here.
+    pub out: Producer,
+    /// The one that is read here.
+    pub into: Consumer,
+    /// Whether they go to a sink that may be lent data.
+    pub lends: bool,
 }
 
 /// What came of an attempt to lend data.
@@ -60,23 +68,28 @@ fn together(ring: &mut Producer, head: &[u8], data: &[u8]) -> Result<usize, Stri
 }
 
 impl Carrier {
+    /// One of two rings; `lends`: to a sink that may be lent data.
+    pub fn rings(out: Producer, into: Consumer, lends: bool) -> Self {
+        Self::Rings(Box::new(Rings { out, into, lends }))
+    }
+
     /// The socket, if it is one.
     pub fn socket(&self) -> Option<&Socket> {
         match self {
             Self::Socket(socket) => Some(socket),
-            Self::Rings(_) | Self::Lending(_) => None,
+            Self::Rings(_) => None,
         }
     }
 
     /// Tells a peer that takes it so where the data behind a header lies.
     pub fn lend(&mut self, head: &[u8], claims: &Claims) -> Result<Lent, String> {
-        let Self::Lending(rings) = self else {
+        let Self::Rings(rings) = self else {
             return Ok(Lent::No);
         };
-        let out = &mut rings.0;
-        if !claims.may_wait() || !out.can_lend() {
+        if !rings.lends || !claims.may_wait() || !rings.out.can_lend() {
             return Ok(Lent::No);
         }
+        let out = &mut rings.out;
         let Some(loan) = out.lend(claims.claims()) else {
             return Ok(Lent::No);
         };
@@ -100,10 +113,15 @@ impl Carrier {
         Ok(Lent::Told)
     }
 
+    /// Whether the peer takes loans now.
+    pub fn can_lend(&self) -> bool {
+        matches!(self, Self::Rings(rings) if rings.lends && rings.out.can_lend())
+    }
+
     /// Takes back what is lent.
     pub fn revoke(&mut self) {
-        if let Self::Lending(rings) = self {
-            rings.0.revoke();
+        if let Self::Rings(rings) = self {
+            rings.out.revoke();
         }
     }
 
@@ -111,7 +129,7 @@ impl Carrier {
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<Moved, String> {
         match self {
             Self::Socket(socket) => socket.read(bytes).map_err(|error| error.to_string()),
-            Self::Rings(rings) | Self::Lending(rings) => match rings.1.try_read(bytes) {
+            Self::Rings(rings) => match rings.into.try_read(bytes) {
                 Ok(Some(0)) => Ok(Moved::None),
                 Ok(Some(read)) => Ok(Moved::Some(read)),
                 Ok(None) => Ok(Moved::End),
@@ -124,19 +142,19 @@ impl Carrier {
     pub fn write(&mut self, parts: &[IoSlice<'_>]) -> Result<Moved, String> {
         match self {
             Self::Socket(socket) => socket.write(parts).map_err(|error| error.to_string()),
-            Self::Rings(rings) | Self::Lending(rings) => {
+            Self::Rings(rings) => {
                 let mut written = 0;
                 if let [head, data, ..] = parts
                     && !head.is_empty()
                 {
-                    written = together(&mut rings.0, head, data)?;
+                    written = together(&mut rings.out, head, data)?;
                 }
                 let mut skip = written;
                 for part in parts {
                     let had = skip.min(part.len());
                     skip -= had;
                     let part = &part[had..];
-                    let took = match rings.0.try_write(part) {
+                    let took = match rings.out.try_write(part) {
                         Ok(took) => took,
                         Err(Ring::Closed { .. }) => return Ok(Moved::End),
                         Err(error) => return Err(gone(&error)),
@@ -192,8 +210,7 @@ impl Carrier {
                 let moved = socket.write_claim(claim, from);
                 moved.map_err(|error| error.to_string())
             }
-            Self::Rings(rings) | Self::Lending(rings) => match rings.0.fill_from_claim(claim, from)
-            {
+            Self::Rings(rings) => match rings.out.fill_from_claim(claim, from) {
                 Ok(0) => Ok(Moved::None),
                 Ok(moved) => Ok(Moved::Some(moved)),
                 Err(Ring::Closed { .. }) => Ok(Moved::End),
@@ -212,10 +229,10 @@ impl Carrier {
     /// Before a poll: whether what it waits for is not there already. `reads` and `writes` say how
     /// many bytes are waited for.
     pub fn arm(&mut self, reads: Option<u64>, writes: Option<u64>) -> bool {
-        let (Self::Rings(rings) | Self::Lending(rings)) = self else {
+        let Self::Rings(rings) = self else {
             return true;
         };
-        let (out, into) = &mut **rings;
+        let Rings { out, into, .. } = &mut **rings;
         // What cannot be armed is broken, and tells so when it is used.
         let reads = reads.is_none_or(|worth| {
             into.arm(worth.clamp(1, into.capacity() / 2))
@@ -228,9 +245,9 @@ impl Carrier {
 
     /// After a poll that found it ready.
     pub fn heed(&mut self) {
-        if let Self::Rings(rings) | Self::Lending(rings) = self {
+        if let Self::Rings(rings) = self {
             // Told by the next use.
-            let _ = (rings.0.heed(), rings.1.heed());
+            let _ = (rings.out.heed(), rings.into.heed());
         }
     }
 
@@ -246,9 +263,9 @@ impl Carrier {
                 (socket.as_fd(), PollFlags::empty()),
             ],
             // A ring is woken by a byte, whatever for.
-            Self::Rings(rings) | Self::Lending(rings) => [
-                (rings.1.as_fd(), when(reads, PollFlags::IN)),
-                (rings.0.as_fd(), when(writes, PollFlags::IN)),
+            Self::Rings(rings) => [
+                (rings.into.as_fd(), when(reads, PollFlags::IN)),
+                (rings.out.as_fd(), when(writes, PollFlags::IN)),
             ],
         }
     }

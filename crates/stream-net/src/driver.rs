@@ -8,12 +8,8 @@ use crate::frame::{Frame, Kind};
 use crate::known::Known;
 use crate::link::{Ends, Input, Link, Output};
 use crate::memory::Memory;
-use crate::outside::{
-    Becomes, DATAGRAM_MOST, Datagrams, Expected, Filing, Framed, Outside, Writers, refused_by_plain,
-};
+use crate::outside::{DATAGRAM_MOST, Expected, Filing, Framed, Outside, Writers, refused_by_plain};
 use crate::screen::{Screen, Screens};
-use crate::socket::Socket;
-use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,
@@ -83,10 +79,12 @@ pub struct Driver {
     pub(crate) outsides: BTreeMap<ConnectionId, Outside>,
     pub(crate) streams: BTreeMap<StreamId, Known>,
     pub(crate) connections: BTreeMap<ConnectionId, Spec>,
+    /// Links whose ranks have left, and when what lies in their rings still is copied.
+    pub(crate) left: VecDeque<(LinkId, time::Instant)>,
     /// Which link an SU is under way on.
     pub(crate) places: BTreeMap<OrderId, LinkId>,
     /// What was given before a connection wanted them.
-    given: BTreeMap<String, Carrier>,
+    pub(crate) given: BTreeMap<String, Carrier>,
     pub(crate) given_datagrams: BTreeMap<String, UdpSocket>,
     screens: Option<Box<dyn Screens>>,
     /// Screens of connections that are not made yet.
@@ -122,6 +120,7 @@ impl Driver {
             outsides: BTreeMap::new(),
             streams: BTreeMap::new(),
             connections: BTreeMap::new(),
+            left: VecDeque::new(),
             places: BTreeMap::new(),
             given: BTreeMap::new(),
             given_datagrams: BTreeMap::new(),
@@ -449,8 +448,8 @@ impl Driver {
     /// that is not within `grace`, its ranks are taken for gone. None: it may take any time.
     pub fn cut(&mut self, id: LinkId, grace: Option<time::Duration>) {
         let now = self.now();
+        self.end_input(id);
         let link = self.links.entry(id).or_default();
-        link.input = None;
         link.output = None;
         link.wants.clear();
         link.homeless.clear();
@@ -475,103 +474,6 @@ impl Driver {
         let screens = self.screens.as_ref();
         let screens = screens.ok_or_else(|| refuse("there are no screens here".into()))?;
         screens.draw(name).map_err(refuse)
-    }
-
-    /// Gives a connected socket to the connection that wants one of this name, now or later.
-    pub fn give(&mut self, name: &str, socket: impl Into<Socket>) {
-        self.give_carrier(name, Carrier::Socket(socket.into()));
-    }
-
-    /// Gives rings to the connection that wants something of this name: one that is written here,
-    /// and one that is read.
-    pub fn give_rings(&mut self, name: &str, out: Producer, into: Consumer) {
-        self.give_carrier(name, Carrier::Rings(Box::new((out, into))));
-    }
-
-    /// The same, for a sink that may read data of large packets in the rings of ranks itself, where
-    /// it lies until the sink has confirmed it, instead of being sent a copy: if it says that it
-    /// does ([`Consumer::borrow`]), and the connection is one that confirms and keeps order
-    /// ([`Protocol::Stream`]). What is in a rank's way is copied all the same, and taken back from
-    /// the sink.
-    ///
-    /// Such a sink can read all that lies in these ranks' rings, also what is for others, and write
-    /// nothing of it.
-    pub fn lend_rings(&mut self, name: &str, out: Producer, into: Consumer) {
-        self.give_carrier(name, Carrier::Lending(Box::new((out, into))));
-    }
-
-    pub(crate) fn give_carrier(&mut self, name: &str, carrier: Carrier) {
-        let mut outsides = self.outsides.iter();
-        let waits = outsides.find_map(|(id, one)| match one {
-            Outside::Given(wanted, becomes) if wanted == name => Some((*id, *becomes)),
-            _ => None,
-        });
-        let Some((id, becomes)) = waits else {
-            self.given.insert(name.to_owned(), carrier);
-            return;
-        };
-        if let Err(why) = self.carried(id, carrier, becomes) {
-            self.lost(id, &why);
-        }
-    }
-
-    /// Gives a UDP socket, connected to the peer, to the connection that wants one of this name.
-    pub fn give_datagrams(&mut self, name: &str, socket: UdpSocket) {
-        let waits = self.outsides.iter().find(|(_, one)| match one {
-            Outside::GivenDatagrams(wanted) => wanted == name,
-            _ => false,
-        });
-        match waits.map(|(id, _)| *id) {
-            Some(id) => self.datagrams(id, Datagrams::given(socket, self.checksum_of(id))),
-            None => _ = self.given_datagrams.insert(name.to_owned(), socket),
-        }
-    }
-
-    pub(crate) fn datagrams(&mut self, id: ConnectionId, datagrams: Datagrams) {
-        self.outsides
-            .insert(id, Outside::Datagrams(Box::new(datagrams)));
-        let now = self.now();
-        self.manager.handle_connected(now, id);
-    }
-
-    pub(crate) fn checksum_of(&self, id: ConnectionId) -> Checksum {
-        self.connections
-            .get(&id)
-            .map_or(Checksum::None, |one| one.checksum)
-    }
-
-    pub(crate) fn take_given(&mut self, name: &str) -> Option<Carrier> {
-        self.given.remove(name)
-    }
-
-    /// Makes a connection of what carries it.
-    ///
-    /// # Errors
-    /// Rings for plain bytes, in words.
-    pub(crate) fn carried(
-        &mut self,
-        id: ConnectionId,
-        carrier: Carrier,
-        becomes: Becomes,
-    ) -> std::result::Result<(), String> {
-        let confirms = self.connections.get(&id).is_some_and(|one| one.confirms);
-        let outside = match (carrier, becomes) {
-            // What nobody confirms would be lent for ever.
-            (Carrier::Lending(rings), Becomes::Framed(checksum)) if !confirms => {
-                Outside::Framed(Box::new(Framed::new(Carrier::Rings(rings), checksum)))
-            }
-            (Carrier::Socket(socket), _) => Outside::connected(socket, becomes),
-            (rings, Becomes::Framed(checksum)) => {
-                Outside::Framed(Box::new(Framed::new(rings, checksum)))
-            }
-            (_, Becomes::Plain(_)) => {
-                return Err("rings were given for plain bytes: they go over a socket".into());
-            }
-        };
-        self.outsides.insert(id, outside);
-        let now = self.now();
-        self.manager.handle_connected(now, id);
-        Ok(())
     }
 
     /// Ends what writes files, and gives it some time to take away what is not kept.

@@ -23,7 +23,10 @@ impl Driver {
         let rings = link.input.as_ref().is_some_and(Input::is_ring);
         let receive = |of: &StreamId| self.streams[of].direction == Direction::Receive;
         if reading && (users.is_empty() || rings && users.iter().all(receive)) {
-            link.input = None;
+            self.end_input(id);
+            let Some(link) = self.links.get_mut(&id) else {
+                return;
+            };
             if !rings {
                 link.output = None;
             }

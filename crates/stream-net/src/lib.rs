@@ -25,6 +25,7 @@ mod driver;
 mod error;
 mod event;
 pub mod frame;
+mod giving;
 mod heard;
 mod known;
 mod lasting;
@@ -41,6 +42,7 @@ pub mod sink;
 mod socket;
 mod station;
 pub mod sum;
+mod taking_back;
 mod turn;
 pub mod unconfirmed;
 

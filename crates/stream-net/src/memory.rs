@@ -313,7 +313,7 @@ impl Memory {
     }
 
     /// Takes the packet's memory away, for who writes it elsewhere.
-    pub fn lend(&mut self, packet: PacketId) -> Block {
+    pub fn hand_out(&mut self, packet: PacketId) -> Block {
         self.spill_packet(packet);
         match self.places.remove(&packet) {
             Some(Place::Here(block)) => block,
@@ -321,7 +321,7 @@ impl Memory {
         }
     }
 
-    pub fn lent_back(&mut self, packet: PacketId, block: Block) {
+    pub fn handed_back(&mut self, packet: PacketId, block: Block) {
         self.places.insert(packet, Place::Here(block));
     }
 

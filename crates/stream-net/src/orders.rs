@@ -135,7 +135,9 @@ impl Driver {
                     Some(Outside::Framed(framed)) => framed.send(id, packet, &header),
                     Some(Outside::Plain(plain)) => plain.send(id, packet, header.bytes),
                     Some(Outside::Screen(drawing)) => drawing.send(id, packet, &header),
-                    Some(Outside::File(file)) => file.send(id, packet, self.memory.lend(packet)),
+                    Some(Outside::File(file)) => {
+                        file.send(id, packet, self.memory.hand_out(packet))
+                    }
                     Some(Outside::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
                     // Nothing is sent over what is not connected.
                     _ => {}

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes that are read before they are summed, while they are in the second cache.
 const STEP: usize = 256 << 10;
-/// Bytes that were lent and are confirmed together: they stand in their ranks' way until then.
+/// Bytes of lent packets that are confirmed together: they stand in their ranks' way until then.
 const LENT_TOGETHER: u64 = 128 << 10;
 /// ADUs that are confirmed together at most.
 const TOGETHER: u64 = 64;
@@ -86,6 +86,8 @@ struct State {
     early: BTreeMap<u64, (Header, Vec<u8>)>,
     /// Of `freed`, what the sender has been told.
     told: u64,
+    /// Bytes of lent packets that the sender has not been told of.
+    lent: u64,
     /// Whether something was taken of which the sender has not been told.
     owed: bool,
     /// ADUs and ends of streams among that, and since when the first of them is.
@@ -106,11 +108,13 @@ impl Sink {
     }
 
     /// Takes packets until the sender closes the connection. `before` is asked for each packet with
-    /// data, by how many came before it; `taken` is shown those that are right, in order.
+    /// data, by how many came before it, once, also if it comes again as what was lent was taken
+    /// back; `taken` is shown those that are right, in order.
     ///
     /// What is taken is confirmed together while more is there to be read: a quarter of the window,
-    /// 64 ADUs or 1 ms at most; 128 KiB of what is read where it lies in rings of ranks. All that was taken is confirmed before the sink waits for anything
-    /// to come, and before it leaves; nothing is that `taken` has not returned from.
+    /// 64 ADUs or 1 ms at most; 128 KiB of what is read where it lies in rings of ranks. All that
+    /// was taken is confirmed before the sink waits for anything to come, and before it leaves;
+    /// nothing is that `taken` has not returned from.
     ///
     /// # Errors
     /// [`Error::Garbled`] with the place of what is wrong; what the system says of the socket.
@@ -145,8 +149,8 @@ impl Sink {
             got: 0,
         };
         let mut came = 0;
-        // What was answered for a packet that comes again.
-        let mut answered = None;
+        // What was answered for packets that come again.
+        let mut answered = BTreeMap::new();
         while let Some((header, loan)) = self.next_head(socket, state, &mut buffer)? {
             if header.channel != self.channel {
                 return Err(Error::Garbled(format!(
@@ -161,13 +165,13 @@ impl Sink {
                 continue;
             }
             let bytes = header.bytes as usize;
-            let action = match answered.take() {
-                Some((sequence, action)) if sequence == header.sequence => action,
-                _ if bytes > 0 => {
+            let action = match answered.remove(&header.sequence) {
+                Some(action) => action,
+                None if bytes > 0 => {
                     came += 1;
                     before(came - 1)
                 }
-                _ => Action::Take,
+                None => Action::Take,
             };
             if action == Action::Leave {
                 return Ok(());
@@ -182,12 +186,19 @@ impl Sink {
                     Some(sum) => sum,
                     None => {
                         state.counts.revoked += 1;
-                        answered = Some((header.sequence, action));
+                        answered.insert(header.sequence, action);
+                        if answered.len() as u64 > self.window / Header::BYTES as u64 {
+                            let what = "more packets are taken back than there is room for";
+                            return Err(Error::Garbled(what.into()));
+                        }
                         continue;
                     }
                 },
             };
-            state.counts.lent += u64::from(loan.is_some());
+            if loan.is_some() {
+                state.counts.lent += 1;
+                state.lent += u64::from(header.bytes);
+            }
             let data = &buffer.data[..bytes];
             if sum != header.sum && self.checksum != Checksum::None && bytes > 0 {
                 state.counts.corrupted += 1;
@@ -216,7 +227,7 @@ impl Sink {
                     state.take(&header, &data, &mut taken)?;
                 }
             }
-            if out_of_order || !state.early.is_empty() || self.is_due(state, loan.is_some()) {
+            if out_of_order || !state.early.is_empty() || self.is_due(state) {
                 self.confirm(socket, state)?;
             }
         }
@@ -228,15 +239,12 @@ impl Sink {
     }
 
     /// Whether the sender is told now of what was taken, although more may be there.
-    fn is_due(&self, state: &mut State, lent: bool) -> bool {
+    fn is_due(&self, state: &mut State) -> bool {
         // Within an ADU nobody waits for more than room.
         state.withheld += u64::from(state.next.2 == 0);
         let untold = state.freed - state.told;
-        let most = match lent {
-            true => LENT_TOGETHER.min(self.window / 4),
-            false => self.window / 4,
-        };
-        if untold >= most || state.withheld >= TOGETHER {
+        let most = self.window / 4;
+        if untold >= most || state.lent >= LENT_TOGETHER.min(most) || state.withheld >= TOGETHER {
             return true;
         }
         if state.withheld == 0 {
@@ -386,6 +394,7 @@ impl Sink {
     fn confirm<S: Write>(&self, socket: &mut S, state: &mut State) -> Result<()> {
         state.told = state.freed;
         (state.owed, state.withheld, state.since) = (false, 0, None);
+        state.lent = 0;
         let mut header = Header::new(Kind::Acknowledge, self.channel);
         header.acknowledged = state.expected;
         header.delivered = state.expected;

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::link::{Input, Link, Output};
 use crate::outside::{Kept, Outside, Wrote};
+use crate::taking_back::take_back;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -84,8 +85,8 @@ impl Driver {
     }
 
     fn move_links(&mut self) -> bool {
-        let mut any = false;
         let now = self.moment(self.round_at);
+        let mut any = self.take_back_of_left(now);
         let ids: Vec<_> = self.links.keys().copied().collect();
         for id in ids {
             let Some(link) = self.links.get_mut(&id) else {
@@ -96,15 +97,8 @@ impl Driver {
             let mut told = Vec::new();
             if let Some(input) = &mut link.input {
                 if input.give_back(now) {
-                    // What is lent is taken back before its rank may write over it.
-                    for outside in self.outsides.values_mut() {
-                        if let Outside::Framed(framed) = outside
-                            && framed.has_lent_of(id, &self.memory)
-                        {
-                            self.figures.revoked += framed.revoke();
-                        }
-                    }
-                    self.memory.spill(id);
+                    let (outsides, memory) = (&mut self.outsides, &mut self.memory);
+                    self.figures.revoked += take_back(id, outsides, memory);
                     input.give_back(now);
                     any = true;
                 }
@@ -145,7 +139,7 @@ impl Driver {
                 Outside::Connecting(..) => self.connecting(id),
                 Outside::Framed(framed) => {
                     let wrote = framed.write(&self.memory, &mut over);
-                    self.figures.lent += std::mem::take(&mut framed.lent);
+                    self.figures.lent += framed.count_lent();
                     wrote.and_then(|wrote| {
                         let read = framed.read(now, id, &mut self.manager, &mut self.memory)?;
                         Ok(wrote | read)
@@ -223,7 +217,7 @@ impl Driver {
             any = true;
             match told {
                 Wrote::Done(order, packet, block) => {
-                    self.memory.lent_back(packet, block);
+                    self.memory.handed_back(packet, block);
                     over.push(order);
                 }
                 Wrote::Refused(why) => {
@@ -315,10 +309,12 @@ impl Driver {
             _ => None,
         });
         let lingering = self.lingering.iter().map(|(_, until)| *until);
+        let left = self.left.front().map(|(_, at)| *at);
         links
             .chain(claims)
             .chain(looks)
             .chain(lingering)
+            .chain(left)
             .chain(manager)
             .chain(until)
             .min()

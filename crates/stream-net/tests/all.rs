@@ -16,4 +16,5 @@ mod plainly;
 mod rig;
 mod service;
 mod simulated;
+mod taken_back;
 mod unconfirmed;

@@ -22,9 +22,35 @@ const STEP: usize = 64 << 10;
 /// waits for that most of the time, and a copy is quicker.
 const LARGE: u64 = 2 << 20;
 /// How long bytes stay in a ring that its rank wants to write on.
-const PATIENCE: Duration = Duration::from_millis(20);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 /// How often it is looked whether it does, after that.
 const AGAIN: Duration = Duration::from_millis(5);
+
+/// Where the data of an SU is until it is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stay {
+    /// It is copied to the manager's memory.
+    Copied,
+    /// In its ring until it is sent.
+    UntilSent,
+    /// In its ring, where it may lie until a sink has confirmed it.
+    UntilConfirmed,
+}
+
+impl Stay {
+    /// Of an SU of a TU of `most` bytes in a ring of `capacity`; no ring has none.
+    fn of(most: Option<u64>, capacity: u64) -> Self {
+        match most {
+            Some(most) if most <= capacity / 8 && capacity >= LARGE => Self::UntilConfirmed,
+            Some(most) if most <= capacity / 4 => Self::UntilSent,
+            _ => Self::Copied,
+        }
+    }
+
+    fn is_in_ring(self) -> bool {
+        self != Self::Copied
+    }
+}
 
 /// An SU that is being read.
 #[derive(Debug)]
@@ -40,9 +66,7 @@ struct Reading {
     summed: usize,
     checksum: Checksum,
     sum: Sum,
-    /// It stays in the ring, and may until a sink has confirmed it.
-    stays: bool,
-    may_wait: bool,
+    stay: Stay,
     /// What follows it: the rank's sums, so far, and how many bytes they have.
     sums: Vec<u8>,
     sums_bytes: usize,
@@ -154,7 +178,7 @@ impl Input {
     pub fn worth(&self) -> u64 {
         let left = self.reading.as_ref().map(|it| match &self.source {
             _ if it.done == it.bytes => (it.sums_bytes - it.sums.len()) as u64,
-            Source::Ring(ring) if it.stays => it.step(ring),
+            Source::Ring(ring) if it.stay.is_in_ring() => it.step(ring),
             _ => (it.bytes - it.done) as u64,
         });
         left.unwrap_or(self.skip.max(1))
@@ -276,11 +300,10 @@ impl Input {
             Source::Ring(ring) => ring.capacity(),
             Source::Socket(_) | Source::Lasting(_) => 0,
         };
-        let stays = live.in_ring.is_some_and(|most| most <= capacity / 4);
-        let may_wait = live.in_ring.is_some_and(|most| most <= capacity / 8);
+        let stay = Stay::of(live.in_ring, capacity);
         let (at, bytes) = (want.su.offset as usize, want.su.bytes as usize);
         let room = usize::try_from(want.tu.bytes).unwrap_or(usize::MAX);
-        let buffer = memory.buffer(want.buffer, if stays { 0 } else { room });
+        let buffer = memory.buffer(want.buffer, if stay.is_in_ring() { 0 } else { room });
         buffer.tu_bytes = room;
         if buffer
             .pieces
@@ -300,8 +323,7 @@ impl Input {
             summed: 0,
             checksum: live.checksum,
             sum: Sum::new(live.checksum),
-            stays,
-            may_wait: may_wait && capacity >= LARGE,
+            stay,
             sums: Vec::new(),
             sums_bytes: frame.sums_bytes(),
             summed_by_rank: frame.sums_bytes() > 0 && frame.sums() == live.checksum,
@@ -321,7 +343,7 @@ impl Input {
         };
         let moved = if it.done == it.bytes {
             it.read_sums(&mut self.source)?
-        } else if let (true, Source::Ring(ring)) = (it.stays, &mut self.source) {
+        } else if let (true, Source::Ring(ring)) = (it.stay.is_in_ring(), &mut self.source) {
             let part = it.claim(ring, &mut self.full)?;
             match part {
                 Claiming::Part(claim) => {
@@ -330,7 +352,7 @@ impl Input {
                         self.glass.sum(&claim, it.checksum, &mut it.sum);
                     }
                     let buffer = memory.buffer(it.buffer, 0);
-                    let may_wait = it.may_wait;
+                    let may_wait = it.stay == Stay::UntilConfirmed;
                     let part = Part {
                         link,
                         claim,

@@ -8,7 +8,7 @@ mod input;
 mod lasting;
 mod output;
 
-pub(crate) use input::Input;
+pub(crate) use input::{Input, PATIENCE};
 pub(crate) use lasting::{Lasting, LastingDrain, LastingSource};
 pub(crate) use output::Output;
 

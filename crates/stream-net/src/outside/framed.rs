@@ -51,8 +51,8 @@ pub(crate) struct Framed {
     queue: VecDeque<Out>,
     /// Packets of which the peer was told where they lie, and which it has not confirmed.
     loans: VecDeque<Out>,
-    /// How many were lent since somebody asked.
-    pub lent: u64,
+    /// How many were lent, of which nobody was told.
+    lent: u64,
     /// Bytes of the first packet that are written, header included.
     written: usize,
     head: [u8; Header::BYTES],
@@ -132,7 +132,10 @@ impl Framed {
     /// # Errors
     /// Why the connection is lost, in words.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
-        let mut any = false;
+        let mut any = self.is_refused();
+        if any {
+            self.revoke();
+        }
         while let Some(front) = self.queue.front() {
             let moved = match memory.data(front.packet) {
                 Data::InRings(claims) if front.bytes > 0 => {
@@ -170,6 +173,16 @@ impl Framed {
             }
         }
         Ok(any)
+    }
+
+    /// How many packets were lent since this was asked.
+    pub fn count_lent(&mut self) -> u64 {
+        std::mem::take(&mut self.lent)
+    }
+
+    /// Whether the peer was lent something and takes no loans any more: it asks for the bytes.
+    fn is_refused(&self) -> bool {
+        !self.loans.is_empty() && !self.carrier.can_lend()
     }
 
     /// Whether something that is lent lies in the ring of this link.
