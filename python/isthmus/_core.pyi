@@ -37,11 +37,13 @@ __all__ = [
     "balance",
     "broadcast",
     "check",
+    "claims_on",
     "compare",
     "crc32c",
     "differences",
     "fence",
     "fields",
+    "is_worker",
     "journal_flaws",
     "json_schema",
     "live_points",
@@ -63,7 +65,6 @@ __all__ = [
     "topology",
     "version",
     "worker_beat_s",
-    "worker_named",
 ]
 
 class ScenarioError(ValueError):
@@ -162,18 +163,23 @@ def json_schema() -> str:
 
 def journal_flaws(
     folder: str, digest: str, seed: int, quick: bool, version: str, names: list[str]
-) -> list[tuple[str, str]]:
+) -> list[tuple[str, str, bool]]:
     """Return which of these entries of a journal's folder are not what was written for them in
-    that run, and why. What is not there is not wrong.
+    that run, why, and whether that is only that they cannot be read. What is not there is not
+    wrong.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
 
     """
 
-def worker_named(text: str) -> tuple[str, int, bool] | None:
-    """Return what the name of a process that does parts of runs says: its host, its number, and
-    whether that is known to be no more; None if it is no such name.
+def is_worker(text: str) -> bool:
+    """Whether it is the name of a process that does parts of runs."""
+
+def claims_on(folder: str, units: list[str]) -> list[tuple[str, str, int, bool, float, float]]:
+    """Return the claims on these units that are there: the unit, host and number of the process
+    that has made it, whether that is known to be no more, when it gave its last sign of life by the
+    folder's time, and after how many seconds without one it is lost.
     """
 
 def worker_beat_s(expiry_s: float) -> float:

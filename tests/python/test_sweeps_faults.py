@@ -183,7 +183,8 @@ def test_a_full_folder_is_said_and_the_run_goes_on_with_room(isthmus, full, tmp_
         except OSError:
             pass
     status, _, said = isthmus("run", "small.toml", "--quick", *on, "--out", out)
-    assert status in (1, 2)
+    # Not that of points which cannot be done: with room all of them can.
+    assert status == 2
     assert "No space left on device" in said
     assert said.count("\n") == 1, said
     assert str(out) in said

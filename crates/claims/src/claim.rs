@@ -1,19 +1,14 @@
 //! The claim on a unit of work.
 
+use crate::look::{Found, found, seen};
 use crate::name::Name;
-use crate::worker::{Line, Own, stamp};
-use crate::{ClaimError, Worker, at};
-use rustix::fs::OFlags;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use crate::plain::{TRIES, anew};
+use crate::worker::{Line, Own};
+use crate::{ClaimError, Worker, at, at_unit};
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-/// Most bytes of a claim that are read: a worker's name and a line's end.
-const CLAIM_MAX: u64 = 256;
-/// How often a claim is looked at again that changed hands meanwhile.
-const TRIES: u32 = 8;
+use std::time::Instant;
 
 /// What came of taking a unit.
 #[derive(Debug)]
@@ -33,18 +28,12 @@ pub struct Claim {
     began: Instant,
 }
 
-/// What a claim in the folder says, and when it was made.
-#[derive(Debug, PartialEq, Eq)]
-struct Found {
-    text: String,
-    made: Duration,
-}
-
 impl Worker {
     /// Takes the unit of that name, unless a worker that lives has it.
     ///
     /// # Errors
-    /// The folder cannot be written, or the claim is no plain file.
+    /// The folder cannot be written; or, [of this unit](ClaimError::of_one_unit), its claim cannot be read or is no plain
+    /// file.
     pub fn take(&self, unit: &str) -> Result<Taken, ClaimError> {
         let own = &self.own;
         let path = own.folder.join(format!("{unit}.claim"));
@@ -58,13 +47,15 @@ impl Worker {
                     began: Instant::now(),
                 }));
             }
-            let Some(found) = found(&path).map_err(at(&path))? else {
+            let Some(found) = now_or_gone(found(&path)).map_err(at_unit(&path))? else {
                 continue;
             };
-            if !own.is_lost(&found)? {
+            let seen = seen(&own.folder, &found, Some(own.expiry)).map_err(at_unit(&path))?;
+            // The time is asked for only where it decides.
+            if !seen.dead && !seen.is_lost(own.now()?) {
                 return Ok(Taken::Theirs(found.text));
             }
-            self.take_away(&path, &found).map_err(at(&path))?;
+            self.take_away(&path, &found).map_err(at_unit(&path))?;
             holder = found.text;
         }
         Ok(Taken::Theirs(holder))
@@ -77,34 +68,16 @@ impl Worker {
         aside.push(format!(".{}", self.name()));
         let aside = PathBuf::from(aside);
         match fs::rename(path, &aside) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) if is_gone(&error) => return Ok(()),
             done => done?,
         }
-        if found(&aside)?.as_ref() != Some(lost) {
+        if anew(|| found(&aside))?.as_ref() != Some(lost) {
             // If there is a third one by now, two do the same work.
             let _ = fs::hard_link(&aside, path);
         }
-        fs::remove_file(&aside)
-    }
-}
-
-impl Own {
-    /// Whether whoever has made a claim is taken to be gone.
-    fn is_lost(&self, claim: &Found) -> Result<bool, ClaimError> {
-        let expired =
-            |touched: Duration| (self.now()).map(|now| now.saturating_sub(touched) > self.expiry);
-        let Some(name) = Name::parsed(claim.text.trim_end()) else {
-            // Cut short, or not written yet.
-            return expired(claim.made);
-        };
-        if name.is_dead() {
-            return Ok(true);
-        }
-        let path = self.path(&name);
-        // Opened, since network file systems look anew at what is opened.
-        match plain(&path).and_then(|file| file.map(|file| stamp(&file)).transpose()) {
-            Ok(touched) => expired(touched.unwrap_or(claim.made)),
-            Err(error) => Err(at(path)(error)),
+        match fs::remove_file(&aside) {
+            Err(error) if is_gone(&error) => Ok(()),
+            done => done,
         }
     }
 }
@@ -138,10 +111,26 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let ours = |found: Found| found.text.trim_end() == self.own.name.text;
-        if found(&self.path).is_ok_and(|found| found.is_some_and(ours)) {
+        if anew(|| found(&self.path)).is_ok_and(|found| found.is_some_and(ours)) {
             // If it cannot be removed it is lost when this worker is.
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+/// Whether a file is not there any more: network file systems say so of one that another machine has just removed.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NotFound | ErrorKind::StaleNetworkFileHandle
+    )
+}
+
+/// What was found, if it is there still.
+fn now_or_gone(found: io::Result<Option<Found>>) -> io::Result<Option<Found>> {
+    match found {
+        Err(error) if is_gone(&error) => Ok(None),
+        found => found,
     }
 }
 
@@ -157,31 +146,4 @@ fn made(path: &Path, name: &Name) -> io::Result<bool> {
             let _ = fs::remove_file(path);
         })?;
     Ok(true)
-}
-
-/// What a claim says; none if it is not there.
-fn found(path: &Path) -> io::Result<Option<Found>> {
-    let Some(file) = plain(path)? else {
-        return Ok(None);
-    };
-    let made = stamp(&file)?;
-    let mut bytes = Vec::new();
-    file.take(CLAIM_MAX).read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Some(Found { text, made }))
-}
-
-/// A plain file, no link followed; none if nothing is there.
-fn plain(path: &Path) -> io::Result<Option<File>> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
-    let mut options = OpenOptions::new();
-    let opened = options.read(true).custom_flags(flags as i32).open(path);
-    let file = match opened {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "not a plain file"));
-    }
-    Ok(Some(file))
 }

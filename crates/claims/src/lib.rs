@@ -4,8 +4,8 @@
 //! own, which it touches again and again for as long as it lives, and to which it adds a line for
 //! each unit that it has done or given up. Before it begins a unit it [takes](Worker::take) it: a
 //! file `UNIT.claim` that names the worker, made by one process only. A claim is lost once its
-//! worker has not touched its file for a stated time, or is a process of this host that is no
-//! more; then whoever wants the unit takes it over.
+//! worker has not touched its file for a stated time (its own, or that of who wants the unit if that is
+//! less), or is a process of this host that is no more; then whoever wants the unit takes it over.
 //!
 //! All times are those of the folder's file system, as it stamps files, so that clocks of machines
 //! may differ. A claim keeps work from being done twice and protects nothing: a worker that was cut
@@ -13,14 +13,18 @@
 //! done. What two workers write for a unit must therefore be the same.
 
 mod claim;
+mod look;
 mod name;
+mod plain;
 mod worker;
 
 pub use claim::{Claim, Taken};
+pub use look::{Seen, look};
 pub use name::Name;
+pub use plain::anew;
 pub use worker::{Worker, beat};
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use thiserror::Error;
 
@@ -33,6 +37,8 @@ pub struct ClaimError {
     /// What the system says.
     #[source]
     pub error: io::Error,
+    /// Whether it is about one claim, so that all other units may be done.
+    pub of_one_unit: bool,
 }
 
 /// What may help.
@@ -48,5 +54,23 @@ fn remedy(error: &io::Error) -> &'static str {
 /// What may go wrong with `path`.
 fn at(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
     let path = path.into();
-    move |error| ClaimError { path, error }
+    move |error| ClaimError {
+        path,
+        error,
+        of_one_unit: false,
+    }
+}
+
+/// What may go wrong with `path`, which others have made there for one unit.
+fn at_unit(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> ClaimError {
+    let path = path.into();
+    move |error| ClaimError {
+        path,
+        // A folder without room, or that nobody may write, is so for all.
+        of_one_unit: !matches!(
+            error.kind(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::ReadOnlyFilesystem
+        ),
+        error,
+    }
 }

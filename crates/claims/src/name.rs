@@ -1,6 +1,8 @@
-//! Names of workers: `worker-HOST-PID-RANDOM`.
+//! Names of workers: `worker-HOST-PID-SPACE RANDOM`, the last two in one word: eight digits that tell in which
+//! boot and space of process numbers PID is a process, and eight that are random.
 
 use std::collections::hash_map::RandomState;
+use std::fs;
 use std::hash::{BuildHasher, Hasher};
 
 /// Most characters of a host's name in that of a worker.
@@ -15,6 +17,8 @@ pub struct Name {
     pub host: String,
     /// The process there.
     pub process: u32,
+    /// Digits of the space in which that is its number.
+    space: String,
 }
 
 impl Name {
@@ -22,11 +26,14 @@ impl Name {
     pub(crate) fn new() -> Self {
         let host = here();
         let process = std::process::id();
-        let random = RandomState::new().build_hasher().finish();
+        // Where the space is not known, another random number is that of nobody else.
+        let random = || RandomState::new().build_hasher().finish() as u32;
+        let space = format!("{:08x}", space().unwrap_or_else(random));
         Self {
-            text: format!("worker-{host}-{process}-{random:016x}"),
+            text: format!("worker-{host}-{process}-{space}{:08x}", random()),
             host,
             process,
+            space,
         }
     }
 
@@ -40,14 +47,19 @@ impl Name {
                 && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'.')
         };
         let is_random = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
-        (is_host(host) && is_random).then_some(Self {
+        if !(is_host(host) && is_random) {
+            return None;
+        }
+        Some(Self {
             text: text.to_owned(),
             host: host.to_owned(),
             process: process.parse().ok()?,
+            space: random[..8].to_owned(),
         })
     }
 
-    /// Whether it is a process of this host that is no more.
+    /// Whether it is a process of this host that is no more. Containers may have the same host's name, and other
+    /// processes of the same numbers: a number says something only where it was given.
     pub fn is_dead(&self) -> bool {
         let Some(process) = i32::try_from(self.process).ok() else {
             return false;
@@ -56,8 +68,25 @@ impl Name {
             return false;
         };
         self.host == here()
+            && space().is_some_and(|here| format!("{here:08x}") == self.space)
             && rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
     }
+}
+
+/// Which boot of which kernel, and which space of process numbers in it, this process is in; none where the system
+/// has such spaces and does not say.
+fn space() -> Option<u32> {
+    if !cfg!(target_os = "linux") {
+        return Some(0);
+    }
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let numbers = fs::read_link("/proc/self/ns/pid").ok()?;
+    let told = format!("{} {}", boot.trim(), numbers.display());
+    // FNV-1a: the same in every process and version.
+    let hash = (told.bytes()).fold(0x811c_9dc5, |hash: u32, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    Some(hash)
 }
 
 /// The name of this host as it is in names of workers.
@@ -72,12 +101,27 @@ fn here() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::process::Command;
 
     #[test]
     fn what_a_name_says_is_read_again() {
         let name = Name::new();
         assert_eq!(Name::parsed(&name.text), Some(name.clone()));
         assert!(!name.is_dead());
+    }
+
+    #[test]
+    fn a_number_of_another_space_says_nothing() {
+        let (mut child, name) = (Command::new("true").spawn().unwrap(), Name::new());
+        child.wait().unwrap();
+        let of = |space: &str| {
+            let text = format!("worker-{}-{}-{space}01234567", name.host, child.id());
+            Name::parsed(&text).unwrap()
+        };
+        assert!(of(&name.space).is_dead());
+        let other = format!("{:08x}", !u32::from_str_radix(&name.space, 16).unwrap());
+        assert!(!of(&other).is_dead());
+        assert_eq!(Name::new().space, name.space);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::name::Name;
 use crate::{ClaimError, at};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -64,6 +64,20 @@ pub(crate) enum Line<'a> {
         at_s: f64,
         reason: &'a str,
     },
+}
+
+/// What is used of the first line.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Began {
+    expiry_s: f64,
+}
+
+impl Began {
+    /// The time after which claims are lost, as the beginning of a worker's file states it.
+    pub fn stated(file: &str) -> Option<Duration> {
+        let began: Self = serde_json::from_str(file.lines().next()?).ok()?;
+        Duration::try_from_secs_f64(began.expiry_s).ok()
+    }
 }
 
 impl Worker {

@@ -1,6 +1,6 @@
 //! Claims of several workers in one folder, some of which are gone.
 
-use isthmus_claims::{Claim, Taken, Worker};
+use isthmus_claims::{Claim, Taken, Worker, anew, look};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -117,7 +117,8 @@ fn a_process_of_this_host_that_is_no_more_has_lost_them_at_once() {
     child.wait().unwrap();
     let worker = folder.worker(LONG);
     let name = worker.name().rsplitn(3, '-').nth(2).unwrap();
-    let dead = format!("{name}-{}-0123456789abcdef", child.id());
+    let space = &worker.name().rsplit_once('-').unwrap().1[..8];
+    let dead = format!("{name}-{}-{space}89abcdef", child.id());
     folder.left("point-00001", &dead, Duration::ZERO);
     ours(worker.take("point-00001").unwrap());
 }
@@ -147,11 +148,58 @@ fn what_is_no_file_is_refused_by_name() {
     fs::create_dir(folder.0.join("point-00001.claim")).unwrap();
     std::os::unix::fs::symlink("/dev/null", folder.0.join("point-00002.claim")).unwrap();
     for unit in ["point-00001", "point-00002"] {
-        let told = worker.take(unit).unwrap_err().to_string();
+        let error = worker.take(unit).unwrap_err();
+        let told = error.to_string();
         assert!(told.contains(&format!("{unit}.claim: ")), "{told}");
+        assert!(error.of_one_unit);
+        assert!(look(&folder.0, unit).is_err());
     }
+    ours(worker.take("point-00003").unwrap());
     let error = Worker::new(&folder.0.join("nowhere"), LONG, "1.0").unwrap_err();
+    assert!(!error.of_one_unit);
     assert!(error.to_string().contains("nowhere/worker-"), "{error}");
+}
+
+#[test]
+fn who_looks_and_who_takes_have_one_rule_of_who_is_lost() {
+    let folder = Folder::new("rule");
+    let there = "worker-elsewhere-1-0123456789abcdef";
+    let worker = folder.worker(Duration::from_secs(60));
+    let file = folder.0.join(format!("{there}.jsonl"));
+    // Stated, silent for; lost for who looks, and for who takes, with a shorter time of its own.
+    for (stated, ago, lost, taken) in [
+        (5, 10, true, true),
+        (5, 2, false, false),
+        (900, 10, false, false),
+        (900, 70, false, true),
+        (900, 1000, true, true),
+    ] {
+        folder.left("point-00001", there, Duration::ZERO);
+        fs::write(&file, format!("{{\"expiry_s\": {stated}}}\n")).unwrap();
+        let now = SystemTime::now();
+        let touched = File::options().append(true).open(&file).unwrap();
+        touched
+            .set_modified(now - Duration::from_secs(ago))
+            .unwrap();
+        let seen = look(&folder.0, "point-00001").unwrap().unwrap();
+        let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(seen.is_lost(now), lost, "{stated} {ago}");
+        let came = worker.take("point-00001").unwrap();
+        assert_eq!(matches!(came, Taken::Ours(_)), taken, "{stated} {ago}");
+    }
+    assert_eq!(look(&folder.0, "point-00002").unwrap(), None);
+}
+
+#[test]
+fn what_another_machine_has_replaced_is_looked_at_again() {
+    let stale = || Err::<u32, std::io::Error>(std::io::ErrorKind::StaleNetworkFileHandle.into());
+    let mut looks = 0;
+    let seen = anew(|| {
+        looks += 1;
+        if looks < 3 { stale() } else { Ok(looks) }
+    });
+    assert_eq!(seen.unwrap(), 3);
+    assert!(anew(stale).is_err());
 }
 
 #[test]

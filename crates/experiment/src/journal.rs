@@ -7,7 +7,7 @@
 //! and point is refused, never used.
 
 use crate::envelope::{self, Entry, HEADER, KEPT, Mismatch, Run};
-use isthmus_claims::ClaimError;
+use isthmus_claims::{ClaimError, anew};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -82,10 +82,11 @@ pub enum JournalError {
 impl JournalError {
     /// Whether it is about this one file, so that all others may be used.
     pub(crate) fn of_one_file(&self) -> bool {
-        matches!(
-            self,
-            Self::Damaged { .. } | Self::Foreign { .. } | Self::NotOwn { .. }
-        )
+        match self {
+            Self::Damaged { .. } | Self::Foreign { .. } | Self::NotOwn { .. } => true,
+            Self::Claims(error) => error.of_one_unit,
+            Self::Io { .. } | Self::Elsewhere { .. } => false,
+        }
     }
 
     /// What is wrong, without the file and what to do.
@@ -94,7 +95,7 @@ impl JournalError {
             Self::Damaged { problem, .. } => format!("damaged ({problem})"),
             Self::Foreign { what, .. } => format!("of another run ({what} differs)"),
             Self::NotOwn { wanted, .. } => format!("not a {wanted} (links are not followed)"),
-            Self::Io { error, .. } => error.to_string(),
+            Self::Io { error, .. } => format!("cannot be read ({error})"),
             other => other.to_string(),
         }
     }
@@ -122,6 +123,17 @@ pub(crate) fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
+/// What is wrong with an entry of a journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    /// Which entry.
+    pub name: String,
+    /// What is wrong.
+    pub reason: String,
+    /// Whether nothing is known to be wrong with it but that it cannot be read from here and now.
+    pub unread: bool,
+}
+
 /// What is wrong with which of these entries of a folder's journal, whatever they are about: for those who know
 /// which run it is of, as its scenario's `digest`, seed and form and the version of isthmus say, and only look.
 /// What is not there is not wrong.
@@ -129,7 +141,7 @@ pub fn flaws(
     folder: &Path,
     (digest, seed, quick, version): (String, u64, bool, String),
     names: &[String],
-) -> Vec<(String, String)> {
+) -> Vec<Flaw> {
     let run = Run {
         digest,
         seed,
@@ -143,7 +155,11 @@ pub fn flaws(
     let names = names.par_iter().with_min_len(16);
     let flaw = |name: &String| {
         let error = journal.vouch(&Entry::named(name)).err()?;
-        Some((name.clone(), error.flaw()))
+        Some(Flaw {
+            name: name.clone(),
+            reason: error.flaw(),
+            unread: matches!(error, JournalError::Io { .. }),
+        })
     };
     names.filter_map(flaw).collect()
 }
@@ -268,7 +284,7 @@ impl Journal {
         if !self.has(entry)? {
             return Ok(None);
         }
-        match fs::read(&path) {
+        match anew(|| fs::read(&path)) {
             Ok(bytes) => Ok(Some((path, bytes))),
             // What is finished of a point goes once the point is done.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -414,7 +430,7 @@ fn refused(path: &Path, mismatch: Mismatch) -> JournalError {
 
 /// Whether what is at `path` itself, no link followed, is of that type.
 fn own(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
-    let found = fs::symlink_metadata(path).map_err(|error| JournalError::Io {
+    let found = anew(|| fs::symlink_metadata(path)).map_err(|error| JournalError::Io {
         path: path.to_owned(),
         error,
     })?;

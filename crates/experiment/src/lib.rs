@@ -36,8 +36,8 @@ pub mod uses;
 
 pub use error::{RunError, SetupError};
 pub use guard::{Panicked, catch};
-pub use isthmus_claims::{Name as WorkerName, beat};
-pub use journal::{JournalError, flaws};
+pub use isthmus_claims::{Name as WorkerName, Seen as ClaimSeen, beat, look as claim_on};
+pub use journal::{Flaw as EntryFlaw, JournalError, flaws};
 pub use kind::{Flaw, Kind, Kinds, Row};
 pub use memory::default_bound as memory_bound;
 pub use processors::processors;

@@ -7,6 +7,7 @@ mod keeping;
 mod part;
 mod places;
 mod told;
+mod turn;
 mod whole;
 
 pub use part::{Part, Selection};
@@ -33,10 +34,10 @@ use isthmus_scenario::{Scenario, ScenarioError};
 use isthmus_units::Bytes;
 use jobs::{Job, SearchJob, built};
 use places::place;
-use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use turn::in_turn;
 
 /// How a scenario is run.
 #[derive(Debug, Clone, Default)]
@@ -102,17 +103,21 @@ impl Experiment {
     /// Why the run ended early; what was finished is in the journal.
     pub fn run(&self) -> Result<RunResult, RunError> {
         let pool = self.pool()?;
+        let first = self.searches.len();
         let (points, searches) = pool.install(|| {
-            let (points, searches) = rayon::join(
-                || self.in_parallel(&self.points, Self::point),
-                || self.in_parallel(&self.searches, Self::search),
-            );
+            // Searches take longest: at the end all would wait for one.
+            let mut all = in_turn(first + self.points.len(), |at| {
+                match at.checked_sub(first) {
+                    None => (None, self.beside(&self.searches[at], Self::search)),
+                    Some(at) => (self.beside(&self.points[at], Self::point), None),
+                }
+            });
+            let points = all.split_off(first).into_iter().map(|(point, _)| point);
+            let searches = all.into_iter().map(|(_, search)| search);
             // What did not fit beside others may fit alone.
             let points = self.one_by_one(&self.points, points, Self::point);
-            (
-                points,
-                self.one_by_one(&self.searches, searches, Self::search),
-            )
+            let searches = self.one_by_one(&self.searches, searches, Self::search);
+            (points, searches)
         });
         self.failed()?;
         match (points, searches) {
@@ -141,26 +146,20 @@ impl Experiment {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Does these on all threads. None for what was not done.
-    fn in_parallel<J: Sync, R: Send>(
-        &self,
-        jobs: &[J],
-        run: fn(&Self, &J) -> Result<R, RunError>,
-    ) -> Vec<Option<R>> {
-        let jobs = jobs.par_iter().with_max_len(1);
-        jobs.map(|job| match self.attempt(|| run(self, job)) {
+    /// Does this beside others. None where that failed, or took more memory than there is beside them.
+    fn beside<J, R>(&self, job: &J, run: fn(&Self, &J) -> Result<R, RunError>) -> Option<R> {
+        match self.attempt(|| run(self, job)) {
             Ok(result) => Some(result),
             Err(RunError::Memory { .. }) => None,
             Err(error) => self.fail(error),
-        })
-        .collect()
+        }
     }
 
     /// Does one after another what is not done yet. None if that fails.
     fn one_by_one<J, R>(
         &self,
         jobs: &[J],
-        done: Vec<Option<R>>,
+        done: impl Iterator<Item = Option<R>>,
         run: fn(&Self, &J) -> Result<R, RunError>,
     ) -> Option<Vec<R>> {
         let all = jobs.iter().zip(done).map(|(job, done)| match done {

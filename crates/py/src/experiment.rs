@@ -5,8 +5,8 @@ use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::{Change, MachineSummary};
 use isthmus_experiment::{
-    Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection, SetupError,
-    Task, WorkerName,
+    ClaimSeen, Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection,
+    SetupError, Task, WorkerName,
 };
 use isthmus_kinds::KINDS;
 use isthmus_scenario::Resolved;
@@ -128,7 +128,8 @@ pub(crate) fn check(
     json(&checked?)
 }
 
-/// What is wrong with which of these entries of a folder's journal, for who knows the run that it is of.
+/// What is wrong with which of these entries of a folder's journal, for who knows the run that it is of; and whether
+/// that is only that it cannot be read.
 #[pyfunction]
 pub(crate) fn journal_flaws(
     py: Python<'_>,
@@ -138,19 +139,40 @@ pub(crate) fn journal_flaws(
     quick: bool,
     version: String,
     names: Vec<String>,
-) -> PyResult<Vec<(String, String)>> {
+) -> PyResult<Vec<(String, String, bool)>> {
     heard(py, Arc::default(), move |_| {
-        isthmus_experiment::flaws(&folder, (digest, seed, quick, version), &names)
+        let flaws = isthmus_experiment::flaws(&folder, (digest, seed, quick, version), &names);
+        let flaws = flaws.into_iter();
+        flaws.map(|f| (f.name, f.reason, f.unread)).collect()
     })
 }
 
-/// What the name of a worker of claims says: its host, its process, and whether that is known to be no more; none if
-/// it is no such name.
+/// Whether it is the name of a worker of claims.
 #[pyfunction]
-pub(crate) fn worker_named(text: &str) -> Option<(String, u32, bool)> {
-    let name = WorkerName::parsed(text)?;
-    let dead = name.is_dead();
-    Some((name.host, name.process, dead))
+pub(crate) fn is_worker(text: &str) -> bool {
+    WorkerName::parsed(text).is_some()
+}
+
+/// A claim: its unit, the host and the process of who has made it, whether that is known to be no more, when it gave
+/// its last sign of life by the folder's time, and after how many seconds without one it is lost.
+type Claim = (String, String, u32, bool, f64, f64);
+
+/// The claims on these units that are there and can be read, for who only looks.
+#[pyfunction]
+pub(crate) fn claims_on(folder: PathBuf, units: Vec<String>) -> Vec<Claim> {
+    let claims = units.into_iter().filter_map(|unit| {
+        let seen = isthmus_experiment::claim_on(&folder, &unit).ok()??;
+        let ClaimSeen {
+            name,
+            dead,
+            touched,
+            expiry,
+        } = seen;
+        let (host, process) = name.map_or_else(Default::default, |n| (n.host, n.process));
+        let (touched_s, expiry_s) = (touched.as_secs_f64(), expiry.as_secs_f64());
+        Some((unit, host, process, dead, touched_s, expiry_s))
+    });
+    claims.collect()
 }
 
 /// Seconds between two signs of life of a worker, where its claims are lost after `expiry_s` without one.
@@ -300,10 +322,8 @@ impl PyExperiment {
             Err(error @ RunError::AllWarmUp { .. }) => {
                 Err(PyValueError::new_err(error.to_string()))
             }
-            // What is in the folder is wrong, and not that it is full.
-            Err(RunError::Journal(error)) if !matches!(error, JournalError::Io { .. }) => {
-                Err(refused(error))
-            }
+            // The folder has failed, and not a point: another status tells whoever has begun it.
+            Err(RunError::Journal(error)) => Err(refused(error)),
             Err(error) => Err(PyRuntimeError::new_err(error.to_string())),
         });
         told.unwrap_or_else(|| Err(PyRuntimeError::new_err("the experiment has not ended")))

@@ -127,7 +127,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(experiment::check, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::analyze, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::journal_flaws, module)?)?;
-    module.add_function(wrap_pyfunction!(experiment::worker_named, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::is_worker, module)?)?;
+    module.add_function(wrap_pyfunction!(experiment::claims_on, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::worker_beat_s, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::memory_amount, module)?)?;
     #[cfg(target_os = "linux")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -161,6 +162,7 @@ class OwnedFolder:
         # Nothing is written to a folder before it is known that it may be ours.
         _marked(path, of)
         patience = Patience(path, say)
+        tried = False
         with ExitStack() as stack:
             while True:
                 try:
@@ -170,9 +172,12 @@ class OwnedFolder:
                         folder = cls(path, mark, replaceable=False)
                         folder._take_up_written()
                         folder._refuse_others(of, scenario)
-                        if all(folder.intact(name) for name in files):
+                        # What is gone is written anew by whoever is alone here. Beside others the
+                        # mark vouches for what is run.
+                        if tried or all(map(folder.intact, files)):
                             break
                     stack.close()
+                    tried = True
                     with cls.opened(
                         path, of, scenario=scenario, journal=journal, replaceable=False
                     ) as own:
@@ -250,6 +255,9 @@ class OwnedFolder:
         write_bytes(self.path / name, content)
         del self.mark.writing[name]
         self.mark.files[name] = written
+        if not varies:
+            with suppress(OSError):
+                self.mark.look(name, (self.path / name).lstat())
 
     def write_beside(self, name: str, data: bytes | str, part: str) -> None:
         """Write a file beside the processes that share the folder, by the one of them that holds
@@ -367,9 +375,9 @@ class OwnedFolder:
             yield f"of {there.name}"
 
     def _refuse_otherwise(self, files: Mapping[str, str]) -> None:
-        """Refuse to do a part of what was given otherwise to others."""
+        """Refuse to do a part of what was given otherwise to others, as far as that is there."""
         for name, text in files.items():
-            if self.read(name) != text.encode():
+            if os.path.lexists(self.path / name) and self.read(name) != text.encode():
                 raise OtherwiseError(self.path, name)
 
     def _refuse_foreign(self, name: str) -> None:
@@ -377,16 +385,18 @@ class OwnedFolder:
         place = self.path / name
         with telling_of(place, "cannot be read"):
             try:
-                mode = place.lstat().st_mode
+                told = place.lstat()
             except FileNotFoundError:
                 return
-            if not stat.S_ISREG(mode):
-                raise IsthmusError(f"{place}: {kind_of(mode)} is there; move it away")
+            if not stat.S_ISREG(told.st_mode):
+                raise IsthmusError(f"{place}: {kind_of(told.st_mode)} is there; move it away")
             written = self.mark.files.get(name)
             if written is None:
                 raise IsthmusError(f"{place}: not written by isthmus; move it away")
             if not fits(place, written):
                 raise changed(place, written, replaceable=self._replaceable)
+            if written.sha256 is not None:
+                self.mark.look(name, told)
 
     def _check_way(self, name: str, *, make: bool = False) -> None:
         """Refuse a path that leads through a link or through something that is no folder."""

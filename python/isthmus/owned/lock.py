@@ -129,9 +129,11 @@ def _take(number: int, path: Path, *, shared: bool) -> None:
 
 
 def holder_of(folder: Path) -> Holder | None:
-    """The process that holds a folder alone, if one does and has said so; nobody is held up."""
+    """The process that holds a folder alone, if one does and has said so; nobody is held up. The
+    lock says whether: of a number that was given in another container nothing is known here.
+    """
     named = _named(folder / LOCK)
-    if named is None or (named.host == socket.gethostname() and is_gone(named.pid)):
+    if named is None:
         return None
     try:
         import fcntl
@@ -146,17 +148,6 @@ def holder_of(folder: Path) -> Holder | None:
     except (ImportError, OSError):
         return None
     return None
-
-
-def is_gone(process: int) -> bool:
-    """Whether a process of this machine is no more."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):
-        return False
-    return False
 
 
 def _self(work: str) -> bytes:

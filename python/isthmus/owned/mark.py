@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import stat
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
 HEADER = f"{JOURNAL}/journal.json"
 """The file in it that says which run it is of."""
+LARGE = 16_000_000
+"""Bytes of a file from which reading it takes a time that is noticed."""
 GO_ON = f"move {JOURNAL}/ alone to a new folder, and give that and the scenario to go on"
 """What to do where it is not known any more what the files of a folder are."""
 ADOPTED = "adopted"
@@ -79,6 +82,10 @@ class Mark:
     """What is whole, with a key of what it was made from."""
     writing: dict[str, Written] = field(default_factory=dict)
     """What was about to be written when the mark was."""
+    looked: dict[str, int] = field(default_factory=dict)
+    """When each large file was last changed, as its ``ctime`` said, which nobody sets, before every
+    byte of it was found as it was written.
+    """
 
     def lists(self, path: str) -> bool:
         """Whether a file of this path is ours."""
@@ -103,6 +110,16 @@ class Mark:
         count = self.points if kind == "point" else self.searches
         return kind is None or (int(number) < count and number == f"{int(number):05}")
 
+    def look(self, path: str, told: os.stat_result) -> None:
+        """Note that a file of ours, of which the system told this, was as it was written."""
+        if told.st_size > LARGE:
+            self.looked[path] = told.st_ctime_ns
+
+    def untouched(self, path: str, told: os.stat_result) -> bool:
+        """Whether it is a large file that nobody has touched since every byte was looked at."""
+        large = LARGE < told.st_size == self.files[path].size
+        return large and told.st_ctime_ns == self.looked.get(path)
+
     def is_claim(self, path: str) -> bool:
         """Whether it is a claim on an entry of the journal."""
         return self.is_entry(path) and _CLAIMED.fullmatch(path) is not None
@@ -124,6 +141,7 @@ class Mark:
             "parts": dict(sorted(self.parts.items())),
             "files": {p: asdict(w) for p, w in sorted(self.files.items())},
             "writing": {p: asdict(w) for p, w in sorted(self.writing.items())},
+            "looked": {p: ns for p, ns in sorted(self.looked.items()) if p in self.files},
         }
         told["sha256"] = _digest(told)
         return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()
@@ -160,6 +178,7 @@ def read_mark(folder: Path) -> Mark | None:
             files=dict(_listed(told["files"])),
             parts=told["parts"],
             writing=dict(_listed(told["writing"])),
+            looked=told.get("looked", {}),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         right = "move the folder away, or give another one"
@@ -174,7 +193,7 @@ def is_worker(name: str) -> bool:
     """Whether it is the name of a process that does parts of a run, by which it claims points."""
     from isthmus import _core
 
-    return _core.worker_named(name) is not None
+    return _core.is_worker(name)
 
 
 def home_of(path: Path) -> Path | None:

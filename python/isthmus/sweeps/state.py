@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.core import ask
 from isthmus.errors import IsthmusError
-from isthmus.files import kind_of
+from isthmus.files import kind_of, telling_of
 from isthmus.owned import Mark, read_mark
 from isthmus.owned.folder import RESULT
 from isthmus.owned.lock import LOCK, Holder, holder_of
-from isthmus.owned.mark import JOURNAL, KEPT, MARK, SUBMITTED, fits
+from isthmus.owned.mark import JOURNAL, KEPT, SUBMITTED, fits
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
 from isthmus.sweeps.workers import Running, Workers, claims_on, names_in, now_in, read_workers
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 HEADER = "journal"
 """The entry that says whose the journal is."""
-LARGE = 1_000_000
-"""Bytes of a file of results from which reading it takes a time that is noticed."""
 RECENT = 200
 """Of how many finished points the pace is taken, at most."""
 
@@ -62,6 +61,8 @@ class State:
     failed: list[Failure] = field(default_factory=list)
     damaged: list[Flaw] = field(default_factory=list)
     """Files of the journal of which nothing is counted as done."""
+    unread: list[Flaw] = field(default_factory=list)
+    """Those of which nothing is known, as they cannot be read; nor are these counted."""
     short_of_memory: str = ""
     """Points and searches that memory has ended, which the results have and the journal has not."""
     collected: bool = False
@@ -99,6 +100,7 @@ class State:
             "running": [vars(each) for each in self.running],
             "failed": [vars(each) for each in self.failed],
             "damaged": [vars(each) for each in self.damaged],
+            "unread": [vars(each) for each in self.unread],
             "collected": self.collected,
             "short_of_memory": self.short_of_memory,
             "lost": self.lost,
@@ -116,7 +118,6 @@ def state_of(folder: Path) -> State:
         IsthmusError: it is no folder of a run.
 
     """
-    marked_ns = _marked_ns(folder)
     mark = read_mark(folder) if folder.is_dir() else None
     if mark is None or not mark.points + mark.searches:
         raise IsthmusError(f"{folder}: no folder of a run; give that of `isthmus run --out`")
@@ -124,15 +125,16 @@ def state_of(folder: Path) -> State:
     names = _entries(journal, mark)
     workers = read_workers(journal, names)
     written = {name.removesuffix(".json") for name in names if name.endswith(".json")}
-    damaged = _flaws(journal, mark, written)
+    damaged, unread = _flaws(journal, mark, written)
     done = {entry for entry in written if entry != HEADER and not f"{entry}.json".endswith(KEPT)}
     claimed = {name.removesuffix(".claim") for name in names if name.endswith(".claim")}
-    claims = claims_on(sorted(claimed - done), journal, workers)
+    claims = claims_on(sorted(claimed - done), journal)
     now = now_in(journal, claims)
-    counted = len(done.difference(flaw.entry for flaw in damaged))
-    state = State(mark.of.name, mark.points, mark.searches, counted, damaged=damaged)
+    counted = len(done.difference(flaw.entry for flaw in (*damaged, *unread)))
+    state = State(mark.of.name, mark.points, mark.searches, counted)
+    state.damaged, state.unread = damaged, unread
     state.alone = holder_of(folder)
-    state.lost, state.changed = _spoiled(folder, mark, marked_ns)
+    state.lost, state.changed = _spoiled(folder, mark)
     spoiled = (*state.lost, *state.changed)
     state.known = SOURCE in mark.files and SOURCE not in spoiled
     # The page is the last of what is always written; studies and papers have others.
@@ -174,29 +176,26 @@ def _entries(journal: Path, mark: Mark) -> list[str]:
     return [name for name in names_in(journal) if mark.is_entry(f"{JOURNAL}/{name}")]
 
 
-def _flaws(journal: Path, mark: Mark, entries: set[str]) -> list[Flaw]:
-    """What is wrong with entries; every byte of them is looked at."""
+def _flaws(journal: Path, mark: Mark, entries: set[str]) -> tuple[list[Flaw], list[Flaw]]:
+    """Entries that are not what was written, and those that cannot be read; every byte is looked
+    at.
+    """
     from isthmus import _core
 
     of = mark.of
     run = of.digest, of.seed, of.quick, of.version
-    flaws = ask(_core.journal_flaws, str(journal), *run, sorted(entries))
-    return [Flaw(entry, reason) for entry, reason in flaws]
+    damaged: list[Flaw] = []
+    unread: list[Flaw] = []
+    for entry, reason, cannot in ask(_core.journal_flaws, str(journal), *run, sorted(entries)):
+        (unread if cannot else damaged).append(Flaw(entry, reason))
+    return damaged, unread
 
 
-def _marked_ns(folder: Path) -> int:
-    """When the mark was written, by the folder's clock."""
-    with suppress(OSError):
-        return (folder / MARK).lstat().st_mtime_ns
-    return 0
-
-
-def _spoiled(folder: Path, mark: Mark, marked_ns: int) -> tuple[list[str], list[str]]:
+def _spoiled(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
     """Files of ours that are not there any more, and those that are not as they were written. What
     is there of a job of Slurm is to be read, and nothing rests on it.
 
-    Whoever writes the mark has looked at all files. A large one that nobody has touched since is
-    not read again.
+    A large one is not read again that nobody has touched since it was looked at.
     """
     lost, changed = [], []
     for name, written in sorted(mark.files.items()):
@@ -207,8 +206,7 @@ def _spoiled(folder: Path, mark: Mark, marked_ns: int) -> tuple[list[str], list[
         forms = [form for form in (written, mark.writing.get(name)) if form]
         try:
             told = place.lstat()
-            large = LARGE < told.st_size == written.size
-            known = large and told.st_ctime_ns < marked_ns
+            known = mark.untouched(name, told)
             regular = stat.S_ISREG(told.st_mode)
             if not regular or not (known or any(fits(place, form) for form in forms)):
                 changed.append(name)
@@ -228,8 +226,17 @@ def _short_of_memory(result: Path) -> str:
 
 
 def lacking(folder: Path, points: int, searches: int) -> Selection:
-    """The points and searches that a folder's journal does not have, by the names of its files."""
-    names = set(names_in(folder / JOURNAL))
+    """The points and searches that a folder's journal does not have, by the names of its files: as
+    for the core, a link or a folder is none.
+    """
+    names: set[str] = set()
+    journal = folder / JOURNAL
+    with (
+        telling_of(journal, "cannot be read"),
+        suppress(FileNotFoundError),
+        os.scandir(journal) as d,
+    ):
+        names = {each.name for each in d if each.is_file(follow_symlinks=False)}
 
     def without(kind: str, count: int) -> tuple[int, ...]:
         return tuple(at for at in range(count) if f"{kind}-{at:05}.json" not in names)

@@ -43,6 +43,9 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
         for flaw in state.damaged
     ]
     yield from _cut(rows, most, "damaged")
+    # Good as they may be, nobody is told to delete them.
+    rows = [f"  {flaw.entry}: {flaw.reason}; it may be good all the same" for flaw in state.unread]
+    yield from _cut(rows, most, "that cannot be read")
     if state.job:
         yield f"{state.job}: {state.job.state}"
     if state.alone:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from isthmus.core import ask
 from isthmus.files import telling_of
 from isthmus.owned.mark import is_worker
 
+WORKER_MAX = 100_000_000
+"""Most bytes of a process' file that are read: a million lines."""
 BEAT_LATE_S, TICK_S = 1.0, 0.1
 """By how much a sign of life may be late on a busy machine, and between two looks for one."""
 
@@ -46,9 +50,6 @@ class Workers:
     took: list[Took] = field(default_factory=list)
     failed: dict[str, tuple[float, str]] = field(default_factory=dict)
     """The last failure of each entry, and when."""
-    touched: dict[str, float] = field(default_factory=dict)
-    """When each gave its last sign of life."""
-    expiry_s: dict[str, float] = field(default_factory=dict)
 
 
 def names_in(journal: Path) -> list[str]:
@@ -65,12 +66,10 @@ def read_workers(journal: Path, names: Iterable[str] | None = None) -> Workers:
     found = Workers()
     for worker in _workers(names_in(journal) if names is None else names):
         with suppress(OSError):
-            path = journal / f"{worker}.jsonl"
-            found.touched[worker] = path.stat().st_mtime
-            for line in _lines(path):
+            for line in _lines(journal / f"{worker}.jsonl"):
                 # Nor is one of use that is not of this form.
                 with suppress(KeyError, TypeError, ValueError):
-                    _heed(line, worker, found)
+                    _heed(line, found)
     return found
 
 
@@ -79,23 +78,32 @@ def _workers(names: Iterable[str]) -> Iterator[str]:
     return filter(is_worker, ends)
 
 
+def _opened(path: Path) -> BinaryIO:
+    """A plain file, no link followed and nobody waited for: anything may lie there."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(f"{path}: not a plain file")
+    return file
+
+
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    with _opened(path) as file:
+        text = file.read(WORKER_MAX).decode(errors="replace")
+    for line in text.splitlines():
         with suppress(ValueError):
             told = json.loads(line)
             if isinstance(told, dict):
                 yield told
 
 
-def _heed(line: dict[str, Any], worker: str, found: Workers) -> None:
+def _heed(line: dict[str, Any], found: Workers) -> None:
     if "done" in line:
         took_s, at_s = float(line["took_s"]), float(line["at_s"])
         found.took.append(Took(str(line["done"]), took_s, at_s))
     elif "failed" in line:
         entry, failed = str(line["failed"]), (float(line["at_s"]), str(line["reason"]))
         found.failed[entry] = max(found.failed.get(entry, failed), failed)
-    elif "worker" in line:
-        found.expiry_s[worker] = float(line["expiry_s"])
 
 
 @dataclass(frozen=True)
@@ -117,25 +125,11 @@ class Claim:
         return Running(self.entry, self.host, self.process, lost)
 
 
-def claims_on(entries: Iterable[str], journal: Path, workers: Workers) -> list[Claim]:
+def claims_on(entries: Iterable[str], journal: Path) -> list[Claim]:
     """The claims on these entries, as far as they are there still."""
-    found = (_claim(journal, entry, workers) for entry in entries)
-    return [claim for claim in found if claim]
-
-
-def _claim(journal: Path, entry: str, workers: Workers) -> Claim | None:
     from isthmus import _core
 
-    try:
-        claim = journal / f"{entry}.claim"
-        made = claim.stat().st_mtime
-        worker = claim.read_text(encoding="utf-8", errors="replace").strip()
-    except OSError:
-        return None
-    touched = workers.touched.get(worker, made)
-    expiry_s = workers.expiry_s.get(worker, 0.0)
-    host, process, gone = _core.worker_named(worker) or ("", 0, False)
-    return Claim(entry, host, process, gone, touched, expiry_s)
+    return [Claim(*told) for told in ask(_core.claims_on, str(journal), list(entries))]
 
 
 def now_in(journal: Path, claims: list[Claim]) -> float:
@@ -168,6 +162,6 @@ def _youngest(journal: Path) -> float:
     times = [0.0]
     for worker in _workers(names_in(journal)):
         # Opened, since network file systems look anew at what is opened.
-        with suppress(OSError), (journal / f"{worker}.jsonl").open("rb") as file:
+        with suppress(OSError), _opened(journal / f"{worker}.jsonl") as file:
             times.append(os.fstat(file.fileno()).st_mtime)
     return max(times)

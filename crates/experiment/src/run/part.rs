@@ -1,13 +1,13 @@
 //! Parts of a run, each done by another process; the journal is where they meet.
 
 use super::jobs::{Job, SearchJob};
+use super::turn::in_turn;
 use super::{Experiment, Extent};
 use crate::envelope::Entry;
 use crate::error::RunError;
 use crate::journal::JournalError;
 use crate::result::{PointEnd, SearchEnd};
 use isthmus_claims::{Taken, Worker};
-use rayon::prelude::*;
 use serde::Serialize;
 use std::thread;
 use std::time::Duration;
@@ -193,8 +193,7 @@ impl Experiment {
             Err(RunError::Memory { .. }) => None,
             Err(error) => self.fail(error),
         };
-        let all = units.par_iter().with_max_len(1);
-        let mut all: Vec<_> = all.map(|unit| tried(unit, false)).collect();
+        let mut all = in_turn(units.len(), |at| tried(&units[at], false));
         for (unit, outcome) in units.iter().zip(&mut all) {
             if outcome.is_none() && !self.progress.is_stopped() {
                 *outcome = tried(unit, true);
@@ -219,11 +218,15 @@ impl Experiment {
         };
         let claim = match worker {
             Some(worker) if !there => {
-                match worker.take(&entry.name).map_err(JournalError::from)? {
-                    Taken::Theirs(_) => return Ok(Outcome::Elsewhere),
+                match worker.take(&entry.name).map_err(JournalError::from) {
+                    Ok(Taken::Theirs(_)) => return Ok(Outcome::Elsewhere),
                     // Done and given back by another process meanwhile.
-                    Taken::Ours(_) if self.journal.has(entry)? => None,
-                    Taken::Ours(claim) => Some(claim),
+                    Ok(Taken::Ours(_)) if self.journal.has(entry)? => None,
+                    Ok(Taken::Ours(claim)) => Some(claim),
+                    Err(error) if error.of_one_file() => {
+                        return Ok(Outcome::Failed(error.to_string()));
+                    }
+                    Err(error) => return Err(error.into()),
                 }
             }
             _ => None,

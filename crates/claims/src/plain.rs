@@ -1,0 +1,47 @@
+//! Files that others write, which may be anything and may go while they are read.
+
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// How often something is looked at again that changed meanwhile.
+pub(crate) const TRIES: u32 = 8;
+
+/// Does it again where a network file system says that the file is another one by now (`ESTALE`): one that another
+/// machine has replaced or removed since it was opened.
+///
+/// # Errors
+/// What the system says otherwise, or at last.
+pub fn anew<T>(mut look: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 1..TRIES {
+        match look() {
+            Err(error) if error.kind() == ErrorKind::StaleNetworkFileHandle => {}
+            seen => return seen,
+        }
+    }
+    look()
+}
+
+/// A plain file, no link followed and nobody waited for; none if nothing is there.
+pub(crate) fn plain(path: &Path) -> io::Result<Option<File>> {
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let mut options = OpenOptions::new();
+    let opened = options.read(true).custom_flags(flags as i32).open(path);
+    let file = match opened {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "not a plain file"));
+    }
+    Ok(Some(file))
+}
+
+/// The beginning of a file, as text.
+pub(crate) fn head(file: File, most: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,51 @@
+//! Units of a run on many threads, begun in their order.
+
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Does all of these on all threads, and begins them in turn, as halves of a list would not be. What came of each.
+pub(super) fn in_turn<R: Send>(count: usize, run: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let all = (0..count).into_par_iter().with_max_len(1).map(|_| {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        (at, run(at))
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort_unstable_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, came)| came).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Condvar, Mutex};
+    use std::time::Duration;
+
+    #[test]
+    fn two_threads_begin_with_the_first_two() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
+        let begun = (Mutex::new(0), Condvar::new());
+        let came = pool.build().unwrap().install(|| {
+            in_turn(64, |at| {
+                if at > 1 {
+                    return true;
+                }
+                // Neither ends before the other has begun.
+                let (count, told) = &begun;
+                let mut count = count.lock().unwrap();
+                *count += 1;
+                told.notify_all();
+                let limit = Duration::from_secs(60);
+                let waited = told.wait_timeout_while(count, limit, |count| *count < 2);
+                !waited.unwrap().1.timed_out()
+            })
+        });
+        assert_eq!(came, [true; 64]);
+    }
+
+    #[test]
+    fn what_came_is_in_order() {
+        assert_eq!(in_turn(100, |at| at), (0..100).collect::<Vec<_>>());
+        assert!(in_turn(0, |at| at).is_empty());
+    }
+}
