@@ -83,19 +83,21 @@ impl Borrower {
         Ok(())
     }
 
-    fn view(&mut self, ring: u32) -> Result<&Arc<Mapping>, Error> {
-        let mut slots = self.slots.values_mut();
-        let found = slots.find(|(number, _)| *number == ring);
-        let Some((_, found)) = found else {
+    /// The memory of a ring, mapped now if it is not.
+    fn view(&mut self, ring: u32) -> Result<Arc<Mapping>, Error> {
+        let mut slots = self.slots.iter();
+        let Some((slot, _)) = slots.find(|(_, (number, _))| *number == ring) else {
             return Err(Error::Loan("it is of a ring that is not shown".into()));
         };
-        if let Ring::Shown(file) = found {
-            *found = Ring::Mapped(Mapping::view(file, self.most)?);
-        }
-        match found {
-            Ring::Mapped(memory) => Ok(memory),
-            Ring::Shown(_) => unreachable!("it was mapped just now"),
-        }
+        let slot = *slot;
+        let memory = match self.slots.remove(&slot) {
+            Some((_, Ring::Mapped(memory))) => memory,
+            Some((_, Ring::Shown(file))) => Mapping::view(file, self.most)?,
+            None => unreachable!("it was found just now"),
+        };
+        let mapped = Ring::Mapped(Arc::clone(&memory));
+        self.slots.insert(slot, (ring, mapped));
+        Ok(memory)
     }
 
     /// Copies what is lent to `bytes`, which has as many, in steps that are each shown to `seen`.

@@ -98,11 +98,14 @@ fn seals() -> SealFlags {
 impl Mapping {
     /// Maps what was received, if it is a ring of at most `most` bytes.
     pub(crate) fn attach(file: &OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
-        Self::checked(file, most, ProtFlags::READ | ProtFlags::WRITE)
+        let again = file
+            .try_clone()
+            .map_err(|error| Error::system("a second descriptor of the memory", error))?;
+        Self::checked(again, most, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// The same to be read only.
-    pub(crate) fn view(file: &OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
+    /// The same to be read only. It takes no descriptor more: there may be none.
+    pub(crate) fn view(file: OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         Self::checked(file, most, ProtFlags::READ)
     }
 
@@ -114,20 +117,20 @@ impl Mapping {
         fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(refused)
     }
 
-    fn checked(file: &OwnedFd, most: u64, access: ProtFlags) -> Result<Arc<Self>, Error> {
+    fn checked(file: OwnedFd, most: u64, access: ProtFlags) -> Result<Arc<Self>, Error> {
         let no = |why: String| Err(Error::NoRing(why));
         // Only files in memory have seals.
-        match fs::fcntl_get_seals(file) {
+        match fs::fcntl_get_seals(&file) {
             Ok(found) if found.contains(seals()) => {}
             Ok(_) => return no("its size is not sealed".to_owned()),
             Err(_) => return no("it is no file in memory".to_owned()),
         }
         // One of huge pages could still lack pages, and kill who touches them.
-        match fs::fstatfs(file) {
+        match fs::fstatfs(&file) {
             Ok(found) if u64::try_from(found.f_type) == Ok(TMPFS_MAGIC) => {}
             _ => return no("its memory is not of ordinary pages".to_owned()),
         }
-        let size = match fs::fstat(file) {
+        let size = match fs::fstat(&file) {
             Ok(found) => found.st_size as u64,
             Err(error) => return no(error.to_string()),
         };
@@ -138,10 +141,7 @@ impl Mapping {
         if capacity > most {
             return no(format!("{capacity} bytes are more than the {most} wanted"));
         }
-        let again = file
-            .try_clone()
-            .map_err(|error| Error::system("a second descriptor of the memory", error))?;
-        let mapping = Self::map(again, capacity, access)?;
+        let mapping = Self::map(file, capacity, access)?;
         for (at, wanted, what) in [
             (0, MAGIC, "what it begins with"),
             (8, VERSION, "its version"),

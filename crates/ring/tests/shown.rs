@@ -241,3 +241,43 @@ fn a_descriptor_that_is_lost_ends_what_is_lent() {
     let loan = out.lend([&a.claim]).unwrap();
     assert_eq!(read(&mut from, &loan), (true, [b'a'; 10]));
 }
+
+/// What wakes, what is shown and what is withdrawn come through one socket, in order.
+#[test]
+fn what_wakes_and_what_is_shown_are_told_apart() {
+    let (out, mut from) = ring(CAPACITY).unwrap();
+    from.borrow(CAPACITY);
+    let ranks = [b'a', b'b', b'c'].map(rank);
+    let files = ranks.each_ref().map(shown);
+    let (_memory, line) = liar(out);
+    let bytes = |bytes: &[u8]| send_fds(&line, bytes, &[], soon()).unwrap();
+    let show = |slot, at: usize| send_fds(&line, &[slot], &[files[at].as_fd()], soon()).unwrap();
+    bytes(&[1; 63]);
+    show(1, 0);
+    bytes(&[1, 1]);
+    show(5, 1);
+    bytes(&[0x81, 1]);
+    show(1, 2);
+    bytes(&[1, 0x80 | 5]);
+    let mut loan = |at: usize| {
+        let ring = rustix::fs::fstat(&files[at]).unwrap().st_ino as u32;
+        let stretch = isthmus_ring::Stretch {
+            ring,
+            position: 0,
+            len: 10,
+        };
+        let loan = Loan {
+            epoch: 1,
+            told: 7,
+            stretches: vec![stretch],
+        };
+        let mut copy = [0; 10];
+        let good = from.read_lent(&loan, &mut copy, 64, |_, _| ());
+        good.map(|good| (good, copy))
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(loan(2), Ok((true, [b'c'; 10])));
+    for at in [0, 1] {
+        assert!(loan(at).unwrap_err().contains("not shown"));
+    }
+}
