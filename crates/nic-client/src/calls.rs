@@ -214,16 +214,19 @@ impl Session {
         self.done(Request::Reset { screen }, patience)
     }
 
-    /// Gives a link of this process up: its end is closed.
+    /// Gives a link of this process up: its end is closed, of one that lasts as soon as the daemon
+    /// knows why. [`Session::link`] waits for that before it makes another one of the number.
     pub fn unlink(&self, number: u16) {
         if self.here().is_err() {
             return;
         }
         let link = locked(&self.core.links).remove(&number);
-        if link.is_some_and(|link| link.lasting.is_some()) {
-            self.core.tell(Request::Unlink { link: number });
-        }
         locked(&self.core.registry).link_gone(number);
+        if let Some(link) = link
+            && let Some(lasting) = link.lasting.clone()
+        {
+            self.core.give_up(&lasting, Some(link));
+        }
     }
 
     fn done(&self, request: Request, patience: Patience<'_>) -> Result<()> {

@@ -36,9 +36,9 @@ pub(crate) struct Core {
     pub notice: OwnedFd,
     pub links: Mutex<BTreeMap<u16, Arc<Link>>>,
     pub registry: Mutex<Registry>,
-    /// Links that last, those among them that are just being made, by number: of them the daemon
-    /// tells.
-    lasting: Mutex<BTreeMap<u16, Vec<Weak<Lasting>>>>,
+    /// Links that last, those among them that are just being made, by their keys: of them the
+    /// daemon tells.
+    lasting: Mutex<BTreeMap<String, Weak<Lasting>>>,
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +47,9 @@ struct State {
     unsent: VecDeque<Vec<u8>>,
     unsent_bytes: usize,
     slots: BTreeMap<u64, Slot>,
+    /// Links that were given up, by the request that says so: they are closed when it is answered,
+    /// as the daemon would take them for cut before.
+    given_up: BTreeMap<u64, Arc<Link>>,
     events: VecDeque<Event>,
     missed: u64,
     /// Requests whose answer somebody wants to be told of, and that have one.
@@ -134,27 +137,49 @@ impl Core {
     /// A link is to be told what the daemon says of it.
     pub fn tell_of(&self, link: &Arc<Lasting>) {
         let mut lasting = locked(&self.lasting);
-        let known = lasting.entry(link.number).or_default();
-        known.retain(|one| one.strong_count() > 0);
-        known.push(Arc::downgrade(link));
+        lasting.retain(|_, one| one.strong_count() > 0);
+        lasting.insert(link.key.clone(), Arc::downgrade(link));
     }
 
-    /// Says something that is not answered, and never waits: what is said so is little.
+    /// Says something of which no answer is wanted, and never waits: what is said so is little.
     pub fn tell(&self, request: Request) {
+        if self.here().is_ok() {
+            self.state().say(request);
+            ring_bell(&self.wake);
+        }
+    }
+
+    /// Says that a link is given up, and holds its ends until that is answered.
+    pub fn give_up(&self, lasting: &Lasting, ends: Option<Arc<Link>>) {
         if self.here().is_err() {
             return;
         }
+        let request = Request::Unlink {
+            link: lasting.number,
+            key: lasting.key.clone(),
+        };
         let mut state = self.state();
-        if state.over.is_some() {
-            return;
+        if let Some((id, ends)) = state.say(request).zip(ends) {
+            state.given_up.insert(id, ends);
         }
-        state.asked += 1;
-        let id = state.asked;
-        // A line of a few words is written.
-        let line = write(&Asked { id, request }).unwrap_or_default();
-        state.unsent_bytes += line.len();
-        state.unsent.push_back(line);
+        drop(state);
         ring_bell(&self.wake);
+    }
+
+    /// Waits until the daemon knows that the last link of this number was given up, if it was.
+    pub fn left(&self, number: u16, patience: Patience<'_>) -> Result<()> {
+        loop {
+            let left = patience.slice_left();
+            let state = self.state();
+            if state.given_up.values().all(|link| link.number != number) {
+                return Ok(());
+            }
+            let what = || {
+                let given = patience.given();
+                format!("{} has not let go of link {number} for {given}", self.name)
+            };
+            self.pause(state, left.map_err(|e| named(e, what))?);
+        }
     }
 
     /// Waits a little for something to change. How long was asked before the lock was taken: who
@@ -264,11 +289,13 @@ impl Core {
         }
         state.unsent.clear();
         state.unsent_bytes = 0;
+        let given_up = std::mem::take(&mut state.given_up);
         let State { slots, noticed, .. } = &mut *state;
         let unanswered = |slot: &Slot| slot.noticed && slot.answer.is_none();
         let untold = slots.iter().filter(|(_, slot)| unanswered(slot));
         noticed.extend(untold.map(|(id, _)| *id));
         drop(state);
+        drop(given_up);
         self.changed.notify_all();
         ring_bell(&self.wake);
         ring_bell(&self.notice);
@@ -289,58 +316,84 @@ impl Core {
 
     /// Takes in what the daemon told.
     pub fn hear(&self, told: Told) -> std::result::Result<(), String> {
-        if let Told::Link { link, news } = told {
-            let known = locked(&self.lasting).get(&link).cloned();
-            for link in known.unwrap_or_default().iter().filter_map(Weak::upgrade) {
-                link.hear(&news);
-            }
-            return Ok(());
-        }
-        let mut state = self.state();
-        let rings = match told {
-            Told::Answer { id, answer } => state.put(id, Ok(answer)),
+        match told {
+            Told::Answer { id, answer } => self.put(id, Ok(answer)),
             Told::Refused {
                 id: Some(id),
                 refusal,
-            } => state.put(id, Err(refusal)),
+            } => self.put(id, Err(refusal)),
             Told::Refused { id: None, refusal } => return Err(refusal.text),
-            Told::Link { .. } => false,
-            Told::Event {
-                event: Event::Missed { events },
-            } => {
-                state.missed += events;
-                true
-            }
-            Told::Event { event } => {
-                if state.events.len() == EVENTS_MOST {
-                    state.events.pop_front();
-                    state.missed += 1;
+            Told::Event { event } => self.keep(event),
+            Told::Link { key, news, .. } => {
+                let known = locked(&self.lasting).get(&key).and_then(Weak::upgrade);
+                if let Some(link) = known {
+                    link.hear(&news);
                 }
-                state.events.push_back(event);
-                true
             }
-        };
+        }
+        Ok(())
+    }
+
+    /// Gives an answer to who asked.
+    fn put(&self, id: u64, answer: std::result::Result<Answer, Refusal>) {
+        let mut state = self.state();
+        let rings = state.put(id, answer);
+        // Closed before who waits for that looks again.
+        drop(state.given_up.remove(&id));
         drop(state);
         self.changed.notify_all();
         if rings {
             ring_bell(&self.notice);
         }
-        Ok(())
+    }
+
+    fn keep(&self, event: Event) {
+        let mut state = self.state();
+        if let Event::Missed { events } = event {
+            state.missed += events;
+        } else {
+            if state.events.len() == EVENTS_MOST {
+                state.events.pop_front();
+                state.missed += 1;
+            }
+            state.events.push_back(event);
+        }
+        drop(state);
+        self.changed.notify_all();
+        ring_bell(&self.notice);
     }
 }
 
 impl Drop for Core {
     /// In a process that was forked, the ends of links are left as they are: they are another's.
     fn drop(&mut self) {
-        if self.here().is_err()
-            && let Ok(links) = self.links.get_mut()
-        {
+        if self.here().is_ok() {
+            return;
+        }
+        if let Ok(links) = self.links.get_mut() {
             std::mem::forget(std::mem::take(links));
+        }
+        if let Ok(state) = self.state.get_mut() {
+            std::mem::forget(std::mem::take(&mut state.given_up));
         }
     }
 }
 
 impl State {
+    /// Puts a request among those that go out, if the session is not over; its number.
+    fn say(&mut self, request: Request) -> Option<u64> {
+        if self.over.is_some() {
+            return None;
+        }
+        self.asked += 1;
+        let id = self.asked;
+        // A line of a few words is written.
+        let line = write(&Asked { id, request }).unwrap_or_default();
+        self.unsent_bytes += line.len();
+        self.unsent.push_back(line);
+        Some(id)
+    }
+
     /// Gives an answer to who asked; whether somebody wants to be told by the bell.
     fn put(&mut self, id: u64, answer: std::result::Result<Answer, Refusal>) -> bool {
         // Who asked may have lost patience.

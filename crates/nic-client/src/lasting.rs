@@ -40,7 +40,7 @@ pub(crate) struct Lasting {
     ticket: String,
     session: u32,
     /// What shows that the link is this process's.
-    key: String,
+    pub key: String,
     grace: Duration,
     core: Weak<Core>,
     /// Locked before `out`, and that before `into`.
@@ -234,8 +234,19 @@ impl Lasting {
     /// Makes the first socket. One that is cut before it was answered is tried again.
     ///
     /// # Errors
-    /// No daemon there; what it refuses; those of the patience.
+    /// No daemon there; what it refuses; those of the patience. The daemon is told that the link is
+    /// given up: it may have made it, and would keep its number for the time of grace.
     pub fn begin(self: &Arc<Self>, patience: Patience<'_>) -> Result<()> {
+        let begun = self.first(patience);
+        if begun.is_err()
+            && let Some(core) = self.core.upgrade()
+        {
+            core.give_up(self, None);
+        }
+        begun
+    }
+
+    fn first(self: &Arc<Self>, patience: Patience<'_>) -> Result<()> {
         let until = Instant::now().checked_add(self.grace);
         loop {
             let core = self.core.upgrade();
@@ -437,6 +448,7 @@ impl Lasting {
                     if let Some(core) = self.core.upgrade().filter(|_| worth) {
                         core.tell(Request::Taken {
                             link: self.number,
+                            key: self.key.clone(),
                             bytes: received,
                         });
                     }

@@ -212,6 +212,7 @@ impl Session {
     ) -> Result<()> {
         self.here()?;
         let grace = grace.min(self.welcome.link_grace);
+        self.core.left(number, patience)?;
         let lasts = carrier == Carrier::Socket && !self.core.address.is_local();
         if lasts && !grace.is_zero() {
             let link = Lasting::new(&self.core, &self.welcome, number, grace)?;

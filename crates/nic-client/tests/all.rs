@@ -1,5 +1,6 @@
 //! Tests of the client, in one program.
 
+mod again;
 mod cuts;
 mod fake;
 mod hidden;

@@ -37,6 +37,8 @@ pub struct Proxy {
     pub cuts: Arc<Cuts>,
     /// While it is set, sockets are closed as they come.
     pub closed: Arc<AtomicBool>,
+    /// While it is set, nothing that the daemon says over a new socket comes through.
+    pub mute: Arc<AtomicBool>,
     sockets: Arc<Mutex<Vec<TcpStream>>>,
     over: Arc<AtomicBool>,
 }
@@ -71,11 +73,13 @@ impl Proxy {
             port,
             cuts: Arc::default(),
             closed: Arc::default(),
+            mute: Arc::default(),
             sockets: Arc::default(),
             over: Arc::default(),
         };
         let (cuts, sockets) = (Arc::clone(&proxy.cuts), Arc::clone(&proxy.sockets));
         let (closed, over) = (Arc::clone(&proxy.closed), Arc::clone(&proxy.over));
+        let mute = Arc::clone(&proxy.mute);
         let mut draw = Draw::new(seed);
         std::thread::spawn(move || {
             for (number, client) in listener.incoming().enumerate() {
@@ -106,6 +110,16 @@ impl Proxy {
                     // Those that are over are not held open.
                     sockets.retain(|socket| socket.peer_addr().is_ok());
                     sockets.extend([clone(&client), clone(&server)]);
+                }
+                if mute.load(Ordering::SeqCst) {
+                    let (mut from, to) = (clone(&server), clone(&client));
+                    std::thread::spawn(move || {
+                        let _ = std::io::copy(&mut from, &mut std::io::sink());
+                        let _ = to.shutdown(Shutdown::Both);
+                    });
+                    let cuts = Arc::clone(&cuts);
+                    std::thread::spawn(move || pass(client, server, false, &cut, &cuts));
+                    continue;
                 }
                 let both = [
                     (clone(&client), clone(&server), false),

@@ -30,6 +30,8 @@ pub enum Told {
     Link {
         /// The link.
         link: u16,
+        /// Its key: another link may have its number by now.
+        key: String,
         /// What.
         news: LinkNews,
     },

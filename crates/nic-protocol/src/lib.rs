@@ -17,8 +17,8 @@
 //! process ([`Request::Taken`], [`Told::Link`]), where nothing that waits on the link stands in the
 //! way; each side keeps what is not confirmed. With the session its links last no more.
 //!
-//! Each request but [`Request::Taken`] and [`Request::Unlink`] has a number of the client's choice,
-//! and is answered once by it, in any order. What
+//! Each request but [`Request::Taken`] has a number of the client's choice, and is answered once by
+//! it, in any order. What
 //! happens to streams and connections of an application comes beside answers as [`Told::Event`], to
 //! sessions that asked for it by `watch`; nothing is told of a stream or a connection before the
 //! answer that gives its number.

@@ -83,13 +83,18 @@ pub enum Request {
     Taken {
         /// The link.
         link: u16,
+        /// Its key: another link may have its number by now.
+        key: String,
         /// How many bytes, over all of its sockets.
         bytes: u64,
     },
-    /// A lasting link is given up by its rank: it is gone with its socket. Not answered.
+    /// A lasting link is given up by its rank: once this is answered it is gone with its socket, and
+    /// that it is closed is no cut.
     Unlink {
         /// The link.
         link: u16,
+        /// Its key. A link that is not there, or has another, is left as it is.
+        key: String,
     },
     /// Opens a connection.
     Open {

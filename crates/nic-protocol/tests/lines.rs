@@ -86,8 +86,12 @@ fn request() -> impl Strategy<Value = Request> {
                 }),
             }
         }),
-        (any::<u16>(), any::<u64>()).prop_map(|(link, bytes)| Request::Taken { link, bytes }),
-        any::<u16>().prop_map(|link| Request::Unlink { link }),
+        (any::<u16>(), ".*", any::<u64>()).prop_map(|(link, key, bytes)| Request::Taken {
+            link,
+            key,
+            bytes
+        }),
+        (any::<u16>(), ".*").prop_map(|(link, key)| Request::Unlink { link, key }),
         (".*", any::<u32>(), any::<bool>()).prop_map(|(destination, channel, repair)| {
             Request::Open {
                 destination,

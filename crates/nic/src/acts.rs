@@ -65,7 +65,11 @@ fn answer(
         adus,
         moved,
     };
-    match request {
+    let done = |result: isthmus_stream_net::Result<()>| match result {
+        Ok(()) => Ok(Answer::Done),
+        Err(error) => Err(words::refused(&error)),
+    };
+    let at_once = match request {
         Request::Wait {
             stream,
             adus,
@@ -73,36 +77,16 @@ fn answer(
         } => {
             let waiter = waiter(adus, moved);
             wait(hub, state, driver, asker, StreamId(stream), waiter)?;
-            Ok(None)
+            return Ok(None);
         }
         Request::Close { connection } => {
             let id = ConnectionId(connection);
-            close(hub, state, driver, asker, id, waiter(None, false))
+            return close(hub, state, driver, asker, id, waiter(None, false));
         }
-        Request::Taken { link, bytes } => {
-            state.taken(driver, asker, link, bytes);
-            Ok(None)
+        Request::Taken { link, key, bytes } => {
+            state.taken(driver, asker, (link, &key), bytes);
+            return Ok(None);
         }
-        Request::Unlink { link } => {
-            state.unlink(driver, asker, link);
-            Ok(None)
-        }
-        request => at_once(hub, state, driver, asker, (request, found)).map(Some),
-    }
-}
-
-fn at_once(
-    hub: &Hub,
-    state: &mut State,
-    driver: &mut Driver,
-    asker: &Asker,
-    (request, found): (Request, Option<OwnedFd>),
-) -> Result<Answer, Refusal> {
-    let done = |result: isthmus_stream_net::Result<()>| match result {
-        Ok(()) => Ok(Answer::Done),
-        Err(error) => Err(words::refused(&error)),
-    };
-    match request {
         Request::Open { .. } => open(hub, state, driver, asker.app, (request, found)),
         Request::Submit { streams } => {
             if state.ending {
@@ -154,6 +138,10 @@ fn at_once(
             let overview = told::overview(hub, state, driver, of);
             Ok(Answer::Overview { overview })
         }
+        Request::Unlink { link, key } => {
+            state.unlink(driver, asker, link, &key);
+            Ok(Answer::Done)
+        }
         Request::Geometry { screen, geometry } => {
             let screens = screens(hub, state, asker.app, &screen)?;
             let geometry = words::geometry(geometry);
@@ -177,14 +165,8 @@ fn at_once(
             let text = "a session begins once: take another socket for hello, join or link";
             Err(refusal(RefusalKind::Conflict, text))
         }
-        Request::Wait { .. }
-        | Request::Close { .. }
-        | Request::Taken { .. }
-        | Request::Unlink { .. } => Err(refusal(
-            RefusalKind::Garbled,
-            "this is answered later, or not",
-        )),
-    }
+    };
+    at_once.map(Some)
 }
 
 fn submit(

@@ -29,12 +29,12 @@ impl Hub {
             state.stop_waiting(*connection);
         }
         state.settle_file(&event);
-        if let Heard::LinkGone { link, .. } = &event
-            && let Some(link) = state.link_mut(*link)
+        if let Heard::LinkGone {
+            link, incarnation, ..
+        } = &event
+            && let Some(link) = state.incarnation(*link, *incarnation)
         {
-            link.socket = None;
-            link.ring_bytes = 0;
-            link.owner = None;
+            link.wipe();
         }
         if let Heard::Stream(
             Event::AduMoved { stream, .. }

@@ -75,6 +75,8 @@ pub(crate) struct App {
 pub(crate) struct AppLink {
     /// The driver's number.
     pub id: LinkId,
+    /// Which of the driver's links with that number the rest is of, if it has ends.
+    pub incarnation: u64,
     pub carrier: &'static str,
     pub ring_bytes: u64,
     /// What shows the ranks of rings that the daemon is there.
@@ -82,6 +84,16 @@ pub(crate) struct AppLink {
     /// Whose it is, if it lasts, and whether it waits for another socket.
     pub owner: Option<Owner>,
     pub cut: bool,
+}
+
+impl AppLink {
+    /// Its ends are gone, or others come: nothing of them is left.
+    pub fn wipe(&mut self) {
+        self.ring_bytes = 0;
+        self.socket = None;
+        self.owner = None;
+        self.cut = false;
+    }
 }
 
 /// A connection.
@@ -208,6 +220,13 @@ impl State {
         self.apps.get_mut(app)?.links.get_mut(number)
     }
 
+    /// The link that an event is of, if it is there still: it may be heard when the next one has
+    /// its number.
+    pub fn incarnation(&mut self, id: LinkId, incarnation: u64) -> Option<&mut AppLink> {
+        self.link_mut(id)
+            .filter(|link| link.incarnation == incarnation)
+    }
+
     /// The driver's number of an application's link; a new one, if it is new.
     ///
     /// # Errors
@@ -237,6 +256,7 @@ impl State {
         self.links.insert(id, (app, number));
         let link = AppLink {
             id,
+            incarnation: 0,
             carrier: "none",
             ring_bytes: 0,
             socket: None,

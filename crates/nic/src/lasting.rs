@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 const KEY: std::ops::RangeInclusive<usize> = 16..=64;
 
 /// Whose a lasting link is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Owner {
     /// What its rank shows when it comes again.
     key: String,
@@ -31,6 +31,7 @@ pub(crate) struct Owner {
 /// A link that waits for the socket over which it was asked for.
 struct Renewed {
     id: LinkId,
+    incarnation: u64,
     /// Bytes that came over it before.
     received: u64,
     grace: Duration,
@@ -46,6 +47,7 @@ pub(crate) fn link(
 ) -> Result<(), Sent> {
     let Renewed {
         id: link,
+        incarnation,
         received,
         grace,
     } = match renew(shared, ticket, number, lasting) {
@@ -70,7 +72,8 @@ pub(crate) fn link(
     let hub = Arc::clone(&shared.hub);
     let give = move |driver: &mut Driver| {
         let mut state = hub.state();
-        if !driver.restore(link, nth, socket) {
+        // Given up meanwhile, its number may be another link's, which waits for its own socket.
+        if driver.incarnation(link) != incarnation || !driver.restore(link, nth, socket) {
             return None;
         }
         let (app, _) = *state.links.get(&link)?;
@@ -125,6 +128,7 @@ fn renew(
         })?;
         Ok(Renewed {
             id,
+            incarnation: driver.incarnation(id),
             received,
             grace,
         })
@@ -145,6 +149,8 @@ fn begin(
     let attached = driver.attach_lasting(id, grace);
     attached.map_err(|error| words::refused(&error))?;
     if let Some(link) = state.link_mut(id) {
+        link.wipe();
+        link.incarnation = driver.incarnation(id);
         link.ring_bytes = asked;
         link.owner = Some(Owner {
             key: lasting.key.clone(),
@@ -192,23 +198,34 @@ impl State {
     }
 
     /// A link of the session that asks.
-    fn own_link(&self, asker: &Asker, number: u16) -> Option<LinkId> {
+    fn own_link(&self, asker: &Asker, number: u16, key: &str) -> Option<LinkId> {
         let link = self.apps.get(&asker.app)?.links.get(&number)?;
         let owner = link.owner.as_ref()?;
-        (owner.session == asker.mailbox.session).then_some(link.id)
+        let own =
+            owner.session == asker.mailbox.session && same(owner.key.as_bytes(), key.as_bytes());
+        own.then_some(link.id)
     }
 
     /// A rank has received so many bytes of its link.
-    pub fn taken(&self, driver: &mut Driver, asker: &Asker, number: u16, bytes: u64) {
-        if let Some(id) = self.own_link(asker, number) {
+    pub fn taken(
+        &mut self,
+        driver: &mut Driver,
+        asker: &Asker,
+        (number, key): (u16, &str),
+        bytes: u64,
+    ) {
+        if let Some(id) = self.own_link(asker, number, key) {
             // That so many were not written is the end of the link, which is told.
-            let _ = driver.confirm(id, bytes);
+            let confirmed = driver.confirm(id, bytes);
+            if let Some(link) = self.link_mut(id).filter(|_| confirmed.is_err()) {
+                link.owner = None;
+            }
         }
     }
 
     /// A rank gives its link up.
-    pub fn unlink(&mut self, driver: &mut Driver, asker: &Asker, number: u16) {
-        if let Some(id) = self.own_link(asker, number) {
+    pub fn unlink(&mut self, driver: &mut Driver, asker: &Asker, number: u16, key: &str) {
+        if let Some(id) = self.own_link(asker, number, key) {
             driver.forsake(id, "its rank gave it up");
             if let Some(link) = self.link_mut(id) {
                 link.owner = None;
@@ -232,32 +249,43 @@ impl State {
 
     /// Tells the process of a lasting link what it is to know, and notes whether it is cut.
     pub fn hear_of_link(&mut self, event: &Heard) {
-        let (id, news, cut) = match event {
-            Heard::LinkTaken { link, bytes } => {
-                (link, Some(LinkNews::Taken { bytes: *bytes }), None)
+        let (id, incarnation, news, cut) = match event {
+            Heard::LinkTaken {
+                link,
+                incarnation,
+                bytes,
+            } => {
+                let news = LinkNews::Taken { bytes: *bytes };
+                (*link, *incarnation, Some(news), None)
             }
-            Heard::LinkCut { link, nth, .. } => {
-                (link, Some(LinkNews::Cut { nth: *nth }), Some(true))
+            Heard::LinkCut {
+                link,
+                incarnation,
+                nth,
+                ..
+            } => {
+                let news = LinkNews::Cut { nth: *nth };
+                (*link, *incarnation, Some(news), Some(true))
             }
-            Heard::LinkRestored { link, .. } | Heard::LinkGone { link, .. } => {
-                (link, None, Some(false))
+            Heard::LinkRestored {
+                link, incarnation, ..
             }
+            | Heard::LinkGone {
+                link, incarnation, ..
+            } => (*link, *incarnation, None, Some(false)),
             _ => return,
         };
-        let Some((app, number)) = self.links.get(id).copied() else {
-            return;
-        };
-        let Some(app) = self.apps.get_mut(&app) else {
-            return;
-        };
-        let Some(link) = app.links.get_mut(&number) else {
+        let Some(link) = self.incarnation(id, incarnation) else {
             return;
         };
         link.cut = cut.unwrap_or(link.cut);
-        if let (Some(news), Some(owner)) = (news, &link.owner)
-            && let Some(mailbox) = app.sessions.iter().find(|one| one.session == owner.session)
-        {
-            mailbox.news(number, news);
+        let Some((news, owner)) = news.zip(link.owner.clone()) else {
+            return;
+        };
+        let (app, number) = self.links[&id];
+        let mut sessions = self.apps[&app].sessions.iter();
+        if let Some(mailbox) = sessions.find(|one| one.session == owner.session) {
+            mailbox.news(number, owner.key, news);
         }
     }
 }

@@ -278,6 +278,8 @@ fn attach(
         let known = state.apps.get_mut(&app)?;
         let link = known.links.get_mut(&number)?;
         driver.attach(id, made.ends).ok()?;
+        link.wipe();
+        link.incarnation = driver.incarnation(id);
         link.carrier = made.name;
         link.ring_bytes = made.bytes;
         link.socket = socket;

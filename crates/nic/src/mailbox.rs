@@ -33,7 +33,7 @@ struct Inner {
     answer_bytes: usize,
     missed: u64,
     /// News of lasting links that were not sent yet: of each and its kind the last.
-    news: BTreeMap<(u16, bool), LinkNews>,
+    news: BTreeMap<(u16, bool), (String, LinkNews)>,
     /// Requests that are answered later.
     waits: u32,
     /// Why the session is to end.
@@ -121,10 +121,11 @@ impl Mailbox {
         self.ring();
     }
 
-    /// What a lasting link's rank is to know: it takes the place of what it was to know before.
-    pub fn news(&self, link: u16, news: LinkNews) {
+    /// What a lasting link's rank is to know: it takes the place of what it was to know before, be
+    /// that of a link that had its number.
+    pub fn news(&self, link: u16, key: String, news: LinkNews) {
         let cut = matches!(news, LinkNews::Cut { .. });
-        self.inner().news.insert((link, cut), news);
+        self.inner().news.insert((link, cut), (key, news));
         self.ring();
     }
 
@@ -152,8 +153,8 @@ impl Mailbox {
     /// Moves lines to `out`, as many as are worth a call of the system.
     pub fn take(&self, out: &mut Vec<u8>) {
         let mut inner = self.inner();
-        while let Some(((link, _), news)) = inner.news.pop_first() {
-            out.extend(line(&Told::Link { link, news }));
+        while let Some(((link, _), (key, news))) = inner.news.pop_first() {
+            out.extend(line(&Told::Link { link, key, news }));
         }
         while out.len() < 64 << 10 {
             let Some(line) = inner.lines.pop_front() else {
@@ -275,11 +276,16 @@ mod tests {
     fn the_last_news_of_a_link_are_told() {
         let mailbox = Mailbox::new(0, false).unwrap();
         for bytes in 1..=100_000 {
-            mailbox.news(3, LinkNews::Taken { bytes });
-            mailbox.news(4, LinkNews::Taken { bytes: 2 * bytes });
+            mailbox.news(3, "three".into(), LinkNews::Taken { bytes });
+            mailbox.news(4, "four".into(), LinkNews::Taken { bytes: 2 * bytes });
         }
-        mailbox.news(3, LinkNews::Cut { nth: 7 });
-        let news = |link, news| Told::Link { link, news };
+        mailbox.news(3, "three".into(), LinkNews::Cut { nth: 7 });
+        let key = |link| if link == 3 { "three" } else { "four" };
+        let news = |link, news| Told::Link {
+            link,
+            key: key(link).into(),
+            news,
+        };
         let wanted = [
             news(3, LinkNews::Taken { bytes: 100_000 }),
             news(3, LinkNews::Cut { nth: 7 }),

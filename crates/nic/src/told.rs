@@ -224,7 +224,7 @@ pub(crate) fn event(state: &State, driver: &Driver, heard: &Heard) -> Option<(Ap
     let of_connection = |id: &ConnectionId| state.connections.get(id).map(|line| line.app);
     match heard {
         Heard::Stream(event) => of_manager(state, driver, event),
-        Heard::LinkGone { link, reason } => {
+        Heard::LinkGone { link, reason, .. } => {
             let (app, link) = *state.links.get(link)?;
             let reason = reason.clone();
             Some((app, Said::LinkGone { link, reason }))

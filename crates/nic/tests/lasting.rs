@@ -237,6 +237,7 @@ fn what_is_confirmed_must_have_been_written() {
             Some(Told::Link {
                 link: 3,
                 news: LinkNews::Taken { bytes },
+                ..
             }) => break bytes,
             Some(Told::Event { .. }) => {}
             other => panic!("{other:?}"),
@@ -252,13 +253,23 @@ fn what_is_confirmed_must_have_been_written() {
         other.ask(&joins),
         Ok(Answer::Welcome { session: 1, .. })
     ));
-    other.send(r#""ask":"taken","link":3,"bytes":5"#);
-    other.send(r#""ask":"unlink","link":3"#);
+    other.send(&format!(
+        r#""ask":"taken","link":3,"key":"{KEY}","bytes":5"#
+    ));
+    let unlink = format!(r#""ask":"unlink","link":3,"key":"{KEY}""#);
+    assert!(matches!(other.ask(&unlink), Ok(Answer::Done)));
     assert_eq!(
         other.ask(r#""ask":"cancel","stream":99"#).unwrap_err().kind,
         RefusalKind::Unknown
     );
-    session.send(r#""ask":"taken","link":3,"bytes":5"#);
+    // What was on its way of a link that had this number before is not of this one.
+    session.send(r#""ask":"taken","link":3,"key":"of the link before","bytes":5"#);
+    let unlink = r#""ask":"unlink","link":3,"key":"of the link before""#;
+    assert!(matches!(session.ask(unlink), Ok(Answer::Done)));
+    assert!(!session.events.iter().any(|event| gone(event).is_some()));
+    session.send(&format!(
+        r#""ask":"taken","link":3,"key":"{KEY}","bytes":5"#
+    ));
     let reason = session.event(gone);
     assert!(
         reason.contains("it has 5 bytes: between 0 and 0"),

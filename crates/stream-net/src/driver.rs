@@ -4,9 +4,8 @@ use crate::carrier::Carrier;
 use crate::destination::Destination;
 use crate::error::{Error, Result};
 use crate::event::{Event, Figures};
-use crate::frame::{Frame, Kind};
 use crate::known::Known;
-use crate::link::{Ends, Input, Link, Output};
+use crate::link::{Ends, Link};
 use crate::memory::Memory;
 use crate::outside::{DATAGRAM_MOST, Expected, Filing, Framed, Outside, Writers, refused_by_plain};
 use crate::screen::{Screen, Screens};
@@ -98,6 +97,8 @@ pub struct Driver {
     pub(crate) events: VecDeque<Event>,
     pub(crate) figures: Figures,
     pub(crate) waker: Waker,
+    /// Incarnations of links that there were.
+    pub(crate) incarnations: u64,
     origin: time::Instant,
     /// The present as it was when the round began: asking for it costs as much as a small copy.
     pub(crate) round_at: Instant,
@@ -133,6 +134,7 @@ impl Driver {
             events: VecDeque::new(),
             figures: Figures::default(),
             waker: Waker(Arc::new(wake)),
+            incarnations: 0,
             origin: time::Instant::now(),
             round_at: Instant::default(),
         })
@@ -382,40 +384,17 @@ impl Driver {
     }
 
     /// Gives a link its ends: the first, or after it was cut or its rank was lost. Ranks are told
-    /// what of each stream has been taken ([`Kind::Resume`]) if the link was cut.
+    /// what of each stream has been taken ([`Resume`](crate::frame::Kind)) if the link was cut.
     ///
     /// # Errors
     /// [`Error::Attached`].
     pub fn attach(&mut self, id: LinkId, ends: Ends) -> Result<()> {
-        let now = self.now();
         let link = self.links.entry(id).or_default();
         let (reads, writes) = (ends.source.is_some(), ends.drain.is_some());
         if link.input.is_some() && reads || link.output.is_some() && writes {
             return Err(Error::Attached(id));
         }
-        link.lasting = None;
-        link.grace = ends.grace;
-        if let Some(source) = ends.source {
-            link.input = Some(Input::new(source));
-        }
-        if let Some(drain) = ends.drain {
-            let mut output = Output::new(drain);
-            output.take_in(&mut link.homeless);
-            link.output = Some(output);
-        }
-        if std::mem::take(&mut link.cut) {
-            link.cut_until = None;
-            if let Some(output) = &mut link.output {
-                let sent = self.streams.iter().filter(|(_, known)| {
-                    known.direction == Direction::Transmit && known.links.contains(&id)
-                });
-                for (stream, _) in sent {
-                    let taken = link.passed.get(stream).map_or(0, |it| it.bytes);
-                    output.mark(Frame::mark(Kind::Resume, *stream, 0, taken));
-                }
-            }
-            self.manager.handle_link_restored(now, id);
-        }
+        self.give_ends(id, ends);
         Ok(())
     }
 

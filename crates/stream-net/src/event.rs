@@ -14,6 +14,9 @@ pub enum Event {
     LinkGone {
         /// The link.
         link: LinkId,
+        /// Which of those that had this number, by
+        /// [`incarnation`](crate::Driver::incarnation): another may have its place by now.
+        incarnation: u64,
         /// Why, in words.
         reason: String,
     },
@@ -21,6 +24,8 @@ pub enum Event {
     LinkCut {
         /// The link.
         link: LinkId,
+        /// Which of those that had this number.
+        incarnation: u64,
         /// The number of the socket.
         nth: u32,
         /// Why, in words.
@@ -30,6 +35,8 @@ pub enum Event {
     LinkRestored {
         /// The link.
         link: LinkId,
+        /// Which of those that had this number.
+        incarnation: u64,
         /// The number of the socket.
         nth: u32,
         /// Bytes that are written again.
@@ -40,6 +47,8 @@ pub enum Event {
     LinkTaken {
         /// The link.
         link: LinkId,
+        /// Which of those that had this number.
+        incarnation: u64,
         /// How many bytes.
         bytes: u64,
     },

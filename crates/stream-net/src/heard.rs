@@ -17,6 +17,7 @@ impl Driver {
         };
         let event = Event::LinkGone {
             link: id,
+            incarnation: link.incarnation,
             reason: why.to_owned(),
         };
         // A ring that was closed when all was in it is no loss; what is written is another ring.

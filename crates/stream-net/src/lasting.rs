@@ -9,7 +9,7 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::link::{Drain, Input, Lasting, LastingDrain, LastingSource, Link, Output, Source};
+use crate::link::{Drain, Ends, Lasting, LastingDrain, LastingSource, Link, Source};
 use crate::socket::Socket;
 use isthmus_stream::LinkId;
 use std::sync::Arc;
@@ -25,14 +25,18 @@ impl Driver {
         if self.is_attached(id) {
             return Err(Error::Attached(id));
         }
-        let link = self.links.entry(id).or_default();
-        let lasting = Lasting { grace, nth: 0 };
-        link.cut_until = lasting.until();
-        link.lasting = Some(lasting);
-        link.input = Some(Input::new(Source::Lasting(LastingSource::default())));
-        let mut output = Output::new(Drain::Lasting(LastingDrain::default()));
-        output.take_in(&mut link.homeless);
-        link.output = Some(output);
+        let ends = Ends {
+            source: Some(Source::Lasting(LastingSource::default())),
+            drain: Some(Drain::Lasting(LastingDrain::default())),
+            // What waits for its rank is its socket, and not the link.
+            grace: Duration::ZERO,
+        };
+        self.give_ends(id, ends);
+        if let Some(link) = self.links.get_mut(&id) {
+            let lasting = Lasting { grace, nth: 0 };
+            link.cut_until = lasting.until();
+            link.lasting = Some(lasting);
+        }
         Ok(())
     }
 
@@ -85,9 +89,13 @@ impl Driver {
         let again = kept.end() - kept.written();
         link.cut_until = None;
         if nth > 1 {
-            let link = id;
-            self.events
-                .push_back(Event::LinkRestored { link, nth, again });
+            let event = Event::LinkRestored {
+                link: id,
+                incarnation: link.incarnation,
+                nth,
+                again,
+            };
+            self.events.push_back(event);
         }
         true
     }
@@ -147,8 +155,13 @@ impl Driver {
             link.cut_until = until;
         }
         if had {
-            let (link, reason) = (id, why.to_owned());
-            self.events.push_back(Event::LinkCut { link, nth, reason });
+            let event = Event::LinkCut {
+                link: id,
+                incarnation: self.incarnation(id),
+                nth,
+                reason: why.to_owned(),
+            };
+            self.events.push_back(event);
         }
         true
     }
@@ -166,8 +179,12 @@ impl Driver {
     }
 
     fn give_up(&mut self, id: LinkId, why: &str) {
-        let (link, reason) = (id, why.to_owned());
-        self.events.push_back(Event::LinkGone { link, reason });
+        let event = Event::LinkGone {
+            link: id,
+            incarnation: self.incarnation(id),
+            reason: why.to_owned(),
+        };
+        self.events.push_back(event);
         self.rank_lost(id);
     }
 
@@ -176,7 +193,12 @@ impl Driver {
         let link = self.links.get_mut(&id);
         let bytes = link.and_then(|link| parts(link)?.source.confirm());
         if let Some(bytes) = bytes {
-            self.events.push_back(Event::LinkTaken { link: id, bytes });
+            let event = Event::LinkTaken {
+                link: id,
+                incarnation: self.incarnation(id),
+                bytes,
+            };
+            self.events.push_back(event);
         }
     }
 }

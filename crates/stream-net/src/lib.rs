@@ -22,6 +22,7 @@ mod carrier;
 mod claims;
 pub mod destination;
 mod driver;
+mod ends;
 mod error;
 mod event;
 pub mod frame;

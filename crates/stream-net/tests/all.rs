@@ -7,6 +7,7 @@ mod frames;
 mod full_disk;
 mod garbage;
 mod in_rings;
+mod lasting;
 mod leaving;
 mod lent;
 mod lent_kills;

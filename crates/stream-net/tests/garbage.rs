@@ -89,7 +89,7 @@ fn garbage_on_a_link_ends_its_streams_and_names_it() {
     let (mut sends, mut pipe, stream) = by_hand(Duration::ZERO);
     pipe.write_all(&[0x55; 100], soon()).unwrap();
     let reason = sends.wait("link that is gone", |event| match event {
-        Told::LinkGone { link, reason } => {
+        Told::LinkGone { link, reason, .. } => {
             assert_eq!(*link, LinkId(7));
             Some(reason.clone())
         }

@@ -136,6 +136,8 @@ impl Passed {
 pub(crate) struct Link {
     pub input: Option<Input>,
     pub output: Option<Output>,
+    /// Which of those that had this number it is, among all links of the driver.
+    pub incarnation: u64,
     /// Fetches in the order in which they were polled.
     pub wants: VecDeque<Want>,
     /// SUs for ranks that are not there yet: order, frame, buffer, first byte there.

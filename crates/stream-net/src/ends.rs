@@ -1,0 +1,49 @@
+//! How a link gets its ends, and which link it is then.
+
+use crate::driver::Driver;
+use crate::frame::{Frame, Kind};
+use crate::link::{Ends, Input, Output};
+use isthmus_stream::{Direction, LinkId};
+
+impl Driver {
+    /// Which of the links that had this number is there, or was last; 0 where there was none.
+    /// Events name it: what was told of a link may be heard when the next one has its number.
+    #[must_use]
+    pub fn incarnation(&self, id: LinkId) -> u64 {
+        self.links.get(&id).map_or(0, |link| link.incarnation)
+    }
+
+    /// Gives a link ends that it has not, whatever it was before: one that was cut goes on.
+    pub(crate) fn give_ends(&mut self, id: LinkId, ends: Ends) {
+        let now = self.now();
+        let link = self.links.entry(id).or_default();
+        // The second ring of a link makes no other link of it.
+        if link.input.is_none() && link.output.is_none() {
+            self.incarnations += 1;
+            link.incarnation = self.incarnations;
+        }
+        link.lasting = None;
+        link.grace = ends.grace;
+        if let Some(source) = ends.source {
+            link.input = Some(Input::new(source));
+        }
+        if let Some(drain) = ends.drain {
+            let mut output = Output::new(drain);
+            output.take_in(&mut link.homeless);
+            link.output = Some(output);
+        }
+        if std::mem::take(&mut link.cut) {
+            link.cut_until = None;
+            if let Some(output) = &mut link.output {
+                let sent = self.streams.iter().filter(|(_, known)| {
+                    known.direction == Direction::Transmit && known.links.contains(&id)
+                });
+                for (stream, _) in sent {
+                    let taken = link.passed.get(stream).map_or(0, |it| it.bytes);
+                    output.mark(Frame::mark(Kind::Resume, *stream, 0, taken));
+                }
+            }
+            self.manager.handle_link_restored(now, id);
+        }
+    }
+}
