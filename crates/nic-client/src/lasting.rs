@@ -24,8 +24,6 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// Bytes that are kept ahead of what is written: they are written while they are in the cache.
-const AHEAD: usize = 128 << 10;
 /// How long is waited after an attempt, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
 /// How long one attempt may take, so that one that the path swallows is not the last.
@@ -373,11 +371,7 @@ impl Lasting {
                     &parts[0][put.min(parts[0].len())..],
                     &parts[1][put.saturating_sub(parts[0].len())..],
                 ];
-                let mut took = out.kept.put(head);
-                if took == head.len() {
-                    took += out.kept.put(&data[..data.len().min(AHEAD)]);
-                }
-                if took == 0 {
+                if out.kept.put_frame(head, data) == 0 {
                     break;
                 }
                 flushed = out.flush();

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::patience::Patience;
 use crate::tls::Tls;
+use isthmus_nic_protocol::LINK_SILENCE_MS;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 use std::io::{self, Read, Write};
@@ -10,9 +11,6 @@ use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
-
-/// How long bytes of a link that can be made anew may go without an acknowledgement.
-const SILENCE_MS: u32 = 20_000;
 
 /// A socket to the daemon.
 #[derive(Debug)]
@@ -81,7 +79,7 @@ impl Wire {
     /// taken for cut.
     pub fn notice_silence(&self) {
         // What the system refuses here costs time and nothing else.
-        let _ = sockopt::set_tcp_user_timeout(self, SILENCE_MS);
+        let _ = sockopt::set_tcp_user_timeout(self, LINK_SILENCE_MS);
         let _ = sockopt::set_socket_keepalive(self, true);
         let _ = sockopt::set_tcp_keepidle(self, Duration::from_secs(20));
         let _ = sockopt::set_tcp_keepintvl(self, Duration::from_secs(10));

@@ -42,3 +42,7 @@ pub use request::{
 
 /// The version of this language. Who speaks another one is refused, and told both.
 pub const VERSION: u32 = 2;
+
+/// How long bytes of a link that lasts may go without an acknowledgement before either end takes
+/// its path for cut, in milliseconds.
+pub const LINK_SILENCE_MS: u32 = 20_000;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::tls::Tls;
-use isthmus_nic_protocol::LINE_BYTES;
+use isthmus_nic_protocol::{LINE_BYTES, LINK_SILENCE_MS};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send, shutdown, sockopt};
@@ -14,9 +14,6 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a first line at most: nobody has been let in yet.
 const FIRST_BYTES: usize = 8 << 10;
-
-/// How long bytes of a link that can be made anew may go without an acknowledgement.
-const SILENCE_MS: u32 = 20_000;
 
 /// Who is at the other end.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -293,7 +290,7 @@ impl Wire {
     pub fn notice_silence(&self) {
         if !self.is_unix() {
             // What the system refuses here costs time and nothing else.
-            let _ = sockopt::set_tcp_user_timeout(&self.fd, SILENCE_MS);
+            let _ = sockopt::set_tcp_user_timeout(&self.fd, LINK_SILENCE_MS);
         }
     }
 

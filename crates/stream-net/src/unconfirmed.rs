@@ -20,6 +20,9 @@ pub const UNCONFIRMED_BYTES: usize = 4 << 20;
 /// Bytes after which the end that reads confirms.
 pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 
+/// Bytes that are kept ahead of what is written: they are written while they are in the cache.
+const AHEAD: usize = 128 << 10;
+
 /// What is kept of one direction of a link.
 #[derive(Debug)]
 pub struct Unconfirmed {
@@ -95,6 +98,16 @@ impl Unconfirmed {
         let now = bytes.len().min(self.room());
         self.bytes.extend(&bytes[..now]);
         now
+    }
+
+    /// The same of a header and what is behind it: as much of that as is to be kept ahead of what is
+    /// written.
+    pub fn put_frame(&mut self, head: &[u8], data: &[u8]) -> usize {
+        let took = self.put(head);
+        if took < head.len() {
+            return took;
+        }
+        took + self.put(&data[..data.len().min(AHEAD)])
     }
 
     /// Takes back what was put and never written.

@@ -58,7 +58,12 @@ proptest! {
                 Act::Put(bytes) => {
                     let bytes: Vec<u8> = (0..bytes).map(|at| next.wrapping_add(at as u8)).collect();
                     let room = most - (all.bytes.len() - all.first);
-                    let took = kept.put(&bytes);
+                    // In one piece, or as a header and what is behind it.
+                    let (head, data) = bytes.split_at(bytes.len() / 3);
+                    let took = match bytes.len() % 2 {
+                        0 => kept.put(&bytes),
+                        _ => kept.put_frame(head, data),
+                    };
                     prop_assert_eq!(took, bytes.len().min(room));
                     all.bytes.extend(&bytes[..took]);
                     next = next.wrapping_add(took as u8);

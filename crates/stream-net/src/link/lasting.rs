@@ -6,9 +6,6 @@ use crate::unconfirmed::{CONFIRM_BYTES, UNCONFIRMED_BYTES, Unconfirmed};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes that are kept ahead of what is written: they are written while they are in the cache.
-const AHEAD: usize = 128 << 10;
-
 /// What makes a link last.
 #[derive(Debug)]
 pub(crate) struct Lasting {
@@ -97,11 +94,7 @@ impl LastingDrain {
         if self.socket.is_none() {
             return Moved::None;
         }
-        let mut took = self.unconfirmed.put(head);
-        if took == head.len() {
-            took += self.unconfirmed.put(&data[..data.len().min(AHEAD)]);
-        }
-        match took {
+        match self.unconfirmed.put_frame(head, data) {
             0 => Moved::None,
             took => Moved::Some(took),
         }
