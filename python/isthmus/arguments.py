@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -11,6 +12,11 @@ from isthmus.columns import cut, flat
 from isthmus.errors import IsthmusError
 
 SEED_MAX = 2**64 - 1
+SECONDS_MAX = 1000 * 365 * 86400.0
+"""More than anybody waits."""
+TIME_UNITS = ("ps", "ns", "us", "ms", "s", "min", "h")
+"""Units of times, as the core has them."""
+_TIME = re.compile(r"\s*(?P<minus>-)?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*(?P<unit>[^\s0-9]+)\s*")
 JOBS_MAX = 4096
 """Most threads that can be asked for."""
 PES_MAX = 2**32 - 1
@@ -62,18 +68,30 @@ def utf8(value: str) -> bool:
     return True
 
 
-def seconds(name: str, value: str, least: float, example: str) -> float:
+def seconds(name: str, value: str, least: float, example: str, most: float = SECONDS_MAX) -> float:
     """A time with its unit, in seconds.
 
     Raises:
-        IsthmusError: it is none, has no unit, or is less than `least` seconds.
+        IsthmusError: it is none, has no unit, or is less than `least` seconds or more than `most`.
 
     """
     number = _counted(value, "1 s")
+    long = f"{name}: {shown(value)} is too long; give {most / 3600:,.0f} h or less"
     if number is None:
+        words = _TIME.fullmatch(value)
+        if words and words["minus"]:
+            raise IsthmusError(
+                f"{name}: {shown(value)} is less than nothing; give {least:g} s or more"
+            )
+        if words and words["unit"] in TIME_UNITS:
+            # The core takes no such number.
+            raise IsthmusError(long)
         raise IsthmusError(
-            f"{name}: {shown(value)} is no time; give a number and its unit, such as {example!r}"
+            f"{name}: {shown(value)} is no number with a unit of time; give a number and its "
+            f"unit, such as {example!r} (units are s, min, h, and smaller ones)"
         )
+    if number > most:
+        raise IsthmusError(long)
     if number < least:
         raise IsthmusError(f"{name}: {shown(value)} is too little; give {least:g} s or more")
     return number

@@ -27,8 +27,34 @@ def ready_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(folder, error) from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise unwritable(folder, PermissionError(13, "Permission denied"))
+    _refuse_closed(folder, folder)
+
+
+def refuse_unready(folder: Path) -> None:
+    """Refuse a folder that `ready_folder` would refuse, as far as is seen without making it.
+
+    Raises:
+        IsthmusError: it could not be created or written to.
+
+    """
+    try:
+        there = next(at for at in (folder, *folder.absolute().parents) if os.path.lexists(at))
+        if not there.is_dir():
+            number = errno.EEXIST if there == folder else errno.ENOTDIR
+            raise unwritable(folder, OSError(number, os.strerror(number)))
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    _refuse_closed(folder, there)
+
+
+def _refuse_closed(folder: Path, there: Path) -> None:
+    """Refuse a folder if what there is of it may not be written to."""
+    if os.access(there, os.W_OK | os.X_OK):
+        return
+    # Who only asks for access is not told which of the two it is.
+    fixed = hasattr(os, "statvfs") and os.statvfs(there).f_flag & os.ST_RDONLY
+    number = errno.EROFS if fixed else errno.EACCES
+    raise unwritable(folder, OSError(number, os.strerror(number)))
 
 
 def unwritable(folder: Path, error: OSError) -> IsthmusError:
@@ -36,6 +62,9 @@ def unwritable(folder: Path, error: OSError) -> IsthmusError:
     right = "choose another folder"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         right = "make room there, and give the command again"
+    elif folder.is_dir():
+        # What was finished may lie there.
+        right = "have it made writable, or choose another folder"
     return IsthmusError(f"{folder}: cannot write here ({error.strerror}); {right}")
 
 

@@ -63,12 +63,12 @@ def test_a_queued_job_is_told_and_nobody_is_advised_to_do_its_work(tmp_path, com
         "Slurm job 7 is at it (1 running, 2 waiting (Resources)): `isthmus run out --on sl" in said
     )
     assert "`isthmus run out`" not in said and "does what" not in said
-    # Over, and not all is there: the run goes on as any other.
+    # Over, as after `scancel`, and not all is there: a new job is named first.
     commands(squeue=OVER)
-    assert isthmus("status", "out").stdout.splitlines()[1:] == [
-        "nobody is at it: `isthmus run out` does what is missing"
-    ]
-    assert "`isthmus run out` does what is missing" in isthmus("collect", "out").stderr
+    again = "`isthmus run out --on slurm` does what is missing in a new job, `isthmus run out` "
+    (said,) = isthmus("status", "out").stdout.splitlines()[1:]
+    assert said == f"nobody is at it: {again}does so here"
+    assert f"; {again}here, `isthmus run out --points 0:4`" in isthmus("collect", "out").stderr
     # Nor is Slurm asked where all is there.
     finish_here(made)
     commands(squeue="touch asked; exit 1")

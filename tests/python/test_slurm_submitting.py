@@ -346,7 +346,10 @@ def test_a_bad_expiry_is_told_before_anything_is_submitted(isthmus, tmp_path, co
     commands(sbatch=f"touch {asked}; echo 7", squeue="true", scontrol="true")
     (tmp_path / "small.toml").write_text(SMALL)
     words = ("run", "small.toml", "--on", "slurm", "--array-size", 4, "--expiry")
-    for bad, told in (("10", "'10' is no time"), ("0.1 s", "give 1 s or more")):
+    for bad, told in (
+        ("10", "'10' is no number with a unit of time"),
+        ("0.1 s", "give 1 s or more"),
+    ):
         done = isthmus(*words, bad, PATH=f"{commands.place}:/usr/bin:/bin")
         assert done.returncode == 2, done.stderr
         assert f"--expiry: {told}" in done.stderr or told in done.stderr

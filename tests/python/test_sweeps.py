@@ -373,6 +373,8 @@ def test_a_damaged_entry_is_not_counted(file):
     told = isthmus("status", "o", cwd=here).stdout
     assert "point-00002: damaged (its bytes are not those that were written); delete " in told
     assert "all is there" not in told
+    again = "once that is out of the way, `isthmus run o` does what is missing"
+    assert told.splitlines()[-1] == f"nobody is at it: {again}"
     assert isthmus("collect", "o", cwd=here).returncode == 2
     entry.unlink()
     assert isthmus("run", file, "--quick", "--part", "1/1", "--out", "o", cwd=here).returncode == 0

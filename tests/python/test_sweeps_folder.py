@@ -230,6 +230,10 @@ def test_another_version_is_named_and_a_part_is_not_told_of_fresh(here):
         said = one_line(isthmus(*words, *more, cwd=here))
         assert f"of isthmus 0.0.1, not {__version__}" in said
         assert ("--fresh" in said) == fresh
+        assert f"not {__version__}; give another folder" in said
+    told = isthmus("status", "o", cwd=here).stdout
+    assert f"isthmus 0.0.1 began it and does what is missing; this is {__version__}" in told
+    assert "`isthmus run" not in told
     said = one_line(isthmus("collect", "o", cwd=here))
     assert "of isthmus 0.0.1" in said and "--fresh" not in said
 

@@ -25,6 +25,8 @@ ARRAY_MAX = 4_000_000
 """Most tasks that a Slurm can be set up for."""
 TIME_MIN_S = 60.0
 """Slurm counts time limits in minutes."""
+TIME_MAX_S = 10 * 365 * 86400.0
+"""More than any Slurm gives a task."""
 ADDRESS_EXAMPLE = "tcp://10.0.0.1:8786"
 """Of a scheduler of Dask."""
 
@@ -94,7 +96,8 @@ class On:
             "--detach": self.detach,
         }
         for name, value in given.items():
-            if value:
+            # An empty word is a mistake that is told.
+            if value not in (None, False, ()):
                 asked = "give --on slurm as well" if self.on is None else f"not with --on {self.on}"
                 raise IsthmusError(f"{name}: is for a run on Slurm; {asked}")
 
@@ -132,9 +135,13 @@ class On:
         from isthmus.execution import Stopped
         from isthmus.sweeps.slurm import Detached, Sweep, Wanted
 
-        time_s = self.time and arguments.seconds("--time", self.time, TIME_MIN_S, "1 h")
+        time_s = (
+            None
+            if self.time is None
+            else arguments.seconds("--time", self.time, TIME_MIN_S, "1 h", TIME_MAX_S)
+        )
         wanted = Wanted(
-            time_s=time_s or None,
+            time_s=time_s,
             partition=self.partition,
             account=self.account,
             tasks=self.array_size,
@@ -143,7 +150,7 @@ class On:
         )
         sweep = Sweep(job, folder, wanted, voice().note)
         if self.dry_run:
-            return partial(_shown, sweep.script(), sweep, as_json=as_json)
+            return partial(_shown, sweep.script(fresh=fresh), sweep, as_json=as_json)
         try:
             array = sweep.submitted(fresh=fresh)
         except Stopped:

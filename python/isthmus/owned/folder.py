@@ -11,7 +11,14 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from isthmus.errors import IsthmusError
-from isthmus.files import FileError, kind_of, ready_folder, telling_of, write_bytes
+from isthmus.files import (
+    FileError,
+    kind_of,
+    ready_folder,
+    refuse_unready,
+    telling_of,
+    write_bytes,
+)
 from isthmus.owned.difference import differences
 from isthmus.owned.lock import LOCK, SUBMITTER, BusyError, held
 from isthmus.owned.mark import (
@@ -190,6 +197,43 @@ class OwnedFolder:
             yield folder
 
     @classmethod
+    def refuse_unjoinable(
+        cls,
+        path: Path,
+        of: Identity,
+        *,
+        scenario: str = "",
+        files: Mapping[str, str],
+    ) -> None:
+        """Refuse a folder that `joined` would refuse, as far as is seen without writing there or
+        holding anyone up.
+
+        Args:
+            path: as for `joined`.
+            of: as for `joined`.
+            scenario: as for `joined`.
+            files: as for `joined`.
+
+        Raises:
+            OtherwiseError: as `joined`.
+            IsthmusError: as `joined`.
+
+        """
+        refuse_unready(path)
+        mark = _marked(path, of) if path.is_dir() else None
+        if mark is None:
+            return
+        folder = cls(path, mark, replaceable=False)
+        folder._take_up_written()
+        folder._refuse_others(of, scenario)
+        if not all(folder.intact(name) for name in files):
+            for name in (*mark.files, *files):
+                folder._check_way(name)
+                folder._refuse_foreign(name)
+            return
+        folder._refuse_otherwise(files)
+
+    @classmethod
     def looked_at(
         cls, path: Path, of: Identity, *, scenario: str = "", replaceable: bool = True
     ) -> OwnedFolder | None:
@@ -360,7 +404,7 @@ class OwnedFolder:
             yield f"of another kind ({there.kind})"
             return
         if there.version != here.version:
-            yield f"of isthmus {there.version}, not {here.version},"
+            yield f"of isthmus {there.version}, not {here.version}"
         if there.digest != here.digest:
             kept = self.path / SCENARIO
             known = kept.read_text(encoding="utf-8") if self.intact(SCENARIO) else ""

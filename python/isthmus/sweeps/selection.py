@@ -14,7 +14,8 @@ RANGES_MAX, OPTIONS_MAX = 8, 80
 """Most ranges, and most characters of options, that a line has."""
 _NUMBER = "([0-9]{1,18})"
 _RANGE = re.compile(f"{_NUMBER}(?::{_NUMBER})?")
-_SHARE = re.compile(f"{_NUMBER}/{_NUMBER}")
+_SHARE = re.compile("([0-9]{1,99})/([0-9]{1,99})")
+"""Of more parts than there are points some have none."""
 
 
 Unit = tuple[str, int]

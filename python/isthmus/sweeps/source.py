@@ -132,19 +132,44 @@ def joined(
             differs.
 
     """
-    source = Source.of(job)
-    try:
-        with OwnedFolder.joined(
+    with (
+        _saying_what_differs(job, folder),
+        OwnedFolder.joined(
             folder,
             job.identity,
             scenario=job.canonical,
             journal=(job.summary["points"], job.summary["searches"]),
-            files={SOURCE: source.as_text(), SCENARIO: job.canonical},
+            files=_files(job),
             say=say,
-        ) as own:
-            yield own
+        ) as own,
+    ):
+        yield own
+
+
+def refuse_unjoinable(job: Job, folder: Path) -> None:
+    """Refuse a folder that `joined` would refuse; nothing is written.
+
+    Raises:
+        IsthmusError: as `joined`.
+
+    """
+    with _saying_what_differs(job, folder):
+        OwnedFolder.refuse_unjoinable(
+            folder, job.identity, scenario=job.canonical, files=_files(job)
+        )
+
+
+def _files(job: Job) -> dict[str, str]:
+    """What all who join a run's folder are to find there."""
+    return {SOURCE: Source.of(job).as_text(), SCENARIO: job.canonical}
+
+
+@contextmanager
+def _saying_what_differs(job: Job, folder: Path) -> Iterator[None]:
+    try:
+        yield
     except OtherwiseError:
-        differs = source.unlike(Source.read(folder))
+        differs = Source.of(job).unlike(Source.read(folder))
         raise IsthmusError(
             f"{folder}: this run was begun with another title, text or changes ({differs}); give "
             f"the same, or `isthmus run {shlex.quote(str(folder))}` with what part, or another "

@@ -77,6 +77,8 @@ class State:
     """The process that does all of the run, or writes its results."""
     job: Queued | None = None
     """The job of Slurm that is at the run, if it is looked for; see `with_job`."""
+    version: str = ""
+    """Of the isthmus that began it, which alone goes on with it."""
     left_s: float | None = None
     """Seconds left at the pace of late; None where nothing can be said."""
 
@@ -133,6 +135,7 @@ def state_of(folder: Path) -> State:
     counted = len(done.difference(flaw.entry for flaw in (*damaged, *unread)))
     state = State(mark.of.name, mark.points, mark.searches, counted)
     state.damaged, state.unread = damaged, unread
+    state.version = mark.of.version
     state.alone = holder_of(folder)
     state.lost, state.changed = _spoiled(folder, mark)
     spoiled = (*state.lost, *state.changed)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isthmus.owned.folder import RESULT
+from isthmus.owned.mark import SUBMITTED
 from isthmus.results.folder import PLOTS, PROVENANCE, memory_of
 from isthmus.sweeps.selection import Selection, shortened
 from isthmus.sweeps.state import State
@@ -74,9 +75,34 @@ def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
     elif state.collected:
         yield "the results are there"
     elif missing and state.known and not (state.job or any(not r.lost for r in state.running)):
-        yield f"nobody is at it: {again} does what is missing"
+        yield f"nobody is at it: {_what_does_it(state, folder)}"
     elif not missing and state.known:
         yield f"all is there: `isthmus collect {quoted}` writes the results"
+
+
+def _what_does_it(state: State, folder: Path) -> str:
+    """What does what is missing, where nobody is at it."""
+    from isthmus import __version__
+
+    run = f"isthmus run {shlex.quote(str(folder))}"
+    if state.version != __version__:
+        return f"isthmus {state.version} began it and does what is missing; this is {__version__}"
+    first = ""
+    if state.damaged:
+        # Until then it is refused.
+        first = f"once {'that is' if len(state.damaged) == 1 else 'these are'} out of the way, "
+    if _submitted(folder):
+        return f"{first}`{run} --on slurm` does what is missing in a new job, `{run}` does so here"
+    return f"{first}`{run}` does what is missing"
+
+
+def _submitted(folder: Path) -> bool:
+    """Whether a job of Slurm was submitted for a folder's run."""
+    if not (folder / SUBMITTED).is_dir():
+        return False
+    from isthmus.sweeps.slurm.jobs import named_in
+
+    return bool(named_in(folder))
 
 
 def _gone(name: str) -> str:
@@ -105,10 +131,11 @@ def missing(state: State, folder: Path, lacks: Selection) -> str:
     line += "".join(f"; {f.entry} failed: {f.reason}" for f in state.failed[:NAMED])
     if len(state.failed) > NAMED:
         line += f"; {len(state.failed) - NAMED:,} more failed"
-    return f"{line}; {_advice(state, shlex.quote(str(folder)), lacks)}"
+    quoted, submitted = shlex.quote(str(folder)), _submitted(folder)
+    return f"{line}; {_advice(state, quoted, lacks, submitted=submitted)}"
 
 
-def _advice(state: State, folder: str, lacks: Selection) -> str:
+def _advice(state: State, folder: str, lacks: Selection, *, submitted: bool) -> str:
     """Who does what is missing, or what would."""
     status, run = f"`isthmus status {folder}` says how far it is", f"isthmus run {folder}"
     part = f"`{run} --part 1/1` does what nobody is at"
@@ -122,7 +149,10 @@ def _advice(state: State, folder: str, lacks: Selection) -> str:
         return f"others are at {at_work:,} of them: wait for these; {status}, {part}"
     if state.job:
         return f"{state.job} was submitted for it, and {state.job.state}; {part}"
-    return f"`{run}` does what is missing, `{run} {lacks.options}` does so beside other parts"
+    beside = f"`{run} {lacks.options}` does so beside other parts"
+    if submitted:
+        return f"`{run} --on slurm` does what is missing in a new job, `{run}` here, {beside}"
+    return f"`{run}` does what is missing, {beside}"
 
 
 def span(seconds: float) -> str:

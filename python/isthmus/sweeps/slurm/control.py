@@ -410,7 +410,8 @@ def _read(file: IO[bytes]) -> str:
 
 def _refused(done: subprocess.CompletedProcess[str]) -> SlurmError:
     said = _said(done)
-    return SlurmError(f"sbatch: {said}" if UNHEARD in said else f"sbatch refused the job: {said}")
+    told = UNHEARD in said or done.returncode < 0
+    return SlurmError(f"sbatch: {said}" if told else f"sbatch refused the job: {said}")
 
 
 OWN = re.compile(
@@ -429,6 +430,8 @@ def _heeded(environment: Mapping[str, str]) -> dict[str, str]:
 def _said(done: subprocess.CompletedProcess[str]) -> str:
     """What a command said of its failure, in a line."""
     words = _line(done.stderr) or _line(done.stdout)
+    if done.returncode < 0:
+        return f"it was killed by signal {-done.returncode}"
     return words or f"it ended with status {done.returncode}"
 
 

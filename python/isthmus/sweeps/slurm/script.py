@@ -36,7 +36,25 @@ OURS = (
     "test-only",
 )
 """Options of sbatch that are not the user's."""
-SHORT = {"a": "array", "o": "output", "e": "error", "J": "job-name", "D": "chdir", "W": "wait"}
+GIVEN = {
+    "time": "--time",
+    "partition": "--partition",
+    "account": "--account",
+    "cpus-per-task": "--jobs",
+}
+"""Options of sbatch for which isthmus has its own, and has to know what they say."""
+SHORT = {
+    "a": "array",
+    "o": "output",
+    "e": "error",
+    "J": "job-name",
+    "D": "chdir",
+    "W": "wait",
+    "t": "time",
+    "p": "partition",
+    "A": "account",
+    "c": "cpus-per-task",
+}
 _CLUSTERS = re.compile(r"(?:--cluster=|--clusters=|-M)(.+)")
 LIST_MAX = 100_000
 """Most characters of a list of points: Linux takes 128 KiB in a word of a command."""
@@ -71,6 +89,8 @@ class Wanted:
                 )
             short = SHORT.get(name[:1], "")
             known = _ours(name) if word.startswith("--") else short
+            if known in GIVEN:
+                raise IsthmusError(f"--sbatch: --{known} is chosen by isthmus; give {GIVEN[known]}")
             if known:
                 raise IsthmusError(f"--sbatch: --{known} is chosen by isthmus; leave it out")
 
@@ -200,7 +220,7 @@ def _ours(name: str) -> str:
     """The option of isthmus's that this is, or the beginning of, which sbatch takes for the whole;
     empty if there is none.
     """
-    return next((ours for ours in OURS if ours.startswith(name)), "")
+    return next((ours for ours in (*OURS, *GIVEN) if ours.startswith(name)), "")
 
 
 def refuse_odd(folder: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.files import refuse_unready
 from isthmus.owned import OwnedFolder, read_mark
 from isthmus.owned.lock import SUBMITTER, BusyError, held
 from isthmus.owned.mark import SUBMITTED
@@ -47,7 +48,7 @@ from isthmus.sweeps.slurm.waiting import (
     until_over,
 )
 from isthmus.sweeps.slurm.watched import COUNT_S, Watched
-from isthmus.sweeps.source import joined
+from isthmus.sweeps.source import joined, refuse_unjoinable
 from isthmus.sweeps.state import state_of
 from isthmus.wording import counted
 
@@ -89,9 +90,19 @@ class Sweep:
         """Where the script and the logs of tasks are."""
         return self.folder / SUBMITTED
 
-    def script(self) -> Script | None:
-        """What would be submitted now; None if nothing is missing. Nothing is written."""
-        lacks = self.watched.lacking()
+    def script(self, *, fresh: bool = False) -> Script | None:
+        """What would be submitted now; None if nothing is missing. Nothing is written.
+
+        Raises:
+            IsthmusError: the folder could not be used.
+
+        """
+        if fresh and self._begun:
+            refuse_unready(self.folder)
+            lacks = Selection.whole(*self.counts)
+        else:
+            refuse_unjoinable(self.job, self.folder)
+            lacks = self.watched.lacking()
         return self._packed(lacks, keep=False) if lacks else None
 
     def submitted(self, *, fresh: bool = False) -> Array | None:
@@ -105,7 +116,7 @@ class Sweep:
 
         """
         self.slurm.check()
-        begun = self.folder.is_dir() and read_mark(self.folder) is not None
+        begun = self._begun
         if begun and fresh:
             self._refuse_under_way()
         elif begun:
@@ -113,6 +124,8 @@ class Sweep:
             if found := self._found():
                 self.note(f"Slurm job {found} is at it already")
                 return found
+        else:
+            refuse_unjoinable(self.job, self.folder)
         lacks = Selection.whole(*self.counts) if fresh else self.watched.lacking()
         if not lacks:
             return None
@@ -151,6 +164,11 @@ class Sweep:
                 )
             array = again
         return self._collected(plots)
+
+    @property
+    def _begun(self) -> bool:
+        """Whether the folder is one of isthmus's already."""
+        return self.folder.is_dir() and read_mark(self.folder) is not None
 
     def _packed(self, lacks: Selection, *, keep: bool = True) -> Script | None:
         """The script for what is missing; None if that was little enough to be done here."""

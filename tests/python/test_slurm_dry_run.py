@@ -1,0 +1,170 @@
+"""A dry run says what the real command would say, and writes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conftest import SMALL
+from isthmus.execution import Job
+from isthmus.owned.mark import read_mark
+from isthmus.sweeps import Selection, do_part
+from scripted_slurm import TEST_ONLY, Commands
+
+ON = ("--on", "slurm", "--array-size", "4")
+
+
+@pytest.fixture
+def commands(tmp_path: Path) -> Commands:
+    return Commands(tmp_path / "bin")
+
+
+@pytest.fixture
+def here(tmp_path: Path, commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "small.toml").write_text(SMALL)
+    commands(sbatch=TEST_ONLY + "echo 7", squeue="true", scontrol="exit 1")
+    monkeypatch.setenv("PATH", f"{commands.place}:/usr/bin:/bin")
+    return tmp_path
+
+
+def begun(folder: Path, *, all_of_it: bool = False, seed: int | None = None) -> None:
+    points = Selection.whole(4, 0) if all_of_it else Selection((0,))
+    do_part(Job(SMALL, "small.toml", seed=seed), folder, points)
+
+
+def another_seed(folder: Path) -> None:
+    begun(folder, seed=5, all_of_it=True)
+
+
+def another_version(folder: Path) -> None:
+    begun(folder, all_of_it=True)
+    mark = read_mark(folder)
+    assert mark is not None
+    mark.of = replace(mark.of, version="0.0.9")
+    mark.save(folder)
+
+
+def another_text(folder: Path) -> None:
+    do_part(Job(SMALL + "# a thought\n", "small.toml"), folder, Selection((0,)))
+
+
+def damaged_mark(folder: Path) -> None:
+    begun(folder)
+    (folder / ".isthmus.json").write_text("{")
+
+
+def foreign_file(folder: Path) -> None:
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine\n")
+
+
+def changed_source(folder: Path) -> None:
+    begun(folder)
+    (folder / "run.json").write_text("{}\n")
+
+
+def no_folder(folder: Path) -> None:
+    folder.write_text("mine\n")
+
+
+REFUSED = {
+    another_seed: "holds results with seed 5",
+    another_version: "holds results of isthmus 0.0.9",
+    another_text: "begun with another title, text or changes",
+    damaged_mark: ".isthmus.json",
+    foreign_file: "holds files that isthmus did not write (mine.txt)",
+    changed_source: "run.json: changed since isthmus wrote it",
+    no_folder: "cannot write here (File exists)",
+}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = [folder] if folder.is_file() else folder.rglob("*")
+    return {str(path): path.read_bytes() for path in files if path.is_file()}
+
+
+@pytest.mark.parametrize("make", REFUSED)
+def test_what_the_real_command_refuses_is_refused_in_its_words(here, isthmus, make):
+    folder = here / "o"
+    make(folder)
+    before = contents(folder)
+    words = ("run", "small.toml", *ON, "--out", "o")
+    dry = isthmus(*words, "--dry-run")
+    assert (dry.returncode, dry.stdout) == (2, "")
+    (said,) = dry.stderr.splitlines()
+    assert REFUSED[make] in said
+    assert contents(folder) == before
+    assert isthmus(*words, "--dry-run", "--json").returncode == 2
+    assert isthmus(*words, "--detach").stderr == dry.stderr
+
+
+def test_a_folder_below_a_file_is_refused(here, isthmus):
+    words = ("run", "small.toml", *ON, "--out", "small.toml/o")
+    dry = isthmus(*words, "--dry-run")
+    assert dry.returncode == 2
+    assert "small.toml/o: cannot write here (Not a directory)" in dry.stderr
+    assert isthmus(*words, "--detach").stderr == dry.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_to_is_refused(here, isthmus):
+    (here / "locked").mkdir(mode=0o500)
+    for out in ("locked", "locked/o"):
+        dry = isthmus("run", "small.toml", *ON, "--out", out, "--dry-run")
+        assert dry.returncode == 2 and "cannot write here (Permission denied)" in dry.stderr
+
+
+def test_a_folder_of_this_run_is_shown_what_is_missing_and_fresh_all_of_it(here, isthmus):
+    begun(here / "o")
+    words = ("run", "small.toml", *ON, "--dry-run", "--json")
+    before = contents(here / "o")
+    assert json.loads(isthmus(*words, "--out", "o").stdout)["points"] == 3
+    assert json.loads(isthmus(*words, "--out", "o", "--fresh").stdout)["points"] == 4
+    another_seed(here / "p")
+    assert json.loads(isthmus(*words, "--out", "p", "--fresh").stdout)["points"] == 4
+    assert contents(here / "o") == before
+    # One that is empty, or has nothing but the journal of this run, may become ours.
+    (here / "empty").mkdir()
+    assert json.loads(isthmus(*words, "--out", "empty").stdout)["points"] == 4
+    (here / "moved").mkdir()
+    (here / "o/points").rename(here / "moved/points")
+    assert json.loads(isthmus(*words, "--out", "moved").stdout)["points"] == 3
+    assert os.listdir(here / "empty") == []  # noqa: PTH208 - names are enough
+    assert sorted(path.name for path in (here / "moved").iterdir()) == ["points"]
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("", "units are s, min, h, and smaller ones"),
+        ("10m", "units are s, min, h, and smaller ones"),
+        ("1:00:00", "units are s, min, h, and smaller ones"),
+        ("-1h", "less than nothing"),
+        ("1000000h", "too long"),
+        ("1e300h", "too long"),
+        ("30 s", "too little; give 60 s or more"),
+    ],
+)
+def test_times_that_are_of_no_use_are_told_why(here, isthmus, word, said):
+    done = isthmus("run", "small.toml", *ON, "--dry-run", "--time", word, "--out", "o")
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2 and line.startswith("isthmus: --time: ") and said in line
+    assert "no time" not in line
+    alone = isthmus("run", "small.toml", "--time", word, "--out", "o")
+    assert alone.returncode == 2 and "is for a run on Slurm" in alone.stderr
+
+
+def test_a_part_of_more_than_anybody_counts_is_one(here, isthmus):
+    done = isthmus("run", "small.toml", "--part", f"7/{10**20}", "--out", "o")
+    assert done.returncode == 0 and "nothing is to be done, there are 4 points" in done.stderr
+
+
+def test_an_sbatch_that_is_killed_refuses_nothing(commands, here, isthmus):
+    commands(sbatch="kill -9 $$")
+    done = isthmus("run", "small.toml", *ON, "--detach", "--out", "o")
+    assert done.returncode in (1, 2)
+    assert "sbatch: it was killed by signal 9" in done.stderr and "refused" not in done.stderr
