@@ -308,7 +308,9 @@ def test_a_script_that_the_user_edits_is_the_users(tmp_path, commands):
     mine = script.read_text().replace("--array=0-3", "--array=0-99")
     script.write_text(mine)
     # Nobody counts tasks from it: four ended by an error, and that is all of them.
-    with pytest.raises(sweeps.RunFailedError, match="4 tasks, 0 first: it ended with status 2"):
+    with pytest.raises(
+        sweeps.RunFailedError, match="4 tasks, the first of them task 0: it ended with status 2"
+    ):
         made.finished(array)
     # It is not written over, and in nobody's way.
     assert made.submitted() == Array("7")
@@ -326,6 +328,21 @@ def test_a_script_that_the_user_edits_is_the_users(tmp_path, commands):
     assert again.submitted() == Array("7")
     assert "--array=0-0" in script.read_text()
     assert len(notes) == 1
+
+
+def test_a_script_that_the_user_puts_there_is_the_users(tmp_path, commands):
+    slurm = commands(sbatch="echo 7", squeue="true", scontrol="true")
+    made, notes = sweep(tmp_path, slurm, tasks=4)
+    do_part(made.job, made.folder, Selection((0,)))
+    script = made.folder / "slurm/array.sh"
+    script.parent.mkdir()
+    script.write_text("#!/bin/bash\n# mine\n")
+    assert made.submitted() == Array("7")
+    assert script.read_text() == "#!/bin/bash\n# mine\n"
+    assert notes == [
+        f"{script} is not isthmus's, and stays as it is; what is submitted is not this script"
+    ]
+    assert numbers(made.folder) == ["7"]
 
 
 @pytest.mark.parametrize(

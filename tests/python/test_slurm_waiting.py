@@ -107,7 +107,9 @@ def test_tasks_that_ended_by_an_error_of_their_own_are_not_looked_for(tmp_path, 
     array = made.submitted()
     states = []
     made.job.watch = lambda progress: states.append(progress.state)
-    with pytest.raises(RunFailedError, match="4 tasks, 0 first: it ended with status 2"):
+    with pytest.raises(
+        RunFailedError, match="4 tasks, the first of them task 0: it ended with status 2"
+    ):
         made.finished(array)
     assert not any("looked for" in state for state in states)
 

@@ -216,7 +216,7 @@ def test_an_entry_cut_short_is_named_and_nothing_is_counted(isthmus, tmp_path):
             assert "point-00002.json" in said
             assert said.count("\n") == 1
         status, out, said = isthmus(*words, "--points", "2")
-        assert (status, out) == (1, "0 of 1 point of this part are in o\n")
+        assert (status, out) == (1, "0 of 1 point of this part is in o\n")
         assert "point-00002 failed" in said and "point-00002.json:1" in said
         assert said.count("\n") == 1
         assert not (tmp_path / "o/result.json").exists()

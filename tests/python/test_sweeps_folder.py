@@ -326,7 +326,7 @@ def test_parts_without_points_and_points_named_twice_end_well(here):
     assert (done.returncode, done.stdout) == (0, "0 of 0 points of this part are in o\n")
     assert "--part 16/20: nothing is to be done, there are 4 points" in done.stderr
     done = isthmus(*words, "--part", "1/1000000000", cwd=here)
-    assert (done.returncode, done.stdout) == (0, "1 of 1 point of this part are in o\n")
+    assert (done.returncode, done.stdout) == (0, "1 of 1 point of this part is in o\n")
     done = isthmus(*words, "--points", "2,1:3,2,1", cwd=here)
     assert (done.returncode, done.stdout) == (0, "2 of 2 points of this part are in o\n")
 
@@ -359,7 +359,7 @@ def test_points_that_memory_ends_have_one_rule(tmp_path):
     assert before == (result.stat().st_mtime_ns, (tmp_path / "o/provenance.json").read_bytes())
     # A part cannot keep it, and says so.
     part = isthmus("run", "o", "--part", "1/1", "--memory", "200 MB", cwd=tmp_path)
-    assert (part.returncode, part.stdout) == (1, "0 of 1 point of this part are in o\n")
+    assert (part.returncode, part.stdout) == (1, "0 of 1 point of this part is in o\n")
     assert "point-00000 failed: its memory was used up; give more by --memory" in part.stderr
     # What a part gets done with more is collected.
     part = isthmus("run", "o", "--part", "1/1", *more, cwd=tmp_path)

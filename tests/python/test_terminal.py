@@ -189,7 +189,7 @@ def test_a_part_that_waits_for_others_says_so_and_leaves_no_bar(folder):
     assert waits, terminal.seen
     assert all(re.search(r"simulating +0/1 point  waits for", bar) for bar in waits), waits
     assert terminal.widest < 80
-    assert terminal.text() == "1 of 1 point of this part are in out/slow"
+    assert terminal.text() == "1 of 1 point of this part is in out/slow"
     left_clean(terminal)
 
 

@@ -98,8 +98,9 @@ class Asked:
         def ending() -> int:
             # Why it ends with an error is said in any case.
             for failure in done.failed:
-                say(f"{job.file}: {failure.entry} failed: {failure.reason}")
-            click.echo(f"{done.units:,} of {part.words} of this part are in {out}")
+                say(f"{out}: {failure.entry} failed: {failure.reason}")
+            verb = "is" if len(part) == 1 else "are"
+            click.echo(f"{done.units:,} of {part.words} of this part {verb} in {out}")
             return FAILED if done.failed else DONE
 
         return ending

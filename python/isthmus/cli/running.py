@@ -121,7 +121,8 @@ def interrupted(folder: Path, reached: tuple[int, int] | None = None) -> int:
         kept = f"finished points are kept in {folder}"
     else:
         done, total = reached
-        kept = f"{done:,} of {counted(total, 'point')} are kept in {folder}"
+        verb = "is" if total == 1 else "are"
+        kept = f"{done:,} of {counted(total, 'point')} {verb} kept in {folder}"
         if done == total:
             kept = f"all {counted(total, 'point')} are kept in {folder}, not all is drawn"
     say(f"interrupted; {kept}; run the same command again to go on from there")

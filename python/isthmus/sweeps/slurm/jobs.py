@@ -104,7 +104,9 @@ def keep_script(own: OwnedFolder, text: str) -> str:
     above it.
     """
     path = own.path / SCRIPT
-    if SCRIPT in own.mark.files and path.is_file() and not _as_written(path.read_bytes()):
+    if path.is_file() and SCRIPT not in own.mark.files:
+        return f"{path} is not isthmus's, and stays as it is; what is submitted is not this script"
+    if path.is_file() and not _as_written(path.read_bytes()):
         return f"{path} was changed, and stays as it is; what is submitted is not this script"
     own.write_beside(SCRIPT, f"{text}{SEAL}{sha256(text.encode())}\n", SUBMITTED)
     return ""

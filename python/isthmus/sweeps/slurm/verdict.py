@@ -118,7 +118,7 @@ def summary(tasks: Sequence[Ended]) -> str:
     words = [
         f"task {named[reason]}: {reason}"
         if count == 1
-        else f"{count} tasks, {named[reason]} first: {reason}"
+        else f"{count} tasks, the first of them task {named[reason]}: {reason}"
         for reason, count in of.most_common(3)
     ]
     return ", ".join(words)
