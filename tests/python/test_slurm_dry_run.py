@@ -6,11 +6,14 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from conftest import SMALL
+from isthmus import IsthmusError
 from isthmus.execution import Job
+from isthmus.files import ready_folder
 from isthmus.owned.mark import read_mark
 from isthmus.sweeps import Selection, do_part
 from scripted_slurm import TEST_ONLY, Commands
@@ -168,3 +171,21 @@ def test_an_sbatch_that_is_killed_refuses_nothing(commands, here, isthmus):
     done = isthmus("run", "small.toml", *ON, "--detach", "--out", "o")
     assert done.returncode in (1, 2)
     assert "sbatch: it was killed by signal 9" in done.stderr and "refused" not in done.stderr
+
+
+def test_without_squeue_nothing_is_written(commands, here, isthmus):
+    (commands.place / "squeue").unlink()
+    words = ("run", "small.toml", *ON, "--detach", "--out", "o")
+    done = isthmus(*words, PATH=str(commands.place))
+    assert done.returncode == 2 and "squeue: not found" in done.stderr
+    assert not (here / "o").exists()
+
+
+def test_a_read_only_file_system_is_called_that(here, monkeypatch):
+    (here / "o").mkdir()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    told = SimpleNamespace(f_flag=os.ST_RDONLY)
+    monkeypatch.setattr(os, "statvfs", lambda _: told)
+    with pytest.raises(IsthmusError, match="Read-only file system") as refused:
+        ready_folder(here / "o")
+    assert "have it made writable, or choose another folder" in str(refused.value)

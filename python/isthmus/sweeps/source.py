@@ -70,7 +70,7 @@ class Source:
             )
         told: dict[str, Any] = json.loads(data)
         overrides = tuple(told.pop("overrides"))
-        return cls(file=str(folder / SOURCE), overrides=overrides, **told)
+        return cls(file=str(folder), overrides=overrides, **told)
 
     def as_text(self) -> str:
         """The file."""

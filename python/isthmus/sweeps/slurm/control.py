@@ -182,10 +182,11 @@ class Slurm:
         """Refuse to go on where there is no Slurm.
 
         Raises:
-            SlurmError: there is no `sbatch`.
+            SlurmError: there is no `sbatch` or no `squeue`.
 
         """
-        self._found("sbatch")
+        for name in ("sbatch", "squeue"):
+            self._found(name)
 
     @property
     def clusters(self) -> str:
