@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from isthmus.sweeps import Selection, do_part
 from isthmus.sweeps.slurm import Slurm
 from isthmus.sweeps.slurm.queued import queued
 from scripted_slurm import FORGOTTEN, Commands, finish_here, sweep
@@ -75,6 +76,23 @@ def test_a_queued_job_is_told_and_nobody_is_advised_to_do_its_work(tmp_path, com
     assert "all is there" in isthmus("status", "out").stdout
     assert isthmus("collect", "out").returncode == 0
     assert not (tmp_path / "asked").exists()
+
+
+def test_a_job_that_was_submitted_by_hand_is_known_once_it_was_found(tmp_path, commands, isthmus):
+    slurm = commands(
+        sbatch="exit 1",
+        squeue="case $* in *--name*) echo '9|PENDING' ;; *) echo 'PENDING|Resources' ;; esac",
+    )
+    made, notes = sweep(tmp_path, slurm, tasks=4)
+    do_part(made.job, made.folder, Selection((0,)))
+    assert isthmus("status", "out").stdout.splitlines()[-1].startswith("nobody is at it")
+    for _ in range(2):
+        assert str(made.submitted()) == "9"
+    (job,) = json.loads((made.folder / "slurm/jobs.json").read_text())
+    assert (job["number"], job["tasks"]) == ("9", None)
+    assert "Slurm job 9: 1 waiting (Resources)" in isthmus("status", "out").stdout
+    assert "Slurm job 9 is at it" in isthmus("collect", "out").stderr
+    assert notes == ["Slurm job 9 is at it already"] * 2
 
 
 def test_where_slurm_cannot_be_asked_it_is_said_that_nothing_is_known(tmp_path, commands, isthmus):

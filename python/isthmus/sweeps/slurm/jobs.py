@@ -24,8 +24,8 @@ class Submission:
 
     name: str
     """Of the job: the same for all of a run in a folder."""
-    tasks: int
-    """How many it was submitted with."""
+    tasks: int | None
+    """How many it was submitted with; None of one that was submitted by hand."""
     clusters: str = ""
     """Those of which Slurm was to choose one; empty for the one that is asked anyway."""
     submitted_s: float = 0.0

@@ -123,6 +123,7 @@ class Sweep:
             self._join()
             if found := self._found():
                 self.note(f"Slurm job {found} is at it already")
+                self._adopt(found)
                 return found
         else:
             refuse_unjoinable(self.job, self.folder)
@@ -250,6 +251,17 @@ class Sweep:
                     )
                 self.watched.wait(look_s, unheard(str(error)))
                 look_s = min(look_s * SLOWER, LOOK_MAX_S)
+
+    def _adopt(self, array: Array) -> None:
+        """Write down a job that was submitted by hand, so that those who look at the folder know of
+        it; if others are at that, they do it.
+        """
+        with suppress(BusyError), held(self.folder, name=SUBMITTER):
+            jobs = [each for each in jobs_of(self.folder) if each.array]
+            if any(each.array == array for each in jobs):
+                return
+            with self._joined() as own:
+                keep_jobs(own, [*jobs, Submission(self.name, None, self.clusters, array=array)])
 
     def _refuse_under_way(self) -> None:
         """Refuse to clear a folder in which an array is at work."""
