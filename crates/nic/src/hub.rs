@@ -2,7 +2,6 @@
 
 use crate::config::Config;
 use crate::files::File;
-use crate::lasting::Owner;
 use crate::log::Log;
 use crate::mailbox::{Mailbox, line};
 use crate::refusal::refusal;
@@ -94,6 +93,15 @@ impl AppLink {
         self.owner = None;
         self.cut = false;
     }
+}
+
+/// Whose a lasting link is.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner {
+    /// What its rank shows when it comes again.
+    pub key: String,
+    /// The session of its process.
+    pub session: u32,
 }
 
 /// A connection.

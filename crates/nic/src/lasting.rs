@@ -1,7 +1,7 @@
 //! Links that outlast their sockets: whose they are, and how their ranks take them up again.
 
 use crate::acts::Asker;
-use crate::hub::{AppLink, Hub, State};
+use crate::hub::{AppLink, Hub, Owner, State};
 use crate::links::{HANDSHAKE, Sent, application, carried, reserve};
 use crate::mailbox::line;
 use crate::refusal::refusal;
@@ -18,15 +18,6 @@ use std::time::{Duration, Instant};
 
 /// Characters of a key.
 const KEY: std::ops::RangeInclusive<usize> = 16..=64;
-
-/// Whose a lasting link is.
-#[derive(Clone, Debug)]
-pub(crate) struct Owner {
-    /// What its rank shows when it comes again.
-    key: String,
-    /// The session of its process.
-    session: u32,
-}
 
 /// A link that waits for the socket over which it was asked for.
 struct Renewed {
