@@ -1,8 +1,7 @@
 //! Bytes of a ring that stay where they are while something is done with them.
 
-use crate::error::Error;
+use crate::error::{Error, refused};
 use crate::mapping::Mapping;
-use crate::producer::refused;
 use crate::words::{Memory, split};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;

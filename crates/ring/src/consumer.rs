@@ -3,12 +3,12 @@
 use crate::CHUNK;
 use crate::borrower::Borrower;
 use crate::claim::{Back, Claim};
-use crate::error::{Error, Wanted};
+use crate::error::{Error, Wanted, refused};
 use crate::handles::Handles;
 use crate::line::Line;
 use crate::loan::Loan;
 use crate::mapping::Mapping;
-use crate::producer::{STEP, at_most_half, refused};
+use crate::producer::{STEP, at_most_half};
 use crate::reader::Reader;
 use crate::wait::spin;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -3,6 +3,7 @@
 use crate::words::{Corrupt, Word};
 use std::fmt;
 use std::io;
+use vm_memory::VolatileMemoryError;
 
 /// Why a ring cannot be made, or not be used any more.
 #[derive(Debug)]
@@ -169,4 +170,13 @@ impl std::error::Error for Error {
             _ => None,
         }
     }
+}
+
+/// A copy to or from the memory of a ring that failed.
+pub(crate) fn refused(what: &'static str, error: VolatileMemoryError) -> Error {
+    let error = match error {
+        VolatileMemoryError::IOError(error) => error,
+        other => std::io::Error::other(other),
+    };
+    Error::system(what, error)
 }

@@ -1,7 +1,7 @@
 //! Descriptors through a Unix socket.
 
 use crate::error::{Error, Wanted};
-use crate::line::ready;
+use crate::wait::ready;
 use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{

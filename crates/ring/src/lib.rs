@@ -86,7 +86,8 @@ pub use self::{
     error::Error,
     fds::{Received, recv_fds, send_fds},
     handles::Handles,
-    loan::{Loan, RINGS_SHOWN, STRETCHES, Stretch},
+    line::RINGS_SHOWN,
+    loan::{Loan, STRETCHES, Stretch},
     producer::{Producer, Reserved},
 };
 

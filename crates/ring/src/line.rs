@@ -2,13 +2,16 @@
 
 use crate::error::Error;
 use crate::fds::{send_fds, try_recv_fds};
-use crate::loan::RINGS_SHOWN;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crate::wait::ready;
+use rustix::event::PollFlags;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
+
+/// Rings that a borrower is shown at most at a time.
+pub const RINGS_SHOWN: u8 = 64;
 
 /// Messages that are taken at most in one look. More are never under way: the socket holds fewer.
 const MOST_HEARD: usize = 4096;
@@ -187,27 +190,5 @@ impl Line {
 impl AsFd for Line {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
-    }
-}
-
-/// Waits until `events` are true of a descriptor, or it has hung up, or until `deadline`.
-///
-/// # Returns
-/// Whether there was time left. A signal ends the wait as well.
-pub(crate) fn ready(
-    descriptor: BorrowedFd<'_>,
-    events: PollFlags,
-    deadline: Instant,
-) -> Result<bool, Error> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    // Longer than the system can count is as good as the longest that it can.
-    let timeout = Timespec::try_from(left).unwrap_or(Timespec {
-        tv_sec: i64::MAX,
-        tv_nsec: 0,
-    });
-    let mut descriptors = [PollFd::from_borrowed_fd(descriptor, events)];
-    match poll(&mut descriptors, Some(&timeout)) {
-        Ok(_) | Err(Errno::INTR) => Ok(!left.is_zero()),
-        Err(error) => Err(Error::system("waiting for a descriptor", error)),
     }
 }

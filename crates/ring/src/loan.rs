@@ -17,13 +17,11 @@
 //! often what was lent of it is taken back.
 
 use crate::claim::Claim;
-use crate::line::Line;
+use crate::line::{Line, RINGS_SHOWN};
 use crate::mapping::Mapping;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-/// Rings that a borrower is shown at most at a time.
-pub const RINGS_SHOWN: u8 = 64;
 /// Stretches of a loan at most.
 pub const STRETCHES: usize = 64;
 

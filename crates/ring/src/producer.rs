@@ -2,7 +2,7 @@
 
 use crate::CHUNK;
 use crate::claim::Claim;
-use crate::error::{Error, Wanted};
+use crate::error::{Error, Wanted, refused};
 use crate::handles::Handles;
 use crate::line::Line;
 use crate::loan::{Loan, Shown};
@@ -12,7 +12,7 @@ use crate::writer::Writer;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Instant;
-use vm_memory::{ReadVolatile, VolatileMemoryError};
+use vm_memory::ReadVolatile;
 
 /// Bytes after which the consumer is told of them, so that it copies while the next are written.
 pub(crate) const STEP: usize = 2 * CHUNK;
@@ -283,14 +283,6 @@ pub(crate) fn at_most_half(wanted: u64, capacity: u64) -> Result<(), Error> {
     } else {
         Err(Error::TooMuch { wanted, most })
     }
-}
-
-pub(crate) fn refused(what: &'static str, error: VolatileMemoryError) -> Error {
-    let error = match error {
-        VolatileMemoryError::IOError(error) => error,
-        other => std::io::Error::other(other),
-    };
-    Error::system(what, error)
 }
 
 impl Parts {

@@ -1,7 +1,12 @@
 //! How an end waits: it looks again for a moment, then sleeps.
 
+use crate::error::Error;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 use std::thread::{available_parallelism, yield_now};
+use std::time::Instant;
 
 /// Looks before a thread offers its processor to others.
 const LOOKS: u32 = 200;
@@ -28,4 +33,26 @@ pub(crate) fn spin<E>(mut ready: impl FnMut() -> Result<bool, E>) -> Result<bool
         yield_now();
     }
     ready()
+}
+
+/// Waits until `events` are true of a descriptor, or it has hung up, or until `deadline`.
+///
+/// # Returns
+/// Whether there was time left. A signal ends the wait as well.
+pub(crate) fn ready(
+    descriptor: BorrowedFd<'_>,
+    events: PollFlags,
+    deadline: Instant,
+) -> Result<bool, Error> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    // Longer than the system can count is as good as the longest that it can.
+    let timeout = Timespec::try_from(left).unwrap_or(Timespec {
+        tv_sec: i64::MAX,
+        tv_nsec: 0,
+    });
+    let mut descriptors = [PollFd::from_borrowed_fd(descriptor, events)];
+    match poll(&mut descriptors, Some(&timeout)) {
+        Ok(_) | Err(Errno::INTR) => Ok(!left.is_zero()),
+        Err(error) => Err(Error::system("waiting for a descriptor", error)),
+    }
 }
