@@ -2,21 +2,15 @@
 //!
 //! Who sends and who receives share a [`Lasting`]: each half has its socket, none while the link is
 //! cut, and counts its bytes over all sockets. Whoever finds the socket broken, or hears it from the
-//! daemon, has a thread make another one; those who wait for the link go on with that. The thread
-//! also writes again what the daemon has not received, as nobody else may be there to do it.
+//! daemon, has it renewed ([`Renews`]); those who wait for the link go on with that.
 
-use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::lock::{locked, waited};
-use crate::patience::Patience;
-use crate::session::{Welcome, ask_link};
-use crate::stream::strange;
 use crate::wire::{Wire, ready};
-use isthmus_nic_protocol::{
-    self as words, Answer, Carrier, LinkNews, RefusalKind, Request, VERSION,
-};
+use isthmus_nic_protocol::LinkNews;
 use isthmus_stream_net::unconfirmed::{CONFIRM_BYTES, UNCONFIRMED_BYTES, Unconfirmed};
 use rustix::event::PollFlags;
+use std::fmt::Debug;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -24,23 +18,28 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// How long is waited after an attempt, at first and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(500));
-/// How long one attempt may take, so that one that the path swallows is not the last.
-const ATTEMPT: Duration = Duration::from_secs(5);
 /// How long the thread that writes again sleeps at a time.
 const SLICE: Duration = Duration::from_millis(100);
+
+/// What keeps a link up with the daemon.
+pub(crate) trait Renews: Debug + Send + Sync {
+    /// Has a thread make another socket for a link that was cut for this reason.
+    ///
+    /// # Errors
+    /// There is no thread.
+    fn renew(self: Arc<Self>, link: Weak<Lasting>, why: String) -> io::Result<()>;
+
+    /// Tells the daemon that so many bytes of a link have come.
+    fn confirm(&self, link: &Lasting, received: u64);
+}
 
 /// A link that outlasts its sockets.
 #[derive(Debug)]
 pub(crate) struct Lasting {
     pub number: u16,
-    ticket: String,
-    session: u32,
     /// What shows that the link is this process's.
     pub key: String,
-    grace: Duration,
-    core: Weak<Core>,
+    renews: Arc<dyn Renews>,
     /// Locked before `out`, and that before `into`.
     fate: Mutex<Fate>,
     out: Mutex<Outgoing>,
@@ -177,15 +176,8 @@ impl Outgoing {
     }
 }
 
-/// A socket over which the daemon has answered.
-struct Answered {
-    nth: u32,
-    answer: Answer,
-    wire: Wire,
-}
-
 /// Why an attempt to make a socket came to nothing.
-enum Failed {
+pub(crate) enum Failed {
     /// Another one may go better.
     Now(String),
     /// None will.
@@ -193,29 +185,21 @@ enum Failed {
 }
 
 impl Lasting {
-    /// A link of this session without a socket.
+    /// A link without a socket.
     ///
     /// # Errors
     /// A system without random bits.
-    pub fn new(
-        core: &Arc<Core>,
-        welcome: &Welcome,
-        number: u16,
-        grace: Duration,
-    ) -> Result<Arc<Self>> {
+    pub fn new(number: u16, renews: Arc<dyn Renews>) -> Result<Arc<Self>> {
         let mut bits = [0; 16];
         let flags = rustix::rand::GetRandomFlags::empty();
         if !matches!(rustix::rand::getrandom(&mut bits[..], flags), Ok(16)) {
             let why = "the system gives no random bits for its key: try again";
             return Err(Error::Link(number, why.into()));
         }
-        let link = Arc::new(Self {
+        Ok(Arc::new(Self {
             number,
-            ticket: welcome.ticket.clone(),
-            session: welcome.session,
             key: bits.iter().map(|byte| format!("{byte:02x}")).collect(),
-            grace,
-            core: Arc::downgrade(core),
+            renews,
             fate: Mutex::default(),
             out: Mutex::new(Outgoing {
                 socket: None,
@@ -224,90 +208,27 @@ impl Lasting {
             out_changed: Condvar::new(),
             into: Mutex::default(),
             into_changed: Condvar::new(),
-        });
-        core.tell_of(&link);
-        Ok(link)
+        }))
     }
 
-    /// Makes the first socket. One that is cut before it was answered is tried again.
-    ///
-    /// # Errors
-    /// No daemon there; what it refuses; those of the patience. The daemon is told that the link is
-    /// given up: it may have made it, and would keep its number for the time of grace.
-    pub fn begin(self: &Arc<Self>, patience: Patience<'_>) -> Result<()> {
-        let begun = self.first(patience);
-        if begun.is_err()
-            && let Some(core) = self.core.upgrade()
-        {
-            core.give_up(self, None);
-        }
-        begun
+    /// The number of another socket that is asked for.
+    pub fn next(&self) -> u32 {
+        let mut fate = locked(&self.fate);
+        fate.asked += 1;
+        fate.asked
     }
 
-    fn first(self: &Arc<Self>, patience: Patience<'_>) -> Result<()> {
-        let until = Instant::now().checked_add(self.grace);
-        loop {
-            let core = self.core.upgrade();
-            let core =
-                core.ok_or_else(|| Error::Link(self.number, "its session is over".into()))?;
-            let wire = core.address.connect(patience)?;
-            let failed = match self.ask(&core, wire, None, patience) {
-                Ok(answered) => match self.take(answered) {
-                    Ok(_) => return Ok(()),
-                    Err(Failed::Now(why)) => Error::Link(self.number, why),
-                    Err(Failed::Ever(why)) => return Err(Error::Link(self.number, why)),
-                },
-                Err(error @ Error::Unreachable(..)) => error,
-                Err(error) => return Err(error),
-            };
-            if let Some(gone) = core.gone() {
-                return Err(gone);
-            }
-            if until.is_some_and(|until| Instant::now() >= until) {
-                return Err(failed);
-            }
-            patience.slice()?;
-            std::thread::sleep(PAUSE.0);
-        }
+    /// Lets go of the socket; how many bytes came over all of them.
+    pub fn let_go(&self) -> u64 {
+        locked(&self.out).socket = None;
+        let mut into = locked(&self.into);
+        into.socket = None;
+        into.received
     }
 
-    /// Asks for the link over a new socket.
-    fn ask(
-        &self,
-        core: &Core,
-        mut wire: Wire,
-        received: Option<u64>,
-        patience: Patience<'_>,
-    ) -> Result<Answered> {
-        let nth = {
-            let mut fate = locked(&self.fate);
-            fate.asked += 1;
-            fate.asked
-        };
-        let request = Request::Link {
-            version: VERSION,
-            ticket: self.ticket.clone(),
-            link: self.number,
-            carrier: Carrier::Socket,
-            lasting: Some(words::Lasting {
-                session: self.session,
-                key: self.key.clone(),
-                grace_ns: u64::try_from(self.grace.as_nanos()).ok(),
-                nth,
-                received,
-            }),
-        };
-        wire.notice_silence();
-        let answer = ask_link(&core.name, &mut wire, request, patience)?;
-        Ok(Answered { nth, answer, wire })
-    }
-
-    /// Takes a socket over which the daemon has answered; its number.
-    fn take(&self, answered: Answered) -> std::result::Result<u32, Failed> {
-        let Answered { nth, answer, wire } = answered;
-        let Answer::Lasts { received, .. } = answer else {
-            return Err(Failed::Ever(strange("a link", &answer).to_string()));
-        };
+    /// Takes the socket of this number, over which the daemon has answered that it has received so
+    /// many bytes.
+    pub fn take(&self, nth: u32, wire: Wire, received: u64) -> std::result::Result<(), Failed> {
         let socket = Socket::of(wire).map_err(|error| Failed::Now(error.to_string()))?;
         let numbered = Numbered {
             nth,
@@ -325,7 +246,7 @@ impl Lasting {
         (fate.nth, fate.mending) = (nth, false);
         drop((fate, out));
         self.notify();
-        Ok(nth)
+        Ok(())
     }
 
     fn notify(&self) {
@@ -338,7 +259,7 @@ impl Lasting {
     }
 
     /// The link cannot be used any more.
-    fn lose(&self, why: String) {
+    pub fn lose(&self, why: String) {
         let mut fate = locked(&self.fate);
         fate.lost.get_or_insert(why);
         locked(&self.out).socket = None;
@@ -439,12 +360,8 @@ impl Lasting {
                         into.confirmed = received;
                     }
                     drop(into);
-                    if let Some(core) = self.core.upgrade().filter(|_| worth) {
-                        core.tell(Request::Taken {
-                            link: self.number,
-                            key: self.key.clone(),
-                            bytes: received,
-                        });
+                    if worth {
+                        self.renews.confirm(self, received);
                     }
                     return Ok(read);
                 }
@@ -483,7 +400,7 @@ impl Lasting {
         }
     }
 
-    /// The socket of this number is broken: a thread makes another one, if none does so already.
+    /// The socket of this number is broken: another one is made, if that is not done already.
     fn cut(self: &Arc<Self>, nth: u32, why: String) {
         let mut fate = locked(&self.fate);
         if fate.lost.is_some() || fate.mending || fate.nth != nth {
@@ -491,95 +408,40 @@ impl Lasting {
         }
         fate.mending = true;
         drop(fate);
-        let weak = Arc::downgrade(self);
-        let said = why.clone();
-        let thread = std::thread::Builder::new().name("nic-mend".into());
-        if let Err(error) = thread.spawn(move || mend(&weak, &said)) {
+        let renews = Arc::clone(&self.renews);
+        if let Err(error) = renews.renew(Arc::downgrade(self), why.clone()) {
             self.lose(format!(
                 "{why}, and there is no thread to make it anew: {error}"
             ));
         }
     }
 
-    /// One attempt to make a socket; its number.
-    fn attempt(&self, core: &Core, until: Instant) -> std::result::Result<u32, Failed> {
-        // From here on nothing is read that would not be counted.
-        locked(&self.out).socket = None;
-        let received = {
-            let mut into = locked(&self.into);
-            into.socket = None;
-            into.received
-        };
-        let goes_on = || core.gone().is_none();
-        let left = until.saturating_duration_since(Instant::now());
-        let patience = Patience::of(left.min(ATTEMPT)).asking(&goes_on);
-        let asked = core.address.connect(patience);
-        let asked = asked.and_then(|wire| self.ask(core, wire, Some(received), patience));
-        match asked {
-            Ok(answered) => self.take(answered),
-            // Too many at a time, or a line that was cut on its way.
-            Err(Error::Refused(refusal))
-                if matches!(refusal.kind, RefusalKind::Limit | RefusalKind::Garbled) =>
-            {
-                Err(Failed::Now(refusal.text))
-            }
-            Err(Error::Refused(refusal)) => Err(Failed::Ever(refusal.text)),
-            Err(error) => Err(Failed::Now(error.to_string())),
-        }
-    }
-}
-
-/// Makes another socket for a link that was cut for this reason, and writes again what is kept.
-fn mend(weak: &Weak<Lasting>, why: &str) {
-    let begun = Instant::now();
-    let mut pause = PAUSE.0;
-    let nth = loop {
-        // Given up, or its session is over: nobody wants it.
-        let Some(link) = weak.upgrade() else {
-            return;
-        };
-        let Some(core) = link.core.upgrade() else {
-            return link.lose(why.to_owned());
-        };
-        if core.gone().is_some() {
-            return link.lose(why.to_owned());
-        }
-        let until = begun + link.grace;
-        let failed = match link.attempt(&core, until) {
-            Ok(nth) => break nth,
-            Err(Failed::Ever(text)) => {
-                return link.lose(format!("{why}, and it cannot be made anew: {text}"));
-            }
-            Err(Failed::Now(text)) => text,
-        };
-        if Instant::now() >= until {
-            let grace = link.grace;
-            return link.lose(format!(
-                "{why}, and it could not be made anew within {grace:?}: {failed}"
-            ));
-        }
-        drop((link, core));
-        std::thread::sleep(pause);
-        pause = (2 * pause).min(PAUSE.1);
-    };
-    while let Some(link) = weak.upgrade() {
-        let mut out = locked(&link.out);
+    /// Writes again what is kept, for a while, if the socket is still the one of this number.
+    ///
+    /// # Returns
+    /// Whether there is more to write.
+    pub fn write_again(self: &Arc<Self>, nth: u32) -> bool {
+        let mut out = locked(&self.out);
         if out
             .socket
             .as_ref()
             .is_none_or(|numbered| numbered.nth != nth)
         {
-            return;
+            return false;
         }
         let flushed = out.flush();
         drop(out);
         match flushed {
-            Flushed::All | Flushed::Cut => return,
+            Flushed::All | Flushed::Cut => false,
             Flushed::Full(numbered) => {
                 let until = Instant::now() + SLICE;
                 ready(numbered.socket.as_fd(), PollFlags::OUT, until);
+                true
             }
-            Flushed::Broken(nth, why) => return link.cut(nth, why),
+            Flushed::Broken(nth, why) => {
+                self.cut(nth, why);
+                false
+            }
         }
     }
 }

@@ -53,6 +53,7 @@ mod pipe;
 mod post;
 mod receive;
 mod registry;
+mod renewing;
 mod send;
 mod session;
 mod stream;

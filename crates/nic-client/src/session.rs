@@ -3,12 +3,12 @@
 use crate::address::Address;
 use crate::core::Core;
 use crate::error::{Error, Result, named};
-use crate::lasting::Lasting;
 use crate::link::Link;
 use crate::lock::locked;
 use crate::patience::Patience;
 use crate::pending::Pending;
 use crate::post;
+use crate::renewing;
 use crate::stream::strange;
 use crate::wire::Wire;
 use isthmus_nic_protocol::{
@@ -215,8 +215,7 @@ impl Session {
         self.core.left(number, patience)?;
         let lasts = carrier == Carrier::Socket && !self.core.address.is_local();
         if lasts && !grace.is_zero() {
-            let link = Lasting::new(&self.core, &self.welcome, number, grace)?;
-            link.begin(patience)?;
+            let link = renewing::begin(&self.core, &self.welcome, number, grace, patience)?;
             self.put(Link::lasting(link));
             return Ok(());
         }
