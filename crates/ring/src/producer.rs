@@ -216,7 +216,7 @@ impl Producer {
         }
     }
 
-    /// Whether the consumer takes what is lent ([`Consumer::borrow`]).
+    /// Whether the consumer takes what is lent ([`Consumer::borrow`](crate::Consumer::borrow)).
     pub fn can_lend(&self) -> bool {
         let parts = self.parts.as_ref();
         parts.is_some_and(|parts| parts.writer.borrower().is_some())

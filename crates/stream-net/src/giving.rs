@@ -24,7 +24,7 @@ impl Driver {
     /// The same, for a sink that may read data of large packets in the rings of ranks itself, where
     /// it lies until the sink has confirmed it, instead of being sent a copy: if it says that it
     /// does ([`Consumer::borrow`]), and the connection is one that confirms and keeps order
-    /// ([`Protocol::Stream`]). What is in a rank's way is copied all the same, and taken back from
+    /// ([`Protocol::Stream`](isthmus_stream::Protocol::Stream)). What is in a rank's way is copied all the same, and taken back from
     /// the sink.
     ///
     /// Such a sink can read all that lies in these ranks' rings, also what is for others, and write

@@ -78,7 +78,7 @@ impl Peer for Rings {
     }
 }
 
-/// Two rings as one stream, for [`Sink::serve`] in a process of the same machine.
+/// Two rings as one stream, for [`Sink::serve`](crate::sink::Sink::serve) in a process of the same machine.
 #[derive(Debug)]
 pub struct Rings {
     /// The ring that the sender writes.
