@@ -7,7 +7,10 @@ from isthmus import Scenario, _core, dask
 from isthmus.dask import share_of_memory, worker_memory
 
 distributed = pytest.importorskip("distributed")
+config = pytest.importorskip("dask.config")
 
+HEEDED = ("target", "spill", "pause", "terminate")
+"""At what share of its limit a worker does something about it."""
 LIMIT = 400_000_000
 HALF = min(LIMIT // 2, _core.memory_bound())
 """Of it, or of what this machine has."""
@@ -17,7 +20,10 @@ HALF = min(LIMIT // 2, _core.memory_bound())
 def worker(request):
     """A client of a worker of two threads in this process, and the share of each."""
     limit, share = request.param
+    # The process of the tests may have more than that already: Dask would give it nothing to do.
+    unheeded = {f"distributed.worker.memory.{word}": False for word in HEEDED}
     with (
+        config.set(unheeded),
         distributed.LocalCluster(
             n_workers=1,
             threads_per_worker=2,
