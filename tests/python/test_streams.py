@@ -207,6 +207,20 @@ def test_ctrl_c_in_a_destructor_is_not_lost():
     assert time.monotonic() - began < 50
 
 
+def test_ctrl_c_while_a_class_is_made_is_no_error():
+    """Python before 3.12 makes a RuntimeError of whatever is raised in ``__set_name__``."""
+    code = (
+        "import os, signal\n"
+        "from isthmus.cli import process\n"
+        "class Field:\n"
+        "    def __set_name__(self, owner, name): os.kill(os.getpid(), signal.SIGINT)\n"
+        "process._invoke = lambda: type('Jobs', (), {'field': Field()})\n"
+        "process.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "isthmus: interrupted\n")
+
+
 def test_an_error_of_our_own_is_one_line(small):
     code = (
         "import sys\nfrom isthmus import _core\n"

@@ -67,6 +67,8 @@ def _command() -> int:
     except MemoryError:
         return _say(NO_MEMORY, FAILED)
     except Exception as error:
+        if _hides_an_interrupt(error):
+            raise KeyboardInterrupt from None
         return _say(_unexpected(error), FAILED)
     return status if isinstance(status, int) else DONE
 
@@ -116,6 +118,16 @@ def _of_file(error: OSError) -> str:
     """A disk that fails, a folder taken away: the message names the file where there is one."""
     place = f"{error.filename}: " if error.filename else ""
     return f"{place}{error.strerror or error}"
+
+
+def _hides_an_interrupt(error: BaseException) -> bool:
+    """Whether it was raised of a Ctrl-C, as Python before 3.12 does where one hits a class that is
+    being made.
+    """
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__
+    return cause is not None
 
 
 def _unexpected(error: Exception) -> str:
