@@ -7,7 +7,8 @@ follow no link below the folder. While a process works in a folder it holds its 
 
 from __future__ import annotations
 
-from isthmus.owned.folder import OwnedFolder, changed
+from isthmus.owned.folder import OwnedFolder
 from isthmus.owned.mark import MARK, Identity, Mark, home_of, read_mark
+from isthmus.owned.whose import changed
 
 __all__ = ["MARK", "Identity", "Mark", "OwnedFolder", "changed", "home_of", "read_mark"]

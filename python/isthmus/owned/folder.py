@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,12 +18,9 @@ from isthmus.files import (
     telling_of,
     write_bytes,
 )
-from isthmus.owned.difference import differences
-from isthmus.owned.lock import LOCK, SUBMITTER, BusyError, held
+from isthmus.owned.lock import BusyError, held
 from isthmus.owned.mark import (
     ADOPTED,
-    GO_ON,
-    HEADER,
     JOURNAL,
     KEPT,
     MARK,
@@ -38,18 +34,12 @@ from isthmus.owned.mark import (
     sha256,
 )
 from isthmus.owned.patience import Patience
+from isthmus.owned.whose import PART, RESULT, changed, marked, unlike
 
-RESULT = "result.json"
-"""The numbers."""
 SCENARIO = "scenario.toml"
 """The effective scenario, kept so that a later run can say what differs."""
 SOURCE = "source"
 """What files are made from that say what is run."""
-NAMED = 4
-"""Most of the user's files named in an error."""
-_PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")
-_OLD = (RESULT, "provenance.json", JOURNAL)
-"""What folders of isthmus 0.1 hold, which left no mark."""
 
 
 class OtherwiseError(IsthmusError):
@@ -106,9 +96,9 @@ class OwnedFolder:
         """
         ready_folder(path)
         # Nothing is written to a folder before it is known that it may be ours.
-        _marked(path, of, adopt)
+        marked(path, of, adopt)
         with held(path, work=work):
-            mark = _marked(path, of, adopt)
+            mark = marked(path, of, adopt)
             if mark is not None and fresh:
                 old = cls(path, mark)
                 old._settle()
@@ -167,14 +157,14 @@ class OwnedFolder:
         """
         ready_folder(path)
         # Nothing is written to a folder before it is known that it may be ours.
-        _marked(path, of)
+        marked(path, of)
         patience = Patience(path, say)
         tried = False
         with ExitStack() as stack:
             while True:
                 try:
                     stack.enter_context(held(path, shared=True))
-                    mark = _marked(path, of)
+                    mark = marked(path, of)
                     if mark and mark.points >= journal[0] and mark.searches >= journal[1]:
                         folder = cls(path, mark, replaceable=False)
                         folder._take_up_written()
@@ -220,7 +210,7 @@ class OwnedFolder:
 
         """
         refuse_unready(path)
-        mark = _marked(path, of) if path.is_dir() else None
+        mark = marked(path, of) if path.is_dir() else None
         if mark is None:
             return
         folder = cls(path, mark, replaceable=False)
@@ -395,28 +385,10 @@ class OwnedFolder:
         right = f"give another folder for {of.name!r}"
         if self._replaceable:
             right += ", or replace them by --fresh (in Python fresh=True)"
-        what = " and ".join(self._unlike(there, of, scenario))
+        kept = self.path / SCENARIO
+        known = kept.read_text(encoding="utf-8") if self.intact(SCENARIO) else ""
+        what = " and ".join(unlike(there, of, (known, scenario)))
         raise IsthmusError(f"{self.path}: holds results {what}; {right}")
-
-    def _unlike(self, there: Identity, here: Identity, scenario: str) -> Iterator[str]:
-        """What this folder's results are, and others are not."""
-        if there.kind != here.kind:
-            yield f"of another kind ({there.kind})"
-            return
-        if there.version != here.version:
-            yield f"of isthmus {there.version}, not {here.version}"
-        if there.digest != here.digest:
-            kept = self.path / SCENARIO
-            known = kept.read_text(encoding="utf-8") if self.intact(SCENARIO) else ""
-            fields = differences(known, scenario)
-            yield f"of another scenario ({there.name}{': ' if fields else ''}{fields})"
-        if there.seed != here.seed:
-            yield f"with seed {there.seed}, not {here.seed}"
-        if there.quick != here.quick:
-            kinds = ("quick", "full") if there.quick else ("full", "quick")
-            yield "of a {} run, not a {} one".format(*kinds)
-        if replace(there, name=here.name) == here:
-            yield f"of {there.name}"
 
     def _refuse_otherwise(self, files: Mapping[str, str]) -> None:
         """Refuse to do a part of what was given otherwise to others, as far as that is there."""
@@ -522,7 +494,7 @@ class OwnedFolder:
                     # Finished parts of what has been finished since.
                     found += [name] if (self.path / f"{whole}.json").is_file() else []
                     continue
-                base = _PART.fullmatch(PurePosixPath(name).name)
+                base = PART.fullmatch(PurePosixPath(name).name)
                 if base is None:
                     continue
                 of = str(PurePosixPath(folder) / base["name"])
@@ -537,68 +509,3 @@ class OwnedFolder:
             return []
         files = [p.name for p in place.iterdir() if p.is_file() and not p.is_symlink()]
         return sorted(str(PurePosixPath(folder) / name) for name in files)
-
-
-def changed(place: Path, written: Written, *, replaceable: bool = True) -> IsthmusError:
-    """What to say of a listed file that is not as it was: what it is, and what would be right; with
-    --fresh, if the folder is `replaceable`.
-    """
-    if written.part == ADOPTED:
-        return IsthmusError(
-            f"{place}: changed since `isthmus report` took it over; put it back as it was, or move "
-            "it to an empty folder and report there"
-        )
-    if place.name == RESULT:
-        what = "damaged result: not the numbers that isthmus wrote"
-    else:
-        what = "changed since isthmus wrote it"
-    if written.part == "result":
-        right = "move it away and give the command again to have it written again"
-    else:
-        right = "move it away to have it made again"
-    if replaceable:
-        right += ", or run with --fresh"
-    return IsthmusError(f"{place}: {what}; {right}")
-
-
-def _marked(path: Path, of: Identity, adopt: Collection[str] = ()) -> Mark | None:
-    """The mark of a folder that is or may become ours; a folder that may not is refused. One with
-    nothing but the journal of this run may: the journal says so of itself.
-    """
-    # Before the mark is read: another process may be making the folder its own.
-    with telling_of(path, "cannot be read"):
-        names = sorted(entry.name for entry in path.iterdir())
-        mark = read_mark(path)
-    if mark is not None:
-        return mark
-    ours = [name for name in names if (base := _PART.fullmatch(name)) and base["name"] == MARK]
-    foreign = [name for name in names if name not in (LOCK, SUBMITTER, MARK, *ours, *adopt)]
-    goes_on = JOURNAL in foreign and _is_journal(path / JOURNAL, of)
-    if not foreign or (goes_on and foreign == [JOURNAL]):
-        return None
-    shown = ", ".join(foreign[:NAMED])
-    more = f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
-    if goes_on:
-        raise IsthmusError(
-            f"{path}: holds points of this run without a mark of isthmus ({shown}{more}); {GO_ON}"
-        )
-    if not adopt and any(name in names for name in _OLD):
-        raise IsthmusError(
-            f"{path}: holds files without a mark of isthmus ({shown}{more}); results of isthmus "
-            "0.1 have none; move the folder away, or give another --out"
-        )
-    raise IsthmusError(
-        f"{path}: holds files that isthmus did not write ({shown}{more}); give a folder of its own"
-    )
-
-
-def _is_journal(path: Path, of: Identity) -> bool:
-    """Whether it is the journal of that run."""
-    from isthmus import _core
-
-    run = of.digest, of.seed, of.quick, of.version
-    with suppress(OSError):
-        head = path.parent / HEADER
-        there = stat.S_ISDIR(path.lstat().st_mode) and stat.S_ISREG(head.lstat().st_mode)
-        return there and not _core.journal_flaws(str(path), *run, [head.stem])
-    return False

@@ -108,7 +108,9 @@ class Mark:
         if aside is not None and not is_worker(aside):
             return False
         count = self.points if kind == "point" else self.searches
-        return kind is None or (int(number) < count and number == f"{int(number):05}")
+        if kind is None:
+            return True
+        return int(number) < count and f"{kind}-{number}" == entry_of(kind, int(number))
 
     def look(self, path: str, told: os.stat_result) -> None:
         """Note that a file of ours, of which the system told this, was as it was written."""
@@ -187,6 +189,13 @@ def read_mark(folder: Path) -> Mark | None:
         raise IsthmusError(
             f"{path}: damaged ({error}), so that nothing tells whose files these are; {right}"
         ) from error
+
+
+def entry_of(kind: str, at: int) -> str:
+    """The name of a point's or a search's entry in the journal, as the core spells it; files have
+    an ending behind it.
+    """
+    return f"{kind}-{at:05}"
 
 
 def is_worker(name: str) -> bool:

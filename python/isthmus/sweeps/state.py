@@ -13,9 +13,9 @@ from isthmus.core import ask
 from isthmus.errors import IsthmusError
 from isthmus.files import kind_of, telling_of
 from isthmus.owned import Mark, read_mark
-from isthmus.owned.folder import RESULT
 from isthmus.owned.lock import LOCK, Holder, holder_of
-from isthmus.owned.mark import JOURNAL, KEPT, SUBMITTED, fits
+from isthmus.owned.mark import JOURNAL, KEPT, SUBMITTED, entry_of, fits
+from isthmus.owned.whose import RESULT
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
 from isthmus.sweeps.workers import Running, Workers, claims_on, names_in, now_in, read_workers
@@ -242,7 +242,7 @@ def lacking(folder: Path, points: int, searches: int) -> Selection:
         names = {each.name for each in d if each.is_file(follow_symlinks=False)}
 
     def without(kind: str, count: int) -> tuple[int, ...]:
-        return tuple(at for at in range(count) if f"{kind}-{at:05}.json" not in names)
+        return tuple(at for at in range(count) if f"{entry_of(kind, at)}.json" not in names)
 
     return Selection(without("point", points), without("search", searches))
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from isthmus.owned.mark import SUBMITTED
+from isthmus.owned.mark import SUBMITTED, entry_of
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.slurm.control import CANCELLED, Array, Ended
 
@@ -97,7 +97,7 @@ def _did_its_points(task: Ended) -> bool:
 
 def names(selection: Selection) -> list[str]:
     """The entries of points and searches in the journal."""
-    return [f"{kind}-{at:05}" for kind, at in selection.units]
+    return [entry_of(kind, at) for kind, at in selection.units]
 
 
 def was_cancelled(ended: Sequence[Ended]) -> bool:

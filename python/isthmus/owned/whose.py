@@ -1,0 +1,126 @@
+"""Whose a folder is: what it says of itself, and what a user is told of one that is not ours."""
+
+from __future__ import annotations
+
+import re
+import stat
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from isthmus.errors import IsthmusError
+from isthmus.files import telling_of
+from isthmus.owned.difference import differences
+from isthmus.owned.lock import LOCK, SUBMITTER
+from isthmus.owned.mark import (
+    ADOPTED,
+    GO_ON,
+    HEADER,
+    JOURNAL,
+    MARK,
+    Identity,
+    Mark,
+    Written,
+    read_mark,
+)
+
+RESULT = "result.json"
+"""The numbers."""
+NAMED = 4
+"""Most of the user's files named in an error."""
+PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")
+"""A file that is being written, whose name it is once it is whole."""
+_OLD = (RESULT, "provenance.json", JOURNAL)
+"""What folders of isthmus 0.1 hold, which left no mark."""
+
+
+def marked(path: Path, of: Identity, adopt: Collection[str] = ()) -> Mark | None:
+    """The mark of a folder that is or may become ours; a folder that may not is refused. One with
+    nothing but the journal of this run may: the journal says so of itself.
+    """
+    # Before the mark is read: another process may be making the folder its own.
+    with telling_of(path, "cannot be read"):
+        names = sorted(entry.name for entry in path.iterdir())
+        mark = read_mark(path)
+    if mark is not None:
+        return mark
+    ours = [name for name in names if (base := PART.fullmatch(name)) and base["name"] == MARK]
+    foreign = [name for name in names if name not in (LOCK, SUBMITTER, MARK, *ours, *adopt)]
+    goes_on = JOURNAL in foreign and _is_journal(path / JOURNAL, of)
+    if not foreign or (goes_on and foreign == [JOURNAL]):
+        return None
+    shown = ", ".join(foreign[:NAMED])
+    more = f" and {len(foreign) - NAMED} more" if len(foreign) > NAMED else ""
+    if goes_on:
+        raise IsthmusError(
+            f"{path}: holds points of this run without a mark of isthmus ({shown}{more}); {GO_ON}"
+        )
+    if not adopt and any(name in names for name in _OLD):
+        raise IsthmusError(
+            f"{path}: holds files without a mark of isthmus ({shown}{more}); results of isthmus "
+            "0.1 have none; move the folder away, or give another --out"
+        )
+    raise IsthmusError(
+        f"{path}: holds files that isthmus did not write ({shown}{more}); give a folder of its own"
+    )
+
+
+def _is_journal(path: Path, of: Identity) -> bool:
+    """Whether it is the journal of that run."""
+    from isthmus import _core
+
+    run = of.digest, of.seed, of.quick, of.version
+    with suppress(OSError):
+        head = path.parent / HEADER
+        there = stat.S_ISDIR(path.lstat().st_mode) and stat.S_ISREG(head.lstat().st_mode)
+        return there and not _core.journal_flaws(str(path), *run, [head.stem])
+    return False
+
+
+def unlike(there: Identity, here: Identity, scenarios: tuple[str, str]) -> Iterator[str]:
+    """What the results of a folder are, and others are not.
+
+    Args:
+        there: whose the folder is.
+        here: what others are of.
+        scenarios: of both, as far as they are known.
+
+    """
+    if there.kind != here.kind:
+        yield f"of another kind ({there.kind})"
+        return
+    if there.version != here.version:
+        yield f"of isthmus {there.version}, not {here.version}"
+    if there.digest != here.digest:
+        fields = differences(*scenarios)
+        yield f"of another scenario ({there.name}{': ' if fields else ''}{fields})"
+    if there.seed != here.seed:
+        yield f"with seed {there.seed}, not {here.seed}"
+    if there.quick != here.quick:
+        kinds = ("quick", "full") if there.quick else ("full", "quick")
+        yield "of a {} run, not a {} one".format(*kinds)
+    if replace(there, name=here.name) == here:
+        yield f"of {there.name}"
+
+
+def changed(place: Path, written: Written, *, replaceable: bool = True) -> IsthmusError:
+    """What to say of a listed file that is not as it was: what it is, and what would be right; with
+    --fresh, if the folder is `replaceable`.
+    """
+    if written.part == ADOPTED:
+        return IsthmusError(
+            f"{place}: changed since `isthmus report` took it over; put it back as it was, or move "
+            "it to an empty folder and report there"
+        )
+    if place.name == RESULT:
+        what = "damaged result: not the numbers that isthmus wrote"
+    else:
+        what = "changed since isthmus wrote it"
+    if written.part == "result":
+        right = "move it away and give the command again to have it written again"
+    else:
+        right = "move it away to have it made again"
+    if replaceable:
+        right += ", or run with --fresh"
+    return IsthmusError(f"{place}: {what}; {right}")
