@@ -40,6 +40,13 @@ struct Claim<'a> {
     id: LinkId,
 }
 
+impl Claim<'_> {
+    /// It was attached, and its claim taken away with that: it may be another's already.
+    fn used(self) {
+        std::mem::forget(self);
+    }
+}
+
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
         self.shared.hub.state().attaching.remove(&self.id);
@@ -93,7 +100,7 @@ pub(crate) fn link(
                 name,
                 bytes: 0,
             };
-            attach(shared, app, &claim, made, None, &peer);
+            attach(shared, app, claim, made, None, &peer);
         }
         Carrier::Rings {
             from_rank_bytes,
@@ -113,7 +120,7 @@ pub(crate) fn link(
                 }
             }
             let socket = Some(wire.into_fd());
-            attach(shared, app, &claim, made, socket, &peer);
+            attach(shared, app, claim, made, socket, &peer);
         }
     }
     Ok(())
@@ -265,7 +272,7 @@ fn rings(from_rank: u64, to_rank: u64) -> Result<Made, Refusal> {
 fn attach(
     shared: &Shared,
     app: AppId,
-    claim: &Claim<'_>,
+    claim: Claim<'_>,
     made: Made,
     socket: Option<OwnedFd>,
     peer: &Peer,
@@ -274,10 +281,13 @@ fn attach(
     let carrier = made.name;
     let give = move |driver: &mut Driver| {
         let mut state = hub.state();
+        let state = &mut *state;
         let (_, number) = *state.links.get(&id)?;
         let known = state.apps.get_mut(&app)?;
         let link = known.links.get_mut(&number)?;
         driver.attach(id, made.ends).ok()?;
+        // At once: its rank may be gone before this session goes on, and it makes room then.
+        state.attaching.remove(&id);
         link.wipe();
         link.incarnation = driver.incarnation(id);
         link.carrier = made.name;
@@ -287,6 +297,7 @@ fn attach(
     };
     // A driver that has ended takes nothing, and the rank sees its link closed.
     if let Ok(Some((name, number))) = shared.client.call(give) {
+        claim.used();
         let who = format!("{name} #{app} {peer}");
         let what = format!("link {number} over {carrier}");
         shared.hub.log.say(&who, &what, "ok");
