@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from isthmus.charts.chart import Chart, Panel, Spec, Symbol, Table, brief, keys_of
@@ -236,15 +237,16 @@ def _values(view: View, series: Series, told: Curves, cap: float) -> list[Spec]:
     for x, y, low, high, verdict in rows:
         point = at[x]
         value, own_low, own_high = told.pick(point)
+        shown, place = _placed(x, view.x_unit)
         row: Spec = {
             "variant": series.label,
-            "x": brief(x),
+            "x": shown,
             "y": brief(y),
             "low": brief(low),
             "high": brief(high),
             "verdict": point.verdict.verdict,
             "point": point.index,
-            "place": f"{number(x)} {unit_label(view.x_unit)}".strip(),
+            "place": place,
             "value": f"{number(value, 4)} {unit}".strip(),
         }
         if own_low is not None:
@@ -257,6 +259,12 @@ def _values(view: View, series: Series, told: Curves, cap: float) -> list[Spec]:
     for row in found[scene.tail(rows)]:
         row["tail"] = True
     return found
+
+
+@lru_cache(maxsize=16_384)
+def _placed(x: float, unit: str | None) -> tuple[float | None, str]:
+    """A value of the x axis as a number and in words: the same in panel after panel."""
+    return brief(x), f"{number(x)} {unit_label(unit)}".strip()
 
 
 def _collapsed(view: View) -> list[Spec]:
