@@ -30,6 +30,9 @@ def run() -> NoReturn:
         # Results of many points are millions of objects without circles: to look for these in all
         # of them again and again would take longer than to read and draw them.
         gc.set_threshold(100_000, 20, 100)
+        # Nothing here multiplies matrices, and numpy's threads for that would spin for a while when
+        # it is imported: a tenth of a second of processor in each process.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         # Where Ctrl-C hits a destructor, Python would print it and forget it.
         sys.unraisablehook = _unraisable
         status = _command()
