@@ -168,7 +168,7 @@ class Waiting:
 
         None if nobody knows: then it is all, point by point.
         """
-        room = self.count if threads is None else AHEAD * max(threads, RECENT) - under_way
+        room = self.count if threads is None else self._most(threads) - under_way
         while room > 0 and self.count:
             room -= 1
             if self._searches:
@@ -178,10 +178,20 @@ class Waiting:
                 together = min(self._together(threads), len(self._points))
                 yield [self._points.popleft() for _ in range(together)], []
 
+    def _most(self, threads: int) -> int:
+        # At first no more points than tell how long they take: each is a task of its own.
+        least = AHEAD * RECENT if self._known or self._searches else RECENT
+        return max(AHEAD * threads, least)
+
+    @property
+    def _known(self) -> bool:
+        """Whether enough points are done to say how long they take."""
+        return len(self._recent) >= RECENT // 2
+
     def _together(self, threads: int | None) -> int:
         # Nothing is known before some of the first are done. Towards the end there are tasks for
         # all threads.
-        if threads is None or len(self._recent) < RECENT // 2:
+        if threads is None or not self._known:
             return 1
         fits = TASK_S / max(*self._recent, LEAST_S)
         return max(1, min(int(fits), len(self._points) // (AHEAD * max(threads, 1))))
@@ -238,9 +248,11 @@ def run_part(whole: Whole, part: Part) -> Done:
             f"{whole.file}: a worker on {platform.node()} has isthmus {__version__}, and this run "
             f"is of isthmus {whole.version}; install the same where the workers are"
         )
-    began = time.perf_counter()
     try:
-        entries, told = _prepared(whole).compute(part)
+        experiment = _prepared(whole)
+        # What is read once says nothing of how long points take.
+        began = time.perf_counter()
+        entries, told = experiment.compute(part)
     except BaseException:
         # It may have been stopped, and would do nothing any more.
         _of_thread.prepared = None

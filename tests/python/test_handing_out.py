@@ -30,6 +30,17 @@ def test_short_points_are_handed_out_together_once_it_is_known_that_they_are_sho
     assert set(sizes[-AHEAD * 2 :]) == {1}
 
 
+def test_few_points_are_single_before_it_is_known_how_long_they_take():
+    waiting = Waiting(POINTS, [])
+    first = list(waiting.handed_out(0, 2))
+    assert first == [([point], []) for point in range(RECENT)]
+    for part in first[: RECENT // 2]:
+        waiting.took(part, TASK_S / 10)
+    then = list(waiting.handed_out(RECENT // 2, 2))
+    assert len(then) == AHEAD * RECENT - RECENT // 2
+    assert {len(points) for points, _ in then[:AHEAD]} <= {9, 10}
+
+
 def test_long_points_are_tasks_of_their_own():
     assert set(done(Waiting(POINTS, []), 2, lambda _: TASK_S)) == {1}
 
