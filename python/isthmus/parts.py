@@ -19,6 +19,8 @@ from isthmus.errors import IsthmusError, RunFailedError
 
 TICK_S = 0.05
 """Seconds between two looks at what is done."""
+BUSY_TICK_S = 0.2
+"""The same while workers have so much before them that nobody waits: a look costs messages."""
 TASK_S = 0.5
 """Seconds of points that are worth a task of their own; shorter ones are handed out together."""
 LEAST_S = 0.001
@@ -144,7 +146,7 @@ def run(
             if wrong:
                 raise wrong
             if not answers:
-                time.sleep(TICK_S)
+                time.sleep(waiting.tick_s)
         tell(total, total, "")
     finally:
         workers.cancel(future for _, future in under_way.values())
@@ -162,6 +164,12 @@ class Waiting:
     def count(self) -> int:
         """How many there are."""
         return len(self._points) + len(self._searches)
+
+    @property
+    def tick_s(self) -> float:
+        """Seconds until the next look at what is done."""
+        # Where some are left, others are ahead of them, in tasks of some length once that is known.
+        return BUSY_TICK_S if self._known and self.count else TICK_S
 
     def handed_out(self, under_way: int, threads: int | None) -> Iterator[Part]:
         """What is handed out now, beside so many tasks, to workers with so many threads.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.parts import AHEAD, RECENT, TASK_S, Waiting
+from isthmus.parts import AHEAD, BUSY_TICK_S, RECENT, TASK_S, TICK_S, Waiting
 
 POINTS = list(range(1000))
 
@@ -39,6 +39,20 @@ def test_few_points_are_single_before_it_is_known_how_long_they_take():
     then = list(waiting.handed_out(RECENT // 2, 2))
     assert len(then) == AHEAD * RECENT - RECENT // 2
     assert {len(points) for points, _ in then[:AHEAD]} <= {9, 10}
+
+
+def test_nobody_looks_often_while_much_is_handed_out_and_more_waits():
+    waiting = Waiting(POINTS, [])
+    out = list(waiting.handed_out(0, 2))
+    assert waiting.tick_s == TICK_S
+    for part in out:
+        waiting.took(part, TASK_S / 10)
+    list(waiting.handed_out(0, 2))
+    assert waiting.tick_s == BUSY_TICK_S
+    # The last ones are waited for.
+    while waiting.count:
+        list(waiting.handed_out(0, 2))
+    assert waiting.tick_s == TICK_S
 
 
 def test_long_points_are_tasks_of_their_own():
