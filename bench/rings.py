@@ -17,8 +17,8 @@ from typing import Any
 
 from measure import ROOT, Engine, Line, run, spread
 
-SOURCE = ROOT / "bench" / "ring" / "plain.c"
-PROGRAM = ROOT / "out" / "bench-ring" / "plain"
+SOURCES = ROOT / "bench" / "ring"
+PROGRAMS = ROOT / "out" / "bench-ring"
 CAPACITIES = tuple(1 << power for power in range(16, 24))
 STEPS = (8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 1 << 20)
 SIZES = {"64KiB": 64 << 10, "1MiB": 1 << 20}
@@ -29,7 +29,7 @@ MOVED = 4 << 30
 
 def ring(engine: Engine, quick: bool) -> Iterator[Line]:
     """Ours and the peer in turns, each in its best capacity."""
-    plain = built()
+    plain = built("plain")
     if plain is None:
         sys.stdout.write("ring: left out, there is no C compiler\n")
         return
@@ -83,15 +83,15 @@ def _told(rates: list[float], cost: list[float]) -> dict[str, Any]:
     return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}
 
 
-def built() -> str | None:
-    """The peer's program, compiled now."""
+def built(peer: str) -> str | None:
+    """The program of a peer in C, compiled now; None where nothing compiles it."""
     compiler = shutil.which("cc")
     if compiler is None:
         return None
-    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
     options = ["-std=gnu11", "-O3", "-march=native", "-Wall", "-Wextra"]
-    run([compiler, *options, str(SOURCE), "-o", str(PROGRAM)])
-    return str(PROGRAM)
+    run([compiler, *options, str(SOURCES / f"{peer}.c"), "-o", str(PROGRAMS / peer)])
+    return str(PROGRAMS / peer)
 
 
 def _ours(engine: Engine, message: int, capacity: int, messages: int) -> list[str]:
