@@ -26,6 +26,9 @@ CORES = 2
 POINT_S = 0.05
 """CPU seconds that a point is made to take."""
 AXES = (10, 100)
+SPARE = 10
+"""Of so many rates one is tried to learn how many messages take that long: a few points that lie
+close together would take longer than most."""
 RUNS = 3
 WANTED = 1.2
 TASKS = 2 * CORES
@@ -46,12 +49,14 @@ _MINUTES = re.compile(r"(\d+)m([\d.]+)s")
 def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
     """A thousand points of 50 ms."""
     axes = (2, 20) if quick else AXES
+    sample = (axes[0], axes[1] // SPARE)
     with tempfile.TemporaryDirectory(prefix="isthmus-sweep-") as name:
         place = Path(name)
         tried = place / "tried.toml"
         messages = 20_000
-        tried.write_text(study((2, 20), messages))
-        messages = round(messages * POINT_S * 40 / own_s(tried))
+        for _ in range(1 if quick else 2):
+            tried.write_text(study(sample, messages, SPARE))
+            messages = round(messages * POINT_S * sample[0] * sample[1] / own_s(tried))
         file = place / "study.toml"
         file.write_text(study(axes, messages))
         turns = 1 if quick else RUNS
@@ -59,10 +64,10 @@ def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
         yield from _dask(file, axes[0] * axes[1], turns)
 
 
-def study(axes: tuple[int, int], messages: int) -> str:
-    """A scenario whose points take about as long as one another."""
+def study(axes: tuple[int, int], messages: int, spare: int = 1) -> str:
+    """A scenario whose points take about as long as one another; of the rates every `spare`-th."""
     localities = [round(0.2 + i / 100, 2) for i in range(axes[0])]
-    rates = [f"{4 + i / 100:.2f} /ms" for i in range(axes[1])]
+    rates = [f"{4 + i * spare / 100:.2f} /ms" for i in range(axes[1])]
     return f"""\
 version = 1
 name = "study"
