@@ -7,7 +7,7 @@ import pytest
 
 import isthmus
 from fixtures import rings, synthetic, trees
-from isthmus.charts import chart, charts
+from isthmus.charts import chart, charts, curves
 from isthmus.charts.matrix import contrast, parts
 from isthmus.charts.spread import EDGES, thinned
 from isthmus.looks import look
@@ -52,6 +52,30 @@ def test_every_picture_has_a_table(layout):
         for row in each.table.rows:
             assert len(row) == len(each.table.columns), each.name
         assert len(each.table.points) in (0, len(each.table.rows))
+
+
+def test_long_curves_are_drawn_with_fewer_points(load_sweep, monkeypatch):
+    layout = view(load_sweep.run)
+    whole = chart(layout, "latency")
+    assert whole.note == ""
+    monkeypatch.setattr(curves, "MOST", 3)
+    drawn = chart(layout, "latency")
+    longest = max(len(series.points) for series in layout.series)
+    assert drawn.note.startswith(f"Of a curve with {longest} points about 3 are drawn")
+    listed = set(drawn.table.points)
+    assert len(listed) < len(set(whole.table.points))
+    for series in layout.series:
+        there = [point for point in series.points if point.index in set(whole.table.points)]
+        verdicts = [point.verdict.verdict for point in there]
+        # The ends, and both sides of where the verdict changes.
+        ends = {series.points[0].index, series.points[-1].index} & {p.index for p in there}
+        changes = {
+            point.index
+            for (a, b), pair in zip(pairwise(verdicts), pairwise(there), strict=True)
+            if a != b
+            for point in pair
+        }
+        assert ends | changes <= listed
 
 
 def test_points_carry_value_interval_verdict_model_and_place(load_sweep):

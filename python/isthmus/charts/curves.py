@@ -31,6 +31,8 @@ from isthmus.wording import interval, number, unit_label, with_unit
 
 HEIGHT = 250
 """Height of a panel in pixels."""
+MOST = 200
+"""Most points of a curve, about: more cannot be told apart, and a browser would draw them all."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,9 @@ def percentiles(view: View) -> Chart:
     Percentiles with too few observations above them are biased low and left out.
     """
     told, left_out = scene.percentiles(view)
+    drawn = chart("percentiles", view, told, marks(view, model=False))
     note = f"Left out: {left_out} with too few observations above." if left_out else ""
-    return replace(chart("percentiles", view, told, marks(view, model=False)), note=note)
+    return replace(drawn, note=f"{note} {drawn.note}".strip())
 
 
 def bandwidth(view: View) -> Chart:
@@ -92,7 +95,38 @@ def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbo
     columns += ["value", "low", "high", "model"]
     rows = [row for each in drawn for row in each.rows]
     table = Table(columns, [cells for cells, _ in rows], [point for _, point in rows])
-    return Chart(name, [each.panel for each in drawn], keys_of(view), entries, table)
+    panels = [each.panel for each in drawn]
+    return Chart(name, panels, keys_of(view), entries, table, _thinned(view))
+
+
+def _thinned(view: View) -> str:
+    """What is to be said of curves of which not all points are drawn."""
+    most = max((len(series.points) for series in view.series), default=0)
+    if most <= MOST:
+        return ""
+    return (
+        f"Of a curve with {most:,} points about {MOST} are drawn and listed, and those where the "
+        "verdict changes; results.csv has all."
+    )
+
+
+def _drawn(series: Series) -> Series:
+    """A series with the points of it that are drawn."""
+    points = series.points
+    if len(points) <= MOST:
+        return series
+    step = -(-len(points) // MOST)
+    verdicts = [point.verdict.verdict for point in points]
+    last = len(points) - 1
+    kept = [
+        point
+        for at, point in enumerate(points)
+        if at % step == 0
+        or at == last
+        or verdicts[at] != verdicts[at - 1]
+        or verdicts[at] != verdicts[at + 1]
+    ]
+    return replace(series, points=kept)
 
 
 def curve_panel(view: View, told: Curves) -> Drawn:
@@ -102,7 +136,7 @@ def curve_panel(view: View, told: Curves) -> Drawn:
     values: list[Spec] = []
     curves: list[Spec] = []
     rows: list[tuple[list[Any], int]] = []
-    for series in view.series:
+    for series in map(_drawn, view.series):
         values += _values(view, series, told, cap)
         if told.model:
             curve = scene.model_curve(view, series, told.model, cap)
@@ -277,7 +311,7 @@ def _collapsed(view: View) -> list[Spec]:
             "point": p.index,
             "place": f"{number(x)} {unit_label(view.x_unit)}".strip(),
         }
-        for s in view.series
+        for s in map(_drawn, view.series)
         for p in s.points
         if p.collapsed and (x := view.x(p)) is not None
     ]
