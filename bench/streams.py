@@ -1,12 +1,12 @@
 """A stream from a rank through the stream manager to a sink that checks and confirms.
 
 Peers: the same bytes over loopback TCP between a plain writer and a plain reader, without manager,
-sums or confirmations; the plainest relay there can be between a rank and such a reader, which says
-what the machine leaves to any manager; ZeroMQ over TCP, PUSH to PULL, and ADIOS2's SST over
-sockets, without sums and confirmations either; and the plainest ring there can be from one process
-to another. Sums that ranks make stand
-beside those of the interface. Each is tried with several settings and takes turns in its best one.
-All sockets have cubic, which is set as the system's default meanwhile where that is allowed.
+sums or confirmations; a plain relay between a rank and such a reader, which says what the machine
+leaves to a manager; ZeroMQ over TCP, PUSH to PULL, and ADIOS2's SST over sockets, without sums and
+confirmations either; and the plainest ring there can be from one process to another. Sums that
+ranks make stand beside those of the interface. Each is tried with several settings and takes turns
+in its best one. All sockets have cubic, which is set as the system's default meanwhile where that
+is allowed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ OURS = tuple(product((1 << 20, 1 << 22, 1 << 23), (True, False)))
 """Bytes of the rank's ring, and whether it makes the sums."""
 PLAIN = tuple((1 << power, step) for power, step in product(range(18, 22), STEPS[1:5]))
 """Bytes of a plain ring, and of a step."""
-SLOTS = (2, 4, 8)
-"""Messages that fit into the memory of a plain relay."""
+RELAYS = tuple(product((1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25), (1 << 18, 1 << 20)))
+"""Bytes of a plain relay's memory, and of a step."""
 PEERS = ROOT / "bench" / ".peers"
 CONGESTION = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 SCHEDULERS = {os.SCHED_OTHER: "other", os.SCHED_FIFO: "fifo", os.SCHED_RR: "rr"}
@@ -81,10 +81,13 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
             ("tcp", message),
             row="stream.tcp.1MiB.relay",
             name=f"TUs of 1 MiB {by_tcp}",
-            peer="the plainest relay, in C: a copy to shared memory, written to TCP from there; "
+            peer="a plain relay, in C: a copy to shared memory, written to TCP from there; "
             "nothing framed, summed or confirmed",
-            theirs=lambda slots, messages: [relay, *map(str, (message, slots, messages))],
-            settings=SLOTS,
+            theirs=lambda setting, messages: [
+                relay,
+                *map(str, (message, setting[0], messages, setting[1])),
+            ],
+            settings=RELAYS,
         )
     if plain is not None:
         yield line(

@@ -20,7 +20,9 @@ from isthmus.errors import IsthmusError, RunFailedError
 TICK_S = 0.05
 """Seconds between two looks at what is done."""
 BUSY_TICK_S = 0.2
-"""The same while workers have so much before them that nobody waits: a look costs messages."""
+"""The same while workers have more before them than passes until what is done is known and more is
+handed out, two looks later: each look costs something.
+"""
 TASK_S = 0.5
 """Seconds of points that are worth a task of their own; shorter ones are handed out together."""
 LEAST_S = 0.001
@@ -146,7 +148,7 @@ def run(
             if wrong:
                 raise wrong
             if not answers:
-                time.sleep(waiting.tick_s)
+                time.sleep(waiting.tick_s(workers.threads))
         tell(total, total, "")
     finally:
         workers.cancel(future for _, future in under_way.values())
@@ -165,11 +167,13 @@ class Waiting:
         """How many there are."""
         return len(self._points) + len(self._searches)
 
-    @property
-    def tick_s(self) -> float:
-        """Seconds until the next look at what is done."""
-        # Where some are left, others are ahead of them, in tasks of some length once that is known.
-        return BUSY_TICK_S if self._known and self.count else TICK_S
+    def tick_s(self, threads: int | None) -> float:
+        """Seconds until the next look at what is done, of workers with so many threads."""
+        if not self._known or not self.count:
+            return TICK_S
+        # Of the tasks that are handed out now the shortest.
+        task_s = self._together(threads) * min(self._recent)
+        return BUSY_TICK_S if AHEAD * task_s >= 2 * BUSY_TICK_S else TICK_S
 
     def handed_out(self, under_way: int, threads: int | None) -> Iterator[Part]:
         """What is handed out now, beside so many tasks, to workers with so many threads.
@@ -187,7 +191,7 @@ class Waiting:
                 yield [self._points.popleft() for _ in range(together)], []
 
     def _most(self, threads: int) -> int:
-        # At first no more points than tell how long they take: each is a task of its own.
+        # At first few points, enough to tell how long they take: each is a task of its own.
         least = AHEAD * RECENT if self._known or self._searches else RECENT
         return max(AHEAD * threads, least)
 

@@ -1,5 +1,6 @@
 import ast
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def test_long_curves_are_drawn_with_fewer_points(load_sweep, monkeypatch):
     monkeypatch.setattr(curves, "MOST", 3)
     drawn = chart(layout, "latency")
     longest = max(len(series.points) for series in layout.series)
-    assert drawn.note.startswith(f"Of a curve with {longest} points about 3 are drawn")
+    assert drawn.note.startswith(f"Of a curve with {longest} points 3 are drawn")
     listed = set(drawn.table.points)
     assert len(listed) < len(set(whole.table.points))
     for series in layout.series:
@@ -76,6 +77,13 @@ def test_long_curves_are_drawn_with_fewer_points(load_sweep, monkeypatch):
             for point in pair
         }
         assert ends | changes <= listed
+
+
+@pytest.mark.parametrize("count", [200, 201, 399, 1000])
+def test_two_hundred_points_of_a_curve_are_drawn(load_sweep, count):
+    series = view(load_sweep.run).series[0]
+    long = replace(series, points=[series.points[0]] * count)
+    assert len(curves._drawn(long).points) in (curves.MOST, curves.MOST + 1)
 
 
 def test_points_carry_value_interval_verdict_model_and_place(load_sweep):

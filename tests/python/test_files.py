@@ -12,7 +12,7 @@ from conftest import SMALL
 from isthmus import IsthmusError
 from isthmus.files import FileError, write_bytes, write_new, write_text
 from isthmus.owned import Identity, OwnedFolder
-from isthmus.owned.whose import RESULT
+from isthmus.owned.mark import RESULT
 from test_cli import one_line
 
 KEPT = "finished points are kept"

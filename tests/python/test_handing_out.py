@@ -44,15 +44,30 @@ def test_few_points_are_single_before_it_is_known_how_long_they_take():
 def test_nobody_looks_often_while_much_is_handed_out_and_more_waits():
     waiting = Waiting(POINTS, [])
     out = list(waiting.handed_out(0, 2))
-    assert waiting.tick_s == TICK_S
+    assert waiting.tick_s(2) == TICK_S
     for part in out:
         waiting.took(part, TASK_S / 10)
     list(waiting.handed_out(0, 2))
-    assert waiting.tick_s == BUSY_TICK_S
+    assert waiting.tick_s(2) == BUSY_TICK_S
     # The last ones are waited for.
     while waiting.count:
         list(waiting.handed_out(0, 2))
-    assert waiting.tick_s == TICK_S
+    assert waiting.tick_s(2) == TICK_S
+
+
+def test_who_may_soon_have_nothing_to_do_is_looked_at_often():
+    # One long point has short ones handed out one by one.
+    mixed = Waiting(POINTS, [])
+    for at, part in enumerate(mixed.handed_out(0, 16)):
+        mixed.took(part, 0.005 if at % RECENT else TASK_S)
+    assert mixed.count
+    assert mixed.tick_s(16) == TICK_S
+    # Towards the end tasks are small.
+    last = Waiting(list(range(3 * AHEAD * 16)), [])
+    for part in last.handed_out(0, 16):
+        last.took(part, 0.005)
+    assert last.count
+    assert last.tick_s(16) == TICK_S
 
 
 def test_long_points_are_tasks_of_their_own():

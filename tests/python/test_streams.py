@@ -207,14 +207,24 @@ def test_ctrl_c_in_a_destructor_is_not_lost():
     assert time.monotonic() - began < 50
 
 
-def test_ctrl_c_while_a_class_is_made_is_no_error():
-    """Python before 3.12 makes a RuntimeError of whatever is raised in ``__set_name__``."""
+@pytest.mark.parametrize("told", [False, True])
+def test_ctrl_c_while_a_class_is_made_is_no_error(told):
+    """Python before 3.12 makes a RuntimeError of whatever is raised in ``__set_name__``, of which
+    others of ours are made.
+    """
     code = (
         "import os, signal\n"
         "from isthmus.cli import process\n"
+        "from isthmus.errors import RunFailedError\n"
         "class Field:\n"
         "    def __set_name__(self, owner, name): os.kill(os.getpid(), signal.SIGINT)\n"
-        "process._invoke = lambda: type('Jobs', (), {'field': Field()})\n"
+        "def command():\n"
+        "    try:\n"
+        "        type('Jobs', (), {'field': Field()})\n"
+        "    except RuntimeError as error:\n"
+        f"        if {told}: raise RunFailedError('a worker ended') from error\n"
+        "        raise\n"
+        "process._invoke = command\n"
         "process.run()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

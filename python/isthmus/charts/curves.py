@@ -32,7 +32,7 @@ from isthmus.wording import interval, number, unit_label, with_unit
 HEIGHT = 250
 """Height of a panel in pixels."""
 MOST = 200
-"""Most points of a curve, about: more cannot be told apart, and a browser would draw them all."""
+"""Points of a curve that are drawn: more cannot be told apart, and a browser would draw all."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Drawn:
 
     panel: Panel
     rows: list[tuple[list[Any], int]]
+    longest: int
+    """Points of the longest curve, whether they are drawn or not."""
 
 
 def latency(view: View, measures: Sequence[str] | None = None, name: str = "latency") -> Chart:
@@ -96,17 +98,17 @@ def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbo
     rows = [row for each in drawn for row in each.rows]
     table = Table(columns, [cells for cells, _ in rows], [point for _, point in rows])
     panels = [each.panel for each in drawn]
-    return Chart(name, panels, keys_of(view), entries, table, _thinned(view))
+    longest = max((each.longest for each in drawn), default=0)
+    return Chart(name, panels, keys_of(view), entries, table, _thinned(longest))
 
 
-def _thinned(view: View) -> str:
+def _thinned(longest: int) -> str:
     """What is to be said of curves of which not all points are drawn."""
-    most = max((len(series.points) for series in view.series), default=0)
-    if most <= MOST:
+    if longest <= MOST:
         return ""
     return (
-        f"Of a curve with {most:,} points about {MOST} are drawn and listed, and those where the "
-        "verdict changes; results.csv has all."
+        f"Of a curve with {longest:,} points {MOST} are drawn and listed, and those where the "
+        "verdict changes; the table of results has all."
     )
 
 
@@ -115,14 +117,14 @@ def _drawn(series: Series) -> Series:
     points = series.points
     if len(points) <= MOST:
         return series
-    step = -(-len(points) // MOST)
     verdicts = [point.verdict.verdict for point in points]
     last = len(points) - 1
     kept = [
         point
         for at, point in enumerate(points)
-        if at % step == 0
-        or at == last
+        if at in (0, last)
+        # So many, evenly.
+        or at * MOST // len(points) != (at - 1) * MOST // len(points)
         or verdicts[at] != verdicts[at - 1]
         or verdicts[at] != verdicts[at + 1]
     ]
@@ -207,7 +209,8 @@ def curve_panel(view: View, told: Curves) -> Drawn:
         layer["transform"] = [SHOWN]
         layers[-1]["transform"] = [SHOWN]
     spec = layered(layers, values, HEIGHT, f"{told.title or told.y_title} against {view.x_label}")
-    return Drawn(Panel(told.title, spec), rows)
+    longest = max((len(series.points) for series in view.series), default=0)
+    return Drawn(Panel(told.title, spec), rows, longest)
 
 
 def _line(dash: list[int] | None, width: float) -> Spec:
@@ -306,10 +309,10 @@ def _collapsed(view: View) -> list[Spec]:
     return [
         {
             "variant": s.label,
-            "x": brief(x),
+            "x": _placed(x, view.x_unit)[0],
             "verdict": "collapsed: nothing arrives any more",
             "point": p.index,
-            "place": f"{number(x)} {unit_label(view.x_unit)}".strip(),
+            "place": _placed(x, view.x_unit)[1],
         }
         for s in map(_drawn, view.series)
         for p in s.points

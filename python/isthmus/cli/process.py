@@ -9,6 +9,8 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Timer  # not where it is needed: there, nothing can be imported safely
 from types import FrameType
 from typing import Any, NoReturn
@@ -22,23 +24,29 @@ DONE, FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 def run() -> NoReturn:
     """Run the command that the process was started for, and end the process."""
     try:
-        # A run that is ended from outside tidies up as after Ctrl-C.
-        signal.signal(signal.SIGTERM, _terminated)
-        # Its terminal has gone; one that was begun by nohup goes on.
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-            signal.signal(signal.SIGHUP, _terminated)
-        # Results of many points are millions of objects without circles: to look for these in all
-        # of them again and again would take longer than to read and draw them.
-        gc.set_threshold(100_000, 20, 100)
-        # Nothing here multiplies matrices, and numpy's threads for that would spin for a while when
-        # it is imported: a tenth of a second of processor in each process.
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        # Where Ctrl-C hits a destructor, Python would print it and forget it.
-        sys.unraisablehook = _unraisable
-        status = _command()
+        with _interrupts_heard():
+            _settle()
+            status = _command()
     except KeyboardInterrupt:
         _interrupted()
     _end(status)
+
+
+def _settle() -> None:
+    """Set the process up for a command."""
+    # A run that is ended from outside tidies up as after Ctrl-C.
+    signal.signal(signal.SIGTERM, _terminated)
+    # Its terminal has gone; one that was begun by nohup goes on.
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, _terminated)
+    # Results of many points are millions of objects without circles: to look for these in all
+    # of them again and again would take longer than to read and draw them.
+    gc.set_threshold(100_000, 20, 100)
+    # Nothing here multiplies matrices, and numpy's threads for that would spin for a while when
+    # it is imported: a tenth of a second of processor in each process.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Where Ctrl-C hits a destructor, Python would print it and forget it.
+    sys.unraisablehook = _unraisable
 
 
 def _command() -> int:
@@ -51,8 +59,9 @@ def _command() -> int:
     from isthmus.errors import IsthmusError, RunFailedError
 
     try:
-        status = _invoke()
-        sys.stdout.flush()
+        with _interrupts_heard():
+            status = _invoke()
+            sys.stdout.flush()
     except click.exceptions.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:
@@ -70,8 +79,6 @@ def _command() -> int:
     except MemoryError:
         return _say(NO_MEMORY, FAILED)
     except Exception as error:
-        if _hides_an_interrupt(error):
-            raise KeyboardInterrupt from None
         return _say(_unexpected(error), FAILED)
     return status if isinstance(status, int) else DONE
 
@@ -123,14 +130,20 @@ def _of_file(error: OSError) -> str:
     return f"{place}{error.strerror or error}"
 
 
-def _hides_an_interrupt(error: BaseException) -> bool:
-    """Whether it was raised of a Ctrl-C, as Python before 3.12 does where one hits a class that is
-    being made.
+@contextmanager
+def _interrupts_heard() -> Iterator[None]:
+    """Raise Ctrl-C again where something else was raised of it, as Python before 3.12 does where it
+    hits a class that is being made.
     """
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, KeyboardInterrupt):
-        cause = cause.__cause__
-    return cause is not None
+    try:
+        yield
+    except Exception as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__
+        if cause is None:
+            raise
+        raise KeyboardInterrupt from None
 
 
 def _unexpected(error: Exception) -> str:

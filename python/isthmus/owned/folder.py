@@ -24,6 +24,9 @@ from isthmus.owned.mark import (
     JOURNAL,
     KEPT,
     MARK,
+    RESULT,
+    SCENARIO,
+    SOURCE,
     SUBMITTED,
     Identity,
     Mark,
@@ -34,12 +37,7 @@ from isthmus.owned.mark import (
     sha256,
 )
 from isthmus.owned.patience import Patience
-from isthmus.owned.whose import PART, RESULT, changed, marked, unlike
-
-SCENARIO = "scenario.toml"
-"""The effective scenario, kept so that a later run can say what differs."""
-SOURCE = "source"
-"""What files are made from that say what is run."""
+from isthmus.owned.whose import PART, changed, marked, unlike
 
 
 class OtherwiseError(IsthmusError):

@@ -19,14 +19,13 @@ from isthmus.owned.mark import (
     HEADER,
     JOURNAL,
     MARK,
+    RESULT,
     Identity,
     Mark,
     Written,
     read_mark,
 )
 
-RESULT = "result.json"
-"""The numbers."""
 NAMED = 4
 """Most of the user's files named in an error."""
 PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")

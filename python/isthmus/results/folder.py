@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.errors import IsthmusError
 from isthmus.files import ready_folder, write_text
 from isthmus.owned import Identity, OwnedFolder, home_of
-from isthmus.owned.folder import SCENARIO, SOURCE
-from isthmus.owned.mark import JOURNAL, sha256
-from isthmus.owned.whose import RESULT
+from isthmus.owned.mark import JOURNAL, RESULT, SCENARIO, SOURCE, sha256
 from isthmus.progress import Tell, untold
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from isthmus.columns import cut
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
 from isthmus.owned import OwnedFolder, read_mark
-from isthmus.owned.folder import SCENARIO, OtherwiseError
-from isthmus.owned.folder import SOURCE as KEY
-from isthmus.owned.mark import Mark, sha256
+from isthmus.owned.folder import OtherwiseError
+from isthmus.owned.mark import SCENARIO, Mark, sha256
+from isthmus.owned.mark import SOURCE as KEY
 
 if TYPE_CHECKING:
     from isthmus.execution import Job

@@ -14,8 +14,7 @@ from isthmus.errors import IsthmusError
 from isthmus.files import kind_of, telling_of
 from isthmus.owned import Mark, read_mark
 from isthmus.owned.lock import LOCK, Holder, holder_of
-from isthmus.owned.mark import JOURNAL, KEPT, SUBMITTED, entry_of, fits
-from isthmus.owned.whose import RESULT
+from isthmus.owned.mark import JOURNAL, KEPT, RESULT, SUBMITTED, entry_of, fits
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
 from isthmus.sweeps.workers import Running, Workers, claims_on, names_in, now_in, read_workers

@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
-from isthmus.owned.mark import SUBMITTED
-from isthmus.owned.whose import RESULT
+from isthmus.owned.mark import RESULT, SUBMITTED
 from isthmus.results.folder import PLOTS, PROVENANCE, memory_of
 from isthmus.sweeps.selection import Selection, shortened
 from isthmus.sweeps.state import State
