@@ -63,6 +63,20 @@ def test_a_sender_is_taken_and_told_as_json(tmp_path):
     assert out.read_bytes() == b"".join(bytes([adu]) * 65536 for adu in range(3))
 
 
+def test_a_file_stays_as_it_is_until_a_sender_comes(tmp_path):
+    out, new = tmp_path / "taken", tmp_path / "new"
+    out.write_text("precious")
+    with sink("192.0.2.1:0", "--senders", "1", "--out", str(out)) as process:
+        assert process.wait(60) == 2
+    for path in (out, new):
+        with sink("--senders", "1", "--out", str(path), "--json") as process:
+            json.loads(process.stdout.readline())
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 0
+    assert out.read_text() == "precious"
+    assert not new.exists()
+
+
 def test_what_is_no_packet_is_told_and_the_status_is_1(tmp_path):
     with sink("127.0.0.1:0", "--senders", "2") as process:
         at = process.stdout.readline()

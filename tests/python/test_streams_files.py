@@ -3,7 +3,10 @@
 import asyncio
 import re
 import resource
+import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +54,39 @@ def test_a_disk_that_takes_no_more_is_an_error_for_who_closes(served, tmp_path):
         with nic.open(f"file:{path}") as out:
             nic.stream(out, adu=ADU, links=1, adus=1).send(data)
         assert path.read_bytes() == data.tobytes()
+
+
+@pytest.mark.parametrize("sent", [False, True])
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_session_that_ends_without_close_leaves_what_was_there(served, tmp_path, sent, killed):
+    path = Path(tmp_path) / "image"
+    path.write_text("precious")
+    program = (
+        "import os, sys\n"
+        "import numpy as np\n"
+        "from isthmus.streams import connect\n"
+        "nic = connect(sys.argv[1])\n"
+        "out = nic.open(f'file:{sys.argv[2]}')\n"
+        f"if {sent}:\n"
+        "    stream = nic.stream(out, adu=1000, links=1, adus=1)\n"
+        "    stream.send(np.zeros(1000, np.uint8))\n"
+        "    stream.wait()\n"
+        f"if {killed}: os.kill(os.getpid(), 9)\n"
+        "nic.close()\n"
+    )
+    words = [sys.executable, "-c", program, served.address, str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == (-9 if killed else 0), done.stderr
+    # The next writer is let in when the daemon is through with the first.
+    with connect(served.address, patience=PATIENCE) as nic:
+        for _ in range(100):
+            with suppress(RefusedError):
+                last = nic.open(f"file:{path}")
+                break
+            time.sleep(0.1)
+        assert path.read_text() == "precious"
+        last.close()
+    assert path.read_bytes() == b""
 
 
 def test_a_file_has_one_writer(served, tmp_path):

@@ -171,3 +171,35 @@ fn files_that_are_whole_are_kept_when_the_daemon_ends() {
         "and no part of the other"
     );
 }
+
+/// A file that its application did not close is as it was, whatever had come of it.
+#[test]
+fn an_application_that_ends_leaves_what_was_there() {
+    let rig = Rig::new();
+    let path = rig.folder.0.join("image");
+    for adus in [0, 2] {
+        std::fs::write(&path, "before").unwrap();
+        let (mut session, ticket) = rig.application("ends");
+        if adus == 0 {
+            session.open(&format!("file:{}", path.display()), "");
+            session.event(|event| matches!(event, Event::Opened { .. }).then_some(()));
+        } else {
+            written(&rig, &mut session, &ticket, &path, adus);
+        }
+        drop(session);
+        let is_part = |name: &std::ffi::OsStr| name.to_string_lossy().contains(".part-");
+        let parts = || {
+            let entries = std::fs::read_dir(&rig.folder.0).unwrap();
+            entries
+                .filter(|entry| is_part(&entry.as_ref().unwrap().file_name()))
+                .count()
+        };
+        let deadline = crate::rig::soon();
+        while parts() > 0 {
+            assert!(std::time::Instant::now() < deadline);
+            std::thread::yield_now();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "before");
+    }
+    rig.daemon.stop().unwrap();
+}

@@ -144,10 +144,7 @@ fn files_stay_below_whoever_changes_links() {
     // The thread that changes them may have to wait for a processor.
     let deadline = crate::rig::soon();
     while number < 500 || kept == 0 {
-        assert!(
-            number < 500 || Instant::now() < deadline,
-            "none was opened"
-        );
+        assert!(number < 500 || Instant::now() < deadline, "none was opened");
         number += 1;
         let path = inner.join(format!("file-{number}"));
         let path = path.display();

@@ -7,8 +7,8 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::fmt::Display;
-use std::fs::File;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -57,7 +57,8 @@ impl PySink {
         Ok(address.to_string())
     }
 
-    /// Lets the next sender in, if one comes in time; what is good goes to a file as well.
+    /// Lets the next sender in, if one comes in time; what is good goes to a file as well, which is
+    /// made anew then.
     #[pyo3(signature = (seconds, out))]
     fn take(
         &self,
@@ -65,12 +66,7 @@ impl PySink {
         seconds: f64,
         out: Option<String>,
     ) -> PyResult<Option<PyTaking>> {
-        let out = out
-            .map(|path| {
-                File::create(&path)
-                    .map_err(|error| wrong(format!("{path}: cannot be written ({error})")))
-            })
-            .transpose()?;
+        let out = out.as_ref().map(Path::new);
         let time = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
         let taking = py.detach(|| self.0.take(time, out)).map_err(failed)?;
         Ok(taking.map(|taking| PyTaking(Mutex::new(Some(taking)))))

@@ -41,6 +41,10 @@ pub(crate) struct Spec {
     pub takes_plain: Option<(u32, u64)>,
     /// The streams that are to have them, in the order of registration.
     pub expects: VecDeque<Expected>,
+    /// Whose it is.
+    pub app: AppId,
+    /// Whether it was closed, and did not go with its application.
+    pub closed: bool,
     /// Whether a stream of it did not end well.
     pub spoiled: bool,
 }
@@ -214,6 +218,9 @@ impl Driver {
     /// # Errors
     /// An application that is not known.
     pub fn remove_application(&mut self, app: AppId) -> Result<()> {
+        for spec in self.connections.values_mut() {
+            spec.spoiled |= spec.app == app && !spec.closed;
+        }
         Ok(self.manager.remove_application(self.now(), app)?)
     }
 
@@ -255,6 +262,8 @@ impl Driver {
                 adu_bytes,
                 takes_plain,
                 expects: VecDeque::new(),
+                app,
+                closed: false,
                 spoiled: false,
             },
         );
@@ -289,7 +298,11 @@ impl Driver {
     /// # Errors
     /// A connection that is not known.
     pub fn close(&mut self, id: ConnectionId) -> Result<()> {
-        Ok(self.manager.close(self.now(), id)?)
+        self.manager.close(self.now(), id)?;
+        if let Some(spec) = self.connections.get_mut(&id) {
+            spec.closed = true;
+        }
+        Ok(())
     }
 
     /// Registers a stream.

@@ -7,6 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -50,11 +51,11 @@ impl Station {
     }
 
     /// Lets the next sender in, if one comes in this time, and takes what it sends; good data goes to
-    /// `out` as well.
+    /// the file `out` as well, which is made anew once a sender is there.
     ///
     /// # Errors
     /// What the system says.
-    pub fn take(&self, time: Duration, out: Option<File>) -> Result<Option<Taking>> {
+    pub fn take(&self, time: Duration, out: Option<&Path>) -> Result<Option<Taking>> {
         let refused = |error| Error::system("letting a sender in", error);
         let time = Timespec {
             tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
@@ -74,6 +75,11 @@ impl Station {
         // What the system refuses here costs speed and nothing else.
         let _ = socket.set_nodelay(true);
         let mut theirs = socket.try_clone().map_err(refused)?;
+        let made = |path: &Path| {
+            let what = |error| Error::system(format!("writing {}", path.display()), error);
+            File::create(path).map_err(what)
+        };
+        let out = out.map(made).transpose()?;
         let bytes = Arc::new(AtomicU64::new(0));
         let (count, sink) = (Arc::clone(&bytes), self.sink.clone());
         let thread = std::thread::Builder::new().name("sink".into());

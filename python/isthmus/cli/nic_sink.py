@@ -91,9 +91,9 @@ def command(
     if out is not None and senders != 1:
         raise IsthmusError("--out: it holds what one sender sends; give --senders 1 too")
     bytes_ = Given("--window", "", "text", window).data()
+    sink: NicSink = ask(_core.NicSink, address, bytes_, checksum, channel, repair)
     if out is not None:
         _writable(out)
-    sink: NicSink = ask(_core.NicSink, address, bytes_, checksum, channel, repair)
     at = sink.address()
     document(json.dumps({"address": at}) if as_json else f"listening: raw:tcp:{at}")
     done, wrong = 0, []
@@ -115,11 +115,16 @@ def command(
 
 
 def _writable(out: Path) -> None:
-    """Refuse a file that cannot be written before anyone sends what it is to hold."""
+    """Refuse a file that cannot be written before anyone sends what it is to hold; until then it
+    stays as it is.
+    """
     from isthmus.errors import IsthmusError
 
     try:
-        out.open("wb").close()
+        there = out.exists()
+        out.open("ab").close()
+        if not there:
+            out.unlink()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise IsthmusError(

@@ -211,8 +211,14 @@ class AsyncNic:
         return found
 
     async def events(self) -> AsyncIterator[Event]:
-        """Events as they come, until the session is over; a session has them that watches."""
+        """Events as they come, until the session is over; a session has them that watches.
+
+        Raises:
+            StreamsError: this one does not, and would wait for ever.
+
+        """
         self._here()
+        self.nic.needs_watch()
         while True:
             while self._missed or self._events:
                 if self._missed:

@@ -90,7 +90,7 @@ class RankNic(Nic):
     """The session of a rank: see `connect_ranks`."""
 
     def __init__(self, nic: Nic, comm: Any) -> None:
-        super().__init__(nic._core, nic.address, nic._patience)
+        super().__init__(nic._core, nic.address, nic._patience, watch=nic._watch)
         # This one ends the session now.
         nic._finalizer.detach()
         self.comm = comm

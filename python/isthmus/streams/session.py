@@ -83,7 +83,7 @@ def connect(
     flag("watch", watch)
     limit = seconds("patience", patience)
     core = told(_core.NicSession.connect, address, trusted(ca), token, name, watch, limit)
-    return Nic(core, address, limit)
+    return Nic(core, address, limit, watch=watch)
 
 
 def join(
@@ -107,7 +107,7 @@ def join(
     flag("watch", watch)
     limit = seconds("patience", patience)
     core = told(_core.NicSession.join, address, trusted(ca), ticket, watch, limit)
-    return Nic(core, address, limit)
+    return Nic(core, address, limit, watch=watch)
 
 
 def needs_linux() -> None:
@@ -145,9 +145,12 @@ def _ended(core: _core.NicSession, streams: weakref.WeakSet[Stream]) -> None:
 class Nic:
     """A session: made by `connect` and `join`. As a context manager it is closed at the end."""
 
-    def __init__(self, core: _core.NicSession, address: str, patience: float | None) -> None:
+    def __init__(
+        self, core: _core.NicSession, address: str, patience: float | None, *, watch: bool
+    ) -> None:
         self._core = core
         self._patience = patience
+        self._watch = watch
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._finalizer = weakref.finalize(self, _ended, core, self._streams)
         self.address = address
@@ -332,7 +335,29 @@ class Nic:
         return None if found is None else Event(json.loads(found))
 
     def events(self) -> Iterator[Event]:
-        """Events as they come, until the session is over."""
+        """Events as they come, until the session is over.
+
+        Raises:
+            StreamsError: the session does not watch, and would wait for ever.
+
+        """
+        self.needs_watch()
+        return self._events()
+
+    def needs_watch(self) -> None:
+        """Say so where no event will ever come.
+
+        Raises:
+            StreamsError: the session does not watch.
+
+        """
+        if not self._watch:
+            raise StreamsError(
+                "events: this session is told none; make it with watch=True, as in "
+                "connect(address, watch=True)"
+            )
+
+    def _events(self) -> Iterator[Event]:
         while True:
             try:
                 event = self.event(timeout="1 s")
