@@ -421,3 +421,9 @@ def test_a_thread_that_waits_and_one_that_asks_do_not_wait_for_each_other(daemon
         while not ended.is_set() and time.monotonic() < end:
             assert not nic.over
         assert ended.is_set()
+
+
+@pytest.mark.parametrize("connection", [None, "file:x", 3])
+def test_a_stream_is_of_a_connection(connection):
+    with pytest.raises(IsthmusError, match="connection: .* as `open` gives it"):
+        StreamSpec(connection=connection, adu=1)

@@ -86,6 +86,9 @@ class StreamSpec:
         return tuple(sorted(set(self._sizes["su_order"])))
 
     def _read(self) -> dict[str, Any]:
+        # One of a session in an event loop is of another class.
+        if not isinstance(getattr(self.connection, "number", None), int):
+            raise refuse("connection", self.connection, "a connection, as `open` gives it")
         adu = None if self.adu == "variable" else size("adu", self.adu)
         if adu is None and self.tu is None:
             raise IsthmusError('tu: it is missing; with adu="variable" it is the most of an ADU')
