@@ -425,5 +425,5 @@ def test_a_thread_that_waits_and_one_that_asks_do_not_wait_for_each_other(daemon
 
 @pytest.mark.parametrize("connection", [None, "file:x", 3])
 def test_a_stream_is_of_a_connection(connection):
-    with pytest.raises(IsthmusError, match="connection: .* as `open` gives it"):
+    with pytest.raises(IsthmusError, match=r"connection: .* as `open` gives it"):
         StreamSpec(connection=connection, adu=1)
