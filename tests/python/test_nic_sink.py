@@ -72,7 +72,8 @@ def test_a_file_stays_as_it_is_until_a_sender_comes(tmp_path):
         with sink("--senders", "1", "--out", str(path), "--json") as process:
             json.loads(process.stdout.readline())
             process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 0
+            # It may be about to wait for senders, or do so.
+            assert process.wait(60) in (0, 130)
     assert out.read_text() == "precious"
     assert not new.exists()
 

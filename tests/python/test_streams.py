@@ -231,6 +231,20 @@ def test_ctrl_c_while_a_class_is_made_is_no_error(told):
     assert (done.returncode, done.stderr) == (130, "isthmus: interrupted\n")
 
 
+def test_an_error_that_is_its_own_cause_is_told():
+    code = (
+        "from isthmus.cli import process\n"
+        "from isthmus.errors import IsthmusError\n"
+        "error = IsthmusError('this is wrong')\n"
+        "def command(): raise error from error\n"
+        "process._invoke = command\n"
+        "process.run()"
+    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (2, "isthmus: this is wrong\n")
+
+
 def test_an_error_of_our_own_is_one_line(small):
     code = (
         "import sys\nfrom isthmus import _core\n"

@@ -137,15 +137,18 @@ fn a_file_has_one_writer() {
     rig.daemon.stop().unwrap();
 }
 
-/// When the daemon ends, a file whose stream is done is kept, though nobody closed its connection; of
-/// one whose stream is cut short nothing is there.
+/// When the daemon ends, a file that was closed is there; of one that was not nothing is, whether its
+/// stream is done or cut short: only its application knows whether more was to come.
 #[test]
-fn files_that_are_whole_are_kept_when_the_daemon_ends() {
+fn files_that_were_closed_are_kept_when_the_daemon_ends() {
     let rig = Rig::new();
     let (mut session, ticket) = rig.application("files");
-    let [whole, half] = ["whole", "half"].map(|name| rig.folder.0.join(name));
+    let [whole, open, half] = ["whole", "open", "half"].map(|name| rig.folder.0.join(name));
     let mut streams = Vec::new();
-    for (number, (path, adus)) in [(&whole, 2), (&half, 3)].into_iter().enumerate() {
+    for (number, (path, adus)) in [(&whole, 2), (&open, 2), (&half, 3)]
+        .into_iter()
+        .enumerate()
+    {
         let link = number as u16;
         let connection = session.open(&format!("file:{}", path.display()), "");
         let stream = session
@@ -153,10 +156,14 @@ fn files_that_are_whole_are_kept_when_the_daemon_ends() {
             .unwrap();
         let unix = rig.unix().link(&ticket, link);
         feed(vec![(link, pipe(unix))], stream, &[link], &data(2));
-        streams.push(stream);
+        streams.push((connection, stream));
     }
-    assert_eq!(session.wait(streams[0]).state, "done");
-    let id = session.send(&format!(r#""ask":"wait","stream":{}"#, streams[1]));
+    for (_, stream) in &streams[..2] {
+        assert_eq!(session.wait(*stream).state, "done");
+    }
+    let close = format!(r#""ask":"close","connection":{}"#, streams[0].0);
+    assert_eq!(session.ask(&close), Ok(Answer::Done));
+    let id = session.send(&format!(r#""ask":"wait","stream":{}"#, streams[2].1));
     session.ask(r#""ask":"overview""#).unwrap();
     let Rig { daemon, folder } = rig;
     daemon.stop().unwrap();
@@ -168,7 +175,7 @@ fn files_that_are_whole_are_kept_when_the_daemon_ends() {
     assert_eq!(
         left.collect::<Vec<_>>(),
         ["whole"],
-        "and no part of the other"
+        "and no part of the others"
     );
 }
 

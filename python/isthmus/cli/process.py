@@ -138,10 +138,13 @@ def _interrupts_heard() -> Iterator[None]:
     try:
         yield
     except Exception as error:
+        # An error may be its own cause.
+        seen: list[BaseException] = []
         cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        while cause is not None and not any(cause is each for each in seen):
+            seen.append(cause)
             cause = cause.__cause__
-        if cause is None:
+        if not any(isinstance(each, KeyboardInterrupt) for each in seen):
             raise
         raise KeyboardInterrupt from None
 
