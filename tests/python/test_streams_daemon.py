@@ -56,14 +56,6 @@ def settle(nic, what):
 
 
 @pytest.mark.parametrize("carrier", ["rings", "socket"])
-def test_events_of_a_session_that_is_told_none_are_refused(served):
-    with (
-        connect(served.address, patience=PATIENCE) as nic,
-        pytest.raises(StreamsError, match="watch=True"),
-    ):
-        nic.events()
-
-
 def test_what_is_sent_is_in_the_sink(nic, tmp_path, carrier):
     sink = Sink(tmp_path)
     out = nic.open(sink.destination)
@@ -357,3 +349,11 @@ def test_ranks_make_the_sums_and_packets_leave_early(nic, tmp_path):
         pytest.raises(RefusedError, match="nobody looks at"),
     ):
         nic.stream(out, adu=64, sums="ranks")
+
+
+def test_events_of_a_session_that_is_told_none_are_refused(served):
+    with (
+        connect(served.address, patience=PATIENCE) as nic,
+        pytest.raises(StreamsError, match="watch=True"),
+    ):
+        nic.events()
