@@ -64,18 +64,20 @@ def test_a_sender_is_taken_and_told_as_json(tmp_path):
 
 
 def test_a_file_stays_as_it_is_until_a_sender_comes(tmp_path):
-    out, new = tmp_path / "taken", tmp_path / "new"
+    out, new, link = tmp_path / "taken", tmp_path / "new", tmp_path / "link"
     out.write_text("precious")
+    link.symlink_to(tmp_path / "nowhere")
     with sink("192.0.2.1:0", "--senders", "1", "--out", str(out)) as process:
         assert process.wait(60) == 2
-    for path in (out, new):
+    for path in (out, new, link):
         with sink("--senders", "1", "--out", str(path), "--json") as process:
             json.loads(process.stdout.readline())
             process.send_signal(signal.SIGINT)
-            # It may be about to wait for senders, or do so.
-            assert process.wait(60) in (0, 130)
+            assert process.wait(60) == 0
     assert out.read_text() == "precious"
     assert not new.exists()
+    assert link.is_symlink()
+    assert not link.exists()
 
 
 def test_what_is_no_packet_is_told_and_the_status_is_1(tmp_path):

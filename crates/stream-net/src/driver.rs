@@ -43,9 +43,10 @@ pub(crate) struct Spec {
     pub expects: VecDeque<Expected>,
     /// Whose it is.
     pub app: AppId,
-    /// Whether it was closed, and did not go with its application.
+    /// Whether it was closed.
     pub closed: bool,
-    /// Whether a stream of it did not end well.
+    /// Whether a stream of it did not end well, or its application went before it was closed: a
+    /// file of it is not put in its place.
     pub spoiled: bool,
 }
 

@@ -95,9 +95,9 @@ def command(
     if out is not None:
         _writable(out)
     at = sink.address()
-    document(json.dumps({"address": at}) if as_json else f"listening: raw:tcp:{at}")
     done, wrong = 0, []
     try:
+        document(json.dumps({"address": at}) if as_json else f"listening: raw:tcp:{at}")
         while senders is None or done < senders:
             taking = ask(sink.take, LOOK, None if out is None else str(out))
             if taking is None:
@@ -121,10 +121,12 @@ def _writable(out: Path) -> None:
     from isthmus.errors import IsthmusError
 
     try:
-        there = out.exists()
-        out.open("ab").close()
+        # What a link leads to, and not the link, is made and taken away again.
+        place = out.resolve()
+        there = place.exists()
+        place.open("ab").close()
         if not there:
-            out.unlink()
+            place.unlink()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise IsthmusError(
