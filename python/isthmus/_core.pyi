@@ -316,8 +316,9 @@ class BinColumns:
     def __new__(cls) -> BinColumns:
         """None yet."""
 
-    def add(self, json: bytes) -> None:
-        """Add a JSON list of bins, ``{lower, upper, count}`` each.
+    def add(self, lists: list[bytes]) -> None:
+        """Add JSON lists of bins, ``{lower, upper, count}`` each; the lists are read at the same
+        time.
 
         Raises:
             ValueError: with the position of the first that has no bins, and what is wrong.
@@ -334,8 +335,9 @@ class ChannelColumns:
     def __new__(cls) -> ChannelColumns:
         """None yet."""
 
-    def add(self, json: bytes) -> None:
-        """Add a JSON list with a list of channels for each point.
+    def add(self, lists: list[bytes]) -> None:
+        """Add JSON lists with a list of channels for each point; the former are read at the same
+        time.
 
         Raises:
             ValueError: with the position of the first that is no such list, and what is wrong.

@@ -8,12 +8,12 @@ import pytest
 
 import isthmus
 from fixtures import rings, synthetic, trees
-from isthmus.charts import chart, charts, curves
+from isthmus.charts import chart, charts, curves, matrix
 from isthmus.charts.matrix import contrast, parts
 from isthmus.charts.spread import EDGES, thinned
 from isthmus.looks import look
-from isthmus.results import Results
-from isthmus.results.series import view
+from isthmus.results import Results, series
+from isthmus.results.series import MOST, view
 from isthmus.results.shown import rates
 
 WORDS = {"width", "height", "data", "layer", "params", "transform", "description", "autosize"}
@@ -59,17 +59,19 @@ def test_long_curves_are_drawn_with_fewer_points(load_sweep, monkeypatch):
     layout = view(load_sweep.run)
     whole = chart(layout, "latency")
     assert whole.note == ""
-    monkeypatch.setattr(curves, "MOST", 3)
+    for module in (curves, series):
+        monkeypatch.setattr(module, "MOST", 3)
+    layout = view(load_sweep.run)
     drawn = chart(layout, "latency")
-    longest = max(len(series.points) for series in layout.series)
+    longest = max(len(each.points) for each in layout.series)
     assert drawn.note.startswith(f"Of a curve with {longest} points 3 are drawn")
     listed = set(drawn.table.points)
     assert len(listed) < len(set(whole.table.points))
-    for series in layout.series:
-        there = [point for point in series.points if point.index in set(whole.table.points)]
+    for each in layout.series:
+        there = [point for point in each.points if point.index in set(whole.table.points)]
         verdicts = [point.verdict.verdict for point in there]
         # The ends, and both sides of where the verdict changes.
-        ends = {series.points[0].index, series.points[-1].index} & {p.index for p in there}
+        ends = {each.points[0].index, each.points[-1].index} & {p.index for p in there}
         changes = {
             point.index
             for (a, b), pair in zip(pairwise(verdicts), pairwise(there), strict=True)
@@ -81,9 +83,9 @@ def test_long_curves_are_drawn_with_fewer_points(load_sweep, monkeypatch):
 
 @pytest.mark.parametrize("count", [200, 201, 399, 1000])
 def test_two_hundred_points_of_a_curve_are_drawn(load_sweep, count):
-    series = view(load_sweep.run).series[0]
-    long = replace(series, points=[series.points[0]] * count)
-    assert len(curves._drawn(long).points) in (curves.MOST, curves.MOST + 1)
+    short = view(load_sweep.run).series[0]
+    long = replace(short, points=[short.points[0]] * count)
+    assert len(long.thinned().points) in (MOST, MOST + 1)
 
 
 def test_points_carry_value_interval_verdict_model_and_place(load_sweep):
@@ -196,6 +198,22 @@ def test_a_sweep_over_two_fields_is_a_heat_map():
     few = two_axes(5, 6)
     assert {"map", "latency"} <= {each.name for each in charts(few)}
     assert "map" not in [each.name for each in charts(two_axes(4, 9))]
+
+
+def test_a_map_of_many_values_has_fewer_cells(monkeypatch):
+    whole = chart(two_axes(6, 20), "map")
+    assert whole.note == ""
+    for module in (matrix, series):
+        monkeypatch.setattr(module, "MOST", 9)
+    layout = two_axes(6, 20)
+    drawn = chart(layout, "map")
+    assert drawn.note.startswith("Of 20 values of I/O share 9 are drawn and listed; the table")
+    cells = values(drawn.panels[0].spec)
+    assert (len({c["x"] for c in cells}), len({c["y"] for c in cells})) == (9, 6)
+    assert len(cells) == 9 * 6
+    assert len(drawn.table.rows) == 9 * 6 * len(drawn.panels)
+    # Cells are as they are where all are drawn.
+    assert all(cell in values(whole.panels[0].spec) for cell in cells)
 
 
 def test_channels_end_at_the_whole(load_sweep):

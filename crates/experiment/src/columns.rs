@@ -5,9 +5,11 @@
 
 use crate::result::Bins;
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, Deserializer};
+use serde::de::Deserializer;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::panic::resume_unwind;
+use std::thread::{self, Builder};
 use thiserror::Error;
 
 /// What is no list of what it should be.
@@ -43,12 +45,12 @@ pub struct BinColumns {
 }
 
 impl BinColumns {
-    /// Adds a JSON list of [`Bins`].
+    /// Adds JSON lists of [`Bins`], which are read at the same time.
     ///
     /// # Errors
     /// One of them has none, or none that are a distribution; then nothing is added.
-    pub fn add(&mut self, json: &[u8]) -> Result<(), Misfit> {
-        let given: Vec<Bins> = read(json)?;
+    pub fn add(&mut self, lists: &[&[u8]]) -> Result<(), Misfit> {
+        let given: Vec<Bins> = read(lists)?;
         for (at, bins) in given.iter().enumerate() {
             check(bins).map_err(|problem| Misfit::new(at, problem))?;
         }
@@ -164,12 +166,12 @@ pub struct ChannelColumns {
 }
 
 impl ChannelColumns {
-    /// Adds a JSON list with a list of channels for each point.
+    /// Adds JSON lists with a list of channels for each point; the former are read at the same time.
     ///
     /// # Errors
     /// One of them is no list of channels; then nothing is added.
-    pub fn add(&mut self, json: &[u8]) -> Result<(), Misfit> {
-        let given: Vec<Vec<Use<'_>>> = borrowed(json)?;
+    pub fn add(&mut self, lists: &[&[u8]]) -> Result<(), Misfit> {
+        let given: Vec<Vec<Use<'_>>> = read(lists)?;
         for (at, uses) in given.iter().enumerate() {
             let places = uses.iter().flat_map(|each| [each.from, each.to]).flatten();
             if let Some(place) = places.into_iter().find(|place| *place < 0) {
@@ -208,8 +210,27 @@ impl ChannelColumns {
     }
 }
 
-fn read<T: DeserializeOwned>(json: &[u8]) -> Result<Vec<T>, Misfit> {
-    borrowed(json)
+/// The items of JSON lists one after another, each list read in a thread of its own.
+fn read<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Misfit> {
+    let (first, others) = lists.split_first().unwrap_or((&(b"[]" as &[u8]), &[]));
+    thread::scope(|scope| {
+        let begun: Vec<_> = (others.iter())
+            .map(|&list| (list, Builder::new().spawn_scoped(scope, || borrowed(list))))
+            .collect();
+        let mut items = borrowed(first)?;
+        for (list, thread) in begun {
+            // Where no thread is to be had it is read here.
+            let told = match thread {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(_) => borrowed(list),
+            };
+            items.append(&mut told.map_err(|misfit| Misfit {
+                at: items.len() + misfit.at,
+                ..misfit
+            })?);
+        }
+        Ok(items)
+    })
 }
 
 /// The items of a JSON list; where they are not what they should be, which of them is not.
@@ -231,7 +252,7 @@ mod tests {
 
     fn refused(json: &str) -> (usize, String) {
         let mut columns = BinColumns::default();
-        let misfit = columns.add(json.as_bytes()).expect_err(json);
+        let misfit = columns.add(&[json.as_bytes()]).expect_err(json);
         assert_eq!(columns, BinColumns::default());
         (misfit.at, misfit.problem)
     }
@@ -240,15 +261,47 @@ mod tests {
     fn bins_of_several_lists_stand_one_after_another() {
         let mut columns = BinColumns::default();
         let first = r#"[{"lower":[0,4],"upper":[4,6],"count":[1,2]},{"lower":[7],"upper":[8],"count":[3]}]"#;
-        columns.add(first.as_bytes()).unwrap();
-        columns.add(b"[]").unwrap();
+        columns.add(&[first.as_bytes()]).unwrap();
+        columns.add(&[b"[]"]).unwrap();
         columns
-            .add(br#"[{"lower":[1],"upper":[2],"count":[9]}]"#)
+            .add(&[br#"[{"lower":[1],"upper":[2],"count":[9]}]"#])
             .unwrap();
         assert_eq!(columns.lengths, [2, 1, 1]);
         assert_eq!(columns.lower, [0, 4, 7, 1]);
         assert_eq!(columns.upper, [4, 6, 8, 2]);
         assert_eq!(columns.count, [1, 2, 3, 9]);
+    }
+
+    #[test]
+    fn lists_that_are_read_together_stand_in_their_order() {
+        let bins =
+            |from: u64| format!(r#"{{"lower":[{from}],"upper":[{}],"count":[1]}}"#, from + 1);
+        let list = |all: &[u64]| {
+            format!(
+                "[{}]",
+                all.iter().map(|&n| bins(n)).collect::<Vec<_>>().join(",")
+            )
+        };
+        let lists = [list(&[3, 1]), list(&[]), list(&[4]), list(&[1, 5, 9])];
+        let lists: Vec<&[u8]> = lists.iter().map(String::as_bytes).collect();
+        let mut columns = BinColumns::default();
+        columns.add(&lists).unwrap();
+        assert_eq!(columns.lower, [3, 1, 4, 1, 5, 9]);
+        columns.add(&[]).unwrap();
+        // The first that is wrong, whichever list it is in and is read first.
+        for (wrong, at) in [(&[3][..], 4), (&[2], 2), (&[2, 3], 2), (&[0, 3], 1)] {
+            let mut given = lists.clone();
+            for &list in wrong {
+                given[list] = if list == 2 {
+                    b"[7]"
+                } else {
+                    br#"[{"lower":[1],"upper":[2],"count":[1]},8]"#
+                };
+            }
+            let misfit = columns.add(&given).unwrap_err();
+            assert_eq!(misfit.at, at, "{wrong:?}");
+        }
+        assert_eq!(columns.lengths, [1; 6]);
     }
 
     #[test]
@@ -324,7 +377,9 @@ mod tests {
             vec![single, mean],
         ];
         let mut columns = ChannelColumns::default();
-        columns.add(&serde_json::to_vec(&given).unwrap()).unwrap();
+        columns
+            .add(&[&serde_json::to_vec(&given).unwrap()])
+            .unwrap();
         assert_eq!(columns.lengths, [2, 0, 2]);
         assert_eq!(columns.kinds, ["link \"a\"", "disk"]);
         assert_eq!(columns.kind, [0, 1, 1, 0]);
@@ -343,14 +398,14 @@ mod tests {
         });
         let mut columns = ChannelColumns::default();
         columns
-            .add(&serde_json::to_vec(&[[&whole]]).unwrap())
+            .add(&[&serde_json::to_vec(&[[&whole]]).unwrap()])
             .unwrap();
         let fields = whole.as_object().unwrap();
         for field in fields.keys() {
             let mut less = fields.clone();
             less.remove(field);
             let json = serde_json::to_vec(&[vec![], vec![&less]]).unwrap();
-            let misfit = columns.add(&json).unwrap_err();
+            let misfit = columns.add(&[&json]).unwrap_err();
             assert_eq!(misfit.at, 1);
             assert!(
                 misfit.problem.contains(&format!("missing field `{field}`")),

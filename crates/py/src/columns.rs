@@ -13,6 +13,10 @@ fn misfit(misfit: Misfit) -> PyErr {
     PyValueError::new_err((misfit.at, misfit.problem))
 }
 
+fn slices(lists: &[PyBackedBytes]) -> Vec<&[u8]> {
+    lists.iter().map(|list| &**list).collect()
+}
+
 fn put<T: Element>(told: &Bound<'_, PyDict>, name: &str, column: &mut Vec<T>) -> PyResult<()> {
     told.set_item(name, PyArray1::from_vec(told.py(), take(column)))
 }
@@ -29,9 +33,9 @@ impl PyBinColumns {
         Self::default()
     }
 
-    /// Adds a JSON list of bins, those of a distribution each.
-    fn add(&mut self, py: Python<'_>, json: PyBackedBytes) -> PyResult<()> {
-        py.detach(|| self.0.add(&json)).map_err(misfit)
+    /// Adds JSON lists of bins, those of a distribution each; the lists are read at the same time.
+    fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
+        py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }
 
     /// Gives all columns away.
@@ -57,9 +61,9 @@ impl PyChannelColumns {
         Self::default()
     }
 
-    /// Adds a JSON list, of a list of channels for each point.
-    fn add(&mut self, py: Python<'_>, json: PyBackedBytes) -> PyResult<()> {
-        py.detach(|| self.0.add(&json)).map_err(misfit)
+    /// Adds JSON lists, of a list of channels for each point; the former are read at the same time.
+    fn add(&mut self, py: Python<'_>, lists: Vec<PyBackedBytes>) -> PyResult<()> {
+        py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }
 
     /// The kinds of channels, in the order of their numbers.

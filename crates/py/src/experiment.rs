@@ -5,8 +5,8 @@ use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::{Change, MachineSummary};
 use isthmus_experiment::{
-    ClaimSeen, Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection,
-    SetupError, Task, WorkerName,
+    ClaimSeen, Experiment, Extent, JournalError, Options, Part, Pieces, Progress, RunError,
+    Selection, SetupError, Task, WorkerName,
 };
 use isthmus_kinds::KINDS;
 use isthmus_scenario::Resolved;
@@ -213,7 +213,7 @@ pub(crate) struct PyExperiment {
 
 /// What came of a run, as JSON, or of a part of it.
 enum Outcome {
-    Whole(Vec<u8>),
+    Whole(Pieces),
     Part(Part),
 }
 
@@ -317,7 +317,10 @@ impl PyExperiment {
     /// The result as JSON; an error if the run has not ended or ended early.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let told = self.task.result(|result| match result {
-            Ok(Outcome::Whole(result)) => Ok(PyBytes::new(py, result)),
+            Ok(Outcome::Whole(result)) => PyBytes::new_with(py, result.len(), |bytes| {
+                result.write(bytes);
+                Ok(())
+            }),
             Ok(Outcome::Part(part)) => Ok(PyBytes::new(py, json(part)?.as_bytes())),
             Err(error @ RunError::AllWarmUp { .. }) => {
                 Err(PyValueError::new_err(error.to_string()))

@@ -24,15 +24,13 @@ from isthmus.charts.spec import (
 )
 from isthmus.results.curves import OVER, load_bound, model_label, numbers
 from isthmus.results.kinds import others
-from isthmus.results.series import Series, View
+from isthmus.results.series import MOST, Series, View
 from isthmus.scenes import curves as scene
 from isthmus.scenes.curves import Curves
 from isthmus.wording import interval, number, unit_label, with_unit
 
 HEIGHT = 250
 """Height of a panel in pixels."""
-MOST = 200
-"""Points of a curve that are drawn: more cannot be told apart, and a browser would draw all."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +39,6 @@ class Drawn:
 
     panel: Panel
     rows: list[tuple[list[Any], int]]
-    longest: int
-    """Points of the longest curve, whether they are drawn or not."""
 
 
 def latency(view: View, measures: Sequence[str] | None = None, name: str = "latency") -> Chart:
@@ -57,7 +53,7 @@ def response(view: View) -> Chart:
 
 def accepted(view: View) -> Chart:
     """What is completed against what is offered, of all messages and of I/O demands."""
-    panels = [curve_panel(flow, told) for _, flow, told in scene.accepted(view)]
+    panels = [curve_panel(flow, told) for _, flow, told in scene.accepted(view.thinned)]
     entries = marks(view, model=False)
     entries.append(Symbol("all that is offered", "diagonal"))
     if any(load_bound(view, s) is not None for s in view.series):
@@ -88,7 +84,7 @@ def bandwidth(view: View) -> Chart:
 
 def chart(name: str, view: View, told: Sequence[Curves], entries: list[Symbol]) -> Chart:
     """A picture of curves, a panel each."""
-    return assembled(name, view, [curve_panel(view, each) for each in told], entries)
+    return assembled(name, view, [curve_panel(view.thinned, each) for each in told], entries)
 
 
 def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbol]) -> Chart:
@@ -98,7 +94,7 @@ def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbo
     rows = [row for each in drawn for row in each.rows]
     table = Table(columns, [cells for cells, _ in rows], [point for _, point in rows])
     panels = [each.panel for each in drawn]
-    longest = max((each.longest for each in drawn), default=0)
+    longest = max((len(series.points) for series in view.series), default=0)
     return Chart(name, panels, keys_of(view), entries, table, _thinned(longest))
 
 
@@ -112,25 +108,6 @@ def _thinned(longest: int) -> str:
     )
 
 
-def _drawn(series: Series) -> Series:
-    """A series with the points of it that are drawn."""
-    points = series.points
-    if len(points) <= MOST:
-        return series
-    verdicts = [point.verdict.verdict for point in points]
-    last = len(points) - 1
-    kept = [
-        point
-        for at, point in enumerate(points)
-        if at in (0, last)
-        # So many, evenly.
-        or at * MOST // len(points) != (at - 1) * MOST // len(points)
-        or verdicts[at] != verdicts[at - 1]
-        or verdicts[at] != verdicts[at + 1]
-    ]
-    return replace(series, points=kept)
-
-
 def curve_panel(view: View, told: Curves) -> Drawn:
     """One panel: a curve per series with its points, intervals and the model's curve."""
     scales = Scales(view)
@@ -138,7 +115,7 @@ def curve_panel(view: View, told: Curves) -> Drawn:
     values: list[Spec] = []
     curves: list[Spec] = []
     rows: list[tuple[list[Any], int]] = []
-    for series in map(_drawn, view.series):
+    for series in view.series:
         values += _values(view, series, told, cap)
         if told.model:
             curve = scene.model_curve(view, series, told.model, cap)
@@ -209,8 +186,7 @@ def curve_panel(view: View, told: Curves) -> Drawn:
         layer["transform"] = [SHOWN]
         layers[-1]["transform"] = [SHOWN]
     spec = layered(layers, values, HEIGHT, f"{told.title or told.y_title} against {view.x_label}")
-    longest = max((len(series.points) for series in view.series), default=0)
-    return Drawn(Panel(told.title, spec), rows, longest)
+    return Drawn(Panel(told.title, spec), rows)
 
 
 def _line(dash: list[int] | None, width: float) -> Spec:
@@ -314,7 +290,7 @@ def _collapsed(view: View) -> list[Spec]:
             "point": p.index,
             "place": _placed(x, view.x_unit)[1],
         }
-        for s in map(_drawn, view.series)
+        for s in view.series
         for p in s.points
         if p.collapsed and (x := view.x(p)) is not None
     ]

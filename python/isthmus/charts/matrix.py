@@ -16,8 +16,8 @@ from isthmus.results.interference import (
     Variant,
     interference,
 )
-from isthmus.results.schema import AxisValue, PointResult
-from isthmus.results.series import View
+from isthmus.results.schema import AxisValue, PointResult, RunResult
+from isthmus.results.series import MOST, View, is_drawn
 from isthmus.scenes.matrix import PALE, QUICKER, SLOWER, below, headline, is_clear
 from isthmus.wording import interval, number, unit_label, with_unit
 
@@ -226,18 +226,21 @@ def has_maps(view: View) -> bool:
 
 
 def maps(view: View) -> Chart:
-    """What was asked for over both fields, a panel per measure, a cell per point."""
+    """What was asked for over both fields, a panel per measure, a cell per point; of a field with
+    very many values `MOST` of them.
+    """
     found = map_axes(view)
     assert found is not None
     across, up = found
     run = view.run
+    cells, note = _cells(run, found)
     panels, rows, points = [], [], []
     names = [m for m in ordered(view) if any(s.values(view, m) for s in view.series)][:MAPS]
     titles = [with_unit(run.axes[i].label, run.axes[i].unit) for i in found]
     for name in names:
-        values = [_map_value(view, p, name, across, up) for p in run.points]
+        values = [_map_value(view, p, name, across, up) for p in cells]
         panels.append(Panel(view.label(name), _map_spec(view, values, name, titles), width=420))
-        for p in run.points:
+        for p in cells:
             m = p.measure(name)
             told = (m.mean, m.low, m.high, m.analytic) if m and not p.collapsed else (None,) * 4
             rows.append([view.label(name), *(p.values[i].number for i in found), p.verdict.verdict])
@@ -245,7 +248,23 @@ def maps(view: View) -> Chart:
             points.append(p.index)
     columns = ["panel", *titles, "verdict", "value", "low", "high", "model"]
     entries = [Symbol("saturated or collapsed: no value", "block", "var(--grid)")]
-    return Chart("map", panels, [], entries, Table(columns, rows, points))
+    return Chart("map", panels, [], entries, Table(columns, rows, points), note)
+
+
+def _cells(run: RunResult, fields: tuple[int, int]) -> tuple[list[PointResult], str]:
+    """The points that are drawn, and what is to be said where these are not all."""
+    cells, notes = run.points, []
+    for i in fields:
+        values = sorted({p.values[i].number or 0.0 for p in cells})
+        if len(values) <= MOST:
+            continue
+        drawn = {each for at, each in enumerate(values) if is_drawn(at, len(values))}
+        cells = [p for p in cells if (p.values[i].number or 0.0) in drawn]
+        notes.append(
+            f"Of {len(values):,} values of {run.axes[i].label} {MOST} are drawn and listed"
+        )
+    told = "; ".join(notes)
+    return cells, f"{told}; the table of results has all." if notes else ""
 
 
 def _map_value(view: View, point: PointResult, name: str, across: int, up: int) -> Spec:

@@ -29,6 +29,12 @@ TABLES = ("table", "settings", "searches", "histograms", "channels", "nodes", "j
 """The tables of a run, by the names of their attributes."""
 
 
+def _digest(data: bytes) -> str:
+    from hashlib import sha256
+
+    return sha256(data).hexdigest()
+
+
 class Results:
     """The results of one run.
 
@@ -66,7 +72,14 @@ class Results:
     @classmethod
     def of_core(cls, data: bytes, *, canonical: str = "") -> Results:
         """What the core has made, or what it has made and nobody can have changed since."""
-        return cls(RunResult.of_core(data), canonical=canonical, data=data)
+        from concurrent.futures import ThreadPoolExecutor
+
+        # Of hundreds of megabytes the digest takes a while: beside the reading, which takes longer.
+        with ThreadPoolExecutor(1) as beside:
+            digest = beside.submit(_digest, data)
+            results = cls(RunResult.of_core(data), canonical=canonical, data=data)
+            results.digest = digest.result()
+        return results
 
     @classmethod
     def load(cls, directory: str | Path) -> Results:
@@ -117,9 +130,7 @@ class Results:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of `data`, in hexadecimal."""
-        from hashlib import sha256
-
-        return sha256(self.data).hexdigest()
+        return _digest(self.data)
 
     @cached_property
     def every_setting(self) -> Settings:

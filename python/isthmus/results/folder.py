@@ -206,21 +206,28 @@ def write_tables(folder: OwnedFolder, results: Results) -> None:
             folder.write(name, data, "tables")
 
 
-def _tables(results: Results) -> Iterator[tuple[str, bytes | str]]:
+def _tables(results: Results) -> Iterator[tuple[str, bytes]]:
     from isthmus.results.tables import results_table
 
     table = results_table(results.run)
     yield "results.parquet", parquet(table)
-    yield "results.csv", table.write_csv()
+    yield "results.csv", _csv(table)
     yield "histograms.parquet", parquet(results.histograms)
     yield "channels.parquet", parquet(results.channels)
     if any(point.nodes for point in results.run.points):
         yield "nodes.parquet", parquet(results.nodes)
     if any(point.jobs for point in results.run.points):
-        yield "jobs.csv", results.jobs.write_csv()
+        yield "jobs.csv", _csv(results.jobs)
     if (interference := results.interference) is not None:
-        yield "interference.csv", interference.write_csv()
-    yield "searches.csv", results.searches.write_csv()
+        yield "interference.csv", _csv(interference)
+    yield "searches.csv", _csv(results.searches)
+
+
+def _csv(table: pl.DataFrame) -> bytes:
+    # Not as text, of which there would be copies.
+    buffer = BytesIO()
+    table.write_csv(buffer)
+    return buffer.getvalue()
 
 
 def parquet(table: pl.DataFrame) -> bytes:

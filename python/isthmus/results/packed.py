@@ -101,8 +101,10 @@ def unpack(columns: Any, packed: Sequence[msgspec.Raw]) -> None:
 
     """
     for begin, some in batches(packed):
+        half = len(some) // 2
+        lists = [b"[%b]" % b",".join(each) for each in (some[:half], some[half:])]
         try:
-            columns.add(b"[%b]" % b",".join(some))
+            columns.add(lists)
         except ValueError as error:
             at, problem = error.args
             raise ValueError(begin + at, problem) from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResult
@@ -10,6 +10,8 @@ from isthmus.wording import measure_label, measure_subject
 
 VARIANTS = 12
 """Most points that are shown as variants rather than as a curve where there are searches."""
+MOST = 200
+"""Points of a curve that are drawn: more cannot be told apart, and a browser would draw all."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,28 @@ class Series:
                 found.append((x, point))
         return found
 
+    def thinned(self) -> Series:
+        """The same with `MOST` points of it, evenly, and with those where the verdict changes."""
+        points = self.points
+        if len(points) <= MOST:
+            return self
+        verdicts = [point.verdict.verdict for point in points]
+        last = len(points) - 1
+        kept = [
+            point
+            for at, point in enumerate(points)
+            if at in (0, last)
+            or is_drawn(at, len(points))
+            or verdicts[at] != verdicts[at - 1]
+            or verdicts[at] != verdicts[at + 1]
+        ]
+        return replace(self, points=kept)
+
+
+def is_drawn(at: int, count: int) -> bool:
+    """Whether one of so many is among the `MOST` that are drawn, evenly."""
+    return count <= MOST or at * MOST // count != (at - 1) * MOST // count
+
 
 @dataclass(frozen=True)
 class View:
@@ -63,6 +87,11 @@ class View:
         if self.x_axis is None:
             return 0.0
         return point.values[self.x_axis].number
+
+    @cached_property
+    def thinned(self) -> View:
+        """The same with the points of its curves that are drawn."""
+        return replace(self, series=[each.thinned() for each in self.series])
 
     @cached_property
     def measures(self) -> list[str]:

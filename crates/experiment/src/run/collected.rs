@@ -7,8 +7,41 @@ use crate::journal::JournalError;
 use rayon::prelude::*;
 use std::sync::PoisonError;
 
-/// Entries that are in memory twice for a moment.
-const TOGETHER: usize = 256;
+/// A text in pieces that stand one after another: whoever wants it in one piece says where that is, so that hundreds of
+/// megabytes are copied once.
+#[derive(Debug, Default)]
+pub struct Pieces(Vec<Vec<u8>>);
+
+impl Pieces {
+    /// Its bytes.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(Vec::len).sum()
+    }
+
+    /// Whether there is no byte of it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Panics
+    /// Where it is to be written has not [`Pieces::len`] bytes.
+    pub fn write(&self, mut to: &mut [u8]) {
+        for piece in &self.0 {
+            let (here, rest) = to.split_at_mut(piece.len());
+            here.copy_from_slice(piece);
+            to = rest;
+        }
+        assert!(to.is_empty(), "room for more than there is");
+    }
+
+    /// All of it in one piece.
+    pub fn whole(&self) -> Vec<u8> {
+        self.0.concat()
+    }
+}
+
 /// How a result ends that has no points and no searches.
 const NOTHING: &[u8] = b"\"points\":[],\"searches\":[]}";
 
@@ -17,7 +50,7 @@ impl Experiment {
     ///
     /// # Errors
     /// As [`Experiment::run`].
-    pub fn run_to_json(&self) -> Result<Vec<u8>, RunError> {
+    pub fn run_to_json(&self) -> Result<Pieces, RunError> {
         let known = (self.finished.lock())
             .unwrap_or_else(PoisonError::into_inner)
             .take();
@@ -31,11 +64,12 @@ impl Experiment {
             return Ok(json);
         }
         let result = self.run()?;
-        Ok(serde_json::to_vec(&result).expect("results are JSON"))
+        let json = serde_json::to_vec(&result).expect("results are JSON");
+        Ok(Pieces(vec![json]))
     }
 
     /// The result from the journal's bytes; `None` if an entry is missing.
-    pub(super) fn collected(&self) -> Result<Option<Vec<u8>>, JournalError> {
+    pub(super) fn collected(&self) -> Result<Option<Pieces>, JournalError> {
         if !self.missing()?.is_empty() {
             return Ok(None);
         }
@@ -46,27 +80,25 @@ impl Experiment {
             "points and searches are the last fields"
         );
         json.truncate(json.len() - NOTHING.len());
+        let mut pieces = vec![json];
         let points: Vec<&Entry> = self.points.iter().map(|job| &job.entry).collect();
         let searches: Vec<&Entry> = self.searches.iter().map(|job| &job.entry).collect();
         for (name, entries) in [("\"points\":[", points), (",\"searches\":[", searches)] {
-            json.extend_from_slice(name.as_bytes());
-            let begin = json.len();
-            for some in entries.chunks(TOGETHER) {
-                for content in self.contents(some)? {
-                    // Removed since it was looked for.
-                    let Some(content) = content else {
-                        return Ok(None);
-                    };
-                    if json.len() > begin {
-                        json.push(b',');
-                    }
-                    json.extend_from_slice(&content);
+            pieces.push(name.into());
+            for (at, content) in self.contents(&entries)?.into_iter().enumerate() {
+                // Removed since it was looked for.
+                let Some(content) = content else {
+                    return Ok(None);
+                };
+                if at > 0 {
+                    pieces.push(b",".into());
                 }
+                pieces.push(content);
             }
-            json.push(b']');
+            pieces.push(b"]".into());
         }
-        json.push(b'}');
-        Ok(Some(json))
+        pieces.push(b"}".into());
+        Ok(Some(Pieces(pieces)))
     }
 
     /// What the journal holds of these, read on all threads.
