@@ -300,8 +300,8 @@ class Experiment:
     def wait(self, seconds: float) -> bool:
         """Wait up to `seconds` without holding the interpreter; True when finished."""
 
-    def result(self) -> bytes:
-        """Return the RunResult in JSON; of a part ``{done, failed: [[name, reason]]}``.
+    def result(self) -> bytes | memoryview:
+        """Give away the RunResult in JSON; of a part ``{done, failed: [[name, reason]]}``, as `bytes`.
 
         Raises:
             ValueError: a point was over before its warm-up was; the scenario is to be changed.
@@ -325,8 +325,14 @@ class BinColumns:
 
         """
 
-    def take(self) -> dict[str, NDArray[np.int64]]:
-        """Give the columns away: ``lengths`` (bins of each), ``lower``, ``upper``, ``count``."""
+    def take(self, steps: Sequence[float]) -> dict[str, NDArray[np.generic]]:
+        """Give the columns away: ``lengths`` (bins of each), ``lower`` and ``upper`` in the unit of
+        `steps` (of each), ``count``.
+
+        Raises:
+            ValueError: there are not as many steps as distributions.
+
+        """
 
 @final
 class ChannelColumns:

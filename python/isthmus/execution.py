@@ -19,6 +19,7 @@ from isthmus.results.collection import Results
 from isthmus.wording import counted
 
 if TYPE_CHECKING:
+    from isthmus.files import Bytes
     from isthmus.owned import Identity, OwnedFolder
     from isthmus.sweeps.selection import Selection
 
@@ -102,7 +103,7 @@ class Job:
         """
         return Results.of_core(self._made(journal, first), canonical=self.canonical)
 
-    def _made(self, journal: Path | None, first: Callable[[Any], None] | None) -> bytes:
+    def _made(self, journal: Path | None, first: Callable[[Any], None] | None) -> Bytes:
         """The JSON of the results; what the core has built for them is gone then."""
         self.watch(Progress("building", title=self.title or self.name))
         experiment = self.experiment(journal)
@@ -130,7 +131,7 @@ class Job:
             expiry_s,
         )
 
-    def _ended(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> bytes:
+    def _ended(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> Bytes:
         """Run all of it, or a part, to the end; what came of it as JSON."""
         try:
             experiment.start(part)
@@ -151,9 +152,9 @@ class Job:
             progress = self._progress(experiment)
             raise Stopped((progress.points_done, progress.points_total)) from None
 
-    def _result(self, experiment: Any) -> bytes:
+    def _result(self, experiment: Any) -> Bytes:
         try:
-            data: bytes = experiment.result()
+            data: Bytes = experiment.result()
         except ValueError as error:
             raise IsthmusError(f"{self.file}: {error}") from error
         except RuntimeError as error:
@@ -200,7 +201,7 @@ class Job:
 
         """
         told = self._ended(self.experiment(journal, expiry_s), part)
-        return [(name, reason) for name, reason in json.loads(told)["failed"]]
+        return [(name, reason) for name, reason in json.loads(bytes(told))["failed"]]
 
     def run_into(
         self,

@@ -9,8 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
+from typing import TYPE_CHECKING
 
 from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    Bytes = bytes | memoryview
+    """Hundreds of megabytes that the core gives away are not copied to be `bytes`."""
 
 NAME_MAX = 150
 """Most characters of a file's name that its temporary name repeats."""
@@ -91,7 +96,7 @@ def beside(name: str) -> str:
     return f".{name[:NAME_MAX]}.{os.getpid()}.{token_hex(8)}.part"
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: Bytes) -> None:
     """Write a file whole, in place of the ordinary file that may be there.
 
     Raises:
@@ -139,7 +144,7 @@ def _named(temporary: Path, path: Path) -> bool:
 
 
 @contextmanager
-def _whole_beside(path: Path, data: bytes) -> Iterator[Path]:
+def _whole_beside(path: Path, data: Bytes) -> Iterator[Path]:
     """The whole file under a temporary name, which is gone afterwards."""
     temporary = path.with_name(beside(path.name))
     # O_EXCL: never through a link, never into what another process writes.

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
+use std::iter::repeat_n;
+use std::mem;
 use std::panic::resume_unwind;
 use std::thread::{self, Builder};
 use thiserror::Error;
@@ -45,6 +47,23 @@ pub struct BinColumns {
 }
 
 impl BinColumns {
+    /// Gives lower and upper bounds away, in the unit of each distribution's step.
+    ///
+    /// # Panics
+    /// There are not as many steps as distributions.
+    pub fn take_bounds(&mut self, steps: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        assert_eq!(steps.len(), self.lengths.len(), "a step for each");
+        let each = || {
+            let of_each = steps.iter().zip(&self.lengths);
+            of_each.flat_map(|(&step, &length)| repeat_n(step, length as usize))
+        };
+        let scaled = |bounds: &mut Vec<i64>| {
+            let bounds = mem::take(bounds).into_iter().zip(each());
+            bounds.map(|(bound, step)| bound as f64 * step).collect()
+        };
+        (scaled(&mut self.lower), scaled(&mut self.upper))
+    }
+
     /// Adds JSON lists of [`Bins`], which are read at the same time.
     ///
     /// # Errors
@@ -270,6 +289,9 @@ mod tests {
         assert_eq!(columns.lower, [0, 4, 7, 1]);
         assert_eq!(columns.upper, [4, 6, 8, 2]);
         assert_eq!(columns.count, [1, 2, 3, 9]);
+        let (lower, upper) = columns.take_bounds(&[0.5, 3.0, 0.1]);
+        assert_eq!(lower, [0.0, 2.0, 21.0, 0.1]);
+        assert_eq!(upper, [2.0, 3.0, 24.0, 0.2]);
     }
 
     #[test]

@@ -42,5 +42,5 @@ pub use kind::{Flaw, Kind, Kinds, Row};
 pub use memory::default_bound as memory_bound;
 pub use processors::processors;
 pub use progress::Progress;
-pub use run::{Experiment, Extent, Options, Part, Pieces, Selection};
+pub use run::{Experiment, Extent, Options, Part, Selection};
 pub use task::Task;

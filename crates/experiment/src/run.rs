@@ -10,7 +10,6 @@ mod told;
 mod turn;
 mod whole;
 
-pub use collected::Pieces;
 pub use part::{Part, Selection};
 
 use crate::error::RunError;
@@ -88,7 +87,7 @@ pub struct Experiment {
     /// What went wrong first.
     failure: Mutex<Option<RunError>>,
     /// The result as JSON, where the journal had all of it from the beginning.
-    finished: Mutex<Option<Pieces>>,
+    finished: Mutex<Option<Vec<u8>>>,
 }
 
 impl Experiment {

@@ -2,6 +2,7 @@
 
 use crate::error::RunError;
 use crate::guard;
+use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -12,6 +13,8 @@ enum State<T> {
     Idle,
     Running,
     Ended(Result<T, RunError>),
+    /// It has ended, and what came of it was given away.
+    Taken,
 }
 
 #[derive(Debug)]
@@ -82,11 +85,15 @@ impl<T> Task<T> {
         !matches!(*state, State::Running)
     }
 
-    /// What `read` makes of the result; none if it has not ended.
-    pub fn result<R>(&self, read: impl FnOnce(&Result<T, RunError>) -> R) -> Option<R> {
-        match &*self.shared.lock() {
-            State::Ended(result) => Some(read(result)),
-            State::Idle | State::Running => None,
+    /// Gives the result away; none if it has not ended, or had been given away.
+    pub fn take(&self) -> Option<Result<T, RunError>> {
+        let mut state = self.shared.lock();
+        if !matches!(*state, State::Ended(_)) {
+            return None;
+        }
+        match mem::replace(&mut *state, State::Taken) {
+            State::Ended(result) => Some(result),
+            State::Idle | State::Running | State::Taken => None,
         }
     }
 }
@@ -102,8 +109,7 @@ mod tests {
         let task = Task::<u32>::default();
         assert!(task.start(|| panic!("seven is missing")));
         assert!(task.wait(LONG), "an endless wait");
-        let told = task.result(|result| result.as_ref().unwrap_err().to_string());
-        let told = told.expect("it has ended");
+        let told = task.take().expect("it has ended").unwrap_err().to_string();
         assert!(told.contains("seven is missing (") && told.contains("task.rs:"));
         assert!(told.contains("please report it"), "{told}");
         assert!(!told.contains('\n'));
@@ -127,17 +133,21 @@ mod tests {
             }))
         });
         assert!(task.wait(LONG), "an endless wait");
-        let told = task.result(|result| result.as_ref().unwrap_err().to_string());
-        assert!(told.expect("it has ended").contains("not 77"));
+        let told = task.take().expect("it has ended").unwrap_err().to_string();
+        assert!(told.contains("not 77"));
     }
 
     #[test]
     fn a_task_is_done_once() {
         let task = Task::default();
-        assert!(!task.is_running() && task.result(|_| ()).is_none());
+        assert!(!task.is_running() && task.take().is_none());
         assert!(task.start(|| Ok(3)));
         assert!(!task.start(|| Ok(4)));
         assert!(task.wait(LONG));
-        assert_eq!(task.result(|result| *result.as_ref().unwrap()), Some(3));
+        assert_eq!(task.take().map(Result::unwrap), Some(3));
+        assert!(
+            task.take().is_none() && !task.start(|| Ok(4)),
+            "given away once"
+        );
     }
 }

@@ -38,12 +38,17 @@ impl PyBinColumns {
         py.detach(|| self.0.add(&slices(&lists))).map_err(misfit)
     }
 
-    /// Gives all columns away.
-    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let told = PyDict::new(py);
+    /// Gives all columns away, bounds in the unit of these steps, one for each distribution.
+    fn take<'py>(&mut self, py: Python<'py>, steps: Vec<f64>) -> PyResult<Bound<'py, PyDict>> {
+        let (told, count) = (PyDict::new(py), self.0.lengths.len());
+        if steps.len() != count {
+            let problem = format!("{} steps for {count} distributions", steps.len());
+            return Err(PyValueError::new_err(problem));
+        }
+        let (mut lower, mut upper) = py.detach(|| self.0.take_bounds(&steps));
         put(&told, "lengths", &mut self.0.lengths)?;
-        put(&told, "lower", &mut self.0.lower)?;
-        put(&told, "upper", &mut self.0.upper)?;
+        put(&told, "lower", &mut lower)?;
+        put(&told, "upper", &mut upper)?;
         put(&told, "count", &mut self.0.count)?;
         Ok(told)
     }

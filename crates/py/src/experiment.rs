@@ -5,16 +5,17 @@ use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::{Change, MachineSummary};
 use isthmus_experiment::{
-    ClaimSeen, Experiment, Extent, JournalError, Options, Part, Pieces, Progress, RunError,
-    Selection, SetupError, Task, WorkerName,
+    ClaimSeen, Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection,
+    SetupError, Task, WorkerName,
 };
 use isthmus_kinds::KINDS;
 use isthmus_scenario::Resolved;
 use isthmus_units::Bytes;
+use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyMemoryView};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -211,9 +212,12 @@ pub(crate) struct PyExperiment {
     task: Task<Outcome>,
 }
 
+/// Bytes of a result from which it is not copied.
+const LONG: usize = 16 << 20;
+
 /// What came of a run, as JSON, or of a part of it.
 enum Outcome {
-    Whole(Pieces),
+    Whole(Vec<u8>),
     Part(Part),
 }
 
@@ -314,22 +318,27 @@ impl PyExperiment {
         py.detach(|| self.task.wait(limit))
     }
 
-    /// The result as JSON; an error if the run has not ended or ended early.
-    fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let told = self.task.result(|result| match result {
-            Ok(Outcome::Whole(result)) => PyBytes::new_with(py, result.len(), |bytes| {
-                result.write(bytes);
-                Ok(())
-            }),
-            Ok(Outcome::Part(part)) => Ok(PyBytes::new(py, json(part)?.as_bytes())),
-            Err(error @ RunError::AllWarmUp { .. }) => {
+    /// The result as JSON, given away; an error if the run has not ended or ended early. A long one is a
+    /// `memoryview`, for which nothing was copied.
+    fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = |json: &[u8]| Ok(PyBytes::new(py, json).into_any());
+        match self.task.take() {
+            Some(Ok(Outcome::Whole(whole))) if whole.len() >= LONG => {
+                let array = PyArray1::from_vec(py, whole);
+                Ok(PyMemoryView::from(array.as_any())?.into_any())
+            }
+            Some(Ok(Outcome::Whole(whole))) => bytes(&whole),
+            Some(Ok(Outcome::Part(part))) => bytes(json(&part)?.as_bytes()),
+            Some(Err(error @ RunError::AllWarmUp { .. })) => {
                 Err(PyValueError::new_err(error.to_string()))
             }
             // The folder has failed, and not a point: another status tells whoever has begun it.
-            Err(RunError::Journal(error)) => Err(refused(error)),
-            Err(error) => Err(PyRuntimeError::new_err(error.to_string())),
-        });
-        told.unwrap_or_else(|| Err(PyRuntimeError::new_err("the experiment has not ended")))
+            Some(Err(RunError::Journal(error))) => Err(refused(&error)),
+            Some(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),
+            None => Err(PyRuntimeError::new_err(
+                "the experiment has no result to give",
+            )),
+        }
     }
 
     /// Does these points and searches now, and gives away what came of them: the files of a journal by their name, and

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from isthmus.errors import IsthmusError
 from isthmus.files import (
@@ -38,6 +39,9 @@ from isthmus.owned.mark import (
 )
 from isthmus.owned.patience import Patience
 from isthmus.owned.whose import PART, changed, marked, unlike
+
+if TYPE_CHECKING:
+    from isthmus.files import Bytes
 
 
 class OtherwiseError(IsthmusError):
@@ -253,7 +257,7 @@ class OwnedFolder:
     def write(
         self,
         name: str,
-        data: bytes | str,
+        data: Bytes | str,
         part: str,
         *,
         varies: bool = False,

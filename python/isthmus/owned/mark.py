@@ -10,10 +10,13 @@ import stat
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isthmus.errors import IsthmusError
 from isthmus.files import kind_of, write_bytes
+
+if TYPE_CHECKING:
+    from isthmus.files import Bytes
 
 MARK = ".isthmus.json"
 """Name of the file."""
@@ -232,7 +235,7 @@ def fits(place: Path, written: Written) -> bool:
     return place.stat().st_size == written.size and sha256(place.read_bytes()) == written.sha256
 
 
-def sha256(data: bytes) -> str:
+def sha256(data: Bytes) -> str:
     """SHA-256 in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 

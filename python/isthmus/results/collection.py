@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from isthmus.answer import Answer
+    from isthmus.files import Bytes
     from isthmus.results.comparison import Comparison
 
 OnAxes = TypeVar("OnAxes")
@@ -29,7 +30,7 @@ TABLES = ("table", "settings", "searches", "histograms", "channels", "nodes", "j
 """The tables of a run, by the names of their attributes."""
 
 
-def _digest(data: bytes) -> str:
+def _digest(data: Bytes) -> str:
     from hashlib import sha256
 
     return sha256(data).hexdigest()
@@ -49,7 +50,7 @@ class Results:
         run: RunResult,
         *,
         canonical: str = "",
-        data: bytes | None = None,
+        data: Bytes | None = None,
         settings: Settings | None = None,
         wants: frozenset[str] | None = None,
     ) -> None:
@@ -70,7 +71,7 @@ class Results:
         return cls(RunResult.from_json(data), canonical=canonical, data=data)
 
     @classmethod
-    def of_core(cls, data: bytes, *, canonical: str = "") -> Results:
+    def of_core(cls, data: Bytes, *, canonical: str = "") -> Results:
         """What the core has made, or what it has made and nobody can have changed since."""
         from concurrent.futures import ThreadPoolExecutor
 
@@ -118,6 +119,18 @@ class Results:
     @property
     def data(self) -> bytes:
         """The result in its schema: as the core wrote it, or what was chosen or put together."""
+        data = self.content
+        if not isinstance(data, bytes):
+            self._data = data = bytes(data)
+        return data
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process is given, to which a `memoryview` cannot go."""
+        return {**self.__dict__, "_data": self._data and bytes(self._data)}
+
+    @property
+    def content(self) -> Bytes:
+        """`data`, where it must not be `bytes`: nothing is copied then."""
         if self._data is None:
             self._data = self.run.to_json()
         return self._data
@@ -130,7 +143,7 @@ class Results:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of `data`, in hexadecimal."""
-        return _digest(self.data)
+        return _digest(self.content)
 
     @cached_property
     def every_setting(self) -> Settings:

@@ -108,7 +108,7 @@ def keep_result(
     with folder.part("result", key):
         for name, text in (also or {}).items():
             folder.write(name, text, "result")
-        folder.write(RESULT, results.data, "result", digest=results.digest)
+        folder.write(RESULT, results.content, "result", digest=results.digest)
 
 
 def memory_of(path: Path) -> float | None:

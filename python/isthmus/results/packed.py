@@ -62,15 +62,17 @@ PLACES = ("disk", "device", "interface", "server")
 """Kinds of use that are in one place."""
 
 
-def bin_columns(packed: Sequence[msgspec.Raw]) -> dict[str, NDArray[np.int64]]:
-    """The bins of many distributions, one after another: ``lower``, ``upper`` and ``count``, and
-    how many bins each distribution has (``lengths``).
+def bin_columns(
+    packed: Sequence[msgspec.Raw], steps: Sequence[float]
+) -> dict[str, NDArray[np.generic]]:
+    """The bins of many distributions, one after another: ``lower`` and ``upper`` in the unit of the
+    steps of each, ``count``, and how many bins each distribution has (``lengths``).
     """
     from isthmus import _core
 
     columns = _core.BinColumns()
     unpack(columns, packed)
-    return columns.take()
+    return columns.take(steps)
 
 
 def channel_columns(packed: Sequence[msgspec.Raw]) -> tuple[list[str], dict[str, NDArray[Any]]]:

@@ -11,7 +11,7 @@ import gc
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -22,6 +22,9 @@ from isthmus.machines import MachineSummary
 from isthmus.results.check import check_result
 from isthmus.results.packed import Bins, ChannelUse
 from isthmus.wording import unit_label
+
+if TYPE_CHECKING:
+    from isthmus.files import Bytes
 
 __all__ = [
     "SCHEMA",
@@ -500,19 +503,20 @@ class RunResult:
         return run
 
     @classmethod
-    def of_core(cls, data: bytes, source: str = "result") -> RunResult:
+    def of_core(cls, data: Bytes, source: str = "result") -> RunResult:
         """Read what the core has made and nobody can have changed since: it hangs together."""
         try:
             with _uncollected():
                 run = msgspec.json.decode(data, type=cls)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            _refuse_other(source, data)
+            whole = bytes(data)
+            _refuse_other(source, whole)
             from isthmus.results.misfit import misfit
 
-            found = misfit(cls, data) or _placed(str(error))
+            found = misfit(cls, whole) or _placed(str(error))
             raise IsthmusError(f"{source}: damaged result: {found}") from error
         if run.schema != SCHEMA:
-            _refuse_other(source, data)
+            _refuse_other(source, bytes(data))
         return run
 
 

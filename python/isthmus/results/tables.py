@@ -168,7 +168,8 @@ def _rows(table: pl.DataFrame, counts: Any) -> pl.DataFrame:
     """Each row of a table as often as is told."""
     import numpy as np
 
-    return table[np.repeat(np.arange(table.height), counts)]
+    # The type that polars takes as it is.
+    return table[np.repeat(np.arange(table.height, dtype=np.uint32), counts)]
 
 
 def histograms_table(run: RunResult) -> pl.DataFrame:
@@ -187,14 +188,10 @@ def histograms_table(run: RunResult) -> pl.DataFrame:
     of_each = _rows(_of_points(run, schema), [len(p.histograms) for p in run.points]).with_columns(
         pl.Series("measure", [h.measure for h in told], dtype=pl.String),
         pl.Series("unit", [h.unit for h in told], dtype=pl.String),
-        pl.Series("step", [h.step for h in told], dtype=pl.Float64),
     )
-    bins = bin_columns([h.packed for h in told])
-    table = _rows(of_each, bins.pop("lengths")).with_columns(
-        pl.Series(*each) for each in bins.items()
-    )
-    bounds = [pl.col(name) * pl.col("step") for name in ("lower", "upper")]
-    return table.with_columns(bounds).select(*schema)
+    bins = bin_columns([h.packed for h in told], [h.step for h in told])
+    table = _rows(of_each, bins.pop("lengths"))
+    return table.with_columns(pl.Series(*each) for each in bins.items()).select(*schema)
 
 
 def channels_table(run: RunResult) -> pl.DataFrame:

@@ -7,41 +7,8 @@ use crate::journal::JournalError;
 use rayon::prelude::*;
 use std::sync::PoisonError;
 
-/// A text in pieces that stand one after another: whoever wants it in one piece says where that is, so that hundreds of
-/// megabytes are copied once.
-#[derive(Debug, Default)]
-pub struct Pieces(Vec<Vec<u8>>);
-
-impl Pieces {
-    /// Its bytes.
-    pub fn len(&self) -> usize {
-        self.0.iter().map(Vec::len).sum()
-    }
-
-    /// Whether there is no byte of it.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Writes all of it.
-    ///
-    /// # Panics
-    /// Where it is to be written has not [`Pieces::len`] bytes.
-    pub fn write(&self, mut to: &mut [u8]) {
-        for piece in &self.0 {
-            let (here, rest) = to.split_at_mut(piece.len());
-            here.copy_from_slice(piece);
-            to = rest;
-        }
-        assert!(to.is_empty(), "room for more than there is");
-    }
-
-    /// All of it in one piece.
-    pub fn whole(&self) -> Vec<u8> {
-        self.0.concat()
-    }
-}
-
+/// Entries that are in memory twice for a moment.
+const TOGETHER: usize = 256;
 /// How a result ends that has no points and no searches.
 const NOTHING: &[u8] = b"\"points\":[],\"searches\":[]}";
 
@@ -50,7 +17,7 @@ impl Experiment {
     ///
     /// # Errors
     /// As [`Experiment::run`].
-    pub fn run_to_json(&self) -> Result<Pieces, RunError> {
+    pub fn run_to_json(&self) -> Result<Vec<u8>, RunError> {
         let known = (self.finished.lock())
             .unwrap_or_else(PoisonError::into_inner)
             .take();
@@ -64,12 +31,11 @@ impl Experiment {
             return Ok(json);
         }
         let result = self.run()?;
-        let json = serde_json::to_vec(&result).expect("results are JSON");
-        Ok(Pieces(vec![json]))
+        Ok(serde_json::to_vec(&result).expect("results are JSON"))
     }
 
     /// The result from the journal's bytes; `None` if an entry is missing.
-    pub(super) fn collected(&self) -> Result<Option<Pieces>, JournalError> {
+    pub(super) fn collected(&self) -> Result<Option<Vec<u8>>, JournalError> {
         if !self.missing()?.is_empty() {
             return Ok(None);
         }
@@ -80,25 +46,27 @@ impl Experiment {
             "points and searches are the last fields"
         );
         json.truncate(json.len() - NOTHING.len());
-        let mut pieces = vec![json];
         let points: Vec<&Entry> = self.points.iter().map(|job| &job.entry).collect();
         let searches: Vec<&Entry> = self.searches.iter().map(|job| &job.entry).collect();
         for (name, entries) in [("\"points\":[", points), (",\"searches\":[", searches)] {
-            pieces.push(name.into());
-            for (at, content) in self.contents(&entries)?.into_iter().enumerate() {
-                // Removed since it was looked for.
-                let Some(content) = content else {
-                    return Ok(None);
-                };
-                if at > 0 {
-                    pieces.push(b",".into());
+            json.extend_from_slice(name.as_bytes());
+            let begin = json.len();
+            for some in entries.chunks(TOGETHER) {
+                for content in self.contents(some)? {
+                    // Removed since it was looked for.
+                    let Some(content) = content else {
+                        return Ok(None);
+                    };
+                    if json.len() > begin {
+                        json.push(b',');
+                    }
+                    json.extend_from_slice(&content);
                 }
-                pieces.push(content);
             }
-            pieces.push(b"]".into());
+            json.push(b']');
         }
-        pieces.push(b"}".into());
-        Ok(Some(Pieces(pieces)))
+        json.push(b'}');
+        Ok(Some(json))
     }
 
     /// What the journal holds of these, read on all threads.
