@@ -301,7 +301,7 @@ class Experiment:
         """Wait up to `seconds` without holding the interpreter; True when finished."""
 
     def result(self) -> bytes | memoryview:
-        """Give away the RunResult in JSON; of a part ``{done, failed: [[name, reason]]}``, as `bytes`.
+        """Give away the RunResult in JSON; of a part ``{done, failed: [[name, reason]]}``.
 
         Raises:
             ValueError: a point was over before its warm-up was; the scenario is to be changed.
