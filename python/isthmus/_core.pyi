@@ -902,7 +902,7 @@ class NicSession:
         """Ask; `notices` tells when the answer is there."""
     def submit(self, specs: str, seconds: float | None) -> list[NicStream]:
         """Register streams, all or none: a list of their specifications."""
-    def adopt(self, number: int, spec: str) -> NicStream:
+    def adopt(self, number: int, spec: str, seconds: float | None) -> NicStream:
         """A stream that another process of the application has registered."""
     def event(self, seconds: float | None) -> str | None:
         """The next event; none if there is none in time."""

@@ -65,6 +65,11 @@ class Door:
         except (OSError, OverflowError) as error:
             if made is not None:
                 made.close()
+            if isinstance(error, ssl.SSLCertVerificationError):
+                raise self.wrong(
+                    f"its certificate is not trusted ({error.verify_message})",
+                    "give --tls-ca, a file in PEM of the daemon's certificate or of its signer's",
+                ) from None
             why = getattr(error, "strerror", None) or error
             raise self.wrong(
                 f"cannot connect: {why}", "isthmus nic serve --listen starts a daemon"

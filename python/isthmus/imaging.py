@@ -10,9 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from isthmus.arguments import whole
 from isthmus.core import ask_json
 from isthmus.errors import IsthmusError
 
+IMAGES_MAX = 1000
+"""Images of one run."""
 RANKS = 32
 """Ranks that have lines of all slices."""
 
@@ -61,6 +64,7 @@ def send(images: int = 4) -> Sent:
     """
     from isthmus import _core
 
+    whole("images", images, 1, IMAGES_MAX)
     if not hasattr(_core, "mri"):
         raise IsthmusError("the stream manager runs on Linux alone")
     told = ask_json(_core.mri, {"images": images})

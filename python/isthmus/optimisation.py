@@ -21,6 +21,8 @@ QUADRANTS, NODES = 4, 15
 """Quadrants, and cells that compute in each."""
 CELLS = QUADRANTS * (NODES + 1)
 """Of the paper's machine."""
+RATE = "23.33 /ms"
+"""Samples that one cell computes in a time, if nobody says otherwise: the paper's."""
 RATE_PER_S = 1.4e6 / (QUADRANTS * NODES)
 """Samples that one cell computes in a second: 1,400 Ksamples/s by all."""
 SAMPLE_BYTES = 4
@@ -116,7 +118,7 @@ class Growth:
         return {"unit": "MB/s", "points": points, "most": self.most, "cells_at_limit": self.cells}
 
 
-def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = "23.33 /ms") -> Live:
+def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = RATE) -> Live:
     """Compute samples on threads and send them by the stream manager to a sink that checks.
 
     Args:

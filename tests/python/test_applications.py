@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from isthmus import IsthmusError
 from isthmus.imaging import send
 from isthmus.optimisation import CELLS, growth, live
 
@@ -93,3 +94,27 @@ def test_what_cannot_be_is_refused(arguments: list[str], part: str):
     done = run(*arguments, "-q")
     assert (done.returncode, done.stdout) == (2, ""), done
     assert part in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["optimise", "--time", "0 s"], "--time: "),
+        (["optimise", "--rate", "1 /ms", "--free"], "give one of the two"),
+        (["mri", "--images", "-3"], "1<=x<=1000"),
+        (["vcr", *(["--film", "none"] * 5)], "5 films for 4 cameras"),
+    ],
+)
+@linux
+def test_what_cannot_be_is_said(words, says):
+    done = run(*words)
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr
+
+
+@linux
+def test_what_cannot_be_is_refused_in_python():
+    with pytest.raises(IsthmusError, match="images: -3 is impossible; give a whole number, 1 to"):
+        send(-3)
+    with pytest.raises(IsthmusError, match="time: 0ns is too little: give 1ms or more"):
+        live(time="0 s")

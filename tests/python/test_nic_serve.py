@@ -112,6 +112,17 @@ def test_systemd_is_told(tmp_path):
         (["--listen", "tls:127.0.0.1:0", "--tls-cert", "x"], "--tls-key"),
         (["--listen", "tls:127.0.0.1:0"], "--tls-cert"),
         ([], "--listen"),
+        (["--listen", "tcp:127.0.0.1:0", "--staging", "0"], 'for example "64 KiB"'),
+        (["--listen", "tcp:127.0.0.1:0", "--hello", "0 s"], "--hello"),
+        (["--listen", "tcp:127.0.0.1:0", "--screens", "9464"], "127.0.0.1:8000"),
+        (
+            ["--listen", "tcp:127.0.0.1:0", "--staging", "1 MB", "--application-staging", "2 MB"],
+            "--application-staging: 2000000 bytes are more than the 1000000 of --staging",
+        ),
+        (
+            ["--listen", "tcp:127.0.0.1:0", "--network", "1 MB", "--connection-network", "2 MB"],
+            "--connection-network: 2000000 bytes are more than the 1000000 of --network",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_in_one_line(isthmus, words, says):
@@ -174,3 +185,15 @@ def test_the_page_for_operators_names_all_options(isthmus):
     page = (Path(__file__).parents[2] / "docs" / "nic-operators.md").read_text()
     options = set(re.findall(r"^ +(--[\w-]+)", isthmus("nic", "serve", "--help").stdout, re.M))
     assert {option for option in options if f"`{option}" not in page} <= {"--help"}
+
+
+def test_a_token_file_holds_one_line(isthmus, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("0123456789abcdef\nfedcba9876543210\n")
+    tokens.chmod(0o600)
+    ran = isthmus("nic", "serve", "--listen", "tcp:127.0.0.1:0", "--token-file", str(tokens))
+    assert ran.returncode == 2
+    assert "it holds several lines; a token is one" in ran.stderr
+    ran = isthmus("nic", "top", "--address", "tcp:127.0.0.1:1", "--token-file", str(tokens))
+    assert ran.returncode == 2
+    assert "it holds several words; a token is one" in ran.stderr

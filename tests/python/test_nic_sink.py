@@ -73,7 +73,8 @@ def test_a_file_stays_as_it_is_until_a_sender_comes(tmp_path):
         with sink("--senders", "1", "--out", str(path), "--json") as process:
             json.loads(process.stdout.readline())
             process.send_signal(signal.SIGINT)
-            assert process.wait(60) == 0
+            # Nobody came, and one was asked for.
+            assert process.wait(60) == 130
     assert out.read_text() == "precious"
     assert not new.exists()
     assert link.is_symlink()
@@ -149,3 +150,33 @@ def test_what_cannot_be(words, said):
         told = process.stderr.read()
         assert said in told and told.count("\n") == 1
         assert process.stdout.read() == ""
+
+
+@pytest.mark.parametrize("words", [["--senders", "1"], [], ["--json"]])
+def test_ctrl_c_while_somebody_sends_is_told(tmp_path, words):
+    with (
+        sink(*words) as process,
+        daemon(tmp_path) as served,
+        connect(served.address, patience=PATIENCE) as nic,
+    ):
+        line = process.stdout.readline()
+        at = json.loads(line)["address"] if "--json" in words else line.split("raw:tcp:")[1].strip()
+        out = nic.open(f"raw:tcp:{at}")
+        stream = nic.stream(out, adu="64 KiB", links=1)
+        stream.send(np.zeros(65536, np.uint8))
+        stream.wait_done(1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 1
+        told = process.stdout.read()
+        assert "Ctrl-C came while it was sending" in told
+        assert "65536" in told.replace(",", "")
+        said = process.stderr.read()
+        assert "1 of 1 senders: Ctrl-C came while it was sending" in " ".join(said.split())
+
+
+def test_ctrl_c_ends_a_sink_that_waits(tmp_path):
+    with sink() as process:
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        assert process.stderr.read() == ""

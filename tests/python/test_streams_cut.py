@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from isthmus.streams import LinkError, StreamFailedError, connect
+from nic_daemon import until
 from nic_rig import PATIENCE, Sink, daemon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="links are Linux's")
@@ -29,9 +30,9 @@ class Cutter:
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def _listen(self) -> None:
+    def _listen(self, first: int = 0) -> None:
         with suppress(OSError):
-            for number in range(1 << 20):
+            for number in range(first, 1 << 20):
                 client, _ = self.listener.accept()
                 server = socket.create_connection(self.to)
                 if number:
@@ -56,6 +57,12 @@ class Cutter:
         for each in (self.listener, *self.links):
             with suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
+
+    def restore(self) -> None:
+        """Let links in again."""
+        self.listener.close()
+        self.listener = socket.create_server(("127.0.0.1", self.port))
+        threading.Thread(target=self._listen, args=(1,), daemon=True).start()
 
 
 def served(folder, *options):
@@ -124,6 +131,25 @@ def test_one_that_is_not_made_anew_in_time_is_an_error_that_says_so(tmp_path):
                     break
             assert "link-cut" in seen and "link-restored" not in seen
             assert metric(process, "links_gone_total") == 1
+
+
+def test_the_next_stream_makes_a_link_that_is_gone_again(tmp_path):
+    with served(tmp_path, "--link-grace", "300 ms") as process:
+        way = cutter(process, 1 << 60)
+        sink = Sink(tmp_path)
+        with connect(f"tcp:127.0.0.1:{way.port}", watch=True, patience=PATIENCE) as nic:
+            out = nic.open(sink.destination)
+            nic.link(0)
+            way.cut()
+            assert any(event.what == "link-gone" for event in nic.events())
+            until(lambda: nic.links == [], "a link that is known to be gone")
+            way.restore()
+            stream = nic.stream(out, adu=ADU, links=[0], adus=1)
+            assert nic.links == [0]
+            stream.send(content(0))
+            stream.wait()
+            out.close()
+        assert sink.taken() == content(0).tobytes()
 
 
 def test_top_says_how_many_links_are_cut(tmp_path):

@@ -167,6 +167,14 @@ def test_what_nobody_takes_times_out_with_a_reason(nic, tmp_path):
         stream.wait()
 
 
+def test_an_unknown_destination_names_those_that_there_are(nic):
+    for words in ("nowhere:1", "raw", "http://here"):
+        with pytest.raises(RefusedError, match="destination") as told:
+            nic.open(words)
+        assert "given" not in str(told.value)
+    assert "raw:accept:" in str(told.value) and "tcp:accept:" in str(told.value)
+
+
 def test_a_connection_that_cannot_be_made_says_why(nic):
     out = nic.open("tcp:127.0.0.1:1")
     assert "refused" in settle(nic, "lost").reason
@@ -184,6 +192,12 @@ def _rank(address, ticket, number, rank, results):
         for adu in range(4):
             stream.send(content(adu))
         results.put((rank, stream.wait().state))
+
+
+def test_what_is_no_stream_is_not_adopted(nic, tmp_path):
+    spec = StreamSpec(connection=nic.open(Sink(tmp_path).destination), adu=ADU, links=1)
+    with pytest.raises(RefusedError, match="stream 77"):
+        nic.adopt(77, spec)
 
 
 def test_plain_processes_are_ranks(served, tmp_path):

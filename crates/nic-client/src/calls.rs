@@ -163,11 +163,14 @@ impl Session {
     /// its number, and what was submitted.
     ///
     /// # Errors
-    /// A format that cannot be.
-    pub fn adopt(&self, number: u32, spec: &Spec) -> Result<Stream> {
+    /// A format that cannot be; a number that no stream of the application has; those of the daemon
+    /// and of the patience.
+    pub fn adopt(&self, number: u32, spec: &Spec, patience: Patience<'_>) -> Result<Stream> {
         self.here()?;
         let format = format_of(spec).check();
         format.map_err(|error| Error::Misfit(error.to_string()))?;
+        // Whether there is one: who drops a stream that is received cancels it.
+        self.request(Request::Stream { stream: number }, patience)?;
         Ok(Stream::new(Arc::clone(&self.core), number, spec))
     }
 

@@ -46,6 +46,11 @@ impl<T> Half<T> {
         }
     }
 
+    /// Looks at it; none while somebody has it.
+    pub fn look<R>(&self, look: impl FnOnce(&T) -> R) -> Option<R> {
+        locked(&self.place).as_ref().map(look)
+    }
+
     /// Waits until somebody had it and gave it back, a little at most.
     pub fn pause(&self, patience: Patience<'_>) -> Result<()> {
         let left = patience.slice_left()?;

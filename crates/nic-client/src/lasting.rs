@@ -258,6 +258,11 @@ impl Lasting {
         locked(&self.fate).lost.clone()
     }
 
+    /// Whether the link cannot be used any more.
+    pub fn is_lost(&self) -> bool {
+        locked(&self.fate).lost.is_some()
+    }
+
     /// The link cannot be used any more.
     pub fn lose(&self, why: String) {
         let mut fate = locked(&self.fate);

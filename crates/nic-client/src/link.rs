@@ -111,6 +111,20 @@ impl Link {
         }
     }
 
+    /// Whether it is known that nothing goes over it any more.
+    pub fn is_lost(&self) -> bool {
+        let lost = self.lasting.as_ref().is_some_and(|link| link.is_lost());
+        let out = self
+            .out
+            .as_ref()
+            .and_then(|half| half.look(Sending::is_broken));
+        let into = self
+            .into
+            .as_ref()
+            .and_then(|half| half.look(Reading::is_broken));
+        lost || out == Some(true) || into == Some(true)
+    }
+
     /// Wakes who waits for this link.
     pub fn notify(&self) {
         if let Some(into) = &self.into {
@@ -129,6 +143,10 @@ impl Sending {
             rest: Vec::new(),
             broken: None,
         }
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken.is_some()
     }
 
     fn broken<T>(&mut self, why: String) -> Result<T, String> {
@@ -188,6 +206,10 @@ impl Reading {
             marks: BTreeMap::new(),
             broken: None,
         }
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken.is_some()
     }
 
     fn broken<T>(&mut self, why: String) -> Result<T, String> {

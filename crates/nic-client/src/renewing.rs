@@ -148,7 +148,9 @@ impl Renewing {
     /// Makes another socket for a link that was cut for this reason, and writes again what is kept.
     fn mend(&self, weak: &Weak<Lasting>, why: &str) {
         let begun = Instant::now();
+        let until = begun + self.grace;
         let mut pause = PAUSE.0;
+        let mut failed = None;
         let nth = loop {
             // Given up, or its session is over: nobody wants it.
             let Some(link) = weak.upgrade() else {
@@ -160,19 +162,23 @@ impl Renewing {
             if core.gone().is_some() {
                 return link.lose(why.to_owned());
             }
-            let until = begun + self.grace;
-            let failed = match self.attempt(&link, &core, until) {
-                Ok(nth) => break nth,
-                Err(Failed::Ever(text)) => {
-                    return link.lose(format!("{why}, and it cannot be made anew: {text}"));
-                }
-                Err(Failed::Now(text)) => text,
-            };
-            if Instant::now() >= until {
+            let left = until.saturating_duration_since(Instant::now());
+            if let Some(failed) = &failed
+                && left.is_zero()
+            {
                 let grace = self.grace;
                 return link.lose(format!(
                     "{why}, and it could not be made anew within {grace:?}: {failed}"
                 ));
+            }
+            match self.attempt(&link, &core, until) {
+                Ok(nth) => break nth,
+                Err(Failed::Ever(text)) => {
+                    return link.lose(format!("{why}, and it cannot be made anew: {text}"));
+                }
+                // What the end of grace has cut short does not tell what is wrong.
+                Err(Failed::Now(_)) if failed.is_some() && left < ATTEMPT => {}
+                Err(Failed::Now(text)) => failed = Some(text),
             }
             drop((link, core));
             std::thread::sleep(pause);

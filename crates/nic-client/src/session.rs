@@ -212,6 +212,7 @@ impl Session {
     ) -> Result<()> {
         self.here()?;
         let grace = grace.min(self.welcome.link_grace);
+        self.give_up_lost(number);
         self.core.left(number, patience)?;
         let lasts = carrier == Carrier::Socket && !self.core.address.is_local();
         if lasts && !grace.is_zero() {
@@ -253,13 +254,23 @@ impl Session {
         links.insert(link.number, Arc::new(link));
     }
 
-    /// Numbers of the links of this process, ascending.
+    /// Numbers of the links of this process, ascending, those left out that are gone.
     #[must_use]
     pub fn links(&self) -> Vec<u16> {
         if self.here().is_err() {
             return Vec::new();
         }
-        locked(&self.core.links).keys().copied().collect()
+        let links = locked(&self.core.links);
+        let there = links.values().filter(|link| !link.is_lost());
+        there.map(|link| link.number).collect()
+    }
+
+    /// Gives the link of this number up if it is gone: the daemon may wait for it still.
+    fn give_up_lost(&self, number: u16) {
+        let lost = (locked(&self.core.links).get(&number)).is_some_and(|link| link.is_lost());
+        if lost {
+            self.unlink(number);
+        }
     }
 
     /// Asks, and does not wait for the answer. `noticed`: [`Session::notices`] tells when it is

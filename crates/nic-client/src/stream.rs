@@ -197,6 +197,15 @@ impl Stream {
     /// A number that is too small; those of the daemon and of the patience.
     pub fn finish(&self, adus: u64, patience: Patience<'_>) -> Result<()> {
         let stream = self.number;
+        // The daemon counts what has come to it, and would take the rest for what nobody wants.
+        let begun = |place: &Place| place.adu + u64::from(place.tu > 0);
+        let sent = self.place.look(begun).unwrap_or(0);
+        if adus < sent && self.direction == Direction::Transmit {
+            return Err(Error::Misfit(format!(
+                "stream {stream}: finish at {adus} ADUs, of which {sent} were sent: give {sent} or \
+                 more, or cancel it"
+            )));
+        }
         self.request(Request::Finish { stream, adus }, patience)?;
         *locked(&self.adus) = Some(adus);
         Ok(())
@@ -239,10 +248,17 @@ impl Stream {
         let what = if moved { "moved" } else { "done" };
         let status = self.answered(&pending, &format!("{adus} ADUs {what}"), patience)?;
         let there = if moved { status.moved } else { status.done };
-        match there >= adus {
-            true => Ok(status),
-            false => self.ended(status),
+        if there >= adus {
+            return Ok(status);
         }
+        let ended = self.ended(status)?;
+        Err(Error::Stream(
+            self.number,
+            format!(
+                "it has ended with {} ADUs; {adus} were waited for",
+                ended.done
+            ),
+        ))
     }
 
     /// Waits until it has ended.

@@ -205,6 +205,7 @@ fn a_link_that_is_not_made_anew_in_time_is_lost_with_its_streams() {
     let took = begun.elapsed();
     assert!(took >= grace / 2 && took < 20 * grace, "{took:?}");
     let said = error.to_string();
+    assert!(!said.contains("for 0"), "{said}");
     assert!(
         matches!(error, Error::Link(0, _)) && said.contains("could not be made anew within 700ms")
             || said.contains("a rank on link 0 is gone"),
@@ -227,7 +228,7 @@ fn a_link_whose_process_has_ended_is_not_waited_for() {
         let connection = world.first.open(&opening, soon()).unwrap();
         let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 9);
         let stream = world.first.stream(spec.clone(), soon()).unwrap();
-        let sends = world.far.adopt(stream.number(), &spec).unwrap();
+        let sends = world.far.adopt(stream.number(), &spec, soon()).unwrap();
         sends.send(&content(1, 0, ADU), soon()).unwrap();
         stream.wait_done(1, soon()).unwrap();
         match gives_up {
@@ -323,6 +324,35 @@ fn a_link_without_grace_is_gone_with_its_socket() {
         assert!(reason.contains("closed"), "{reason}");
         assert!(stream.wait(soon()).is_err());
         drop((world, taken));
+    }
+}
+
+/// A link that is gone, whether the daemon or this process was first to have waited long enough, is
+/// no link of the process any more: it is made again over its number, and streams go over it.
+#[test]
+fn a_link_that_is_gone_is_made_again_over_its_number() {
+    for [operator, client] in [[300, 9000], [9000, 300]] {
+        let world = World::new(false, 1, u64::MAX - 1, Duration::from_millis(operator));
+        let grace = Duration::from_millis(client);
+        world.far.link_for(0, CARRIERS[1], grace, soon()).unwrap();
+        let (opening, taken) = sink(|_| Action::Take);
+        let connection = world.far.open(&opening, soon()).unwrap();
+        let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 1);
+        world.proxy.closed.store(true, Ordering::SeqCst);
+        world.proxy.cut_all();
+        let until = Instant::now() + secs(30);
+        while !world.far.links().is_empty() {
+            assert!(Instant::now() < until, "it is not known to be gone");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        world.proxy.closed.store(false, Ordering::SeqCst);
+        world.far.link_for(0, CARRIERS[1], grace, soon()).unwrap();
+        assert_eq!(world.far.links(), [0]);
+        let stream = world.far.stream(spec, soon()).unwrap();
+        stream.send(&content(1, 0, ADU), soon()).unwrap();
+        stream.wait(soon()).unwrap();
+        world.far.close(connection, soon()).unwrap();
+        assert!(taken.join().unwrap().1 == all(1, ADU, 1));
     }
 }
 

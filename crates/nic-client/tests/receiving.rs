@@ -158,7 +158,7 @@ fn ranks_receive_the_units_of_their_own_links() {
                 session
                     .link(rank, CARRIERS[rank as usize % 2], soon())
                     .unwrap();
-                let stream = session.adopt(number, spec).unwrap();
+                let stream = session.adopt(number, spec, soon()).unwrap();
                 let format = stream.format().clone();
                 let mut own = vec![0; stream.own_bytes(ADU) as usize];
                 for adu in 0..5 {

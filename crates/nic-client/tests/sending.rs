@@ -2,7 +2,7 @@
 
 use crate::fake::soon;
 use crate::rig::{CARRIERS, RINGS, Rig, all, content, links, send_all, sink, sink_of, spec};
-use isthmus_nic_client::words::{Checksum, Direction, Event, Request, Spec};
+use isthmus_nic_client::words::{Checksum, Direction, Event, RefusalKind, Request, Spec};
 use isthmus_nic_client::{Error, Opening, Patience, Session};
 use isthmus_stream_net::sink::{Action, Sink};
 use std::sync::mpsc::channel;
@@ -79,7 +79,7 @@ fn ranks_send_the_units_of_their_own_links() {
                 session
                     .link(rank, CARRIERS[rank as usize % 2], soon())
                     .unwrap();
-                let stream = session.adopt(number, spec).unwrap();
+                let stream = session.adopt(number, spec, soon()).unwrap();
                 for adu in 0..6 {
                     let whole = content(1, adu, ADU);
                     // One half gives all of the ADU, the other its own SUs only.
@@ -140,8 +140,19 @@ fn what_was_waited_for_is_there_while_the_stream_goes_on() {
     assert!(said.starts_with(&begins), "{said}");
     go.send(()).unwrap();
     assert_eq!(stream.wait_done(5, soon()).unwrap().done, 5);
+    let said = stream.finish(4, soon()).unwrap_err().to_string();
+    assert!(said.contains("of which 5 were sent"), "{said}");
     stream.finish(5, soon()).unwrap();
     stream.wait(soon()).unwrap();
+    for (adus, moved) in [(6, false), (9, true)] {
+        let said = match moved {
+            true => stream.wait_moved(adus, soon()),
+            false => stream.wait_done(adus, soon()),
+        };
+        let said = said.unwrap_err().to_string();
+        let wanted = format!("it has ended with 5 ADUs; {adus} were waited for");
+        assert!(said.contains(&wanted), "{said}");
+    }
     session.close(connection, soon()).unwrap();
     assert!(taken.join().unwrap().1 == all(1, TU, 5));
     let mut done = 0;
@@ -453,14 +464,9 @@ fn a_stale_ticket_and_a_link_that_is_taken() {
     let second = Session::join(&rig.unix, &ticket, false, soon()).unwrap();
     let taken = second.link(0, RINGS, soon()).unwrap_err().to_string();
     assert!(taken.starts_with("link 0 has its ends"), "{taken}");
-    let none = second
-        .adopt(0, &spec(0, Direction::Transmit, (8, 8), 1, 1))
-        .unwrap();
-    let said = none.send(&[0; 8], soon()).unwrap_err().to_string();
-    assert!(
-        said.contains("this process has none of them") || said.contains("stream 0"),
-        "{said}"
-    );
+    let spec = spec(0, Direction::Transmit, (8, 8), 1, 1);
+    let none = second.adopt(7, &spec, soon()).unwrap_err();
+    assert!(none.is_refused(RefusalKind::Unknown), "{none}");
     drop(first);
     let gone = second.event(soon());
     assert!(

@@ -100,7 +100,8 @@ pub enum Request {
     Open {
         /// Where to, as `raw:tcp:127.0.0.1:5000`, `file:/data/image`; or `raw:accept:ADDRESS`,
         /// which waits there for a peer whose first packet shows the channel, or
-        /// `tcp:accept:ADDRESS`, for whoever comes first, with plain bytes. Port 0 is any free one;
+        /// `tcp:accept:ADDRESS`, for whoever comes first, with plain bytes, or `udp:accept:ADDRESS`,
+        /// for a datagram that shows the channel. Port 0 is any free one;
         /// where the connection is told, it has the one that was taken.
         destination: String,
         /// The number that packets carry. Both ends give the same.

@@ -1,8 +1,9 @@
 //! Peers that come in: `raw:accept:ADDRESS` waits at an address for one whose first packet shows
 //! the connection's channel, `tcp:accept:ADDRESS` for whoever comes. Several connections may wait at
-//! one address, by different channels; the port is closed when none does.
+//! one address, by different channels; the port is closed when none does. `udp:accept:ADDRESS` has
+//! its port alone, and waits for a datagram that shows the channel: whence that came is its peer.
 
-use crate::hub::State;
+use crate::hub::{State, Waits};
 use crate::refusal::refusal;
 use crate::shared::Shared;
 use crate::wire::{Moved, peek};
@@ -11,9 +12,10 @@ use isthmus_stream::ConnectionId;
 use isthmus_stream::wire::Header;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 /// How long a peer may take to show a channel, and one that nobody waits for is kept.
@@ -25,14 +27,39 @@ const TICK: Duration = Duration::from_millis(100);
 /// Peers that have not shown their channel, at most at each address.
 const PEERS: usize = 64;
 
+impl Waits {
+    /// Whether it waits for such a peer over TCP.
+    fn takes(&self, address: SocketAddr, channel: Option<u32>) -> bool {
+        !self.datagrams && (self.address, self.channel) == (address, channel)
+    }
+}
+
 impl State {
     /// A connection waits no more: it has its peer, or is gone.
     pub fn stop_waiting(&mut self, id: ConnectionId) -> bool {
         let Some(waits) = self.accepting.remove(&id) else {
             return false;
         };
-        self.leave_address(waits.address);
+        if !waits.datagrams {
+            self.leave_address(waits.address);
+        }
         true
+    }
+
+    /// The first connection that waits for such a peer waits no more; the name of the socket that
+    /// it is given.
+    fn seated(&mut self, such: impl Fn(&Waits) -> bool) -> Option<String> {
+        let (id, _) = self.accepting.iter().find(|(_, one)| such(one))?;
+        let id = *id;
+        self.stop_waiting(id);
+        self.connections.get(&id)?.given.clone()
+    }
+
+    /// The channel that datagrams have to show at an address, if a connection waits for them there.
+    fn datagrams_at(&self, address: SocketAddr) -> Option<u32> {
+        let mut all = self.accepting.values();
+        let waits = all.find(|one| one.datagrams && one.address == address);
+        waits.filter(|_| !self.ending)?.channel
     }
 
     /// One less waits there.
@@ -177,10 +204,92 @@ impl Guest {
     }
 }
 
+/// A port of datagrams that is bound; dropped once it is known whether a connection waits there.
+pub(crate) struct Bound {
+    pub address: SocketAddr,
+    /// Its thread looks when this is gone.
+    _known: Sender<()>,
+}
+
+/// Binds a port for one connection, whose peer sends datagrams.
+pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusal> {
+    let refused = |error: std::io::Error| {
+        let right = match error.kind() {
+            ErrorKind::AddrInUse => ": take another port, as 0",
+            _ => "",
+        };
+        let text = format!("waiting for datagrams at {at}: {error}{right}");
+        refusal(RefusalKind::Conflict, text)
+    };
+    let socket = UdpSocket::bind(at).map_err(refused)?;
+    let address = socket.local_addr().map_err(refused)?;
+    socket.set_nonblocking(true).map_err(refused)?;
+    let (known, knows) = channel();
+    let own = Arc::clone(shared);
+    let thread = std::thread::Builder::new().name("nic-accept".into());
+    let thread = thread.spawn(move || {
+        // Nothing is sent: it ends when the other side is gone.
+        let _ = knows.recv();
+        datagrams(&own, address, socket);
+    });
+    thread.map_err(refused)?;
+    Ok(Bound {
+        address,
+        _known: known,
+    })
+}
+
+/// Until a datagram has come that shows the channel which is waited for, or nobody waits.
+fn datagrams(shared: &Arc<Shared>, address: SocketAddr, socket: UdpSocket) {
+    let mut head = [0; Header::BYTES];
+    let mut strangers = 0;
+    loop {
+        let wanted = match shared.hub.state().datagrams_at(address) {
+            Some(channel) => channel,
+            None => return,
+        };
+        let mut fds = [PollFd::new(&socket, PollFlags::IN)];
+        // Interrupted or not, it is looked again.
+        let _ = poll(&mut fds, Timespec::try_from(TICK).ok().as_ref());
+        let Ok((len, from)) = socket.peek_from(&mut head) else {
+            continue;
+        };
+        let header = Header::decode(&head[..len]).ok();
+        let say = |result: &str| {
+            let what = format!("datagram at {address}");
+            shared.hub.log.say(&from.to_string(), &what, result);
+        };
+        if header.is_none_or(|header| header.channel != wanted) {
+            // It is taken away, as it would be in front for ever.
+            let _ = socket.recv_from(&mut head);
+            strangers += 1;
+            if strangers == 1 {
+                say("refused: it shows no channel that is waited for; more such are not told");
+            }
+            continue;
+        }
+        if let Err(error) = socket.connect(from) {
+            say(&format!("refused: {error}"));
+            let _ = socket.recv_from(&mut head);
+            continue;
+        }
+        say(&format!("channel {wanted}"));
+        let hub = Arc::clone(&shared.hub);
+        // Without a driver nobody waits.
+        let _ = shared.client.call(move |driver| {
+            let mut state = hub.state();
+            if let Some(name) = state.seated(|one| one.datagrams && one.address == address) {
+                driver.give_datagrams(&name, socket);
+            }
+        });
+        return;
+    }
+}
+
 fn waits(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> bool {
     let state = shared.hub.state();
     let mut all = state.accepting.values();
-    all.any(|waits| (waits.address, waits.channel) == (address, channel))
+    all.any(|waits| waits.takes(address, channel))
 }
 
 /// Gives the peer to the connection that waits for it, if one does still.
@@ -189,14 +298,7 @@ fn seat(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: TcpS
     // Without a driver nobody waits.
     let _ = shared.client.call(move |driver| {
         let mut state = hub.state();
-        let mut all = state.accepting.iter();
-        let first = all.find(|(_, one)| (one.address, one.channel) == (address, channel));
-        let Some(id) = first.map(|(id, _)| *id) else {
-            return;
-        };
-        state.stop_waiting(id);
-        let line = state.connections.get(&id);
-        if let Some(name) = line.and_then(|line| line.given.clone()) {
+        if let Some(name) = state.seated(|one| one.takes(address, channel)) {
             driver.give(&name, socket);
         }
     });

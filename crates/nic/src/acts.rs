@@ -358,9 +358,11 @@ fn open(
         return Err(refusal(RefusalKind::Garbled, "this opens nothing"));
     };
     let waits = policy::waits(&destination).and_then(|(speaks, address)| {
-        let channel = (speaks == Speaks::Packets).then_some(channel);
-        let address = address.parse().ok()?;
-        Some(Waits { address, channel })
+        Some(Waits {
+            address: address.parse().ok()?,
+            channel: (speaks != Speaks::Bytes).then_some(channel),
+            datagrams: speaks == Speaks::Datagrams,
+        })
     });
     let given = waits.as_ref().map(|_| {
         state.next_accept += 1;
@@ -368,6 +370,7 @@ fn open(
     });
     let words = match (&given, &waits) {
         (Some(name), Some(Waits { channel: None, .. })) => format!("tcp:given:{name}"),
+        (Some(name), Some(waits)) if waits.datagrams => format!("udp:given:{name}"),
         (Some(name), _) => format!("raw:given:{name}"),
         (None, _) => destination.clone(),
     };
@@ -379,7 +382,7 @@ fn open(
     if let Destination::Framebuffer(name) = &to {
         screens(hub, state, app, name)?;
     }
-    if waits.as_ref().is_some_and(|it| it.channel.is_some())
+    if (waits.as_ref()).is_some_and(|it| it.channel.is_some() && !it.datagrams)
         && matches!(protocol, Protocol::Unconfirmed { .. })
     {
         let text = "who waits for a peer sees its channel in what it confirms: take protocol \

@@ -125,6 +125,7 @@ impl Config {
             return Err(Error::Config(text.into()));
         }
         self.fits()?;
+        self.shares()?;
         let hidden = |address: &&Address| matches!(address, Address::Tls(_));
         let mut leave = self.listen.iter().filter(|at| at.leaves_the_machine());
         if let Some(open) = leave.find(|address| !hidden(address)) {
@@ -146,6 +147,33 @@ impl Config {
         }
         Ok(())
     }
+
+    /// Whether no part is more than its whole; `u64::MAX` is all of it.
+    fn shares(&self) -> Result<()> {
+        let (parts, whole) = (&self.limits, &self.manager);
+        for (flag, part, of, bytes) in [
+            (
+                "--application-staging",
+                parts.staging_bytes,
+                "--staging",
+                whole.staging_bytes,
+            ),
+            (
+                "--connection-network",
+                parts.connection_bytes,
+                "--network",
+                whole.network_bytes,
+            ),
+        ] {
+            if part != u64::MAX && part > bytes {
+                return Err(Error::Config(format!(
+                    "{flag}: {part} bytes are more than the {bytes} of {of}: give at most these"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the machine has the memory, which there is for each direction.
     fn fits(&self) -> Result<()> {
         let found = rustix::system::sysinfo();

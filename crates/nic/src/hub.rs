@@ -127,13 +127,16 @@ pub(crate) struct Waits {
     pub address: SocketAddr,
     /// That which its first packet shows; none, if it sends plain bytes.
     pub channel: Option<u32>,
+    /// Whether packets come as datagrams.
+    pub datagrams: bool,
 }
 
 impl Waits {
     /// Whether a peer that comes may be meant by both.
     fn meets(&self, other: &Self) -> bool {
         let [one, two] = [self.channel, other.channel];
-        self.address == other.address && (one.is_none() || two.is_none() || one == two)
+        let there = (self.address, self.datagrams) == (other.address, other.datagrams);
+        there && (one.is_none() || two.is_none() || one == two)
     }
 }
 

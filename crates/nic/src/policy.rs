@@ -12,10 +12,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// What destinations begin with that wait for a peer, one of packets or of plain bytes.
-const ACCEPT: [(&str, Speaks); 2] = [
+/// What destinations begin with.
+const KINDS: &str = "raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file:, framebuffer:, udp: or \
+     udp:accept:";
+/// What destinations begin with that wait for a peer.
+const ACCEPT: [(&str, Speaks); 3] = [
     ("raw:accept:", Speaks::Packets),
     ("tcp:accept:", Speaks::Bytes),
+    ("udp:accept:", Speaks::Datagrams),
 ];
 
 /// What a peer speaks that is waited for.
@@ -25,6 +29,8 @@ pub(crate) enum Speaks {
     Packets,
     /// Plain bytes.
     Bytes,
+    /// Packets as datagrams, each of which shows a channel.
+    Datagrams,
 }
 
 /// What the peer speaks that a destination waits for, and where, if it waits for one.
@@ -153,15 +159,20 @@ impl Policy {
         words: &str,
         roots: &Roots,
     ) -> std::result::Result<Allowed, Refusal> {
-        if let Some((_, address)) = waits(words) {
+        if let Some((speaks, address)) = waits(words) {
             let address = address.parse::<SocketAddr>().map_err(|_| {
                 let text = format!("`{words}`: an address is numeric, as 127.0.0.1:5000");
                 refusal(RefusalKind::Garbled, text)
             })?;
             within(&self.accept, address, "--accept")?;
-            return Ok(Allowed::Accept(address));
+            return Ok(Allowed::Accept(speaks, address));
         }
         let words = self.looked_up(words)?;
+        let begins = words.split(':').next().unwrap_or_default();
+        if !["raw", "tcp", "file", "framebuffer", "udp"].contains(&begins) {
+            let text = format!("destination `{words}`: it begins with {KINDS}");
+            return Err(refusal(RefusalKind::Garbled, text));
+        }
         let parsed = Destination::parse(&words);
         let parsed = parsed.map_err(|error| crate::words::refused(&error))?;
         match parsed {
@@ -186,7 +197,7 @@ impl Policy {
                 RefusalKind::Denied,
                 format!(
                     "destination `{words}`: it is for programs that run a manager themselves; take \
-                     raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file: or udp:"
+                     {KINDS}"
                 ),
             )),
         }
@@ -333,8 +344,8 @@ pub(crate) enum Allowed {
     /// One below the directories for files, and what was found there: the directory of a file, or a
     /// socket.
     Found(String, OwnedFd),
-    /// A peer that comes in here.
-    Accept(SocketAddr),
+    /// A peer that comes in here, and speaks that.
+    Accept(Speaks, SocketAddr),
 }
 
 /// Whether one of the networks holds the address; `flag` adds to them.

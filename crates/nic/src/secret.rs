@@ -15,10 +15,10 @@ const LENGTH: (usize, usize) = (16, 4096);
 pub struct Secret(Vec<u8>);
 
 impl Secret {
-    /// Reads the first line of a file that only its owner may read, the daemon's user or root.
+    /// Reads the line of a file that only its owner may read, the daemon's user or root.
     ///
     /// # Errors
-    /// A file that is not there, that others may read, or that holds none.
+    /// A file that is not there, that others may read, or that holds none, or several lines.
     pub fn read(path: &Path) -> Result<Self> {
         let what = || format!("token file {}", path.display());
         let refuse = |why: &str| Err(Error::Config(format!("{}: {why}", what())));
@@ -42,7 +42,11 @@ impl Secret {
         let mut text = String::new();
         let read = file.take(2 * LENGTH.1 as u64).read_to_string(&mut text);
         read.map_err(|error| Error::system(what(), error))?;
-        let token = text.lines().next().unwrap_or_default().trim();
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let token = lines.next().unwrap_or_default();
+        if lines.next().is_some() {
+            return refuse("it holds several lines; a token is one, the only one there");
+        }
         Self::new(token).or_else(|_| {
             let (least, most) = LENGTH;
             refuse(&format!(

@@ -5,7 +5,7 @@ use crate::acts::{self, Asker, act};
 use crate::hub::App;
 use crate::links::{self, Sent, no_ticket};
 use crate::mailbox::{Mailbox, line};
-use crate::policy::Allowed;
+use crate::policy::{Allowed, Speaks};
 use crate::refusal::{ending, refusal};
 use crate::shared::Shared;
 use crate::wire::{Moved, Peer, Wire};
@@ -402,7 +402,7 @@ impl<'a> Session<'a> {
             }
         };
         let what = acts::logged(&request);
-        let (mut at, mut found) = (None, None);
+        let (mut at, mut found, mut datagrams) = (None, None, None);
         if let Request::Open { destination, .. } = &mut request {
             // Directories and names are looked up here, as that may take its time.
             let hub = &self.shared.hub;
@@ -413,10 +413,16 @@ impl<'a> Session<'a> {
                     found = Some(there);
                     Ok(words)
                 }
-                Allowed::Accept(address) => {
+                // The port may have been any.
+                Allowed::Accept(Speaks::Datagrams, address) => {
+                    let bound = accept::bind(self.shared, address)?;
+                    let address = bound.address;
+                    datagrams = Some(bound);
+                    Ok(format!("udp:accept:{address}"))
+                }
+                Allowed::Accept(_, address) => {
                     let address = accept::listen(self.shared, address)?;
                     at = Some(address);
-                    // The port may have been any.
                     let (way, _) = destination.split_once(":accept:").unwrap_or_default();
                     Ok(format!("{way}:accept:{address}"))
                 }
@@ -442,6 +448,8 @@ impl<'a> Session<'a> {
             }
             result
         });
+        // Whether it is waited for is known now.
+        drop(datagrams);
         match called {
             Ok(Some(result)) => self.log(what, &result),
             Ok(None) => {}

@@ -34,6 +34,12 @@ impl State {
                 format!(" and shown channel {channel}")
             });
             let address = waits.address;
+            if waits.datagrams {
+                let channel = waits.channel.unwrap_or_default();
+                return format!(
+                    "connection {id}: no datagram of channel {channel} has come to {address} yet"
+                );
+            }
             return format!("connection {id}: no peer has connected to {address}{shows} yet");
         }
         let cut = |link: &LinkId| {

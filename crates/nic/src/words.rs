@@ -64,7 +64,7 @@ pub(crate) fn protocol(
         (Some(words::Protocol::Confirmed { repair }), _) if packets => {
             Protocol::Confirmed { repair }
         }
-        (Some(words::Protocol::Stream), Destination::Udp(..)) => {
+        (Some(words::Protocol::Stream), Destination::Udp(..) | Destination::UdpGiven(_)) => {
             let text = "protocol `stream` over udp, which loses packets: take `confirmed`";
             return Err(refusal(RefusalKind::Conflict, text));
         }

@@ -52,12 +52,12 @@ struct Listening {
     screens: Option<String>,
 }
 
-fn port(flag: &str, words: Option<&str>) -> Result<Option<SocketAddr>, Refusal> {
+fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketAddr>, Refusal> {
     let Some(words) = words else {
         return Ok(None);
     };
     words.parse().map(Some).map_err(|_| {
-        let text = format!("{words:?} is no address with a port, as 127.0.0.1:9464");
+        let text = format!("{words:?} is no address with a port, as {example}");
         Refusal::at(flag, text)
     })
 }
@@ -122,8 +122,8 @@ impl Given {
             Some("-") => Logs::Stderr,
             Some(path) => Logs::File(path.into()),
         };
-        config.metrics = port("--metrics", self.metrics.as_deref())?;
-        config.screens = port("--screens", self.screens.as_deref())?;
+        config.metrics = port("--metrics", self.metrics.as_deref(), "127.0.0.1:9464")?;
+        config.screens = port("--screens", self.screens.as_deref(), "127.0.0.1:8000")?;
         config.link_grace = Duration::from_nanos(self.link_grace_ns);
         config.grace = Duration::from_nanos(self.grace_ns);
         Ok(config)

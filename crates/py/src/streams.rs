@@ -212,9 +212,19 @@ impl PySession {
     }
 
     /// A stream that another process of the application has registered.
-    fn adopt(&self, number: u32, spec: &str) -> PyResult<PyStream> {
-        let stream = self.0.adopt(number, &read(spec)?);
-        Ok(PyStream(stream.map_err(|error| told(&error))?))
+    #[pyo3(signature = (number, spec, seconds))]
+    fn adopt(
+        &self,
+        py: Python<'_>,
+        number: u32,
+        spec: &str,
+        seconds: Option<f64>,
+    ) -> PyResult<PyStream> {
+        let spec = read(spec)?;
+        let stream = waited(py, seconds, |patience| {
+            self.0.adopt(number, &spec, patience)
+        })?;
+        Ok(PyStream(stream))
     }
 
     /// The next event as JSON; none if there is none in time.

@@ -32,6 +32,7 @@ const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
 pub const CHECKED_OF: u64 = 61;
 /// Ranks that compute, of a quadrant, at most.
 const NODES_MOST: u32 = 256;
+const TIME_LEAST: Duration = Duration::from_millis(1);
 const RING_BYTES: u64 = 256 << 10;
 /// Between two looks at whether it is to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -68,6 +69,12 @@ impl Spec {
             let nodes = self.nodes;
             return Err(Error::Spec(format!(
                 "{nodes} nodes of a quadrant: give 1 to {NODES_MOST}"
+            )));
+        }
+        if self.time < TIME_LEAST {
+            return Err(Error::Spec(format!(
+                "time: {:?} is too little: give {TIME_LEAST:?} or more",
+                self.time
             )));
         }
         let rate = self.samples_per_s.unwrap_or(1.0);

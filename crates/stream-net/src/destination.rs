@@ -75,7 +75,7 @@ impl Destination {
                 Ok(Self::Udp(address(to)?, Some(u64::from(rate) * 1_000_000)))
             }
             _ => Err(refuse(
-                "it begins with raw:tcp:, raw:unix:, raw:given:, tcp:, file:, framebuffer: or udp:",
+                "it begins with raw:tcp:, raw:unix:, tcp:, file:, framebuffer: or udp:",
             )),
         }
     }

@@ -142,9 +142,11 @@ class Given:
         bare = self.kind == "text" and _BARE.fullmatch(self.value)
         if bare or self.kind in ("integer", "number"):
             number = cut(str(self.value).strip())
+            # One that would be refused is no example.
+            meant_ = f'"{number} {unit}"' if least <= float(self.value) <= most else example
             raise self.wrong(
                 f"the unit of {number} is missing",
-                f'write {what} with its unit, for example "{number} {unit}"',
+                f"write {what} with its unit, for example {meant_}",
             )
         if self.kind != "text":
             raise self.expected(what, example)

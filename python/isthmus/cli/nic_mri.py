@@ -25,7 +25,13 @@ Ranks are threads here, the brain is a formula, a sink checks what comes:
   isthmus nic mri --images 20 --json
 """,
 )
-@click.option("--images", type=int, default=4, show_default=True, help="One after the other.")
+@click.option(
+    "--images",
+    type=click.IntRange(1, 1000),
+    default=4,
+    show_default=True,
+    help="One after the other.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(images: int, as_json: bool) -> None:
     """Carry it out, print."""

@@ -46,9 +46,7 @@ simulated with what more and more cells compute:
 @click.option(
     "--rate",
     metavar="RATE",
-    default="23.33 /ms",
-    show_default=True,
-    help="Samples of one node; 60 make the paper's 1,400 Ksamples/s.",
+    help="Samples of one node; 60 make the paper's 1,400 Ksamples/s.  [default: 23.33 /ms]",
 )
 @click.option("--free", is_flag=True, help="As many samples as nodes can compute.")
 @click.option(
@@ -58,18 +56,24 @@ simulated with what more and more cells compute:
     help="What the network carries in the simulation.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(wanted: str, nodes: int, rate: str, free: bool, outside: str, as_json: bool) -> None:
+def command(
+    wanted: str, nodes: int, rate: str | None, free: bool, outside: str, as_json: bool
+) -> None:
     """Carry it out, simulate, print."""
     from isthmus.arrays.fields import Given
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
-    from isthmus.optimisation import growth, live
+    from isthmus.errors import IsthmusError
+    from isthmus.optimisation import RATE, growth, live
 
+    if free and rate is not None:
+        raise IsthmusError("--rate: with --free nodes compute what they can; give one of the two")
+    Given("--time", "", "text", wanted).quantity("a time", 1e-3)
     Given("--outside", "", "text", outside).quantity("a bandwidth", 1)
     # What is wrong with the simulation is told before threads compute for long.
     grown = growth(outside=outside)
     voice().step(f"computing for {wanted}")
-    went = live(time=wanted, nodes=nodes, rate=None if free else rate)
+    went = live(time=wanted, nodes=nodes, rate=None if free else rate or RATE)
     if as_json:
         told = {"live": went.as_json(), "growth": grown.as_json()}
         document(json.dumps(told))

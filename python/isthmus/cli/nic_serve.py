@@ -178,7 +178,7 @@ def _start(given: dict[str, Any]) -> NicDaemon:
         bound = given[name] is not None
         question[f"{name}_bytes"] = value(name).data() if bound else given.pop(name)
     for name in ("stall", "hello", "link_grace", "grace"):
-        least = 1e-9 if name == "stall" else 0
+        least = 1e-9 if name in ("stall", "hello") else 0
         question[f"{name}_ns"] = round(value(name).quantity("a time", least) * 1e9)
     for name in ("token_file", "operator_token_file", "tls_cert", "tls_key"):
         path = given.pop(name)

@@ -35,7 +35,7 @@ confirmed; when a sender leaves, a line says what it sent and how fast:
 
 It takes one sender after another until Ctrl-C. Data that is not what was sent
 ends that sender's connection, and the exit status is 1; so it is if a stream
-was cut short.
+was cut short, as by Ctrl-C. Ctrl-C before as many came as --senders says is 130.
 """,
 )
 @click.argument("address", default="127.0.0.1:0")
@@ -95,20 +95,22 @@ def command(
     if out is not None:
         _writable(out)
     at = sink.address()
-    done, wrong = 0, []
+    done, wrong, ends = 0, [], False
     try:
         document(json.dumps({"address": at}) if as_json else f"listening: raw:tcp:{at}")
-        while senders is None or done < senders:
+        while not ends and (senders is None or done < senders):
             taking = ask(sink.take, LOOK, None if out is None else str(out))
             if taking is None:
                 continue
             done += 1
             found = _taken(taking)
+            ends = "interrupted" in found
             if problem := _problem(found):
                 wrong.append(problem)
             document(json.dumps(found) if as_json else _words(found))
     except KeyboardInterrupt:
-        pass
+        if senders is not None and not wrong:
+            raise
     if wrong:
         raise RunFailedError(f"{len(wrong)} of {done} senders: {wrong[0]}")
     ended()
@@ -146,16 +148,19 @@ def _problem(found: dict[str, Any]) -> str | None:
 
 
 def _taken(taking: NicTaking) -> dict[str, Any]:
-    """What one sender sent."""
+    """What one sender sent, up to Ctrl-C."""
     peer, begin = taking.peer(), time.monotonic()
     found: dict[str, Any] = {"peer": peer}
     try:
         while not taking.over(LOOK):
             pass
-    finally:
-        # Also where Ctrl-C ends it.
-        found["seconds"] = time.monotonic() - begin
-        found["bytes"] = taking.bytes()
+    except KeyboardInterrupt:
+        found["interrupted"] = True
+        found["problem"] = "Ctrl-C came while it was sending"
+    found["seconds"] = time.monotonic() - begin
+    found["bytes"] = taking.bytes()
+    if "interrupted" in found:
+        return found
     try:
         found |= json.loads(taking.end())
     except RuntimeError as error:

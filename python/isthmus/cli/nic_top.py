@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +95,10 @@ def _token(path: Path) -> str:
         ) from None
     if not words:
         raise IsthmusError(f"--token-file {path}: it is empty; give the file that the daemon has")
+    if len(words) > 1:
+        raise IsthmusError(
+            f"--token-file {path}: it holds several words; a token is one, the only one there"
+        )
     return words[0]
 
 
@@ -169,7 +174,7 @@ def _print(out: Output, look: _Look, address: str) -> None:
     out.text(_head(look, address))
     for part in _parts(look):
         out.text(f"\n{part.title}")
-        out.table(part.table(part.rows, True))
+        out.table(part.table(part.rows, _Form.PAPER))
 
 
 def _live(control: Control, address: str, seconds: float) -> None:
@@ -192,22 +197,35 @@ def _live(control: Control, address: str, seconds: float) -> None:
             live.update(_screen(out, look, address), refresh=True)
 
 
+class _Form(Enum):
+    """How a table looks."""
+
+    PAPER = auto()
+    """With an edge."""
+    SCREEN = auto()
+    BRIEF = auto()
+    """On a screen with little room: each row is one line."""
+
+
 @dataclass(frozen=True)
 class _Part:
     """Connections or streams, those first that matter most."""
 
     title: str
     rows: list[dict[str, Any]]
-    table: Callable[[list[dict[str, Any]], bool], Table]
-    """A table of rows, with an edge or without."""
+    table: Callable[[list[dict[str, Any]], _Form], Table]
+    """A table of rows."""
+    order: tuple[int, ...]
+    """Columns in the order of a line of words: what matters first, as the rest may be cut off."""
 
     def lines(self, most: int) -> list[Text]:
         """A line of words for each of the first rows."""
         from rich.text import Text
 
-        table = self.table(self.rows[:most], False)
-        columns = [list(column.cells) for column in table.columns]
-        heads = [str(column.header).split("\n") for column in table.columns]
+        table = self.table(self.rows[:most], _Form.BRIEF)
+        in_order = [table.columns[at] for at in self.order]
+        columns = [list(column.cells) for column in in_order]
+        heads = [str(column.header).split("\n") for column in in_order]
         found = []
         for row in zip(*columns, strict=True):
             words = []
@@ -218,25 +236,27 @@ class _Part:
             found.append(Text(", ".join(word for word in words if word)))
         return found
 
-    def shown(self, out: Output, lines: int, roomy: bool) -> list[RenderableType]:
-        """As many rows as fit into so many lines, and how many more there are."""
+    def shown(self, out: Output, lines: int, form: _Form | None) -> list[RenderableType]:
+        """As many rows as fit into so many lines, and how many more there are: as a table, or as
+        lines of words.
+        """
         from rich.text import Text
 
-        if not roomy:
+        if form is None:
             rows = max(0, min(len(self.rows), lines - 1))
             return [self._title(rows), *self.lines(rows)]
         fits, most = 0, len(self.rows[: max(lines, 0)])
         while fits < most:
             middle = (fits + most + 1) // 2
-            if self.height(out, middle) <= lines:
+            if self.height(out, middle, form) <= lines:
                 fits = middle
             else:
                 most = middle - 1
-        return [Text(""), self._title(fits), self.table(self.rows[:fits], False)]
+        return [Text(""), self._title(fits), self.table(self.rows[:fits], form)]
 
-    def height(self, out: Output, rows: int) -> int:
+    def height(self, out: Output, rows: int, form: _Form) -> int:
         """Lines that so many rows take in a table, with a title after a free line."""
-        return 2 + len(out.render_lines(self.table(self.rows[:rows], False)))
+        return 2 + len(out.render_lines(self.table(self.rows[:rows], form)))
 
     def _title(self, rows: int) -> Text:
         from rich.text import Text
@@ -255,24 +275,38 @@ def _screen(out: Output, look: _Look, address: str) -> RenderableType:
     head = Text(_head(look, address), "bold")
     wrapped = len(out.render_lines(head))
     room = out.height - wrapped
-    roomy = out.width >= ROOMY and all(part.height(out, 1) <= room // len(parts) for part in parts)
-    if not roomy:
+    form = _form(out, parts, room)
+    if form is None:
         # Each row is one line, as is each of the head.
         head.no_wrap, head.overflow = True, "ellipsis"
         room = out.height - 2
     shown: list[RenderableType] = [head]
     wanted = [
-        part.height(out, len(part.rows[: out.height])) if roomy else 1 + len(part.rows)
+        part.height(out, len(part.rows[: out.height]), form) if form else 1 + len(part.rows)
         for part in parts
     ]
-    # Half of it each, and what the other does not need.
-    first = min(wanted[0], max(room - sum(wanted[1:]), room // 2)) if parts else 0
+    # More of it for streams, which tell what is waited for; and what the other does not need.
+    first = min(wanted[0], max(room - sum(wanted[1:]), 2 * room // 5)) if parts else 0
     for part, lines in zip(parts, (first, room - first), strict=False):
-        shown += part.shown(out, lines, roomy)
+        shown += part.shown(out, lines, form)
     for each in shown:
-        if not roomy and isinstance(each, Text):
+        if form is None and isinstance(each, Text):
             each.no_wrap, each.overflow = True, "ellipsis"
     return Group(*shown)
+
+
+def _form(out: Output, parts: list[_Part], room: int) -> _Form | None:
+    """The widest form of tables for which there is room; none: lines of words."""
+    if out.width < ROOMY:
+        return None
+    rows = [len(part.rows[: out.height]) for part in parts]
+    heights = [
+        part.height(out, count, _Form.SCREEN) for part, count in zip(parts, rows, strict=True)
+    ]
+    if sum(heights) <= room:
+        return _Form.SCREEN
+    fits = all(part.height(out, 1, _Form.BRIEF) <= room // len(parts) for part in parts)
+    return _Form.BRIEF if fits else None
 
 
 def _head(look: _Look, address: str) -> str:
@@ -309,39 +343,55 @@ def _parts(look: _Look) -> list[_Part]:
         key=lambda each: each["gone"] is not None if "gone" in each else False,
     )
     if connections:
-        found.append(_Part("connections", connections, partial(_connections, look)))
+        found.append(
+            _Part("connections", connections, partial(_connections, look), tuple(range(7)))
+        )
     streams = sorted(look.overview["streams"], key=lambda each: (each["over"], -each["stream"]))
     if streams:
-        found.append(_Part("streams", streams, partial(_streams, look)))
+        found.append(_Part("streams", streams, partial(_streams, look), (0, 3, 6, 1, 2, 4, 5)))
     return found
 
 
-def _table(*heads: str, edge: bool) -> Table:
+def _table(*heads: str, form: _Form) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=edge)
+    table = Table(
+        box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=form is _Form.PAPER
+    )
     for head in heads:
         right = head.endswith(("\n(MB/s)", "\n(kB)")) or head in ("", "ADUs")
-        table.add_column(head, justify="right" if right else "left", overflow="fold")
+        table.add_column(
+            head,
+            justify="right" if right else "left",
+            overflow="fold",
+            no_wrap=right and form is _Form.BRIEF,
+        )
     return table
 
 
-def _connections(look: _Look, rows: list[dict[str, Any]], edge: bool) -> Table:
+def _cell(text: str, form: _Form, style: str = "") -> Text:
+    """Words of a table, in one line where that has to be."""
     from rich.text import Text
 
+    if form is not _Form.BRIEF:
+        return Text(text, style)
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
+
+
+def _connections(look: _Look, rows: list[dict[str, Any]], form: _Form) -> Table:
     from isthmus.wording import number
 
-    table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)", edge=edge)
+    table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)", form=form)
     for each in rows:
         rates = look.rate("connections", each["connection"])
         gone = each.get("gone")
         state = "open" if each["open"] else f"gone: {gone}" if gone else "opening"
         table.add_row(
             str(each["connection"]),
-            Text(look.names.get(each["application"], "–")),
-            Text(each["destination"]),
-            Text(state, "dim" if gone else "" if each["open"] else "yellow"),
+            _cell(look.names.get(each["application"], "–"), form),
+            _cell(each["destination"], form),
+            _cell(state, form, "dim" if gone else "" if each["open"] else "yellow"),
             *(number(rate / 1e6) for rate in rates),
             number((each["transmit_bytes"] + each["receive_bytes"]) / 1e3),
         )
@@ -351,23 +401,23 @@ def _connections(look: _Look, rows: list[dict[str, Any]], edge: bool) -> Table:
 STYLES = {"failed": "red", "cancelled": "dim", "done": "dim", "active": "green"}
 
 
-def _streams(look: _Look, rows: list[dict[str, Any]], edge: bool) -> Table:
+def _streams(look: _Look, rows: list[dict[str, Any]], form: _Form) -> Table:
     from rich.text import Text
 
     from isthmus.wording import number
 
-    table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for", edge=edge)
+    table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for", form=form)
     for each in rows:
         way = "out" if each["direction"] == "transmit" else "in"
         whole = "" if each.get("adus") is None else f"/{each['adus']}"
         why = each.get("reason") or "; ".join(each["waits"])
         table.add_row(
             str(each["stream"]),
-            Text(look.names.get(each["application"], "–")),
+            _cell(look.names.get(each["application"], "–"), form),
             f"{each['connection']} {way}",
             Text(each["state"], STYLES.get(each["state"], "yellow")),
             f"{each['done']}{whole}",
             number(sum(look.rate("streams", each["stream"])) / 1e6),
-            Text(why),
+            _cell(why, form),
         )
     return table

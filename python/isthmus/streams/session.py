@@ -182,7 +182,9 @@ class Nic:
         """Open a connection to the outside.
 
         Args:
-            destination: as ``raw:tcp:127.0.0.1:5000``, ``tcp:...``, ``udp:...``, ``file:PATH``.
+            destination: as ``raw:tcp:127.0.0.1:5000``, ``tcp:...``, ``udp:...``, ``file:PATH``; or
+                ``raw:accept:127.0.0.1:0``, ``tcp:accept:...``, ``udp:accept:...``, which wait for a
+                peer.
             channel: the number that packets carry; both ends give the same.
             protocol: one of `PROTOCOLS`; what is natural for the destination if not given.
             checksum: of data: ``crc32c``, ``internet`` or ``none``.
@@ -317,10 +319,13 @@ class Nic:
             number: its `Stream.number` there.
             spec: what it was registered with; links of this process are made before.
 
+        Raises:
+            RefusedError: no stream of the application has this number.
+
         """
         whole("number", number, 0, NUMBER_MAX)
         one_of("spec", spec, (StreamSpec,), "the StreamSpec that it was registered with")
-        core = told(self._core.adopt, number, json.dumps(spec.words([])))
+        core = told(self._core.adopt, number, json.dumps(spec.words([])), self._patience)
         return self._made(core, spec)
 
     def event(self, *, timeout: Timeout = None) -> Event | None:

@@ -72,6 +72,12 @@ impl Spec {
                 least / 2
             )));
         }
+        if self.films.len() > CAMERAS as usize {
+            return Err(Error::Spec(format!(
+                "{} films for {CAMERAS} cameras: give {CAMERAS} or fewer",
+                self.films.len()
+            )));
+        }
         if !self.rate_per_s.is_finite() || !(0.01..=1000.0).contains(&self.rate_per_s) {
             return Err(Error::Spec(format!(
                 "rate: {} frames/s: give 0.01 /s to 1000 /s",

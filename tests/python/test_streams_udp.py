@@ -1,0 +1,85 @@
+"""Streams over UDP between applications: one waits for the datagrams of the other."""
+
+import socket
+import sys
+
+import numpy as np
+import pytest
+
+from isthmus.streams import RefusedError, TimedOutError, connect
+from nic_daemon import until
+from nic_rig import PATIENCE, daemon
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="links are Linux's")
+
+ADU, ADUS = 8192, 8
+
+
+def content(adu: int) -> np.ndarray:
+    return np.random.default_rng(adu).integers(0, 256, ADU, np.uint8)
+
+
+@pytest.mark.parametrize("protocol", [None, "repaired", "confirmed", "unconfirmed"])
+def test_datagrams_are_received(tmp_path, protocol):
+    log = tmp_path / "log"
+    with (
+        daemon(tmp_path, "--log", str(log)) as served,
+        connect(served.address, name="receives", patience=PATIENCE) as other,
+        connect(served.address, name="sends", patience=PATIENCE) as one,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger,
+    ):
+        way = {"channel": 7, "protocol": protocol}
+        into = other.open("udp:accept:127.0.0.1:0", window="1 MiB", **way)
+        at = into.status().destination.removeprefix("udp:accept:")
+        host, port = at.split(":")
+        with pytest.raises(RefusedError, match=f"{at}.*take another port"):
+            other.open(f"udp:accept:{at}", window="1 MiB")
+        for words in (b"", b"no packet", bytes(200)):
+            stranger.sendto(words, (host, int(port)))
+        until(lambda: "it shows no channel that is waited for" in log.read_text(), "refusal")
+        received = other.stream(into, adu=ADU, links=1, direction="receive")
+        with pytest.raises(TimedOutError, match=f"no datagram of channel 7 has come to {at} yet"):
+            received.recv(np.empty(ADU, np.uint8), timeout="200 ms")
+        with one.open(f"udp:{at}", **way) as out:
+            stream = one.stream(out, adu=ADU, links=1, adus=ADUS)
+            for adu in range(ADUS):
+                stream.send(content(adu))
+            for adu in range(ADUS):
+                got = np.empty(ADU, np.uint8)
+                received.recv(got)
+                assert (got == content(adu)).all(), adu
+            assert stream.wait().done == ADUS
+        assert received.wait().done == ADUS
+        into.close()
+        assert "| channel 7" in log.read_text()
+
+
+def test_a_port_is_kept_as_long_as_somebody_waits_and_no_longer(tmp_path):
+    with daemon(tmp_path) as served, connect(served.address, patience=PATIENCE) as nic:
+        for words, why in [
+            ("udp:accept:192.0.2.1:0", "--accept"),
+            ("udp:accept:here:0", "numeric"),
+            ("udp:accept:", "numeric"),
+        ]:
+            with pytest.raises(RefusedError, match=why):
+                nic.open(words, window="1 MiB")
+        with pytest.raises(RefusedError, match="which loses packets: take `confirmed`"):
+            nic.open("udp:accept:127.0.0.1:0", window="1 MiB", protocol="stream")
+        with pytest.raises(RefusedError, match="--connection-network"):
+            nic.open("udp:accept:127.0.0.1:0", window="1 GiB")
+        into = nic.open("udp:accept:127.0.0.1:0", window="1 MiB")
+        port = int(into.status().destination.rpartition(":")[2])
+
+        def is_free() -> bool:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+                try:
+                    probe.bind(("127.0.0.1", port))
+                except OSError:
+                    return False
+                return True
+
+        assert not is_free()
+        # TCP has ports of its own.
+        nic.open(f"raw:accept:127.0.0.1:{port}", window="1 MiB")
+        into.close()
+        until(is_free, "port that is given up")
