@@ -80,12 +80,12 @@ def test_the_same_from_python():
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["optimise", "--time", "5"], "the unit is missing"),
+        (["optimise", "--time", "5"], "--time: the unit of 5 is missing"),
         (["optimise", "--rate", "23"], "the unit is missing"),
         (["optimise", "--nodes", "-1"], "-1 is not in the range 1<=x<=256"),
         (["optimise", "--outside", "40"], "--outside: the unit of 40 is missing"),
         (["optimise", "--outside", "0 MB/s"], '--outside: "0 MB/s" is too little; give 1 B/s'),
-        (["mri", "--images", "0"], "give 1 to 1000"),
+        (["mri", "--images", "0"], "0 is not in the range 1<=x<=1000"),
         (["mri", "--images", "many"], "not a valid integer"),
     ],
 )

@@ -13,7 +13,7 @@ from isthmus.charts.matrix import contrast, parts
 from isthmus.charts.spread import EDGES, thinned
 from isthmus.looks import look
 from isthmus.results import Results, series
-from isthmus.results.series import MOST, view
+from isthmus.results.series import MOST, is_drawn, view
 from isthmus.results.shown import rates
 
 WORDS = {"width", "height", "data", "layer", "params", "transform", "description", "autosize"}
@@ -85,7 +85,11 @@ def test_long_curves_are_drawn_with_fewer_points(load_sweep, monkeypatch):
 def test_two_hundred_points_of_a_curve_are_drawn(load_sweep, count):
     short = view(load_sweep.run).series[0]
     long = replace(short, points=[short.points[0]] * count)
-    assert len(long.thinned().points) in (MOST, MOST + 1)
+    kept = [at for at in range(count) if is_drawn(at, count)]
+    assert len(kept) == len(long.thinned().points) == MOST
+    assert (kept[0], kept[-1]) == (0, count - 1)
+    gaps = {b - a for a, b in pairwise(kept)}
+    assert max(gaps) - min(gaps) <= 1
 
 
 def test_points_carry_value_interval_verdict_model_and_place(load_sweep):
@@ -211,6 +215,8 @@ def test_a_map_of_many_values_has_fewer_cells(monkeypatch):
     cells = values(drawn.panels[0].spec)
     assert (len({c["x"] for c in cells}), len({c["y"] for c in cells})) == (9, 6)
     assert len(cells) == 9 * 6
+    shares = {c["x"] for c in cells}
+    assert {0, 19} <= shares
     assert len(drawn.table.rows) == 9 * 6 * len(drawn.panels)
     # Cells are as they are where all are drawn.
     assert all(cell in values(whole.panels[0].spec) for cell in cells)

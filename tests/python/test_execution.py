@@ -58,6 +58,7 @@ replications = 2
 def test_a_long_result_is_what_a_short_one_is(tmp_path):
     results = Job(MANY, "many.toml", jobs=2).run_into(tmp_path / "out")
     assert isinstance(results.content, memoryview)
+    assert results.content.readonly
     assert len(results.content) > 16 << 20
     written = (tmp_path / "out/result.json").read_bytes()
     assert results.content == written

@@ -251,3 +251,46 @@ def test_rates_are_bytes_by_the_time_between_two_looks():
     assert look.rate("streams", 5) == [2000.0, 0.0]
     assert look.rate("streams", 6) == [0.0, 0.0]
     assert look.rate("streams", 7) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("columns", [90, 72, 60])
+@pytest.mark.parametrize("lines", range(7, 40))
+def test_all_that_is_shown_fits_and_each_part_is_there(columns, lines):
+    from isthmus.cli.console import console
+    from isthmus.cli.nic_top import _Look, _screen
+
+    way = {"application": 0, "bytes": 0, "over": False, "direction": "transmit", "done": 3}
+    streams = [
+        {
+            **way,
+            "stream": n,
+            "connection": n,
+            "state": "active",
+            "waits": ["no data on link 3, " * 5],
+        }
+        for n in range(20)
+    ]
+    way = {"application": 0, "open": True, "moved_bytes": [0, 0], "transmit_bytes": 0}
+    connections = [
+        {**way, "connection": n, "destination": "raw:tcp:127.0.0.1:5000", "receive_bytes": 0}
+        for n in range(20)
+    ]
+    memory = {f"{what}_bytes": [[0, 1 << 20]] * 2 for what in ("staging", "network")}
+    look = _Look(
+        {
+            "applications": [[0, "a program with a name"]],
+            "connections": connections,
+            "streams": streams,
+            "links": [],
+            "counts": {"up_ns": 1, **memory},
+        }
+    )
+    out = console()
+    out._width, out._height = columns, lines
+    shown = out.render_lines(_screen(out, look, "unix:/run/isthmus.sock"))
+    assert len(shown) <= lines
+    text = "\n".join("".join(segment.text for segment in line) for line in shown)
+    assert "no data on link 3" in text
+    assert "raw:tcp:127.0" in text
+    assert len(re.findall(r"\b(\d+) shown", text)) == 2
+    assert not re.search(r"\b0 shown", text)

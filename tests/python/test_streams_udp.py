@@ -83,3 +83,41 @@ def test_a_port_is_kept_as_long_as_somebody_waits_and_no_longer(tmp_path):
         nic.open(f"raw:accept:127.0.0.1:{port}", window="1 MiB")
         into.close()
         until(is_free, "port that is given up")
+
+
+@pytest.mark.parametrize("order", ["waits first", "goes first"])
+def test_who_waits_may_send_and_either_may_be_first(tmp_path, order):
+    with (
+        daemon(tmp_path) as served,
+        connect(served.address, name="waits", patience=PATIENCE) as one,
+        connect(served.address, name="goes", patience=PATIENCE) as other,
+    ):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.bind(("127.0.0.1", 0))
+            at = f"127.0.0.1:{probe.getsockname()[1]}"
+        if order == "waits first":
+            out = one.open(f"udp:accept:{at}")
+        into = other.open(f"udp:{at}", window="1 MiB")
+        if order == "goes first":
+            # What it said first came to nobody.
+            until(lambda: into.status().open, "open socket")
+            out = one.open(f"udp:accept:{at}")
+        received = other.stream(into, adu=ADU, links=1, direction="receive")
+        stream = one.stream(out, adu=ADU, links=1, adus=ADUS)
+        for adu in range(ADUS):
+            stream.send(content(adu))
+        got = np.empty(ADU, np.uint8)
+        for adu in range(ADUS):
+            received.recv(got)
+            assert (got == content(adu)).all(), adu
+        assert stream.wait().done == ADUS
+
+
+def test_a_port_can_be_waited_at_again_at_once(tmp_path):
+    with daemon(tmp_path) as served, connect(served.address, patience=PATIENCE) as nic:
+        at = nic.open("udp:accept:127.0.0.1:0", window="1 MiB")
+        where = at.status().destination
+        for _ in range(5):
+            at.close()
+            at = nic.open(where, window="1 MiB")
+            assert at.status().destination == where

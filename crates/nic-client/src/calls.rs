@@ -1,6 +1,7 @@
 //! What is asked of the daemon, as calls.
 
 use crate::error::{Error, Result};
+use crate::link::Link;
 use crate::lock::locked;
 use crate::patience::Patience;
 use crate::session::Session;
@@ -224,6 +225,11 @@ impl Session {
             return;
         }
         let link = locked(&self.core.links).remove(&number);
+        self.given_up(number, link);
+    }
+
+    /// A link was taken away from those of this process.
+    pub(crate) fn given_up(&self, number: u16, link: Option<Arc<Link>>) {
         locked(&self.core.registry).link_gone(number);
         if let Some(link) = link
             && let Some(lasting) = link.lasting.clone()

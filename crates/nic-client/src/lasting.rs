@@ -180,6 +180,8 @@ impl Outgoing {
 pub(crate) enum Failed {
     /// Another one may go better.
     Now(String),
+    /// The same: no answer came in the time that it had.
+    Late(String),
     /// None will.
     Ever(String),
 }

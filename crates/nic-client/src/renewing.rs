@@ -73,7 +73,7 @@ impl Renewing {
             let failed = match self.ask(link, core, wire, None, patience) {
                 Ok(answered) => match take(link, answered) {
                     Ok(_) => return Ok(()),
-                    Err(Failed::Now(why)) => Error::Link(link.number, why),
+                    Err(Failed::Now(why) | Failed::Late(why)) => Error::Link(link.number, why),
                     Err(Failed::Ever(why)) => return Err(Error::Link(link.number, why)),
                 },
                 Err(error @ Error::Unreachable(..)) => error,
@@ -141,6 +141,7 @@ impl Renewing {
                 Err(Failed::Now(refusal.text))
             }
             Err(Error::Refused(refusal)) => Err(Failed::Ever(refusal.text)),
+            Err(error @ Error::TimedOut(_)) => Err(Failed::Late(error.to_string())),
             Err(error) => Err(Failed::Now(error.to_string())),
         }
     }
@@ -176,12 +177,12 @@ impl Renewing {
                 Err(Failed::Ever(text)) => {
                     return link.lose(format!("{why}, and it cannot be made anew: {text}"));
                 }
-                // What the end of grace has cut short does not tell what is wrong.
-                Err(Failed::Now(_)) if failed.is_some() && left < ATTEMPT => {}
-                Err(Failed::Now(text)) => failed = Some(text),
+                // That the end of grace has cut it short does not tell what is wrong.
+                Err(Failed::Late(_)) if failed.is_some() && left < ATTEMPT => {}
+                Err(Failed::Now(text) | Failed::Late(text)) => failed = Some(text),
             }
             drop((link, core));
-            std::thread::sleep(pause);
+            std::thread::sleep(pause.min(until.saturating_duration_since(Instant::now())));
             pause = (2 * pause).min(PAUSE.1);
         };
         while weak.upgrade().is_some_and(|link| link.write_again(nth)) {}

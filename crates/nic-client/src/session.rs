@@ -12,7 +12,7 @@ use crate::renewing;
 use crate::stream::strange;
 use crate::wire::Wire;
 use isthmus_nic_protocol::{
-    Answer, Asked, Carrier, Event, Lines, Request, Told, VERSION, read, write,
+    Answer, Asked, Carrier, Event, Lines, RefusalKind, Request, Told, VERSION, read, write,
 };
 use isthmus_ring::{Consumer, Handles, Producer};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -22,6 +22,9 @@ use std::time::{Duration, Instant};
 
 /// A ring that the daemon makes may be so much larger than what was asked for.
 const RING_MOST: u64 = 1 << 30;
+/// How long the daemon may take to see that a socket was closed, and the time between two looks.
+const UNSEEN: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(10);
 /// How long descriptors of rings may take after the answer that announces them.
 const DESCRIPTORS: Duration = Duration::from_secs(10);
 
@@ -212,7 +215,7 @@ impl Session {
     ) -> Result<()> {
         self.here()?;
         let grace = grace.min(self.welcome.link_grace);
-        self.give_up_lost(number);
+        let again = self.give_up_lost(number);
         self.core.left(number, patience)?;
         let lasts = carrier == Carrier::Socket && !self.core.address.is_local();
         if lasts && !grace.is_zero() {
@@ -231,8 +234,19 @@ impl Session {
             let why = "rings go over a Unix socket only: ask for a socket as its carrier";
             return Err(Error::Link(number, why.to_owned()));
         }
-        let mut wire = self.core.address.connect(patience)?;
-        let told = ask_link(&self.core.name, &mut wire, request, patience)?;
+        let until = Instant::now() + if again { UNSEEN } else { Duration::ZERO };
+        let (told, wire) = loop {
+            let mut wire = self.core.address.connect(patience)?;
+            match ask_link(&self.core.name, &mut wire, request.clone(), patience) {
+                Ok(told) => break (told, wire),
+                // It may not have seen yet that the one before is closed.
+                Err(error) if error.is_refused(RefusalKind::Conflict) && Instant::now() < until => {
+                    patience.slice()?;
+                    std::thread::sleep(PAUSE);
+                }
+                Err(error) => return Err(error),
+            }
+        };
         if told != Answer::Linked {
             return Err(strange("a link", &told));
         }
@@ -254,7 +268,8 @@ impl Session {
         links.insert(link.number, Arc::new(link));
     }
 
-    /// Numbers of the links of this process, ascending, those left out that are gone.
+    /// Numbers of the links of this process, ascending. Those that are known to be gone are left out; streams that
+    /// were under way over them tell why.
     #[must_use]
     pub fn links(&self) -> Vec<u16> {
         if self.here().is_err() {
@@ -265,12 +280,17 @@ impl Session {
         there.map(|link| link.number).collect()
     }
 
-    /// Gives the link of this number up if it is gone: the daemon may wait for it still.
-    fn give_up_lost(&self, number: u16) {
-        let lost = (locked(&self.core.links).get(&number)).is_some_and(|link| link.is_lost());
-        if lost {
-            self.unlink(number);
-        }
+    /// Gives the link of this number up if it is gone, as the daemon may wait for it still; whether it was.
+    fn give_up_lost(&self, number: u16) -> bool {
+        let lost = {
+            let mut links = locked(&self.core.links);
+            match links.get(&number).is_some_and(|link| link.is_lost()) {
+                true => links.remove(&number),
+                false => return false,
+            }
+        };
+        self.given_up(number, lost);
+        true
     }
 
     /// Asks, and does not wait for the answer. `noticed`: [`Session::notices`] tells when it is

@@ -191,15 +191,23 @@ impl Stream {
         }
     }
 
-    /// Says how many ADUs it has, if that was left open: as many as were sent, or more.
+    /// Says how many ADUs it has, if that was left open: as many as were sent, or more. It waits for a
+    /// send that is under way.
     ///
     /// # Errors
     /// A number that is too small; those of the daemon and of the patience.
     pub fn finish(&self, adus: u64, patience: Patience<'_>) -> Result<()> {
+        self.here()?;
         let stream = self.number;
         // The daemon counts what has come to it, and would take the rest for what nobody wants.
-        let begun = |place: &Place| place.adu + u64::from(place.tu > 0);
-        let sent = self.place.look(begun).unwrap_or(0);
+        let sent = {
+            let place = self.place.take(patience).map_err(|error| {
+                named(error, || {
+                    format!("stream {stream}: another call is under way")
+                })
+            })?;
+            place.adu + u64::from(place.tu > 0)
+        };
         if adus < sent && self.direction == Direction::Transmit {
             return Err(Error::Misfit(format!(
                 "stream {stream}: finish at {adus} ADUs, of which {sent} were sent: give {sent} or \

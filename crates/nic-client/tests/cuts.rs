@@ -331,15 +331,26 @@ fn a_link_without_grace_is_gone_with_its_socket() {
 /// no link of the process any more: it is made again over its number, and streams go over it.
 #[test]
 fn a_link_that_is_gone_is_made_again_over_its_number() {
-    for [operator, client] in [[300, 9000], [9000, 300]] {
+    for [operator, client] in [[300, 300], [9000, 300], [0, 0], [9000, 0]] {
         let world = World::new(false, 1, u64::MAX - 1, Duration::from_millis(operator));
         let grace = Duration::from_millis(client);
         world.far.link_for(0, CARRIERS[1], grace, soon()).unwrap();
         let (opening, taken) = sink(|_| Action::Take);
         let connection = world.far.open(&opening, soon()).unwrap();
         let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 1);
+        let mut more = spec.clone();
+        more.adus = None;
+        let under_way = world.far.stream(more, soon()).unwrap();
         world.proxy.closed.store(true, Ordering::SeqCst);
         world.proxy.cut_all();
+        // Of a link without grace it is known once it is used.
+        let error = loop {
+            if let Err(error) = under_way.send(&content(1, 0, ADU), soon()) {
+                break error.to_string();
+            }
+        };
+        assert!(error.contains("link 0"), "{error}");
+        assert!(under_way.wait(soon()).is_err());
         let until = Instant::now() + secs(30);
         while !world.far.links().is_empty() {
             assert!(Instant::now() < until, "it is not known to be gone");

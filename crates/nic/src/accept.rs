@@ -11,6 +11,7 @@ use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::ConnectionId;
 use isthmus_stream::wire::Header;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
@@ -23,6 +24,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How often it is looked whether anybody waits still.
 const TICK: Duration = Duration::from_millis(100);
+
+/// What the system is asked to keep of datagrams that have come before their connection is seated.
+const KEPT: usize = 4 << 20;
 
 /// Peers that have not shown their channel, at most at each address.
 const PEERS: usize = 64;
@@ -221,7 +225,22 @@ pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusa
         let text = format!("waiting for datagrams at {at}: {error}{right}");
         refusal(RefusalKind::Conflict, text)
     };
-    let socket = UdpSocket::bind(at).map_err(refused)?;
+    let begun = Instant::now();
+    let socket = loop {
+        match UdpSocket::bind(at) {
+            // The thread of one that waited here may not have looked since.
+            Err(error)
+                if error.kind() == ErrorKind::AddrInUse
+                    && begun.elapsed() < 3 * TICK
+                    && shared.hub.state().datagrams_at(at).is_none() =>
+            {
+                std::thread::sleep(TICK / 10);
+            }
+            bound => break bound.map_err(refused)?,
+        }
+    };
+    // Less than that costs datagrams, which are repaired or told to be lost.
+    let _ = sockopt::set_socket_recv_buffer_size(&socket, KEPT);
     let address = socket.local_addr().map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
     let (known, knows) = channel();
@@ -239,7 +258,8 @@ pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusa
     })
 }
 
-/// Until a datagram has come that shows the channel which is waited for, or nobody waits.
+/// Until a datagram has come that shows the channel which is waited for, or nobody waits. What others have sent
+/// meanwhile stays behind it, and is the manager's to refuse.
 fn datagrams(shared: &Arc<Shared>, address: SocketAddr, socket: UdpSocket) {
     let mut head = [0; Header::BYTES];
     let mut strangers = 0;

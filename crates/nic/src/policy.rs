@@ -169,7 +169,7 @@ impl Policy {
         }
         let words = self.looked_up(words)?;
         let begins = words.split(':').next().unwrap_or_default();
-        if !["raw", "tcp", "file", "framebuffer", "udp"].contains(&begins) {
+        if !KINDS.contains(&format!("{begins}:")) {
             let text = format!("destination `{words}`: it begins with {KINDS}");
             return Err(refusal(RefusalKind::Garbled, text));
         }

@@ -324,8 +324,8 @@ impl PyExperiment {
         let bytes = |json: &[u8]| Ok(PyBytes::new(py, json).into_any());
         match self.task.take() {
             Some(Ok(Outcome::Whole(whole))) if whole.len() >= LONG => {
-                let array = PyArray1::from_vec(py, whole);
-                Ok(PyMemoryView::from(array.as_any())?.into_any())
+                let view = PyMemoryView::from(PyArray1::from_vec(py, whole).as_any())?;
+                view.call_method0("toreadonly")
             }
             Some(Ok(Outcome::Whole(whole))) => bytes(&whole),
             Some(Ok(Outcome::Part(part))) => bytes(json(&part)?.as_bytes()),

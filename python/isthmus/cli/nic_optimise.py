@@ -73,7 +73,7 @@ def command(
     # What is wrong with the simulation is told before threads compute for long.
     grown = growth(outside=outside)
     voice().step(f"computing for {wanted}")
-    went = live(time=wanted, nodes=nodes, rate=None if free else rate or RATE)
+    went = live(time=wanted, nodes=nodes, rate=None if free else RATE if rate is None else rate)
     if as_json:
         told = {"live": went.as_json(), "growth": grown.as_json()}
         document(json.dumps(told))

@@ -35,7 +35,8 @@ confirmed; when a sender leaves, a line says what it sent and how fast:
 
 It takes one sender after another until Ctrl-C. Data that is not what was sent
 ends that sender's connection, and the exit status is 1; so it is if a stream
-was cut short, as by Ctrl-C. Ctrl-C before as many came as --senders says is 130.
+was cut short, as by Ctrl-C. If all is well, but fewer came than --senders says
+when Ctrl-C ends it, it is 130.
 """,
 )
 @click.argument("address", default="127.0.0.1:0")
@@ -103,16 +104,16 @@ def command(
             if taking is None:
                 continue
             done += 1
-            found = _taken(taking)
-            ends = "interrupted" in found
+            found, ends = _taken(taking)
             if problem := _problem(found):
                 wrong.append(problem)
             document(json.dumps(found) if as_json else _words(found))
     except KeyboardInterrupt:
-        if senders is not None and not wrong:
-            raise
+        ends = True
     if wrong:
         raise RunFailedError(f"{len(wrong)} of {done} senders: {wrong[0]}")
+    if ends and senders is not None and done < senders:
+        raise KeyboardInterrupt
     ended()
 
 
@@ -147,25 +148,21 @@ def _problem(found: dict[str, Any]) -> str | None:
     return f"stream {stream} was cut short at byte {byte} of ADU {adu}{more}"
 
 
-def _taken(taking: NicTaking) -> dict[str, Any]:
-    """What one sender sent, up to Ctrl-C."""
-    peer, begin = taking.peer(), time.monotonic()
-    found: dict[str, Any] = {"peer": peer}
+def _taken(taking: NicTaking) -> tuple[dict[str, Any], bool]:
+    """What one sender sent, and whether Ctrl-C came meanwhile: then it is up to there."""
+    peer, begin, interrupted = taking.peer(), time.monotonic(), False
     try:
         while not taking.over(LOOK):
             pass
     except KeyboardInterrupt:
-        found["interrupted"] = True
-        found["problem"] = "Ctrl-C came while it was sending"
-    found["seconds"] = time.monotonic() - begin
+        interrupted = True
+    found: dict[str, Any] = {"peer": peer, "seconds": time.monotonic() - begin}
     found["bytes"] = taking.bytes()
-    if "interrupted" in found:
-        return found
     try:
         found |= json.loads(taking.end())
     except RuntimeError as error:
         found["problem"] = str(error)
-    return found
+    return found, interrupted
 
 
 def _words(found: dict[str, Any]) -> str:

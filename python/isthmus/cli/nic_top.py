@@ -285,14 +285,24 @@ def _screen(out: Output, look: _Look, address: str) -> RenderableType:
         part.height(out, len(part.rows[: out.height]), form) if form else 1 + len(part.rows)
         for part in parts
     ]
-    # More of it for streams, which tell what is waited for; and what the other does not need.
-    first = min(wanted[0], max(room - sum(wanted[1:]), 2 * room // 5)) if parts else 0
-    for part, lines in zip(parts, (first, room - first), strict=False):
+    least = [part.height(out, 1, form) if form else 2 for part in parts]
+    for part, lines in zip(parts, _shares(room, wanted, least), strict=True):
         shown += part.shown(out, lines, form)
     for each in shown:
         if form is None and isinstance(each, Text):
             each.no_wrap, each.overflow = True, "ellipsis"
     return Group(*shown)
+
+
+def _shares(room: int, wanted: list[int], least: list[int]) -> list[int]:
+    """Lines of each part: more for streams, which tell what is waited for, and to either what the
+    other does not need.
+    """
+    if len(wanted) < 2:
+        return [room] * len(wanted)
+    first = min(wanted[0], max(room - wanted[1], 2 * room // 5, least[0]))
+    first = max(0, min(first, room - least[1]))
+    return [first, room - first]
 
 
 def _form(out: Output, parts: list[_Part], room: int) -> _Form | None:
@@ -305,8 +315,8 @@ def _form(out: Output, parts: list[_Part], room: int) -> _Form | None:
     ]
     if sum(heights) <= room:
         return _Form.SCREEN
-    fits = all(part.height(out, 1, _Form.BRIEF) <= room // len(parts) for part in parts)
-    return _Form.BRIEF if fits else None
+    least = sum(part.height(out, 1, _Form.BRIEF) for part in parts)
+    return _Form.BRIEF if least <= room else None
 
 
 def _head(look: _Look, address: str) -> str:

@@ -28,6 +28,8 @@ OnAxes = TypeVar("OnAxes")
 """Axes of matplotlib, or several of them."""
 TABLES = ("table", "settings", "searches", "histograms", "channels", "nodes", "jobs")
 """The tables of a run, by the names of their attributes."""
+LONG = 16_000_000
+"""Bytes of a result that takes a time which is noticed."""
 
 
 def _digest(data: Bytes) -> str:
@@ -73,9 +75,11 @@ class Results:
     @classmethod
     def of_core(cls, data: Bytes, *, canonical: str = "") -> Results:
         """What the core has made, or what it has made and nobody can have changed since."""
+        if len(data) < LONG:
+            return cls(RunResult.of_core(data), canonical=canonical, data=data)
         from concurrent.futures import ThreadPoolExecutor
 
-        # Of hundreds of megabytes the digest takes a while: beside the reading, which takes longer.
+        # Its digest takes a while, and reading it longer: one beside the other.
         with ThreadPoolExecutor(1) as beside:
             digest = beside.submit(_digest, data)
             results = cls(RunResult.of_core(data), canonical=canonical, data=data)

@@ -45,12 +45,10 @@ class Series:
         if len(points) <= MOST:
             return self
         verdicts = [point.verdict.verdict for point in points]
-        last = len(points) - 1
         kept = [
             point
             for at, point in enumerate(points)
-            if at in (0, last)
-            or is_drawn(at, len(points))
+            if is_drawn(at, len(points))
             or verdicts[at] != verdicts[at - 1]
             or verdicts[at] != verdicts[at + 1]
         ]
@@ -58,8 +56,8 @@ class Series:
 
 
 def is_drawn(at: int, count: int) -> bool:
-    """Whether one of so many is among the `MOST` that are drawn, evenly."""
-    return count <= MOST or at * MOST // count != (at - 1) * MOST // count
+    """Whether one of so many is among the `MOST` that are drawn: evenly, with both ends."""
+    return count <= MOST or at * (MOST - 1) // (count - 1) != (at - 1) * (MOST - 1) // (count - 1)
 
 
 @dataclass(frozen=True)

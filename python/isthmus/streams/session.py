@@ -152,6 +152,8 @@ class Nic:
         self._patience = patience
         self._watch = watch
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
+        self._links: dict[int, dict[str, Any]] = {}
+        """How links were made, for those that are gone and made again."""
         self._finalizer = weakref.finalize(self, _ended, core, self._streams)
         self.address = address
         """Where the daemon is."""
@@ -239,10 +241,12 @@ class Nic:
         limit = self._patience if timeout is None else seconds("timeout", timeout)
         within = None if grace is None else seconds("grace", grace)
         told(self._core.link, number, rings, within, limit)
+        self._links[number] = {"carrier": carrier, "ring": ring, "grace": grace}
 
     def unlink(self, number: int) -> None:
         """Give a link of this process up."""
         whole("number", number, 0, LINK_MAX)
+        self._links.pop(number, None)
         told(self._core.unlink, number)
 
     @property
@@ -251,7 +255,8 @@ class Nic:
         return self._core.links()
 
     def stream(self, connection: Connection, adu: int | str, **settings: Any) -> Stream:
-        """Register a stream, and make the links of it that no process made yet.
+        """Register a stream, and make the links of it that no process made yet; those that are gone
+        are made again as they were.
 
         Args:
             connection: where it goes to, or comes from.
@@ -299,7 +304,7 @@ class Nic:
         try:
             for number in sorted({link for spec in specs for link in spec.link_numbers}):
                 if number not in self.links:
-                    self.link(number)
+                    self.link(number, **self._links.get(number, {}))
                     made.append(number)
             yield
         except BaseException:

@@ -220,10 +220,10 @@ def _spoiled(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
 
 
 def _short_of_memory(result: Path) -> str:
-    from isthmus.results.collection import Results
+    from isthmus.results.schema import RunResult
 
     with suppress(OSError, IsthmusError):
-        return Results.of_core(result.read_bytes()).run.short_of_memory
+        return RunResult.of_core(result.read_bytes()).short_of_memory
     return ""
 
 

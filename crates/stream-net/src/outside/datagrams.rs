@@ -23,6 +23,9 @@ pub(crate) const MOST: u64 = 65_507 - Header::BYTES as u64;
 const TURN: usize = 64;
 /// What the system is asked to keep of datagrams that nobody has read. It may give less.
 const KEPT: usize = 4 << 20;
+/// After how long what the peer has to know first is said again, as long as nothing has come from it: it may not have
+/// been there yet, or that may have been lost.
+const AGAIN: Duration = Duration::from_millis(500);
 /// How far pacing may fall behind before what was missed is not made up for.
 const SLACK: Duration = Duration::from_millis(2);
 
@@ -34,6 +37,14 @@ struct Out {
     bytes: usize,
 }
 
+/// What is said again until the peer has said something.
+#[derive(Debug)]
+enum First {
+    None,
+    Said([u8; Header::BYTES], Instant),
+    Heard,
+}
+
 /// A UDP socket that carries packets.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
@@ -43,6 +54,8 @@ pub(crate) struct Datagrams {
     /// Bytes per second, if it is paced, and when the next datagram may go.
     rate: Option<u64>,
     next_at: Instant,
+    /// The first header, and when it is sent again; none once something has come.
+    first: First,
     room: Vec<u8>,
     /// Datagrams that are no packets, or not as long as they say.
     pub malformed: u64,
@@ -78,6 +91,7 @@ impl Datagrams {
             queue: VecDeque::new(),
             rate,
             next_at: Instant::now(),
+            first: First::None,
             room: vec![0; 1 << 16],
             malformed: 0,
         }
@@ -98,8 +112,16 @@ impl Datagrams {
 
     /// Queues a header, before data: it is small, and waited for.
     pub fn control(&mut self, header: &Header) {
+        let head = header.encode();
+        if matches!(self.first, First::None) {
+            self.first = First::Said(head, Instant::now() + AGAIN);
+        }
+        self.say(head);
+    }
+
+    fn say(&mut self, head: [u8; Header::BYTES]) {
         self.queue.push_front(Out {
-            head: header.encode(),
+            head,
             order: None,
             packet: PacketId(0),
             bytes: 0,
@@ -111,9 +133,14 @@ impl Datagrams {
         !self.queue.is_empty() && (self.rate.is_none() || self.next_at <= Instant::now())
     }
 
-    /// When the next datagram may go, if one waits for that.
+    /// When the next datagram may go, if one waits for that, or something is said again.
     pub fn deadline(&self) -> Option<Instant> {
-        (self.rate.is_some() && !self.queue.is_empty()).then_some(self.next_at)
+        let next = (self.rate.is_some() && !self.queue.is_empty()).then_some(self.next_at);
+        let again = match self.first {
+            First::Said(_, at) => Some(at),
+            First::None | First::Heard => None,
+        };
+        next.into_iter().chain(again).min()
     }
 
     /// Sends what may be sent; whether anything was.
@@ -121,6 +148,12 @@ impl Datagrams {
     /// # Errors
     /// Why the connection is lost, in words.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
+        if let First::Said(head, at) = self.first
+            && at <= Instant::now()
+        {
+            self.first = First::Said(head, Instant::now() + AGAIN);
+            self.say(head);
+        }
         for turn in 0..TURN {
             let Some(out) = self.queue.front() else {
                 return Ok(turn > 0);
@@ -184,6 +217,7 @@ impl Datagrams {
                 self.malformed += 1;
                 continue;
             };
+            self.first = First::Heard;
             if let Offer::Take(packet) = manager.offer(now, id, &header) {
                 let mut sum = Sum::new(self.checksum);
                 memory.place(packet, data.len());
