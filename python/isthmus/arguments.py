@@ -14,9 +14,11 @@ from isthmus.errors import IsthmusError
 SEED_MAX = 2**64 - 1
 SECONDS_MAX = 1000 * 365 * 86400.0
 """More than anybody waits."""
-TIME_UNITS = ("ps", "ns", "us", "ms", "s", "min", "h")
-"""Units of times, as the core has them."""
-_TIME = re.compile(r"\s*(?P<minus>-)?[0-9.]+(?:[eE][-+]?[0-9]+)?\s*(?P<unit>[^\s0-9]+)\s*")
+TIME_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+"""Units of times in seconds, as the core has them."""
+_TIME = re.compile(
+    r"\s*(?P<minus>-)?(?P<number>[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s0-9]+)\s*"
+)
 JOBS_MAX = 4096
 """Most threads that can be asked for."""
 PES_MAX = 2**32 - 1
@@ -76,22 +78,21 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
 
     """
     number = _counted(value, "1 s")
-    long = f"{name}: {shown(value)} is too long; give {most / 3600:,.0f} h or less"
+    words = _TIME.fullmatch(value)
+    if number is None and words and not words["minus"] and words["unit"] in TIME_UNITS:
+        # The core takes no time of half a year; one who waits may be told of it.
+        number = float(words["number"]) * TIME_UNITS[words["unit"]]
     if number is None:
-        words = _TIME.fullmatch(value)
         if words and words["minus"]:
             raise IsthmusError(
                 f"{name}: {shown(value)} is less than nothing; give {least:g} s or more"
             )
-        if words and words["unit"] in TIME_UNITS:
-            # The core takes no such number.
-            raise IsthmusError(long)
         raise IsthmusError(
             f"{name}: {shown(value)} is no number with a unit of time; give a number and its "
             f"unit, such as {example!r} (units are s, min, h, and smaller ones)"
         )
     if number > most:
-        raise IsthmusError(long)
+        raise IsthmusError(f"{name}: {shown(value)} is too long; give {most / 3600:,.0f} h or less")
     if number < least:
         raise IsthmusError(f"{name}: {shown(value)} is too little; give {least:g} s or more")
     return number

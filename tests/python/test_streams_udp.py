@@ -60,6 +60,8 @@ def test_a_port_is_kept_as_long_as_somebody_waits_and_no_longer(tmp_path):
             ("udp:accept:192.0.2.1:0", "--accept"),
             ("udp:accept:here:0", "numeric"),
             ("udp:accept:", "numeric"),
+            ("udp:127.0.0.1:0", "nobody can be reached at port 0"),
+            ("raw:tcp:127.0.0.1:0", "nobody can be reached at port 0"),
         ]:
             with pytest.raises(RefusedError, match=why):
                 nic.open(words, window="1 MiB")

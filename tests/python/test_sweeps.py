@@ -88,7 +88,7 @@ def test_what_is_missing_is_named_by_what_does_it(file):
     assert isthmus("run", file, "--points", "0,3", "--out", "o", cwd=here).returncode == 0
     told = isthmus("status", "o", cwd=here).stdout
     first = told.splitlines()[0]
-    assert first == "small: 2 of 4 points and 2 searches done, 0 running, 0 failed, 4 waiting"
+    assert first == "small: 2 of 6 points and searches done, 0 running, 0 failed, 4 waiting"
     done = isthmus("collect", "o", cwd=here)
     assert (done.returncode, done.stdout) == (1, "")
     missing = "of 4 points and 2 searches 2 points (1:3) and 2 searches (0:2) are missing"
@@ -258,7 +258,7 @@ def test_what_a_killed_process_was_at_is_taken_over(file):
     assert (left.process, left.lost) == (first.pid, True)
     told = isthmus("status", "o", cwd=here).stdout.splitlines()
     first_line = (
-        "small: 0 of 4 points and 2 searches done, 0 running, 0 failed, 1 given up, 5 waiting"
+        "small: 0 of 6 points and searches done, 0 running, 0 failed, 1 given up, 5 waiting"
     )
     assert told[0] == first_line
     assert told[1].startswith(f"  point-00000: given up by process {first.pid} on ")

@@ -189,8 +189,8 @@ impl Session {
         self.core.here()
     }
 
-    /// Makes a link of the application's to this process. Of two links with one number, the later
-    /// takes the place of the earlier, if the daemon lets it.
+    /// Makes a link of the application's to this process, which has none of its number, or has one
+    /// that is gone.
     ///
     /// A link over TCP or TLS is made anew when its socket is cut, as long as the daemon lets it
     /// ([`Welcome::link_grace`]): nothing is lost, and calls that wait go on.
@@ -216,6 +216,10 @@ impl Session {
         self.here()?;
         let grace = grace.min(self.welcome.link_grace);
         let again = self.give_up_lost(number);
+        if locked(&self.core.links).contains_key(&number) {
+            let why = "this process has it: give it up to make another of its number";
+            return Err(Error::Link(number, why.to_owned()));
+        }
         self.core.left(number, patience)?;
         let lasts = carrier == Carrier::Socket && !self.core.address.is_local();
         if lasts && !grace.is_zero() {

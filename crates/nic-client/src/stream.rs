@@ -247,6 +247,11 @@ impl Stream {
     }
 
     fn wait_for(&self, adus: u64, moved: bool, patience: Patience<'_>) -> Result<Status> {
+        if let Some(all) = self.adus().filter(|all| *all < adus) {
+            let number = self.number;
+            let what = format!("stream {number} has {all} ADUs: {adus} cannot be waited for");
+            return Err(Error::Misfit(what));
+        }
         let request = Request::Wait {
             stream: self.number,
             adus: Some(adus),

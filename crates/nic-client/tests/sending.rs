@@ -150,7 +150,7 @@ fn what_was_waited_for_is_there_while_the_stream_goes_on() {
             false => stream.wait_done(adus, soon()),
         };
         let said = said.unwrap_err().to_string();
-        let wanted = format!("it has ended with 5 ADUs; {adus} were waited for");
+        let wanted = format!("has 5 ADUs: {adus} cannot be waited for");
         assert!(said.contains(&wanted), "{said}");
     }
     session.close(connection, soon()).unwrap();

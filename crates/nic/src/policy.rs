@@ -178,6 +178,14 @@ impl Policy {
         match parsed {
             Destination::RawTcp(address)
             | Destination::Tcp(address)
+            | Destination::Udp(address, _)
+                if address.port() == 0 =>
+            {
+                let text = format!("destination `{words}`: nobody can be reached at port 0");
+                Err(refusal(RefusalKind::Garbled, text))
+            }
+            Destination::RawTcp(address)
+            | Destination::Tcp(address)
             | Destination::Udp(address, _) => {
                 within(&self.to, address, "--to")?;
                 Ok(Allowed::To(words))

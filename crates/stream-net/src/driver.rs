@@ -351,7 +351,10 @@ impl Driver {
             }
             let most = connection.map_or(u64::MAX, |one| one.packet_most);
             if sends && packet > most {
-                let what = format!("packets of {packet} bytes: a datagram carries {most}");
+                let what = format!(
+                    "packets of {packet} bytes: a datagram carries {most}; give packets of that at \
+                     most (packet=), as 32 KiB"
+                );
                 return Err(isthmus_stream::Error::Format(what).into());
             }
         }

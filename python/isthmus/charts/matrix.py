@@ -311,6 +311,7 @@ def _map_spec(view: View, values: list[Spec], name: str, titles: list[str]) -> S
     place = {"type": "ordinal", "sort": "ascending"}
     x: Spec = {"field": "x", **place, "title": titles[0]}
     x["axis"] = {"labelAngle": 0, "labelOverlap": "greedy", "grid": False, "format": ",.3~r"}
+    x["axis"]["labelSeparation"] = 6
     y: Spec = {"field": "y", **place, "sort": "descending", "title": titles[1]}
     y["axis"] = {"labelOverlap": "greedy", "grid": False, "format": ",.3~r"}
     both = {"x": x, "y": y}

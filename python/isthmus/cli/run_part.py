@@ -100,7 +100,7 @@ class Asked:
             for failure in done.failed:
                 say(f"{out}: {failure.entry} failed: {failure.reason}")
             verb = "is" if len(part) == 1 else "are"
-            click.echo(f"{done.units:,} of {part.words} of this part {verb} in {out}")
+            click.echo(f"{part.with_done(done.units)} of this part {verb} in {out}")
             return FAILED if done.failed else DONE
 
         return ending

@@ -141,7 +141,7 @@ _ALL = [
 MAP = Kind(
     "map",
     "Over both fields",
-    "A cell for each point of the sweep; darker is more.",
+    "A cell for a point of the sweep; darker is more.",
     lambda _view: False,
     ("saturation",),
 )

@@ -228,7 +228,7 @@ class Nic:
             timeout: how long it may take.
 
         Raises:
-            LinkError: rings cannot be had here.
+            LinkError: rings cannot be had here; this process has the link.
             RefusedError: another process has the link.
 
         """

@@ -41,6 +41,12 @@ class Selection:
         searches = counted(len(self.searches), "search", "searches")
         return f"{points} and {searches}" if self.points else searches
 
+    def with_done(self, done: int) -> str:
+        """How many of them are done: ``3 of 4 points``, ``5 of 6 points and searches``."""
+        if not (self.points and self.searches):
+            return f"{done:,} of {self.words}"
+        return f"{done:,} of {len(self):,} points and searches"
+
     @property
     def options(self) -> str:
         """The options that ask for these; a part that is all of what is missing for many."""

@@ -87,9 +87,9 @@ class State:
         return self.points + self.searches
 
     @property
-    def whole(self) -> str:
-        """The same in words."""
-        return Selection.whole(self.points, self.searches).words
+    def whole(self) -> Selection:
+        """The same by their positions."""
+        return Selection.whole(self.points, self.searches)
 
     def as_json(self) -> dict[str, Any]:
         """The same for machines."""

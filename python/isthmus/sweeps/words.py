@@ -20,7 +20,7 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
     """Lines that say how far the run of a folder is; of what runs and what failed `most` each."""
     lost = [each for each in state.running if each.lost]
     missing = state.total - state.done
-    line = f"{state.name}: {state.done:,} of {state.whole} done"
+    line = f"{state.name}: {state.whole.with_done(state.done)} done"
     if state.alone:
         line += f"; {state.alone} {state.alone.work or 'is at work'}"
     elif missing and not state.collected:
@@ -67,7 +67,8 @@ def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
         plots = f"{again[:-1]} --plots {forms}`" if state.known else f"{again} with --plots {forms}"
         yield f"{plots} draws anew what is not there"
     if len(spoiled) > len(drawn):
-        yield f"{again} writes anew what is not there"
+        first = _first(len(state.damaged) + len(state.changed))
+        yield f"{first}{again} writes anew what is not there"
     elif state.collected and missing:
         why = of_memory(state.short_of_memory, folder) if state.short_of_memory else ""
         yield f"the results are there, with what the journal lacks{why and ': '}{why}"
@@ -86,13 +87,15 @@ def _what_does_it(state: State, folder: Path) -> str:
     run = f"isthmus run {shlex.quote(str(folder))}"
     if state.version != __version__:
         return f"isthmus {state.version} began it and does what is missing; this is {__version__}"
-    first = ""
-    if state.damaged:
-        # Until then it is refused.
-        first = f"once {'that is' if len(state.damaged) == 1 else 'these are'} out of the way, "
+    first = _first(len(state.damaged))
     if _submitted(folder):
         return f"{first}`{run} --on slurm` does what is missing in a new job, `{run}` does so here"
     return f"{first}`{run}` does what is missing"
+
+
+def _first(count: int) -> str:
+    """What is to be done with so many files, until which a run is refused."""
+    return f"once {'that is' if count == 1 else 'these are'} out of the way, " if count else ""
 
 
 def _submitted(folder: Path) -> bool:
@@ -126,12 +129,17 @@ def missing(state: State, folder: Path, lacks: Selection) -> str:
     kinds = (("point", "points", lacks.points), ("search", "searches", lacks.searches))
     words = [f"{counted(len(at), one, more)} ({shortened(at)})" for one, more, at in kinds if at]
     verb = "is" if len(lacks) == 1 else "are"
-    line = f"{folder}: of {state.whole} {' and '.join(words)} {verb} missing"
+    line = f"{folder}: of {state.whole.words} {' and '.join(words)} {verb} missing"
     line += "".join(f"; {f.entry} failed: {f.reason}" for f in state.failed[:NAMED])
     if len(state.failed) > NAMED:
         line += f"; {len(state.failed) - NAMED:,} more failed"
+    for flaw in state.damaged[:NAMED]:
+        line += f"; {flaw.entry}: {flaw.reason}, delete points/{flaw.entry}.json or move it away"
+    if len(state.damaged) > NAMED:
+        line += f"; {len(state.damaged) - NAMED:,} more are damaged"
     quoted, submitted = shlex.quote(str(folder)), _submitted(folder)
-    return f"{line}; {_advice(state, quoted, lacks, submitted=submitted)}"
+    first = _first(len(state.damaged))
+    return f"{line}; {first}{_advice(state, quoted, lacks, submitted=submitted)}"
 
 
 def _advice(state: State, folder: str, lacks: Selection, *, submitted: bool) -> str:

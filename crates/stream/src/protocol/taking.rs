@@ -265,6 +265,8 @@ impl Manager {
             let far = header.adu > begun.saturating_add(ADUS_MISSING);
             let wrong = header.end && (header.adu < begun || far || whole && header.adu > begun);
             let bytes = stream.bytes_of_adu();
+            // Those that have begun are whole if nothing of them is under way.
+            let between = stream.cursor.is_none() && bytes == 0;
             if header.end {
                 stream.told = Some(header.adu);
             }
@@ -278,7 +280,7 @@ impl Manager {
                 );
                 self.end_stream(front, End::Failed(Reason::Mismatch(why)));
             } else if header.cut {
-                let adu = begun.saturating_sub(1);
+                let adu = begun.saturating_sub(u64::from(!between));
                 self.end_stream(front, End::Failed(Reason::CutShort { adu, bytes }));
             }
         }

@@ -161,8 +161,11 @@ class Script:
 
     def as_text(self) -> str:
         """The script."""
-        units = sum(len(task) for task in self.tasks)
-        about = f"{counted(units, 'point')} in {counted(len(self.tasks), 'task')}"
+        points, searches = (
+            sum(len(each) for each in kind)
+            for kind in ([t.points for t in self.tasks], [t.searches for t in self.tasks])
+        )
+        about = f"{Selection.whole(points, searches).words} in {counted(len(self.tasks), 'task')}"
         if self.about_s is not None:
             about += f", packed to take about {_span(self.about_s)} each"
         lines = [
