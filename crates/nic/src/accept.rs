@@ -228,12 +228,8 @@ pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusa
     let begun = Instant::now();
     let socket = loop {
         match UdpSocket::bind(at) {
-            // The thread of one that waited here may not have looked since.
-            Err(error)
-                if error.kind() == ErrorKind::AddrInUse
-                    && begun.elapsed() < 3 * TICK
-                    && shared.hub.state().datagrams_at(at).is_none() =>
-            {
+            // One that waited here may just have been closed, and its thread not have looked since.
+            Err(error) if error.kind() == ErrorKind::AddrInUse && begun.elapsed() < 3 * TICK => {
                 std::thread::sleep(TICK / 10);
             }
             bound => break bound.map_err(refused)?,
