@@ -147,7 +147,7 @@ def test_a_folder_of_this_run_is_shown_what_is_missing_and_fresh_all_of_it(here,
         ("10m", "units are s, min, h, and smaller ones"),
         ("1:00:00", "units are s, min, h, and smaller ones"),
         ("-1h", "less than nothing"),
-        ("1000000h", "too long"),
+        ("1000000h", "too long; give 87,600 h or less"),
         ("1e300h", "too long"),
         ("30 s", "too little; give 60 s or more"),
     ],
@@ -159,6 +159,12 @@ def test_times_that_are_of_no_use_are_told_why(here, isthmus, word, said):
     assert "no time" not in line
     alone = isthmus("run", "small.toml", "--time", word, "--out", "o")
     assert alone.returncode == 2 and "is for a run on Slurm" in alone.stderr
+
+
+@pytest.mark.parametrize("word", ["87600h", "8760 h", "400000 min", "31536000000 ms"])
+def test_a_time_of_years_is_one(here, isthmus, word):
+    done = isthmus("run", "small.toml", *ON, "--dry-run", "--time", word, "--out", "o")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_part_of_more_than_anybody_counts_is_one(here, isthmus):

@@ -114,6 +114,22 @@ def test_what_was_finished_of_a_point_and_is_damaged_is_told_as_what_it_is(out):
     assert isthmus("run", out, "--part", "1/1", cwd=out.parent).returncode == 0
 
 
+def test_what_is_damaged_is_told_beside_what_is_missing(out):
+    points = out / "points"
+    (points / "point-00001.json").unlink()
+    (points / "point-00001.json").symlink_to(points / "point-00000.json")
+    (points / "point-00003.json").write_bytes((points / "point-00003.json").read_bytes()[:-9])
+    collected = isthmus("collect", out, cwd=out.parent)
+    assert collected.returncode == 1
+    told = " ".join(collected.stderr.split())
+    assert "1 point (1) is missing; point-00001: not a file (links are not followed)" in told
+    assert "delete points/point-00003.json or move it away" in told
+    assert "; once these are out of the way, `isthmus run" in told
+    for at in (1, 3):
+        (points / f"point-0000{at}.json").unlink()
+    assert isthmus("run", out, cwd=out.parent).returncode == 0
+
+
 def test_files_of_the_user_s_in_the_journal_are_nobody_s_points(out):
     for name in ("point-99999.json", "point-000001.json", "mine.json", "worker-me.jsonl"):
         (out / "points" / name).write_text("mine")

@@ -138,8 +138,10 @@ def missing(state: State, folder: Path, lacks: Selection) -> str:
     if len(state.damaged) > NAMED:
         line += f"; {len(state.damaged) - NAMED:,} more are damaged"
     quoted, submitted = shlex.quote(str(folder)), _submitted(folder)
-    first = _first(len(state.damaged))
-    return f"{line}; {first}{_advice(state, quoted, lacks, submitted=submitted)}"
+    advice = _advice(state, quoted, lacks, submitted=submitted)
+    # A run is refused until then; others go on.
+    first = _first(len(state.damaged)) if advice.startswith("`") else ""
+    return f"{line}; {first}{advice}"
 
 
 def _advice(state: State, folder: str, lacks: Selection, *, submitted: bool) -> str:
