@@ -8,7 +8,11 @@ use crate::{ClaimError, Worker, at, at_unit};
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether a claim that is not there is put back, and how many times.
+const BACK: (Duration, u32) = (Duration::from_millis(1), 20);
 
 /// What came of taking a unit.
 #[derive(Debug)]
@@ -110,10 +114,18 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let ours = |found: Found| found.text.trim_end() == self.own.name.text;
-        if anew(|| found(&self.path)).is_ok_and(|found| found.is_some_and(ours)) {
-            // If it cannot be removed it is lost when this worker is.
-            let _ = fs::remove_file(&self.path);
+        for _ in 0..BACK.1 {
+            match anew(|| found(&self.path)) {
+                Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
+                    // If it cannot be removed it is lost when this worker is.
+                    let _ = fs::remove_file(&self.path);
+                    return;
+                }
+                // Put aside by one who took it for a lost one, and may put it back; or taken away.
+                Ok(None) => thread::sleep(BACK.0),
+                Err(error) if is_gone(&error) => thread::sleep(BACK.0),
+                Ok(Some(_)) | Err(_) => return,
+            }
         }
     }
 }
