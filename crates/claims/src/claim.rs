@@ -115,7 +115,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         for _ in 0..BACK.1 {
-            match anew(|| found(&self.path)) {
+            match now_or_gone(anew(|| found(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
                     // If it cannot be removed it is lost when this worker is.
                     let _ = fs::remove_file(&self.path);
@@ -123,7 +123,6 @@ impl Drop for Claim {
                 }
                 // Put aside by one who took it for a lost one, and may put it back; or taken away.
                 Ok(None) => thread::sleep(BACK.0),
-                Err(error) if is_gone(&error) => thread::sleep(BACK.0),
                 Ok(Some(_)) | Err(_) => return,
             }
         }

@@ -28,14 +28,6 @@ OnAxes = TypeVar("OnAxes")
 """Axes of matplotlib, or several of them."""
 TABLES = ("table", "settings", "searches", "histograms", "channels", "nodes", "jobs")
 """The tables of a run, by the names of their attributes."""
-LONG = 16_000_000
-"""Bytes of a result that takes a time which is noticed."""
-
-
-def _digest(data: Bytes) -> str:
-    from hashlib import sha256
-
-    return sha256(data).hexdigest()
 
 
 class Results:
@@ -75,13 +67,15 @@ class Results:
     @classmethod
     def of_core(cls, data: Bytes, *, canonical: str = "") -> Results:
         """What the core has made, or what it has made and nobody can have changed since."""
-        if len(data) < LONG:
+        from isthmus.owned.mark import LARGE, sha256
+
+        if len(data) < LARGE:
             return cls(RunResult.of_core(data), canonical=canonical, data=data)
         from concurrent.futures import ThreadPoolExecutor
 
         # Its digest takes a while, and reading it longer: one beside the other.
         with ThreadPoolExecutor(1) as beside:
-            digest = beside.submit(_digest, data)
+            digest = beside.submit(sha256, data)
             results = cls(RunResult.of_core(data), canonical=canonical, data=data)
             results.digest = digest.result()
         return results
@@ -147,7 +141,9 @@ class Results:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of `data`, in hexadecimal."""
-        return _digest(self.content)
+        from isthmus.owned.mark import sha256
+
+        return sha256(self.content)
 
     @cached_property
     def every_setting(self) -> Settings:
