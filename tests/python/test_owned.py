@@ -86,11 +86,11 @@ def test_at_most_four_of_the_users_files_are_named(tmp_path):
     refused(lambda: job().run_into(tmp_path / "out"), "(a, b, c, d and 3 more)")
 
 
-def test_results_of_0_1_are_refused_with_what_to_do(tmp_path):
+def test_results_of_early_builds_are_refused_with_what_to_do(tmp_path):
     write_bytes(tmp_path / "out" / "result.json", b"{}")
     (tmp_path / "out" / "points").mkdir()
     call = lambda: job().run_into(tmp_path / "out", fresh=True)  # noqa: E731
-    refused(call, "results of isthmus 0.1 have none; move the folder away, or give another --out")
+    refused(call, "results of early builds have none; move the folder away, or give another --out")
     assert (tmp_path / "out" / "result.json").read_bytes() == b"{}"
 
 

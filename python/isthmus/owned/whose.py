@@ -57,8 +57,8 @@ def marked(path: Path, of: Identity, adopt: Collection[str] = ()) -> Mark | None
         )
     if not adopt and any(name in names for name in _OLD):
         raise IsthmusError(
-            f"{path}: holds files without a mark of isthmus ({shown}{more}); results of isthmus "
-            "0.1 have none; move the folder away, or give another --out"
+            f"{path}: holds files without a mark of isthmus ({shown}{more}); results of early "
+            "builds have none; move the folder away, or give another --out"
         )
     raise IsthmusError(
         f"{path}: holds files that isthmus did not write ({shown}{more}); give a folder of its own"
