@@ -1,9 +1,11 @@
 """Sweeps that others carry out: what that costs beside the points themselves.
 
-The points' own time is that of the core in one process with one thread, without start, journal and
-report. Against it stands the processor time of all that isthmus runs: the command that is given,
-with what it calls, and every task. What a run in one piece takes, with its start and its report, is
-told beside it.
+The points' own time is that of the core, in as many processes at a time as there are workers, each
+with one thread and its share of the points, without start, journal and report. Busy processors make
+each other dearer, by a fifth where they are two threads of one core: any two processes pay that.
+Against it stands the processor time of all that isthmus runs: the command that is given, with what
+it calls, and every task. What a run in one piece takes, with its start and its report, is told
+beside it, and what the points take one by one.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -52,22 +55,52 @@ def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
     sample = (axes[0], axes[1] // SPARE)
     with tempfile.TemporaryDirectory(prefix="isthmus-sweep-") as name:
         place = Path(name)
-        tried = place / "tried.toml"
         messages = 20_000
         for _ in range(1 if quick else 2):
-            tried.write_text(study(sample, messages, SPARE))
-            messages = round(messages * POINT_S * sample[0] * sample[1] / own_s(tried))
-        file = place / "study.toml"
-        file.write_text(study(axes, messages))
+            tried = Study(place / "tried.toml", sample, messages, SPARE)
+            messages = round(messages * POINT_S * tried.points / tried.own_s())
+        study = Study(place / "study.toml", axes, messages)
+        one_by_one_s = study.one_by_one_s()
         turns = 1 if quick else RUNS
-        yield from _slurm(file, axes[0] * axes[1], turns)
-        yield from _dask(file, axes[0] * axes[1], turns)
+        for row in (_slurm, _dask):
+            for line in row(study, turns):
+                line.detail["points_one_by_one_s"] = one_by_one_s
+                yield line
 
 
-def study(axes: tuple[int, int], messages: int, spare: int = 1) -> str:
-    """A scenario whose points take about as long as one another; of the rates every `spare`-th."""
-    localities = [round(0.2 + i / 100, 2) for i in range(axes[0])]
-    rates = [f"{4 + i * spare / 100:.2f} /ms" for i in range(axes[1])]
+class Study:
+    """A scenario, and one of each worker's share of its points."""
+
+    def __init__(self, file: Path, axes: tuple[int, int], messages: int, spare: int = 1) -> None:
+        """Write them; of the rates, which cost about the same, every `spare`-th is taken."""
+        localities = [round(0.2 + i / 100, 2) for i in range(axes[0])]
+        rates = [f"{4 + i * spare / 100:.2f} /ms" for i in range(axes[1])]
+        self.points = len(localities) * len(rates)
+        self.file = file
+        file.write_text(scenario(localities, rates, messages))
+        self._shares = [file.with_name(f"{file.stem}-{at}.toml") for at in range(CORES)]
+        for at, share in enumerate(self._shares):
+            share.write_text(scenario(localities, rates[at::CORES], messages))
+
+    def own_s(self) -> float:
+        """CPU seconds of the points themselves, the shares of all workers at the same time."""
+        return _own_s(self._shares)
+
+    def one_by_one_s(self) -> float:
+        """CPU seconds of the points themselves, one at a time on a machine that is idle else."""
+        return _own_s([self.file])
+
+
+def _own_s(files: list[Path]) -> float:
+    """CPU seconds of the points of scenarios, each by a process of its own, all at once."""
+    words = [sys.executable, str(Path(__file__))]
+    with ThreadPoolExecutor(len(files)) as threads:
+        told = list(threads.map(lambda file: run([*words, str(file)]).output, files))
+    return sum(float(json.loads(text)["cpu_s"]) for text in told)
+
+
+def scenario(localities: list[float], rates: list[str], messages: int) -> str:
+    """A scenario whose points take about as long as one another."""
     return f"""\
 version = 1
 name = "study"
@@ -86,13 +119,7 @@ replications = 4
 """
 
 
-def own_s(file: Path) -> float:
-    """CPU seconds of the points of a scenario themselves."""
-    told = json.loads(run([sys.executable, str(Path(__file__)), str(file)]).output)
-    return float(told["cpu_s"])
-
-
-def _slurm(file: Path, points: int, turns: int) -> Iterator[Line]:
+def _slurm(study: Study, turns: int) -> Iterator[Line]:
     """Through an array job on two nodes with a processor each."""
     sys.path.insert(0, str(ROOT / "tests" / "slurm"))
     import cluster
@@ -100,51 +127,51 @@ def _slurm(file: Path, points: int, turns: int) -> Iterator[Line]:
     if (why := cluster.missing()) is not None:
         sys.stdout.write(f"sweep.slurm is left out: {why}\n")
         return
-    timed, costs = file.parent / "timed.sh", file.parent / "costs"
+    timed, costs = study.file.parent / "timed.sh", study.file.parent / "costs"
     timed.write_text(TIMED)
     with cluster.cluster(nodes=CORES, cpus=1) as slurm:
         found = []
         for turn in range(turns):
             here = costs / str(turn)
             here.mkdir(parents=True)
-            out = file.parent / f"out-{turn}"
+            out = study.file.parent / f"out-{turn}"
             told = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
             words = [f"{name}={told[name]}" for name in ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS")]
-            words += [sys.executable, "-m", "isthmus", "run", str(file), "--on", "slurm"]
+            words += [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "slurm"]
             words += ["--array-size", str(TASKS), "--out", str(out)]
             command = run(["env", *words])
             tasks = [_seconds(path) for path in here.iterdir()]
-            if len(tasks) != TASKS or len(_points(out)) != points:
+            if len(tasks) != TASKS or len(_points(out)) != study.points:
                 raise SystemExit(f"sweep: {len(tasks)} tasks of {TASKS} were done")
             spent = {"command_cpu_s": command.cpu_s, "tasks_cpu_s": sum(tasks)}
-            found.append(_turn(file, command.wall_s, spent))
-    yield _line("slurm", f"{points:,} points through an array job of Slurm", found)
+            found.append(_turn(study, command.wall_s, spent))
+    yield _line("slurm", f"{study.points:,} points through an array job of Slurm", found)
 
 
-def _dask(file: Path, points: int, turns: int) -> Iterator[Line]:
+def _dask(study: Study, turns: int) -> Iterator[Line]:
     """By a local cluster of two worker processes; client and scheduler are the command's own."""
     if importlib.util.find_spec("distributed") is None:
         sys.stdout.write("sweep.dask is left out: distributed is not installed\n")
         return
     found = []
     for turn in range(turns):
-        out = file.parent / f"out-dask-{turn}"
-        words = [sys.executable, "-m", "isthmus", "run", str(file), "--on", "dask"]
+        out = study.file.parent / f"out-dask-{turn}"
+        words = [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "dask"]
         # What it has waited for, all of its workers, is counted as its own.
         command = run([*words, "--jobs", str(CORES), "--out", str(out)])
-        if len(_points(out)) != points:
-            raise SystemExit(f"sweep: {len(_points(out))} points of {points} were done")
+        if len(_points(out)) != study.points:
+            raise SystemExit(f"sweep: {len(_points(out))} points of {study.points} were done")
         spent = {"command_and_workers_cpu_s": command.cpu_s}
-        found.append(_turn(file, command.wall_s, spent))
-    yield _line("dask", f"{points:,} points by the workers of a local Dask cluster", found)
+        found.append(_turn(study, command.wall_s, spent))
+    yield _line("dask", f"{study.points:,} points by the workers of a local Dask cluster", found)
 
 
-def _turn(file: Path, wall_s: float, spent: dict[str, float]) -> dict[str, float]:
+def _turn(study: Study, wall_s: float, spent: dict[str, float]) -> dict[str, float]:
     """What was spent, beside what the points take right after it, alone and as a run here."""
-    out = file.parent / "out-one-piece"
-    words = ["run", str(file), "--fresh", "--jobs", str(CORES), "--out", str(out)]
+    out = study.file.parent / "out-one-piece"
+    words = ["run", str(study.file), "--fresh", "--jobs", str(CORES), "--out", str(out)]
     one_piece = run([sys.executable, "-m", "isthmus", *words])
-    return {"own_s": own_s(file), "one_piece_s": one_piece.cpu_s, "wall_s": wall_s, **spent}
+    return {"own_s": study.own_s(), "one_piece_s": one_piece.cpu_s, "wall_s": wall_s, **spent}
 
 
 def _line(row: str, what: str, found: list[dict[str, float]]) -> Line:
@@ -164,7 +191,7 @@ def _line(row: str, what: str, found: list[dict[str, float]]) -> Line:
         ratio=statistics.median(ratios),
         command=COMMAND,
         detail={
-            "peer": "the points alone, by one thread of one process",
+            "peer": f"the points alone, by {CORES} processes at a time with a thread each",
             "load_average": os.getloadavg()[0],
             "ratio": spread(ratios),
             "ratio_to_one_piece": spread(here),
