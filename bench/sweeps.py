@@ -18,10 +18,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 from measure import ROOT, Engine, Line, run, spread
 
@@ -32,7 +31,7 @@ AXES = (10, 100)
 SPARE = 10
 """Of so many rates one is tried to learn how many messages take that long: a few points that lie
 close together would take longer than most."""
-RUNS = 3
+RUNS = 5
 WANTED = 1.2
 TASKS = 2 * CORES
 """Of an array: some, as each has to start, and more than cores, as a user would have it."""
@@ -46,6 +45,8 @@ exec() {
 }
 """
 """Read by bash before the script of a task (BASH_ENV): what the task took, told by its parent."""
+Turn = dict[str, float]
+"""Seconds of CPU of all that took part, and by the clock."""
 _MINUTES = re.compile(r"(\d+)m([\d.]+)s")
 
 
@@ -85,6 +86,12 @@ class Study:
     def own_s(self) -> float:
         """CPU seconds of the points themselves, the shares of all workers at the same time."""
         return _own_s(self._shares)
+
+    def is_done(self, folder: Path) -> None:
+        """Raises ``SystemExit`` where a folder lacks results of points."""
+        found = len(json.loads((folder / "result.json").read_bytes())["points"])
+        if found != self.points:
+            raise SystemExit(f"sweep: {found} points of {self.points} were done")
 
     def one_by_one_s(self) -> float:
         """CPU seconds of the points themselves, one at a time on a machine that is idle else."""
@@ -130,21 +137,23 @@ def _slurm(study: Study, turns: int) -> Iterator[Line]:
     timed, costs = study.file.parent / "timed.sh", study.file.parent / "costs"
     timed.write_text(TIMED)
     with cluster.cluster(nodes=CORES, cpus=1) as slurm:
-        found = []
-        for turn in range(turns):
-            here = costs / str(turn)
+
+        def once(turn: int) -> Turn:
+            here, out = costs / str(turn), study.file.parent / f"out-{turn}"
             here.mkdir(parents=True)
-            out = study.file.parent / f"out-{turn}"
             told = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
             words = [f"{name}={told[name]}" for name in ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS")]
             words += [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "slurm"]
             words += ["--array-size", str(TASKS), "--out", str(out)]
             command = run(["env", *words])
             tasks = [_seconds(path) for path in here.iterdir()]
-            if len(tasks) != TASKS or len(_points(out)) != study.points:
+            if len(tasks) != TASKS:
                 raise SystemExit(f"sweep: {len(tasks)} tasks of {TASKS} were done")
+            study.is_done(out)
             spent = {"command_cpu_s": command.cpu_s, "tasks_cpu_s": sum(tasks)}
-            found.append(_turn(study, command.wall_s, spent))
+            return {"wall_s": command.wall_s, **spent}
+
+        found = _turns(study, turns, once)
     yield _line("slurm", f"{study.points:,} points through an array job of Slurm", found)
 
 
@@ -153,30 +162,36 @@ def _dask(study: Study, turns: int) -> Iterator[Line]:
     if importlib.util.find_spec("distributed") is None:
         sys.stdout.write("sweep.dask is left out: distributed is not installed\n")
         return
-    found = []
-    for turn in range(turns):
+
+    def once(turn: int) -> Turn:
         out = study.file.parent / f"out-dask-{turn}"
         words = [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "dask"]
         # What it has waited for, all of its workers, is counted as its own.
         command = run([*words, "--jobs", str(CORES), "--out", str(out)])
-        if len(_points(out)) != study.points:
-            raise SystemExit(f"sweep: {len(_points(out))} points of {study.points} were done")
-        spent = {"command_and_workers_cpu_s": command.cpu_s}
-        found.append(_turn(study, command.wall_s, spent))
+        study.is_done(out)
+        return {"wall_s": command.wall_s, "command_and_workers_cpu_s": command.cpu_s}
+
+    found = _turns(study, turns, once)
     yield _line("dask", f"{study.points:,} points by the workers of a local Dask cluster", found)
 
 
-def _turn(study: Study, wall_s: float, spent: dict[str, float]) -> dict[str, float]:
-    """What was spent, beside what the points take right after it, alone and as a run here."""
+def _turns(study: Study, turns: int, once: Callable[[int], Turn]) -> list[Turn]:
+    """What each turn takes, beside a run in one piece and what the points take before and after."""
     out = study.file.parent / "out-one-piece"
-    words = ["run", str(study.file), "--fresh", "--jobs", str(CORES), "--out", str(out)]
-    one_piece = run([sys.executable, "-m", "isthmus", *words])
-    return {"own_s": study.own_s(), "one_piece_s": one_piece.cpu_s, "wall_s": wall_s, **spent}
+    one_piece = [sys.executable, "-m", "isthmus", "run", str(study.file), "--fresh"]
+    one_piece += ["--jobs", str(CORES), "--out", str(out)]
+    found, before_s = [], study.own_s()
+    for turn in range(turns):
+        told = {**once(turn), "one_piece_s": run(one_piece).cpu_s}
+        after_s = study.own_s()
+        found.append({**told, "own_before_s": before_s, "own_after_s": after_s})
+        before_s = after_s
+    return found
 
 
-def _line(row: str, what: str, found: list[dict[str, float]]) -> Line:
+def _line(row: str, what: str, found: list[Turn]) -> Line:
     """A row from turns: CPU seconds of the points, of what all ran, and seconds by the clock."""
-    own = [turn["own_s"] for turn in found]
+    own = [(turn["own_before_s"] + turn["own_after_s"]) / 2 for turn in found]
     spent = [sum(turn[name] for name in turn if name.endswith("cpu_s")) for turn in found]
     clock = [CORES * turn["wall_s"] for turn in found]
     ratios = [all_s / own_s for all_s, own_s in zip(spent, own, strict=True)]
@@ -201,11 +216,6 @@ def _line(row: str, what: str, found: list[dict[str, float]]) -> Line:
         note=f"a run in one piece: {statistics.median(here):.3g}; clock x {CORES} cores: "
         f"{statistics.median(by_clock):.3g}; {WANTED} at most wanted",
     )
-
-
-def _points(folder: Path) -> list[Any]:
-    points: list[Any] = json.loads((folder / "result.json").read_bytes())["points"]
-    return points
 
 
 def _seconds(path: Path) -> float:
