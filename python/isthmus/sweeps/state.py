@@ -15,6 +15,7 @@ from isthmus.files import kind_of, telling_of
 from isthmus.owned import Mark, read_mark
 from isthmus.owned.lock import LOCK, Holder, holder_of
 from isthmus.owned.mark import JOURNAL, KEPT, RESULT, SUBMITTED, entry_of, fits
+from isthmus.sweeps.left import SEARCH_POINTS, left_s
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
 from isthmus.sweeps.workers import Running, Workers, claims_on, names_in, now_in, read_workers
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 HEADER = "journal"
 """The entry that says whose the journal is."""
-RECENT = 200
-"""Of how many finished points the pace is taken, at most."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +130,8 @@ def state_of(folder: Path) -> State:
     claimed = {name.removesuffix(".claim") for name in names if name.endswith(".claim")}
     claims = claims_on(sorted(claimed - done), journal)
     now = now_in(journal, claims)
-    counted = len(done.difference(flaw.entry for flaw in (*damaged, *unread)))
-    state = State(mark.of.name, mark.points, mark.searches, counted)
+    good = done.difference(flaw.entry for flaw in (*damaged, *unread))
+    state = State(mark.of.name, mark.points, mark.searches, len(good))
     state.damaged, state.unread = damaged, unread
     state.version = mark.of.version
     state.alone = holder_of(folder)
@@ -151,8 +150,11 @@ def state_of(folder: Path) -> State:
         for entry, (at_s, reason) in sorted(workers.failed.items())
         if entry not in done and entry not in at_work
     ]
+    missing = _missing(state, good)
     state.left_s = (
-        _left_alone_s(state, folder, done) if state.alone else _left_s(state, workers, now)
+        _left_alone_s(folder, missing, done)
+        if state.alone
+        else _left_s(state, missing, workers, now)
     )
     return state
 
@@ -246,24 +248,31 @@ def lacking(folder: Path, points: int, searches: int) -> Selection:
     return Selection(without("point", points), without("search", searches))
 
 
-def _left_alone_s(state: State, folder: Path, done: set[str]) -> float | None:
+def _missing(state: State, good: set[str]) -> Selection:
+    whole = state.whole
+    return Selection.of((kind, at) for kind, at in whole.units if entry_of(kind, at) not in good)
+
+
+def _left_alone_s(folder: Path, missing: Selection, done: set[str]) -> float | None:
     """By what a process has done since it has been alone in the folder."""
-    missing = state.total - state.done
     with suppress(OSError):
         began = (folder / LOCK).stat().st_mtime
-        times = [(folder / JOURNAL / f"{entry}.json").stat().st_mtime for entry in done]
-        late = sum(time > began for time in times)
+        times = {each: (folder / JOURNAL / f"{each}.json").stat().st_mtime for each in done}
+        late = [each for each, time in times.items() if time > began]
+        searches = sum(each.startswith("search") for each in late)
         if missing and late:
-            return missing * (max(times) - began) / late
+            span_s = max(times[each] for each in late) - began
+            worth = len(late) + (SEARCH_POINTS - 1) * searches
+            left = len(missing.points) + SEARCH_POINTS * len(missing.searches)
+            return span_s * left / worth
     return None
 
 
-def _left_s(state: State, workers: Workers, now: float) -> float | None:
-    missing = state.total - state.done
-    late = sorted(workers.took, key=lambda took: took.ended_s)[-RECENT:]
-    if missing == 0:
+def _left_s(state: State, missing: Selection, workers: Workers, now: float) -> float | None:
+    if not missing:
         return 0.0
-    if not late or not any(not each.lost for each in state.running):
+    at_work = sum(not each.lost for each in state.running)
+    if not workers.took or not at_work:
         return None
-    span = now - min(took.ended_s - took.seconds for took in late)
-    return missing * max(span, 0.0) / len(late)
+    points, searches = map(len, (missing.points, missing.searches))
+    return left_s(points, searches, workers.took, at_work, now)

@@ -29,7 +29,7 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
         line += f", {len(lost):,} given up" if lost else ""
         line += f", {waiting:,} waiting" if waiting else ""
     if state.left_s:
-        line += f", about {span(state.left_s)} left"
+        line += f", about {span(state.left_s)} left for all at this pace"
     yield line
     running = [each for each in state.running if not each.lost]
     rows = [f"  {r.entry}: process {r.process} on {r.host}" for r in running]

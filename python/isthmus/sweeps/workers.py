@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import stat
 import time
@@ -100,6 +101,8 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 def _heed(line: dict[str, Any], found: Workers) -> None:
     if "done" in line:
         took_s, at_s = float(line["took_s"]), float(line["at_s"])
+        if not (math.isfinite(took_s + at_s) and took_s >= 0):
+            raise ValueError(f"no duration: {took_s}")
         found.took.append(Took(str(line["done"]), took_s, at_s))
     elif "failed" in line:
         entry, failed = str(line["failed"]), (float(line["at_s"]), str(line["reason"]))

@@ -18,6 +18,7 @@ import numpy as np
 from isthmus.core import parse_toml
 from isthmus.owned.mark import JOURNAL
 from isthmus.progress import Progress
+from isthmus.sweeps.left import SEARCH_POINTS
 from isthmus.sweeps.selection import Selection, Unit
 from isthmus.sweeps.shared import EXPIRY_S, do_part
 from isthmus.sweeps.workers import read_workers
@@ -35,8 +36,6 @@ LEAST = 4
 """Fewest durations that are enough."""
 REFERENCES = 500
 """Most durations with which a unit is compared."""
-SEARCH_POINTS = 20
-"""Points that a search is taken for as long as no search was seen."""
 _ENTRY = re.compile(r"(point|search)-([0-9]{1,18})")
 
 
@@ -87,7 +86,7 @@ def finished(folder: Path) -> dict[Unit, float]:
     found: dict[Unit, float] = {}
     for took in read_workers(folder / JOURNAL).took:
         entry = _ENTRY.fullmatch(took.entry)
-        if entry and math.isfinite(took.seconds) and took.seconds >= 0:
+        if entry:
             found[entry[1], int(entry[2])] = took.seconds
     return found
 
