@@ -32,7 +32,7 @@ def test_random_files(ranks, cases, tmp_path):
     assert len([name for name in names(tmp_path) if not name.endswith(".crc32c")]) == cases
 
 
-@pytest.mark.parametrize(("ranks", "cases"), [(4, 120), (2, 24)])
+@pytest.mark.parametrize(("ranks", "cases"), [(4, 60), (2, 24)])
 def test_random_files_in_memory(ranks, cases, in_memory):
     script = str(HERE / "array_file_ranks.py")
     done = mpiexec(ranks, script, str(cases), str(in_memory), "memory")

@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize(
-    ("ranks", "cases", "most"), [(4, 200, []), (3, 60, []), (3, 60, ["5"]), (1, 30, [])]
+    ("ranks", "cases", "most"), [(4, 100, []), (3, 60, []), (3, 60, ["5"]), (1, 30, [])]
 )
 def test_every_element_is_in_its_place(ranks, cases, most):
     done = mpiexec(ranks, str(HERE / "array_ranks.py"), str(cases), *most)
