@@ -4,8 +4,10 @@ The points' own time is that of the core, in as many processes at a time as ther
 with one thread and its share of the points, without start, journal and report. Busy processors make
 each other dearer, by a fifth where they are two threads of one core: any two processes pay that.
 Against it stands the processor time of all that isthmus runs: the command that is given, with what
-it calls, and every task. What a run in one piece takes, with its start and its report, is told
-beside it, and what the points take one by one.
+it calls, and every task, but not Slurm's own daemons. Of both the least is taken of all turns, and
+the points have a turn more than what is judged: other work on the machine only adds to either. What
+a run in one piece takes, with its start and its report, is told beside it, and what the points
+take one by one.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ exec() {
 """Read by bash before the script of a task (BASH_ENV): what the task took, told by its parent."""
 Turn = dict[str, float]
 """Seconds of CPU of all that took part, and by the clock."""
+PASSED = ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS", "LC_ALL")
+"""What the command is told of where it runs."""
 _MINUTES = re.compile(r"(\d+)m([\d.]+)s")
 
 
@@ -142,7 +146,9 @@ def _slurm(study: Study, turns: int) -> Iterator[Line]:
             here, out = costs / str(turn), study.file.parent / f"out-{turn}"
             here.mkdir(parents=True)
             told = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
-            words = [f"{name}={told[name]}" for name in ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS")]
+            # bash writes numbers as the locale has them.
+            told["LC_ALL"] = "C"
+            words = [f"{name}={told[name]}" for name in PASSED]
             words += [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "slurm"]
             words += ["--array-size", str(TASKS), "--out", str(out)]
             command = run(["env", *words])
@@ -150,8 +156,8 @@ def _slurm(study: Study, turns: int) -> Iterator[Line]:
             if len(tasks) != TASKS:
                 raise SystemExit(f"sweep: {len(tasks)} tasks of {TASKS} were done")
             study.is_done(out)
-            spent = {"command_cpu_s": command.cpu_s, "tasks_cpu_s": sum(tasks)}
-            return {"wall_s": command.wall_s, **spent}
+            spent = {"command_s": command.cpu_s, "tasks_s": sum(tasks)}
+            return {"wall_s": command.wall_s, "spent_s": sum(spent.values()), **spent}
 
         found = _turns(study, turns, once)
     yield _line("slurm", f"{study.points:,} points through an array job of Slurm", found)
@@ -169,7 +175,7 @@ def _dask(study: Study, turns: int) -> Iterator[Line]:
         # What it has waited for, all of its workers, is counted as its own.
         command = run([*words, "--jobs", str(CORES), "--out", str(out)])
         study.is_done(out)
-        return {"wall_s": command.wall_s, "command_and_workers_cpu_s": command.cpu_s}
+        return {"wall_s": command.wall_s, "spent_s": command.cpu_s}
 
     found = _turns(study, turns, once)
     yield _line("dask", f"{study.points:,} points by the workers of a local Dask cluster", found)
@@ -182,45 +188,47 @@ def _turns(study: Study, turns: int, once: Callable[[int], Turn]) -> list[Turn]:
     one_piece += ["--jobs", str(CORES), "--out", str(out)]
     found, before_s = [], study.own_s()
     for turn in range(turns):
-        told = {**once(turn), "one_piece_s": run(one_piece).cpu_s}
-        after_s = study.own_s()
-        found.append({**told, "own_before_s": before_s, "own_after_s": after_s})
+        told, after_s = once(turn), study.own_s()
+        found.append({"own_before_s": before_s, **told, "own_after_s": after_s})
+        found[-1]["one_piece_s"] = run(one_piece).cpu_s
         before_s = after_s
     return found
 
 
 def _line(row: str, what: str, found: list[Turn]) -> Line:
     """A row from turns: CPU seconds of the points, of what all ran, and seconds by the clock."""
-    own = [(turn["own_before_s"] + turn["own_after_s"]) / 2 for turn in found]
-    spent = [sum(turn[name] for name in turn if name.endswith("cpu_s")) for turn in found]
-    clock = [CORES * turn["wall_s"] for turn in found]
-    ratios = [all_s / own_s for all_s, own_s in zip(spent, own, strict=True)]
-    here = [all_s / turn["one_piece_s"] for all_s, turn in zip(spent, found, strict=True)]
-    by_clock = [all_s / own_s for all_s, own_s in zip(clock, own, strict=True)]
+    own = [found[0]["own_before_s"], *(turn["own_after_s"] for turn in found)]
+    spent = [turn["spent_s"] for turn in found]
+    beside = [2 * turn["spent_s"] / (turn["own_before_s"] + turn["own_after_s"]) for turn in found]
+    pieces = [turn["spent_s"] / turn["one_piece_s"] for turn in found]
+    clock = [CORES * turn["wall_s"] / min(own) for turn in found]
     return Line(
         id=f"sweep.{row}",
         name=f"{what}, about {POINT_S * 1000:.0f} ms each, start and report included",
-        ours=statistics.median(spent),
-        peer=statistics.median(own),
+        ours=min(spent),
+        peer=min(own),
         unit="CPU s",
-        ratio=statistics.median(ratios),
+        ratio=min(spent) / min(own),
         command=COMMAND,
         detail={
             "peer": f"the points alone, by {CORES} processes at a time with a thread each",
             "load_average": os.getloadavg()[0],
-            "ratio": spread(ratios),
-            "ratio_to_one_piece": spread(here),
-            "clock_times_cores_ratio": spread(by_clock),
+            "ratio_of_each_turn": spread(beside),
+            "ratio_to_one_piece": spread(pieces),
+            "clock_times_cores_ratio": spread(clock),
             "turns": found,
         },
-        note=f"a run in one piece: {statistics.median(here):.3g}; clock x {CORES} cores: "
-        f"{statistics.median(by_clock):.3g}; {WANTED} at most wanted",
+        note=f"of each turn {min(beside):.3g} to {max(beside):.3g}; a run in one piece: "
+        f"{statistics.median(pieces):.3g}; clock x {CORES} cores: {statistics.median(clock):.3g}; "
+        f"{WANTED} at most wanted",
     )
 
 
 def _seconds(path: Path) -> float:
     """What bash's `times` told of itself and of its children: user and system of each."""
     found = _MINUTES.findall(path.read_text())
+    if len(found) != 4:
+        raise SystemExit(f"sweep: {path} has not the four times of bash")
     return sum(60 * int(minutes) + float(seconds) for minutes, seconds in found)
 
 

@@ -117,7 +117,7 @@ impl Worker {
         })
     }
 
-    /// Its name: `worker-HOST-PID-RANDOM`.
+    /// Its name: see the module `name`.
     pub fn name(&self) -> &str {
         &self.own.name.text
     }

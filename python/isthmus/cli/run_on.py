@@ -27,8 +27,6 @@ TIME_MIN_S = 60.0
 """Slurm counts time limits in minutes."""
 TIME_MAX_S = 10 * 365 * 86400.0
 """More than any Slurm gives a task."""
-ADDRESS_EXAMPLE = "tcp://10.0.0.1:8786"
-"""Of a scheduler of Dask."""
 
 
 def on_options(command: F) -> F:
@@ -81,8 +79,10 @@ class On:
 
     def __post_init__(self) -> None:
         if self.on is not None and not (self.on in ("slurm", "dask") or self.address):
+            from isthmus.dask import EXAMPLE
+
             raise IsthmusError(
-                f"--on: {self.on!r} is not known; give slurm, dask, or dask={ADDRESS_EXAMPLE}"
+                f"--on: {self.on!r} is not known; give slurm, dask, or dask={EXAMPLE}"
             )
         if self.on == "slurm":
             return

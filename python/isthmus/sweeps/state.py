@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,14 +16,25 @@ from isthmus.files import kind_of, telling_of
 from isthmus.owned import Mark, read_mark
 from isthmus.owned.lock import LOCK, Holder, holder_of
 from isthmus.owned.mark import JOURNAL, KEPT, RESULT, SUBMITTED, entry_of, fits
-from isthmus.sweeps.left import SEARCH_POINTS, left_s
+from isthmus.sweeps.left import left_alone_s, left_s
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
-from isthmus.sweeps.workers import Running, Workers, claims_on, names_in, now_in, read_workers
+from isthmus.sweeps.workers import (
+    Claim,
+    Running,
+    Workers,
+    claims_on,
+    is_worker_file,
+    names_in,
+    now_in,
+    read_workers,
+)
 
 if TYPE_CHECKING:
     from isthmus.sweeps.slurm.queued import Queued
 
+LOOKS, LOOK_S = 5, 0.02
+"""How often it is looked for somebody at work, and seconds between two looks."""
 HEADER = "journal"
 """The entry that says whose the journal is."""
 
@@ -57,6 +69,8 @@ class State:
     done: int
     running: list[Running] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
+    waiting: int = 0
+    """Points and searches that nobody is at, and that nothing is wrong with."""
     damaged: list[Flaw] = field(default_factory=list)
     """Files of the journal of which nothing is counted as done."""
     unread: list[Flaw] = field(default_factory=list)
@@ -99,6 +113,7 @@ class State:
             "done": self.done,
             "running": [vars(each) for each in self.running],
             "failed": [vars(each) for each in self.failed],
+            "waiting": self.waiting,
             "damaged": [vars(each) for each in self.damaged],
             "unread": [vars(each) for each in self.unread],
             "collected": self.collected,
@@ -123,13 +138,9 @@ def state_of(folder: Path) -> State:
         raise IsthmusError(f"{folder}: no folder of a run; give that of `isthmus run --out`")
     journal = folder / JOURNAL
     names = _entries(journal, mark)
-    workers = read_workers(journal, names)
     written = {name.removesuffix(".json") for name in names if name.endswith(".json")}
     damaged, unread = _flaws(journal, mark, written)
     done = {entry for entry in written if entry != HEADER and not f"{entry}.json".endswith(KEPT)}
-    claimed = {name.removesuffix(".claim") for name in names if name.endswith(".claim")}
-    claims = claims_on(sorted(claimed - done), journal)
-    now = now_in(journal, claims)
     good = done.difference(flaw.entry for flaw in (*damaged, *unread))
     state = State(mark.of.name, mark.points, mark.searches, len(good))
     state.damaged, state.unread = damaged, unread
@@ -143,19 +154,23 @@ def state_of(folder: Path) -> State:
     state.collected = made and RESULT not in spoiled
     if state.collected and state.done < state.total:
         state.short_of_memory = _short_of_memory(folder / RESULT)
+    # Not before every byte was looked at: that may take longer than what they are at.
+    claims = _claims(journal, mark, done)
+    now = now_in(journal, claims)
+    workers = read_workers(journal)
     state.running = [claim.running(now) for claim in claims]
     at_work = {each.entry for each in state.running if not each.lost}
+    missing = {entry_of(*unit): unit for unit in state.whole.units if entry_of(*unit) not in good}
+    given_up = {flaw.entry for flaw in (*damaged, *unread)}
     state.failed = [
         Failure(entry, reason, at_s)
         for entry, (at_s, reason) in sorted(workers.failed.items())
-        if entry not in done and entry not in at_work
+        if entry in missing and entry not in given_up and entry not in at_work
     ]
-    missing = _missing(state, good)
-    state.left_s = (
-        _left_alone_s(folder, missing, done)
-        if state.alone
-        else _left_s(state, missing, workers, now)
-    )
+    given_up.update(each.entry for each in state.failed)
+    to_do = {entry: unit for entry, unit in missing.items() if entry not in given_up}
+    state.waiting = len(to_do.keys() - {each.entry for each in state.running})
+    state.left_s = _left_s(state, folder, Selection.of(to_do.values()), good, workers, now)
     return state
 
 
@@ -248,31 +263,30 @@ def lacking(folder: Path, points: int, searches: int) -> Selection:
     return Selection(without("point", points), without("search", searches))
 
 
-def _missing(state: State, good: set[str]) -> Selection:
-    whole = state.whole
-    return Selection.of((kind, at) for kind, at in whole.units if entry_of(kind, at) not in good)
+def _claims(journal: Path, mark: Mark, done: set[str]) -> list[Claim]:
+    """Who is at what. Those who do short points are often between two of them, and at none."""
+    claims: list[Claim] = []
+    for look in range(LOOKS):
+        if look:
+            time.sleep(LOOK_S)
+        names = _entries(journal, mark)
+        claimed = {name.removesuffix(".claim") for name in names if name.endswith(".claim")}
+        claims = claims_on(sorted(claimed - done), journal)
+        if not all(claim.gone for claim in claims) or not any(map(is_worker_file, names)):
+            break
+    return claims
 
 
-def _left_alone_s(folder: Path, missing: Selection, done: set[str]) -> float | None:
-    """By what a process has done since it has been alone in the folder."""
-    with suppress(OSError):
-        began = (folder / LOCK).stat().st_mtime
-        times = {each: (folder / JOURNAL / f"{each}.json").stat().st_mtime for each in done}
-        late = [each for each, time in times.items() if time > began]
-        searches = sum(each.startswith("search") for each in late)
-        if missing and late:
-            span_s = max(times[each] for each in late) - began
-            worth = len(late) + (SEARCH_POINTS - 1) * searches
-            left = len(missing.points) + SEARCH_POINTS * len(missing.searches)
-            return span_s * left / worth
-    return None
-
-
-def _left_s(state: State, missing: Selection, workers: Workers, now: float) -> float | None:
-    if not missing:
-        return 0.0
-    at_work = sum(not each.lost for each in state.running)
-    if not workers.took or not at_work:
+def _left_s(
+    state: State, folder: Path, to_do: Selection, good: set[str], workers: Workers, now: float
+) -> float | None:
+    """Seconds left for what nobody has given up."""
+    if state.alone:
+        with suppress(OSError):
+            journal = folder / JOURNAL
+            ended = {each: (journal / f"{each}.json").stat().st_mtime for each in good}
+            return left_alone_s(to_do, ended, (folder / LOCK).stat().st_mtime)
         return None
-    points, searches = map(len, (missing.points, missing.searches))
-    return left_s(points, searches, workers.took, at_work, now)
+    at_work = sum(not each.lost for each in state.running)
+    known = bool(workers.took and at_work) or not to_do
+    return left_s(to_do, workers.took, at_work, now) if known else None

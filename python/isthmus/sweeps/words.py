@@ -24,10 +24,9 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
     if state.alone:
         line += f"; {state.alone} {state.alone.work or 'is at work'}"
     elif missing and not state.collected:
-        waiting = missing - len({e.entry for e in state.running} | {e.entry for e in state.failed})
         line += f", {len(state.running) - len(lost):,} running, {len(state.failed):,} failed"
         line += f", {len(lost):,} given up" if lost else ""
-        line += f", {waiting:,} waiting" if waiting else ""
+        line += f", {state.waiting:,} waiting" if state.waiting else ""
     if state.left_s:
         line += f", about {span(state.left_s)} left for all at this pace"
     yield line

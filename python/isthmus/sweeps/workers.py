@@ -62,21 +62,25 @@ def names_in(journal: Path) -> list[str]:
             return []
 
 
-def read_workers(journal: Path, names: Iterable[str] | None = None) -> Workers:
+def read_workers(journal: Path) -> Workers:
     """What the processes that did parts have said; a line that was cut short is left out."""
     found = Workers()
-    for worker in _workers(names_in(journal) if names is None else names):
+    for worker in _workers(names_in(journal)):
         with suppress(OSError):
             for line in _lines(journal / f"{worker}.jsonl"):
                 # Nor is one of use that is not of this form.
-                with suppress(KeyError, TypeError, ValueError):
+                with suppress(KeyError, TypeError, ValueError, OverflowError):
                     _heed(line, found)
     return found
 
 
+def is_worker_file(name: str) -> bool:
+    """Whether a file of a journal is that of a process that did parts."""
+    return name.endswith(".jsonl") and is_worker(name.removesuffix(".jsonl"))
+
+
 def _workers(names: Iterable[str]) -> Iterator[str]:
-    ends = (name.removesuffix(".jsonl") for name in names if name.endswith(".jsonl"))
-    return filter(is_worker, ends)
+    return (name.removesuffix(".jsonl") for name in names if is_worker_file(name))
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -91,8 +95,9 @@ def _opened(path: Path) -> BinaryIO:
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     with _opened(path) as file:
         text = file.read(WORKER_MAX).decode(errors="replace")
-    for line in text.splitlines():
-        with suppress(ValueError):
+    # What a reason has that Python takes for an end of a line is none.
+    for line in text.split("\n"):
+        with suppress(ValueError, RecursionError):
             told = json.loads(line)
             if isinstance(told, dict):
                 yield told
@@ -100,13 +105,18 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def _heed(line: dict[str, Any], found: Workers) -> None:
     if "done" in line:
-        took_s, at_s = float(line["took_s"]), float(line["at_s"])
-        if not (math.isfinite(took_s + at_s) and took_s >= 0):
-            raise ValueError(f"no duration: {took_s}")
+        took_s, at_s = _seconds(line["took_s"]), _seconds(line["at_s"])
         found.took.append(Took(str(line["done"]), took_s, at_s))
     elif "failed" in line:
-        entry, failed = str(line["failed"]), (float(line["at_s"]), str(line["reason"]))
+        entry, failed = str(line["failed"]), (_seconds(line["at_s"]), str(line["reason"]))
         found.failed[entry] = max(found.failed.get(entry, failed), failed)
+
+
+def _seconds(told: Any) -> float:
+    seconds = float(told)
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"no time: {told}")
+    return seconds
 
 
 @dataclass(frozen=True)
