@@ -95,8 +95,8 @@ class Pool:
 
     def cancel(self, futures: Iterable[Any]) -> None:
         """Have nobody begin what is not begun."""
-        # Python's pool of processes waits for ever at its end where it looks at what was given up only
-        # as it ends (3.11 and others). One more task has it look at once.
+        # A pool of Python's that learns of them only as it ends waits for ever then (3.11, for one):
+        # one more task has it look at once.
         if sum(each.cancel() for each in futures):
             with suppress(Exception):
                 self.submit(int)

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
@@ -24,6 +25,7 @@ from isthmus import (
     simulate,
 )
 from isthmus.errors import RunFailedError
+from isthmus.parts import Pool
 
 SEARCHED = SMALL + '\n[search]\nover = "workload.rate"\nfrom = "2 /ms"\nto = "100 /ms"\n'
 
@@ -168,3 +170,15 @@ def test_what_a_watch_raises_is_no_worker_s_mistake(pool):
 
     with pytest.raises(ClosedError):
         Job(SMALL, "small.toml", quick=True, watch=watch, executor=pool).run()
+
+
+def test_a_pool_can_be_ended_right_after_work_was_given_up():
+    for _ in range(30):
+        executor = ProcessPoolExecutor(2)
+        pool = Pool(executor)
+        pool.submit(int).result()
+        pool.cancel([pool.submit(int) for _ in range(60)])
+        end = threading.Thread(target=executor.shutdown, daemon=True)
+        end.start()
+        end.join(60)
+        assert not end.is_alive()
