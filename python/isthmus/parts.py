@@ -95,7 +95,7 @@ class Pool:
 
     def cancel(self, futures: Iterable[Any]) -> None:
         """Have nobody begin what is not begun."""
-        # A pool of Python's that learns of them only as it ends waits for ever then (3.11, for one):
+        # A pool of Python that learns of them only as it ends waits for ever then (3.11, for one):
         # one more task has it look at once.
         if sum(each.cancel() for each in futures):
             with suppress(Exception):
