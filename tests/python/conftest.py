@@ -21,6 +21,9 @@ from isthmus.results import Results
 
 # Widths are those of a pipe, whatever terminal or helper of pytest the tests are started from.
 os.environ.pop("COLUMNS", None)
+# Output waits in a buffer, and what Python has compiled is kept, as with anyone.
+os.environ.pop("PYTHONUNBUFFERED", None)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 SMALL = (REPOSITORY / "tests/scenarios/small-cube.toml").read_text(encoding="utf-8")

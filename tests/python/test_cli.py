@@ -304,7 +304,7 @@ def test_interrupted_runs_keep_their_points_and_go_on(tmp_path):
     )
     journal = tmp_path / "kept" / "points"
     deadline = time.monotonic() + 60
-    while not list(journal.glob("point-*")) and time.monotonic() < deadline:
+    while not list(journal.glob("point-?????.json")) and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -312,7 +312,7 @@ def test_interrupted_runs_keep_their_points_and_go_on(tmp_path):
     assert out == ""
     assert "interrupted" in err
     assert "kept in kept; run the same command again" in err
-    first = {p.name: p.stat().st_mtime_ns for p in journal.glob("point-*")}
+    first = {p.name: p.stat().st_mtime_ns for p in journal.glob("point-?????.json")}
     assert first
     assert not (tmp_path / "kept/result.json").exists()
 

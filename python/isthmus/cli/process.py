@@ -213,12 +213,21 @@ def _interrupted() -> NoReturn:
 
 def _quit(status: int) -> NoReturn:
     """End without asking anyone."""
+    _flushed()
+    os._exit(status)
+
+
+def _flushed() -> bool:
+    """Whether all that was said is out. What is not, Python tries again when it ends, and complains."""
+    from isthmus.cli.streams import OutputError
+
+    well = True
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):
-            continue
-    os._exit(status)
+        except (OSError, ValueError, OutputError):
+            well = False
+    return well
 
 
 def _end(status: int) -> NoReturn:
@@ -226,10 +235,7 @@ def _end(status: int) -> NoReturn:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if status in (INTERRUPTED, BROKEN_PIPE):
         _quit(128 + _ended_by if status == INTERRUPTED else status)
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        # Python would try again, and complain, when it ends.
+    if not _flushed():
         _quit(status)
     # Nor does it look for circles in millions of objects that go with the process.
     gc.freeze()
