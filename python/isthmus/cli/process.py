@@ -218,7 +218,7 @@ def _quit(status: int) -> NoReturn:
 
 
 def _flushed() -> bool:
-    """Whether all that was said is out. What is not, Python tries again when it ends, and complains."""
+    """Whether all that was said is out; Python tries the rest again when it ends, and complains."""
     from isthmus.cli.streams import OutputError
 
     well = True
