@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import pickle
 import re
 import signal
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker
 from typing import Any
 
 from isthmus.errors import IsthmusError, RunFailedError
@@ -111,8 +112,6 @@ def _silent(distributed: Any) -> Iterator[None]:
 @contextmanager
 def _forked(distributed: Any) -> Iterator[None]:
     """Have workers forked by a process that has read what they need: half a second for each."""
-    from multiprocessing import forkserver
-
     forkserver.set_forkserver_preload(list(NEEDED))
     # Dask would have it read pandas and all else that a worker may ever be asked for.
     distributed.utils._forkserver_preload_set = True
@@ -125,12 +124,37 @@ def _forked(distributed: Any) -> Iterator[None]:
 
 
 @contextmanager
+def _alone() -> Iterator[None]:
+    """Begin helpers of Python that read no module of the folder one is in, as `dask.py` (from 3.11
+    on), and that say nothing of what a command that was ended leaves to them.
+    """
+    quiet = "ignore:resource_tracker"
+    told = {
+        "PYTHONSAFEPATH": "1",
+        "PYTHONWARNINGS": ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), quiet])),
+    }
+    before = {name: os.environ.get(name) for name in told}
+    os.environ.update(told)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
 def _local(distributed: Any, workers: int) -> Iterator[Any]:
     # What its threads begin inherits that Ctrl-C is for this process alone, which ends the others.
     # Python's tracker would undo it, were it begun by one of them.
-    resource_tracker.ensure_running()
+    with _alone():
+        resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
+        with _alone():
+            forkserver.ensure_running()
         cluster = distributed.LocalCluster(
             n_workers=0,
             threads_per_worker=1,

@@ -420,3 +420,36 @@ def test_a_pool_that_loses_a_process_keeps_points_and_goes_on(tmp_path, bytes_of
     with ProcessPoolExecutor(2) as pool:
         scenario.run(out=tmp_path / "out", executor=pool)
     assert (tmp_path / "out/result.json").read_bytes() == bytes_of_one_piece
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python reads what lies in the folder")
+def test_workers_read_no_module_of_the_folder_one_is_in(tmp_path, tmp_path_factory):
+    (tmp_path / "small.toml").write_text(SMALL)
+    for name in ("dask", "distributed", "numpy"):
+        (tmp_path / f"{name}.py").write_text("open('was-read', 'w').close()\nraise SystemExit(5)\n")
+    # As the command that is installed, whose path does not begin with the folder.
+    script = tmp_path_factory.mktemp("bin") / "isthmus"
+    script.write_text("from isthmus.cli import main\nif __name__ == '__main__':\n    main()\n")
+    words = [sys.executable, script, "run", "small.toml", "--quick", "--on", "dask"]
+    done = subprocess.run(
+        [*words, "--jobs", "1", "--out", "out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (tmp_path / "was-read").exists()
+
+
+def test_ctrl_c_again_and_again_is_one_line(run):
+    process = run("sweep.toml", "--on", "dask", "--jobs", 2)
+    time.sleep(4)
+    for _ in range(3):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.2)
+    status, _, said = ended(process)
+    assert status == 130
+    assert said.count("\n") == 1
+    assert said.startswith("isthmus: interrupted")
