@@ -2,7 +2,7 @@
 
 The points' own time is that of the core, in as many processes at a time as there are workers, each
 with one thread and its share of the points, without start, journal and report. Busy processors make
-each other dearer, by a fifth where they are two threads of one core: any two processes pay that.
+each other dearer, at times by a fifth where they are two threads of one core: any two pay that.
 Against it stands the processor time of all that isthmus runs: the command that is given, with what
 it calls, and every task, but not Slurm's own daemons. Of both the least is taken of all turns, and
 the points have a turn more than what is judged: other work on the machine only adds to either. What
