@@ -273,7 +273,7 @@ def test_what_is_tried_first_has_the_user_s_expiry(tmp_path, commands, monkeypat
         return real(job, folder, part, *expiry)
 
     monkeypatch.setattr(costs, "do_part", spy)
-    sweep(tmp_path, slurm, expiry="10 min")[0].submitted()
+    sweep(tmp_path, slurm, expiry_s=600.0)[0].submitted()
     assert seen and set(seen) == {(600.0,)}
 
 

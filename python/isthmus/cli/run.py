@@ -131,7 +131,7 @@ def command(
                 fresh=fresh,
                 plots=plots,
                 as_json=as_json,
-                expiry=expiry,
+                expiry_s=asked.expiry_s,
                 workers=jobs,
             )
         else:

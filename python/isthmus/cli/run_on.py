@@ -122,17 +122,18 @@ class On:
         fresh: bool,
         plots: tuple[str, ...],
         as_json: bool,
-        expiry: str | None,
+        expiry_s: float | None,
         workers: int | None,
     ) -> Ending:
         """Have the run done."""
         if self.on != "slurm":
-            if expiry is not None:
+            if expiry_s is not None:
                 raise IsthmusError(f"--expiry: is for parts of a run, not with --on {self.on}")
             return self._by_dask(job, folder, fresh, plots, as_json=as_json, workers=workers)
         from isthmus.cli.running import ended, interrupted
         from isthmus.cli.voice import voice
         from isthmus.execution import Stopped
+        from isthmus.sweeps.shared import EXPIRY_S
         from isthmus.sweeps.slurm import Detached, Sweep, Wanted
 
         time_s = (
@@ -146,7 +147,7 @@ class On:
             account=self.account,
             tasks=self.array_size,
             words=self.sbatch,
-            expiry=expiry,
+            expiry_s=EXPIRY_S if expiry_s is None else expiry_s,
         )
         sweep = Sweep(job, folder, wanted, voice().note)
         if self.dry_run:

@@ -34,17 +34,16 @@ class Asked:
         # An empty word is a mistake that is told, and not all of the run.
         return (self.part, self.points, self.searches) != (None, None, None)
 
-    def expiry_s(self) -> float:
-        """The time after which claims are taken over, in seconds.
+    @property
+    def expiry_s(self) -> float | None:
+        """The time after which claims are taken over, in seconds; None if none is given.
 
         Raises:
             IsthmusError: it is no time, or too short.
 
         """
-        from isthmus.sweeps.shared import EXPIRY_S
-
         if self.expiry is None:
-            return EXPIRY_S
+            return None
         return arguments.seconds("--expiry", self.expiry, EXPIRY_MIN_S, "60 s")
 
     def check(
@@ -63,9 +62,8 @@ class Asked:
             raise IsthmusError(f"--on {on}: is for all of a run; leave --part, --points, ... out")
         if self.expiry is not None and not self and not on:
             raise IsthmusError("--expiry: is for parts of a run; give --part or --points as well")
-        if self.expiry is not None:
-            # Told before a job is submitted, all of whose tasks would fail by it.
-            self.expiry_s()
+        # Told before a job is submitted, all of whose tasks would fail by it.
+        _ = self.expiry_s
         if not self:
             return
         if out is None:
@@ -83,6 +81,7 @@ class Asked:
         from isthmus.execution import Stopped
         from isthmus.progress.terminal import say
         from isthmus.sweeps import Selection
+        from isthmus.sweeps.shared import EXPIRY_S
 
         assert out is not None
         part = self._selection(job)
@@ -90,8 +89,9 @@ class Asked:
             # One script for runs of any size may have more parts than there are points.
             there = Selection.whole(job.summary["points"], job.summary["searches"]).words
             voice().note(f"--part {self.part}: nothing is to be done, there are {there}")
+        expiry_s = EXPIRY_S if self.expiry_s is None else self.expiry_s
         try:
-            done = sweeps.do_part(job, out, part, self.expiry_s(), voice().note)
+            done = sweeps.do_part(job, out, part, expiry_s, voice().note)
         except Stopped as stop:
             return partial(interrupted, out, stop.reached)
 

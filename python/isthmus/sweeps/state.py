@@ -146,6 +146,14 @@ def state_of(folder: Path) -> State:
     state.damaged, state.unread = damaged, unread
     state.version = mark.of.version
     state.alone = holder_of(folder)
+    _look_at_results(state, folder, mark)
+    # Not before every byte was looked at: that may take longer than what they are at.
+    _look_at_work(state, folder, mark, good, _claims(journal, mark, done))
+    return state
+
+
+def _look_at_results(state: State, folder: Path, mark: Mark) -> None:
+    """What is there of results and pages, as it was written or not."""
     state.lost, state.changed = _spoiled(folder, mark)
     spoiled = (*state.lost, *state.changed)
     state.known = SOURCE in mark.files and SOURCE not in spoiled
@@ -154,14 +162,19 @@ def state_of(folder: Path) -> State:
     state.collected = made and RESULT not in spoiled
     if state.collected and state.done < state.total:
         state.short_of_memory = _short_of_memory(folder / RESULT)
-    # Not before every byte was looked at: that may take longer than what they are at.
-    claims = _claims(journal, mark, done)
+
+
+def _look_at_work(
+    state: State, folder: Path, mark: Mark, good: set[str], claims: list[Claim]
+) -> None:
+    """Who is at what is missing, what was given up, and how long the rest will take."""
+    journal = folder / JOURNAL
     now = now_in(journal, claims)
     workers = read_workers(journal)
     state.running = [claim.running(now) for claim in claims]
     at_work = {each.entry for each in state.running if not each.lost}
     missing = {entry_of(*unit): unit for unit in state.whole.units if entry_of(*unit) not in good}
-    given_up = {flaw.entry for flaw in (*damaged, *unread)}
+    given_up = {flaw.entry for flaw in (*state.damaged, *state.unread)}
     state.failed = [
         Failure(entry, reason, at_s)
         for entry, (at_s, reason) in sorted(workers.failed.items())
@@ -171,7 +184,6 @@ def state_of(folder: Path) -> State:
     to_do = {entry: unit for entry, unit in missing.items() if entry not in given_up}
     state.waiting = len(to_do.keys() - {each.entry for each in state.running})
     state.left_s = _left_s(state, folder, Selection.of(to_do.values()), good, workers, now)
-    return state
 
 
 def with_job(state: State, folder: Path) -> State:

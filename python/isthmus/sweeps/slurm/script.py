@@ -15,6 +15,7 @@ from isthmus import arguments
 from isthmus.errors import IsthmusError
 from isthmus.owned.mark import SUBMITTED
 from isthmus.sweeps.selection import Selection, ranges
+from isthmus.sweeps.shared import EXPIRY_S
 from isthmus.wording import counted
 
 NOTICE_S = 60
@@ -72,8 +73,8 @@ class Wanted:
     """Tasks of the array; chosen by what points take if None."""
     words: tuple[str, ...] = ()
     """Further options for sbatch."""
-    expiry: str | None = None
-    """The time after which claims of lost tasks are taken over, as the command has it."""
+    expiry_s: float = EXPIRY_S
+    """Seconds after which claims of lost tasks are taken over."""
 
     def __post_init__(self) -> None:
         for name, value in (("--partition", self.partition), ("--account", self.account)):
@@ -99,17 +100,6 @@ class Wanted:
         """Clusters of which Slurm is to choose one, as sbatch has them; empty if none are named."""
         named = [_CLUSTERS.match(word) for word in self.words]
         return next((found[1].strip() for found in reversed(named) if found), "")
-
-    @property
-    def expiry_s(self) -> float:
-        """The same in seconds."""
-        from isthmus.sweeps.shared import EXPIRY_S
-
-        return (
-            EXPIRY_S
-            if self.expiry is None
-            else arguments.seconds("--expiry", self.expiry, 0.0, "60 s")
-        )
 
     @property
     def limit_s(self) -> float | None:
@@ -202,7 +192,8 @@ class Script:
         """What a task runs: before and after the words that say which points."""
         more = ["--verbose"]
         more += ["--memory", self.memory] if self.memory else []
-        more += ["--expiry", self.wanted.expiry] if self.wanted.expiry else []
+        if self.wanted.expiry_s != EXPIRY_S:
+            more += ["--expiry", f"{self.wanted.expiry_s!r} s"]
         return [sys.executable, "-m", "isthmus", "run", str(self.folder)], more
 
 
