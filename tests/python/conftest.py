@@ -6,6 +6,7 @@ import fcntl
 import json
 import mmap
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,9 @@ os.environ.pop("COLUMNS", None)
 # Output waits in a buffer, and what Python has compiled is kept, as with anyone.
 os.environ.pop("PYTHONUNBUFFERED", None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# Ctrl-C is heard, though what a shell starts in the background begins without.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 SMALL = (REPOSITORY / "tests/scenarios/small-cube.toml").read_text(encoding="utf-8")
