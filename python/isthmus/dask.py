@@ -235,6 +235,10 @@ class Workers:
                 "executor: an asynchronous Dask client is of no use here; give one made with "
                 "asynchronous=False"
             )
+        if client.status in ("closing", "closed"):
+            raise IsthmusError(
+                f"executor: this Dask client is {client.status}; give one that is connected"
+            )
         self.client = client
         self.note = note
         """Told what a user should know."""
@@ -307,8 +311,11 @@ class Workers:
             )
         return error
 
-    def state(self, left: int) -> str:
+    def state(self, left: str) -> str:
         """How the workers do, in a few words; the user is told if there are none.
+
+        Args:
+            left: how much is not done.
 
         Raises:
             RunFailedError: the scheduler is gone.
@@ -329,7 +336,7 @@ class Workers:
         if self._asked is None and now >= self._next_look:
             question = self.client.scheduler.identity()
             self._asked = asyncio.run_coroutine_threadsafe(question, self._loop)
-        waited = f"{counted(left, 'point')} wait; Ctrl-C ends this, and what is done is kept"
+        waited = f"{left} to do; Ctrl-C ends this, and what is done is kept"
         if now - self._heard > ANSWER_S:
             self._say(
                 f"the Dask scheduler at {self._address} has not answered for {ANSWER_S:g} s; "

@@ -16,6 +16,7 @@ from typing import Any
 from isthmus import arguments, dask
 from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
+from isthmus.wording import counted
 
 TICK_S = 0.05
 """Seconds between two looks at what is done."""
@@ -101,7 +102,7 @@ class Pool:
             with suppress(Exception):
                 self.submit(int)
 
-    def state(self, _left: int) -> str:
+    def state(self, _left: str) -> str:
         """Nothing is known of the workers."""
         return ""
 
@@ -122,6 +123,7 @@ def run(
     waiting = Waiting(*experiment.missing())
     left = waiting.count
     total = sum(experiment.counts())
+    what = ("point or search", "points and searches") if experiment.counts()[1] else ("point",)
     workers = _workers_of(executor)
     under_way: dict[int, tuple[Part, Any]] = {}
     numbers = count()
@@ -130,7 +132,7 @@ def run(
             with _telling(whole):
                 for part in waiting.handed_out(len(under_way), workers.threads):
                     under_way[next(numbers)] = part, workers.submit(run_part, whole, part)
-                state = workers.state(left)
+                state = workers.state(counted(left, *what))
             tell(total - left, total, state)
             with _telling(whole):
                 ready = {i: future for i, (_, future) in under_way.items() if future.done()}

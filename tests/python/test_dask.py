@@ -137,7 +137,7 @@ def ended(process):
 
 
 def kept(folder):
-    return sum(1 for _ in (folder / "points").glob("*.json")) if folder.is_dir() else 0
+    return sum(1 for _ in (folder / "points").glob("point-?????.json")) if folder.is_dir() else 0
 
 
 def test_a_cluster_of_this_machine_gives_the_bytes_and_says_nothing(
@@ -206,7 +206,8 @@ def test_ctrl_c_keeps_points_and_the_same_command_goes_on(run, tmp_path, bytes_o
     os.killpg(begun.pid, signal.SIGINT)
     status, _, said = ended(begun)
     assert status == 130
-    assert "of 128 points are kept in out; run the same command again" in said
+    told = f"{kept(tmp_path / 'out')} of 128 points are kept in out; run the same command again"
+    assert told in said
     assert said.count("\n") == 1
     assert 10 <= kept(tmp_path / "out") < POINTS
     assert ended(run("sweep.toml", "--on", "dask", "--jobs", 1))[::2] == (0, "")
@@ -453,3 +454,9 @@ def test_ctrl_c_again_and_again_is_one_line(run):
     assert status == 130
     assert said.count("\n") == 1
     assert said.startswith("isthmus: interrupted")
+
+
+def test_a_client_that_is_closed_is_refused(client):
+    client.close()
+    with pytest.raises(IsthmusError, match="executor: this Dask client is closed; give one"):
+        Scenario(SMALL).run(quick=True, executor=client)

@@ -1,5 +1,6 @@
 """What Slurm is asked, and in which words: the user's variables, names, numbers, silence."""
 
+import json
 import shutil
 import time
 
@@ -262,6 +263,27 @@ def test_a_line_of_a_worker_that_is_no_duration_is_left_out(tmp_path, commands):
     worker.write_text("\n".join(lines) + "\n")
     assert list(costs.finished(made.folder)) == [("point", 0)]
     assert made.submitted() in (Array("7"), None)
+
+
+def test_what_took_a_part_of_many_threads_is_what_one_would_take(tmp_path, commands):
+    made, _ = sweep(tmp_path, commands(sbatch="exit 1"))
+    do_part(made.job, made.folder, Selection((3,)))
+    lines = ['{"worker":"w","at_s":90.0,"expiry_s":60.0,"threads":4}'] + [
+        f'{{"done":"point-{at:05}","took_s":{took},"at_s":{ended}}}'
+        for at, took, ended in ((0, 5.0, 105.0), (1, 8.0, 108.0), (2, 8.0, 108.0))
+    ]
+    worker = made.folder / "points/worker-h-1-0123456789abcdef.jsonl"
+    worker.write_text("\n".join(lines) + "\n")
+    found = costs.finished(made.folder)
+    # Three at four threads for five seconds, then two.
+    first = 5 * 4 / 3
+    assert found["point", 0] == pytest.approx(first)
+    assert found["point", 1] == found["point", 2] == pytest.approx(first + 3 * 4 / 2)
+    (own,) = (path for path in worker.parent.glob("worker-*.jsonl") if path != worker)
+    began, done = map(json.loads, own.read_text().splitlines())
+    threads = began["threads"]
+    assert threads == made.job.jobs
+    assert found["point", 3] == pytest.approx(threads * done["took_s"], abs=1e-5)
 
 
 def test_what_is_tried_first_has_the_user_s_expiry(tmp_path, commands, monkeypatch):

@@ -18,7 +18,7 @@ from isthmus.sweeps.selection import listed
 from isthmus.sweeps.slurm import Array, Slurm, SlurmError, Sweep, Wanted
 from isthmus.sweeps.slurm import sweep as sweeps
 from isthmus.sweeps.slurm.sweep import RESUBMITTED
-from scripted_slurm import FORGOTTEN, Commands, finish_here, sweep
+from scripted_slurm import FORGOTTEN, TEST_ONLY, Commands, finish_here, sweep
 
 
 @pytest.fixture
@@ -264,6 +264,18 @@ def test_an_sbatch_that_gives_no_job_is_told(tmp_path, commands, sbatch, said):
     # What was begun can be gone on with.
     made.slurm = commands(sbatch="echo 8")
     assert made.submitted() == Array("8")
+
+
+def test_a_job_is_looked_for_whose_number_sbatch_does_not_say(tmp_path, commands):
+    slurm = commands(sbatch=TEST_ONLY + "exit 0", squeue="true", scontrol="true")
+    made, _ = sweep(tmp_path, slurm, tasks=4)
+    asked = tmp_path / "asked"
+    # It is there once it was submitted.
+    commands(
+        sbatch=TEST_ONLY + f"touch {asked}",
+        squeue=f'case "$*" in *--name={made.name}*) [ ! -e {asked} ] || echo 41 ;; esac',
+    )
+    assert made.submitted() == Array("41")
 
 
 def test_a_job_whose_number_was_not_written_down_is_found_by_its_name(tmp_path, commands):

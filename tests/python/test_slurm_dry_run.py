@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -138,6 +142,58 @@ def test_a_folder_of_this_run_is_shown_what_is_missing_and_fresh_all_of_it(here,
     assert json.loads(isthmus(*words, "--out", "moved").stdout)["points"] == 3
     assert os.listdir(here / "empty") == []  # noqa: PTH208 - names are enough
     assert sorted(path.name for path in (here / "moved").iterdir()) == ["points"]
+
+
+def test_what_fresh_would_remove_says_nothing_of_what_points_take(here, isthmus):
+    begun(here / "o", all_of_it=True)
+    (worker,) = (here / "o/points").glob("worker-*.jsonl")
+    slow = re.sub('"took_s":[0-9.e-]+', '"took_s":10000.0', worker.read_text())
+    worker.write_text(slow)
+    (here / "o/points/point-00000.json").unlink()
+    words = ("run", "small.toml", "--on", "slurm", "--dry-run", "--json", "--out", "o")
+    assert json.loads(isthmus(*words).stdout)["longest_s"] == 10000.0
+    told = json.loads(isthmus(*words, "--fresh").stdout)
+    assert told["points"] == 4 and told["longest_s"] < 100
+
+
+def test_what_fresh_could_not_remove_is_refused(here, isthmus):
+    begun(here / "o")
+    (here / "o/run.json").rename(here / "elsewhere")
+    (here / "o/run.json").symlink_to(here / "elsewhere")
+    words = ("run", "small.toml", *ON, "--out", "o", "--fresh")
+    dry = isthmus(*words, "--dry-run")
+    assert (dry.returncode, dry.stdout) == (2, "")
+    assert "o/run.json: a symbolic link, which is not followed" in dry.stderr
+    assert isthmus(*words, "--detach").stderr == dry.stderr
+
+
+def test_a_dry_run_that_is_interrupted_says_so(here, isthmus):
+    slow = ("stop.rule=fixed", "stop.messages=20000000", "stop.warmup_messages=10")
+    command = [sys.executable, "-m", "isthmus", "run", "small.toml", *slow]
+    dry = subprocess.Popen(
+        [*command, "--on", "slurm", "--dry-run", "--verbose"],
+        cwd=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert dry.stderr is not None
+    while "a few are tried first" not in (line := dry.stderr.readline()):
+        assert line, "it ended"
+    dry.send_signal(signal.SIGINT)
+    out, said = dry.communicate(timeout=60)
+    assert (dry.returncode, out) == (130, ""), said
+    assert said.splitlines()[-1] == "isthmus: interrupted"
+    assert sorted(path.name for path in here.iterdir()) == ["bin", "small.toml"]
+
+
+@pytest.mark.parametrize("how", ["--detach", "--dry-run"])
+def test_pictures_are_not_asked_of_who_does_not_wait(here, isthmus, how):
+    done = isthmus("run", "small.toml", *ON, how, "--plots", "svg")
+    assert (done.returncode, done.stdout) == (2, "")
+    (said,) = done.stderr.splitlines()
+    assert said.startswith(f"isthmus: --plots: nothing is drawn with {how}; give it to isthmus col")
+    assert not (here / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_ctrl_c_waits_for_the_answer_of_sbatch(tmp_path, commands, isthmus_on):
     status, out, said = ended(whole)
     assert (status, out) == (130, "")
     assert "interrupted; sbatch is asked to the end" in said
-    assert "Slurm job 7 goes on (0 of 4 points are done)" in said
+    assert "Slurm job 7 goes on (0 of 4 done)" in said
     # What may be pasted into a shell.
     assert "`isthmus status 'a & b'`" in said
     assert numbers(tmp_path / "a & b") == ["7"]

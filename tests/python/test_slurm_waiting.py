@@ -8,8 +8,9 @@ import pytest
 from conftest import SMALL
 from isthmus.errors import RunFailedError
 from isthmus.execution import Job
+from isthmus.files import FileError
 from isthmus.sweeps import Selection, do_part
-from isthmus.sweeps.slurm import Array, Sweep, Wanted, waiting
+from isthmus.sweeps.slurm import Array, Sweep, Wanted, waiting, watched
 from isthmus.sweeps.slurm import sweep as sweeps
 from scripted_slurm import FORGOTTEN, Commands, finish_here, sweep
 from test_slurm import TOO_SHORT
@@ -97,7 +98,8 @@ def test_what_is_never_shown_is_tried_once_more_and_no_more(tmp_path, commands, 
     assert "4 points (0:4) are missing" in str(told.value)
     assert len(notes) == 1
     assert (
-        "of Slurm job 1 were lost (its tasks ended well, and not all is in the folder)" in notes[0]
+        "4 points of Slurm job 1 were lost (its tasks ended well, and not all is in the folder)"
+        in notes[0]
     )
 
 
@@ -209,3 +211,43 @@ def test_ctrl_c_does_not_wait_for_a_silent_controller(tmp_path, commands):
     with pytest.raises(sweeps.Detached):
         made.finished(Array("7"))
     assert time.monotonic() - began < 50
+
+
+def unreadable(monkeypatch, looks):
+    """A folder whose file system does not answer some of so many looks."""
+    real, seen = watched.lacking, []
+
+    def lacking(*words):
+        seen.append(words)
+        if len(seen) in looks:
+            raise FileError("o/points: cannot be read (Stale file handle)")
+        return real(*words)
+
+    monkeypatch.setattr(watched, "lacking", lacking)
+    return seen
+
+
+def test_a_folder_that_cannot_be_read_for_a_moment_is_looked_at_again(
+    tmp_path, commands, monkeypatch
+):
+    slurm = commands(sbatch="echo 7", squeue="true", scontrol=ended(*[WELL] * 4))
+    made, notes = sweep(tmp_path, slurm, tasks=4)
+    array = made.submitted()
+    finish_here(Sweep(Job(SMALL, "small.toml"), made.folder, Wanted()))
+    seen = unreadable(monkeypatch, {1})
+    made.watched._next_count = 0.0
+    assert len(made.finished(array).run.points) == 4
+    assert len(seen) > 1 and notes == []
+
+
+def test_a_folder_that_cannot_be_read_for_long_is_an_error_that_names_the_job(
+    tmp_path, commands, monkeypatch
+):
+    monkeypatch.setattr(watched, "UNSEEN_S", 0.5)
+    slurm = commands(sbatch="echo 7", squeue="true", scontrol="exit 1")
+    made, _ = sweep(tmp_path, slurm, tasks=4)
+    array = made.submitted()
+    commands(squeue=f'echo "RUNNING|None|{made.name}"')
+    unreadable(monkeypatch, range(1, 1000))
+    with pytest.raises(RunFailedError, match=r"Stale file handle.*; Slurm job 7 may go on: run"):
+        made.finished(array)

@@ -202,6 +202,30 @@ def test_results_are_not_written_while_parts_are_done(file):
         part.wait()
 
 
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_part_that_waits_for_others_ends_at_once(file, number, status):
+    here = file.parent
+    assert isthmus("run", file, "--points", "0", "--out", "o", cwd=here).returncode == 0
+    far = "worker-far.away-7-0123456789abcdef"
+    (here / f"o/points/{far}.jsonl").write_text(json.dumps({"worker": far, "expiry_s": 900.0}))
+    (here / "o/points/point-00001.claim").write_text(f"{far}\n")
+    words = ("--points", "0:2", "--out", "o", "--expiry", "15 min", "--verbose")
+    part = started("run", file, *words, cwd=here)
+    try:
+        assert part.stderr is not None
+        while "waits for 1 point of others" not in (line := part.stderr.readline()):
+            assert line, "it ended"
+        part.send_signal(number)
+        began = time.monotonic()
+        _, told = part.communicate(timeout=LIMIT_S)
+        # A minute is what a run is given that hears nothing.
+        assert time.monotonic() - began < 30
+        assert part.returncode == status, told
+    finally:
+        part.kill()
+        part.wait()
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_process_that_is_told_to_end_gives_back_what_it_was_at(file, number):
     here = file.parent

@@ -53,6 +53,7 @@ pub(crate) enum Line<'a> {
         version: &'a str,
         at_s: f64,
         expiry_s: f64,
+        threads: usize,
     },
     Done {
         done: &'a str,
@@ -82,11 +83,16 @@ impl Began {
 
 impl Worker {
     /// Begins to work in `folder`. Claims of workers that have not touched their file for `expiry` are lost;
-    /// `version` is that of the program, for those who read the file.
+    /// `version` is that of the program, and `threads` how many do units, for those who read the file.
     ///
     /// # Errors
     /// The folder cannot be written, or there is no thread to be had.
-    pub fn new(folder: &Path, expiry: Duration, version: &str) -> Result<Self, ClaimError> {
+    pub fn new(
+        folder: &Path,
+        expiry: Duration,
+        version: &str,
+        threads: usize,
+    ) -> Result<Self, ClaimError> {
         let name = Name::new();
         let path = folder.join(format!("{}.jsonl", name.text));
         let mut options = OpenOptions::new();
@@ -107,6 +113,7 @@ impl Worker {
             version,
             at_s: own.began_s,
             expiry_s: expiry.as_secs_f64(),
+            threads,
         })?;
         let stopped = Arc::new((Mutex::new(false), Condvar::new()));
         let heart = heart(Arc::clone(&own), Arc::clone(&stopped)).map_err(at(&path))?;

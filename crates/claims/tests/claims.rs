@@ -23,7 +23,7 @@ impl Folder {
     }
 
     fn worker(&self, expiry: Duration) -> Worker {
-        Worker::new(&self.0, expiry, "1.0").unwrap()
+        Worker::new(&self.0, expiry, "1.0", 2).unwrap()
     }
 
     /// Leaves a claim as a worker of that name would, touched so long ago.
@@ -155,7 +155,7 @@ fn what_is_no_file_is_refused_by_name() {
         assert!(look(&folder.0, unit).is_err());
     }
     ours(worker.take("point-00003").unwrap());
-    let error = Worker::new(&folder.0.join("nowhere"), LONG, "1.0").unwrap_err();
+    let error = Worker::new(&folder.0.join("nowhere"), LONG, "1.0", 1).unwrap_err();
     assert!(!error.of_one_unit);
     assert!(error.to_string().contains("nowhere/worker-"), "{error}");
 }

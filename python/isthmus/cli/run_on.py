@@ -149,9 +149,18 @@ class On:
             words=self.sbatch,
             expiry_s=EXPIRY_S if expiry_s is None else expiry_s,
         )
+        if plots and (self.dry_run or self.detach):
+            here = "--dry-run" if self.dry_run else "--detach"
+            raise IsthmusError(
+                f"--plots: nothing is drawn with {here}; give it to isthmus collect, or to a "
+                "command that waits"
+            )
         sweep = Sweep(job, folder, wanted, voice().note)
         if self.dry_run:
-            return partial(_shown, sweep.script(fresh=fresh), sweep, as_json=as_json)
+            try:
+                return partial(_shown, sweep.script(fresh=fresh), sweep, as_json=as_json)
+            except Stopped:
+                raise KeyboardInterrupt from None
         try:
             array = sweep.submitted(fresh=fresh)
         except Stopped:
@@ -252,7 +261,7 @@ def _goes_on(end: Any, folder: Path) -> int:
     from isthmus.progress.terminal import say
 
     say(
-        f"interrupted; Slurm job {end.array} goes on ({end.done} of {end.total} points are done): "
+        f"interrupted; Slurm job {end.array} goes on ({end.done:,} of {end.total:,} done): "
         f"`isthmus status {shlex.quote(str(folder))}` says how far it is, `{end.array.cancel}` "
         "ends it, the same command waits for it again"
     )

@@ -361,6 +361,21 @@ class OwnedFolder:
         except (OSError, KeyError, IsthmusError):
             return False
 
+    @classmethod
+    def refuse_unclearable(cls, path: Path, of: Identity) -> None:
+        """Refuse a folder that `opened` with `fresh` would refuse, as far as is seen without
+        writing there or holding anyone up.
+
+        Raises:
+            IsthmusError: as `opened`.
+
+        """
+        refuse_unready(path)
+        if path.is_dir() and (mark := marked(path, of)) is not None:
+            folder = cls(path, mark)
+            folder._take_up_written()
+            folder._doomed()
+
     def clear(self) -> None:
         """Remove every file that the mark lists; the mark itself is then written anew.
 
@@ -368,16 +383,20 @@ class OwnedFolder:
             IsthmusError: one of them is behind a link or is no file any more; nothing is removed.
 
         """
-        doomed = [*self.mark.files, *self._entries()]
-        for name in doomed:
-            self._check_way(name)
-            self._check_file(name)
-        for name in doomed:
+        for name in self._doomed():
             self._remove(name)
         for name in self.mark.folders():
             # Left where the user keeps something in it.
             with suppress(OSError):
                 (self.path / name).rmdir()
+
+    def _doomed(self) -> list[str]:
+        """What `clear` removes, once each of them was looked at."""
+        doomed = [*self.mark.files, *self._entries()]
+        for name in doomed:
+            self._check_way(name)
+            self._check_file(name)
+        return doomed
 
     def _refuse_others(self, of: Identity, scenario: str) -> None:
         """Refuse a folder that holds the results of something else."""

@@ -42,6 +42,10 @@ class Took:
     seconds: float
     ended_s: float
     """When, in seconds since 1970 by the folder's clock."""
+    process: str = ""
+    """Which."""
+    threads: int = 1
+    """Of the process, for all that it was at."""
 
 
 @dataclass
@@ -66,11 +70,13 @@ def read_workers(journal: Path) -> Workers:
     """What the processes that did parts have said; a line that was cut short is left out."""
     found = Workers()
     for worker in _workers(names_in(journal)):
+        threads = 1
         with suppress(OSError):
             for line in _lines(journal / f"{worker}.jsonl"):
                 # Nor is one of use that is not of this form.
                 with suppress(KeyError, TypeError, ValueError, OverflowError):
-                    _heed(line, found)
+                    threads = max(threads, int(line.get("threads", 1)))
+                    _heed(line, found, worker, threads)
     return found
 
 
@@ -103,10 +109,10 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
                 yield told
 
 
-def _heed(line: dict[str, Any], found: Workers) -> None:
+def _heed(line: dict[str, Any], found: Workers, worker: str, threads: int) -> None:
     if "done" in line:
         took_s, at_s = _seconds(line["took_s"]), _seconds(line["at_s"])
-        found.took.append(Took(str(line["done"]), took_s, at_s))
+        found.took.append(Took(str(line["done"]), took_s, at_s, worker, threads))
     elif "failed" in line:
         entry, failed = str(line["failed"]), (_seconds(line["at_s"]), str(line["reason"]))
         found.failed[entry] = max(found.failed.get(entry, failed), failed)

@@ -78,8 +78,8 @@ impl Experiment {
         // Searches take longest: at the end all would wait for one.
         let mut left: Vec<Unit<'_>> = searches.chain(points).collect();
         self.progress.set_total(left.len() as u64);
-        let worker = self.worker()?;
         let pool = self.pool()?;
+        let worker = self.worker(pool.current_num_threads())?;
         let mut told = Part::default();
         // The first time nothing has been waited for.
         let mut waited = false;
@@ -100,6 +100,9 @@ impl Experiment {
                 return Ok(told);
             }
             thread::sleep(PAUSE);
+            if self.progress.is_stopped() {
+                return Err(RunError::Cancelled);
+            }
         }
     }
 
@@ -167,7 +170,7 @@ impl Experiment {
     }
 
     /// This process among those at the journal's folder.
-    fn worker(&self) -> Result<Option<Worker>, JournalError> {
+    fn worker(&self, threads: usize) -> Result<Option<Worker>, JournalError> {
         let (Extent::Parts(expiry), Some(folder)) = (self.options.extent, self.journal.folder())
         else {
             return Ok(None);
@@ -176,6 +179,7 @@ impl Experiment {
             folder,
             expiry,
             env!("CARGO_PKG_VERSION"),
+            threads,
         )?))
     }
 

@@ -78,7 +78,7 @@ class NoCommandError(SlurmError):
 
 
 class UnansweredError(SlurmError):
-    """`sbatch` has not answered whether it submits a job; it goes on by itself."""
+    """`sbatch` has not said whether a job is submitted, and may have submitted it."""
 
 
 @dataclass(frozen=True)
@@ -94,12 +94,15 @@ class Array:
         """What ``sbatch --parsable`` prints.
 
         Raises:
-            SlurmError: it is something else.
+            UnansweredError: it is something else.
 
         """
         number, _, cluster = text.strip().partition(";")
         if not number.isdigit():
-            raise SlurmError(f"sbatch: said {text.strip()!r} in place of the number of a job")
+            raise UnansweredError(
+                f"sbatch: said {text.strip()!r} in place of the number of a job, and may have "
+                "submitted it; see `squeue --me`"
+            )
         return cls(number, cluster)
 
     def __str__(self) -> str:

@@ -9,7 +9,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from itertools import islice, zip_longest
+from itertools import groupby, islice, zip_longest
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ from isthmus.progress import Progress
 from isthmus.sweeps.left import SEARCH_POINTS
 from isthmus.sweeps.selection import Selection, Unit
 from isthmus.sweeps.shared import EXPIRY_S, do_part
-from isthmus.sweeps.workers import read_workers
+from isthmus.sweeps.workers import Took, read_workers
 
 if TYPE_CHECKING:
     from isthmus.execution import Job
@@ -49,6 +50,7 @@ def predicted(
     missing: Selection,
     *,
     keep: bool = True,
+    known: bool = True,
     expiry_s: float = EXPIRY_S,
 ) -> list[float]:
     """What each unit that is missing will take, points first, in seconds of one thread.
@@ -61,34 +63,56 @@ def predicted(
         folder: its folder.
         missing: what is to be predicted.
         keep: whether what is done for it may be kept in the folder.
+        known: whether what was done in the folder counts; not if that is to be removed.
         expiry_s: after which what others were at in the folder is taken over.
 
     """
     units = missing.units
-    known = finished(folder)
-    if len(known) < min(LEAST, len(units)):
+    seconds = finished(folder) if known else {}
+    if len(seconds) < min(LEAST, len(units)):
         with tempfile.TemporaryDirectory(prefix="isthmus-") as place:
             spare = Path(place)
             done_in = folder if keep else spare / "tried"
             _try(job, done_in, units, expiry_s, quick=job.quick)
-            known = {**known, **finished(done_in)}
-            if len(known) < min(LEAST, len(units)):
+            seconds = {**seconds, **finished(done_in)}
+            if len(seconds) < min(LEAST, len(units)):
                 # They take longer than that; shorter runs tell at least how they compare.
                 _try(job, spare / "quick", units, expiry_s, quick=True)
-                known = _scaled(finished(spare / "quick"), known)
-    return _nearest(units, known, _lengths(job))
+                seconds = _scaled(finished(spare / "quick"), seconds)
+    return _nearest(units, seconds, _lengths(job))
 
 
 def finished(folder: Path) -> dict[Unit, float]:
-    """What units took that are done, as the processes that did them have said; lines that say
-    something else are left out.
+    """What units that are done take one thread, as the processes that did them have said; lines
+    that say something else are left out.
     """
     found: dict[Unit, float] = {}
-    for took in read_workers(folder / JOURNAL).took:
-        entry = _ENTRY.fullmatch(took.entry)
-        if entry:
-            found[entry[1], int(entry[2])] = took.seconds
+    of_process = attrgetter("process")
+    for _, all_ in groupby(read_workers(folder / JOURNAL).took, of_process):
+        took = list(all_)
+        for each, seconds in zip(took, _by_one_thread(took), strict=True):
+            entry = _ENTRY.fullmatch(each.entry)
+            if entry:
+                found[entry[1], int(entry[2])] = seconds
     return found
+
+
+def _by_one_thread(took: Sequence[Took]) -> list[float]:
+    """What one thread would have needed at most for each of what a process did, in seconds.
+
+    Replications are simulated side by side: where a process is at fewer units than it has threads,
+    these share the threads, as the last ones of a part do.
+    """
+    starts = np.sort([each.ended_s - each.seconds for each in took])
+    ends = np.sort([each.ended_s for each in took])
+    times = np.unique([starts, ends])
+    at_work = np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
+    threads = np.maximum(took[0].threads / np.maximum(at_work, 1), 1.0)
+    spent = np.concatenate([[0.0], np.cumsum(np.diff(times) * threads[:-1])])
+    began = np.interp([each.ended_s - each.seconds for each in took], times, spent)
+    ended = np.interp([each.ended_s for each in took], times, spent)
+    # Of numbers so large little is left behind the point.
+    return [max(each.seconds, float(b - a)) for each, a, b in zip(took, began, ended, strict=True)]
 
 
 def _try(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quick: bool) -> None:

@@ -35,6 +35,7 @@ OURS = (
     "wait",
     "signal",
     "test-only",
+    "quiet",
 )
 """Options of sbatch that are not the user's."""
 GIVEN = {
@@ -51,6 +52,7 @@ SHORT = {
     "J": "job-name",
     "D": "chdir",
     "W": "wait",
+    "Q": "quiet",
     "t": "time",
     "p": "partition",
     "A": "account",

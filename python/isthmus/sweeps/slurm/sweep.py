@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.errors import IsthmusError, RunFailedError
-from isthmus.files import refuse_unready
 from isthmus.owned import OwnedFolder, read_mark
 from isthmus.owned.lock import SUBMITTER, BusyError, held
 from isthmus.owned.mark import SUBMITTED
@@ -50,7 +49,6 @@ from isthmus.sweeps.slurm.waiting import (
 from isthmus.sweeps.slurm.watched import COUNT_S, Watched
 from isthmus.sweeps.source import joined, refuse_unjoinable
 from isthmus.sweeps.state import state_of
-from isthmus.wording import counted
 
 if TYPE_CHECKING:
     from isthmus.execution import Job
@@ -98,12 +96,12 @@ class Sweep:
 
         """
         if fresh and self._begun:
-            refuse_unready(self.folder)
+            OwnedFolder.refuse_unclearable(self.folder, self.job.identity)
             lacks = Selection.whole(*self.counts)
         else:
             refuse_unjoinable(self.job, self.folder)
             lacks = self.watched.lacking()
-        return self._packed(lacks, keep=False) if lacks else None
+        return self._packed(lacks, keep=False, known=not fresh) if lacks else None
 
     def submitted(self, *, fresh: bool = False) -> Array | None:
         """The array that does what is missing, under way already or new; None if nothing is.
@@ -159,9 +157,10 @@ class Sweep:
             rounds, unseen = rounds + 1, over.ended_well
             again = self._submit_again(over)
             if again is not None:
+                verb = "was" if len(over.lacks) == 1 else "were"
                 self.note(
-                    f"{counted(len(over.lacks), 'point')} of Slurm job {array} were lost "
-                    f"({over.why}); submitted again as job {again}"
+                    f"{over.lacks.words} of Slurm job {array} {verb} lost ({over.why}); submitted "
+                    f"again as job {again}"
                 )
             array = again
         return self._collected(plots)
@@ -171,7 +170,7 @@ class Sweep:
         """Whether the folder is one of isthmus's already."""
         return self.folder.is_dir() and read_mark(self.folder) is not None
 
-    def _packed(self, lacks: Selection, *, keep: bool = True) -> Script | None:
+    def _packed(self, lacks: Selection, *, keep: bool = True, known: bool = True) -> Script | None:
         """The script for what is missing; None if that was little enough to be done here."""
         largest = answered(
             self.slurm.largest_array, self.watched, "Slurm: asked how many tasks it takes"
@@ -182,7 +181,14 @@ class Sweep:
         if wanted and wanted >= len(lacks):
             # Each has a task of its own.
             return self._script([Selection.of([unit]) for unit in lacks.units], None)
-        expected = predicted(self.job, self.folder, lacks, keep=keep, expiry_s=self.wanted.expiry_s)
+        expected = predicted(
+            self.job,
+            self.folder,
+            lacks,
+            keep=keep,
+            known=known,
+            expiry_s=self.wanted.expiry_s,
+        )
         costs = dict(zip(lacks.units, expected, strict=True))
         if keep:
             # Some of it was done to know what the rest takes.

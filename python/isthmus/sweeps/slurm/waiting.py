@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from typing import Generic, TypeVar
 
 from isthmus.errors import RunFailedError
+from isthmus.files import FileError
 from isthmus.sweeps.slurm.control import Array, Queue, Slurm, SlurmError
 from isthmus.sweeps.slurm.watched import TICK_S, Watched
 
@@ -110,7 +111,8 @@ def until_over(
 
     Raises:
         Detached: Ctrl-C; the array goes on.
-        RunFailedError: Slurm has not answered for `SILENT_S`.
+        RunFailedError: Slurm has not answered for `SILENT_S`, or the folder cannot be read for as
+            long.
 
     """
     queue, trouble = Queue(), ""
@@ -145,6 +147,10 @@ def until_over(
             time.sleep(TICK_S)
     except KeyboardInterrupt:
         raise Detached(array, watched.done, watched.total) from None
+    except FileError as error:
+        raise RunFailedError(
+            f"{error}; Slurm job {array} may go on: run the same command again to wait for it"
+        ) from error
 
 
 def told(array: Array, queue: Queue) -> str:

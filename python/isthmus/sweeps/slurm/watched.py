@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isthmus.execution import Stopped
+from isthmus.files import FileError
 from isthmus.progress import Progress
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.state import lacking
@@ -22,6 +23,8 @@ COUNT_S = 1.0
 COUNT_SHARE = 20
 """How many times as long as a look takes the next one is put off: large folders of slow file
 systems are not asked all the time."""
+UNSEEN_S = 1800.0
+"""Seconds for which a folder that cannot be read is looked at again."""
 
 
 @dataclass
@@ -32,6 +35,8 @@ class Watched:
     folder: Path
     done: int = 0
     _next_count: float = field(default=0.0, repr=False)
+    _seen: float | None = field(default=None, repr=False)
+    """When the folder could be read at last."""
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -50,10 +55,21 @@ class Watched:
         return found
 
     def tell(self, state: str) -> None:
-        """Tell how far it is, and how those do who do it."""
+        """Tell how far it is, and how those do who do it.
+
+        Raises:
+            FileError: the folder could not be read for `UNSEEN_S`, as if its file system is gone.
+
+        """
         now = time.monotonic()
         if now >= self._next_count:
-            self.lacking()
+            try:
+                self.lacking()
+                self._seen = now
+            except FileError:
+                self._seen = now if self._seen is None else self._seen
+                if now - self._seen > UNSEEN_S:
+                    raise
             took_s = time.monotonic() - now
             self._next_count = now + max(COUNT_S, COUNT_SHARE * took_s)
         title = self.job.title or self.job.name
