@@ -30,7 +30,10 @@ LOOK_S = 2.0
 """Seconds between two questions to the scheduler how many workers there are."""
 CLOSE_S = 10.0
 """Seconds that workers of a local cluster are given to end; then they are killed."""
-ADDRESS = re.compile(r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?:[^\s/:]+|\[[^\s/]+\]):[0-9]{1,5}")
+ADDRESS = re.compile(
+    r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?P<host>[^\s/:]+|\[[^\s/]+\]):(?P<port>[0-9]{1,5})"
+)
+PORT_MAX = 65535
 NEEDED = ("distributed", "isthmus.parts", "isthmus._core")
 """Modules that workers of a local cluster need."""
 EXAMPLE = "tcp://10.0.0.1:8786"
@@ -42,6 +45,24 @@ def is_client(executor: object) -> bool:
     """Whether it is a client of Dask, without loading what was not loaded."""
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(executor, distributed.Client)
+
+
+def refuse_unfit(client: Any) -> None:
+    """Refuse a client of Dask that cannot be given work.
+
+    Raises:
+        IsthmusError: it is closed, or asynchronous.
+
+    """
+    if client.asynchronous:
+        raise IsthmusError(
+            "executor: an asynchronous Dask client is of no use here; give one made with "
+            "asynchronous=False"
+        )
+    if client.status in ("closing", "closed"):
+        raise IsthmusError(
+            f"executor: this Dask client is {client.status}; give one that is connected"
+        )
 
 
 @contextmanager
@@ -175,20 +196,29 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
 
 
 def _client(distributed: Any, address: str) -> Any:
-    if not ADDRESS.fullmatch(address):
-        raise IsthmusError(
-            f"--on dask={address}: is no address; give that which `dask scheduler` prints, such as "
-            f"{EXAMPLE}"
-        )
+    right = f"give the address that `dask scheduler` prints, such as {EXAMPLE}"
+    found = ADDRESS.fullmatch(address)
+    if found is None or not 1 <= int(found["port"]) <= PORT_MAX:
+        raise IsthmusError(f"--on dask={address}: is no address; {right}")
     try:
-        made = distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
+        # Anything may listen there; a client would wait for its first word without end.
+        asyncio.run(asyncio.wait_for(_asked(distributed, address, found["host"]), ANSWER_S))
+        return distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or f"nothing was said for {ANSWER_S:g} s"
         raise IsthmusError(
-            f"--on dask={address}: no Dask scheduler answers there ({reason}); "
-            f"give the address that `dask scheduler` prints, such as {EXAMPLE}"
+            f"--on dask={address}: no Dask scheduler answers there ({reason}); {right}"
         ) from error
-    return made
+
+
+async def _asked(distributed: Any, address: str, host: str) -> None:
+    """Ask at an address who is there; an error of any kind if it is no scheduler."""
+    await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), None)
+    secured = distributed.Security().get_connection_args("client")
+    async with distributed.core.rpc(address, connection_args=secured) as there:
+        kind = (await there.identity())["type"]
+    if kind != "Scheduler":
+        raise TypeError(f"it is a {kind.lower()}")
 
 
 def share_of_memory(of: int, limit: int | None = None) -> str:
@@ -230,15 +260,7 @@ class Workers:
     """The workers of a Dask cluster, as an executor of parts of a run."""
 
     def __init__(self, client: Any, note: Callable[[str], None] = warnings.warn) -> None:
-        if client.asynchronous:
-            raise IsthmusError(
-                "executor: an asynchronous Dask client is of no use here; give one made with "
-                "asynchronous=False"
-            )
-        if client.status in ("closing", "closed"):
-            raise IsthmusError(
-                f"executor: this Dask client is {client.status}; give one that is connected"
-            )
+        refuse_unfit(client)
         self.client = client
         self.note = note
         """Told what a user should know."""

@@ -69,7 +69,14 @@ class Done:
 
 
 def check(executor: object) -> None:
-    """Refuse what cannot be given work."""
+    """Refuse what cannot be given work.
+
+    Raises:
+        IsthmusError: it is no executor, or a client of Dask that is closed or asynchronous.
+
+    """
+    if dask.is_client(executor):
+        dask.refuse_unfit(executor)
     if not callable(getattr(executor, "submit", None)) or isinstance(executor, type):
         right = "an executor, such as concurrent.futures.ProcessPoolExecutor() or a Dask Client"
         raise arguments.refuse("executor", executor, right)

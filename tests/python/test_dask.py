@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -251,7 +254,7 @@ def test_who_is_waited_for_is_said_where_there_is_no_worker(client, cluster, mon
     assert there.json == Scenario(SMALL).run(quick=True).json
     assert len(said) == 1
     assert f"the Dask scheduler at {cluster.address} has had no worker for 0.5 s; start" in said[0]
-    assert "4 points wait" in said[0]
+    assert "; 4 points to do; " in said[0]
 
 
 def test_a_scheduler_that_is_silent_is_said(client, cluster, monkeypatch):
@@ -267,7 +270,7 @@ def test_a_scheduler_that_is_silent_is_said(client, cluster, monkeypatch):
 
     os.kill(cluster.scheduler.pid, signal.SIGSTOP)
     Scenario(SMALL).run(quick=True, executor=dask.Workers(client, note))
-    assert "has not answered for 0.5 s; 4 points wait; Ctrl-C ends" in said[0]
+    assert "has not answered for 0.5 s; 4 points to do; Ctrl-C ends" in said[0]
 
 
 def test_a_client_that_is_closed_meanwhile_is_told_as_a_scheduler_that_is_gone(client, cluster):
@@ -460,3 +463,51 @@ def test_a_client_that_is_closed_is_refused(client):
     client.close()
     with pytest.raises(IsthmusError, match="executor: this Dask client is closed; give one"):
         Scenario(SMALL).run(quick=True, executor=client)
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        (b"", "nothing was said for 1 s"),
+        (b"SSH-2.0-OpenSSH_9.6p1\r\n", ""),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", ""),
+        (b"\x05\0\0\0\0\0\0\0hello", ""),
+    ],
+)
+def test_what_is_no_scheduler_is_told_whatever_it_says(monkeypatch, says, reason):
+    monkeypatch.setattr(dask, "ANSWER_S", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        heard = []
+
+        def answer():
+            with suppress(OSError):
+                while True:
+                    heard.append(server.accept()[0])
+                    heard[-1].sendall(says)
+
+        threading.Thread(target=answer, daemon=True).start()
+        said = f"--on dask={address}: no Dask scheduler answers there ({reason}"
+        began = time.monotonic()
+        with pytest.raises(IsthmusError, match=re.escape(said)), dask.connected(address, 1):
+            pass
+        assert time.monotonic() - began < 20
+        assert heard
+        for each in heard:
+            each.close()
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tcp://127.0.0.1:99999", "is no address"),
+        ("tcp://127.0.0.1:0", "is no address"),
+        ("tcp://no-such-host.invalid:8786", "no Dask scheduler answers there ("),
+    ],
+)
+def test_an_address_that_cannot_be_is_told_at_once(address, said):
+    began = time.monotonic()
+    with pytest.raises(IsthmusError, match=re.escape(f"--on dask={address}: {said}")):
+        dask.connected(address, 1).__enter__()
+    assert time.monotonic() - began < 20

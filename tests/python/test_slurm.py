@@ -270,7 +270,7 @@ def test_ctrl_c_leaves_the_job_and_the_same_command_waits_for_it_again(slurm, ru
     first.send_signal(signal.SIGINT)
     status, _, said = ended(first)
     assert status == 130
-    assert f"Slurm job {number} goes on (0 of 4 points are done)" in said
+    assert f"Slurm job {number} goes on (0 of 4 done)" in said
     assert f"scancel {number}" in said
     assert jobs(slurm) == {number}
 

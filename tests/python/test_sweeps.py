@@ -202,6 +202,16 @@ def test_results_are_not_written_while_parts_are_done(file):
         part.wait()
 
 
+def test_a_search_that_cannot_be_done_is_said_by_its_own_values(file):
+    here = file.parent
+    words = ("sweep.machine.dimension=[3,20]", "--memory", "60 MB", "--out", "o")
+    done = isthmus("run", file, *words, "--searches", "1", cwd=here)
+    assert done.returncode == 1
+    where = "(at machine.lanes.io_link = 0, machine.dimension = 20)"
+    assert "search-00001 failed: the simulation takes more than 60 MB, the memory" in done.stderr
+    assert where in done.stderr
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_part_that_waits_for_others_ends_at_once(file, number, status):
     here = file.parent

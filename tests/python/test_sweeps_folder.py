@@ -249,6 +249,7 @@ def test_a_whole_run_at_work_is_told_and_parts_are_refused_at_once(here):
         assert "does all of this run" in told and "0 running" not in told
         told = json.loads(isthmus("status", "o", "--json", cwd=here).stdout)
         assert told["alone"]["process"] == run.pid
+        assert (told["running"], told["waiting"]) == ([], 0)
         for part in (("--part", "1/2"), ("--points", "0")):
             done = isthmus("run", "small.toml", *ENDLESS, *part, "--out", "o", cwd=here)
             said = one_line(done)

@@ -244,7 +244,9 @@ impl Experiment {
             let (rules, test) = (&self.rules, self.rules.test());
             let measurement =
                 measurement::run(subject, self.seed, rules, &test, true, self.shared(kept))
-                    .map_err(|halt| self.halted(halt, &job.values))?;
+                    .map_err(|halt| {
+                        self.halted(halt, &job.values.iter().map(Some).collect::<Vec<_>>())
+                    })?;
             let overlay = self.overlay(subject);
             let report = Report::new(&measurement, subject, rules, &test, &overlay);
             let cycles: u64 = measurement.replications.iter().map(|r| r.cycles).sum();
@@ -281,7 +283,7 @@ impl Experiment {
             &self.machines,
             job.machine,
             &job.workload,
-            &job.values,
+            &job.values.iter().map(Some).collect::<Vec<_>>(),
         )
     }
 
@@ -340,7 +342,7 @@ impl Experiment {
                 to: search.high,
                 resolution: self.resolution(job),
             };
-            let known: Vec<AxisValue> = job.values.iter().flatten().cloned().collect();
+            let known: Vec<_> = job.values.iter().map(Option::as_ref).collect();
             let (_, workload) = job.line.at(search.low)?;
             built(
                 &self.scenario,
@@ -384,7 +386,7 @@ impl Experiment {
         }
     }
 
-    fn halted(&self, halt: Halt, values: &[AxisValue]) -> RunError {
+    fn halted(&self, halt: Halt, values: &[Option<&AxisValue>]) -> RunError {
         match halt {
             // What could not be kept is told instead of it.
             Halt::Cancelled | Halt::Unkept => RunError::Cancelled,

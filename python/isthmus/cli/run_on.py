@@ -193,6 +193,7 @@ class On:
         from isthmus import dask
         from isthmus.cli.running import ended, threads
         from isthmus.cli.voice import voice
+        from isthmus.files import refuse_unready
 
         if self.address and workers:
             raise IsthmusError(
@@ -205,6 +206,7 @@ class On:
 
         def run() -> Results:
             with ExitStack() as stack:
+                refuse_unready(folder)
                 # Where nothing is to be computed there is no need of a cluster.
                 if fresh or (job.lacks(folder) and not job.stands(folder)):
                     client = stack.enter_context(dask.connected(self.address, processes))

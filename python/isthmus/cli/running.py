@@ -117,6 +117,9 @@ def interrupted(folder: Path, reached: tuple[int, int] | None = None) -> int:
     from isthmus.progress.terminal import say
     from isthmus.wording import counted
 
+    if not folder.is_dir():
+        say("interrupted; nothing was begun")
+        return INTERRUPTED
     if reached is None:
         kept = f"finished points are kept in {folder}"
     else:

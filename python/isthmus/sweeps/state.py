@@ -70,7 +70,8 @@ class State:
     running: list[Running] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     waiting: int = 0
-    """Points and searches that nobody is at, and that nothing is wrong with."""
+    """Points and searches that nobody is at, and that nothing is wrong with; none where one process
+    does all of them."""
     damaged: list[Flaw] = field(default_factory=list)
     """Files of the journal of which nothing is counted as done."""
     unread: list[Flaw] = field(default_factory=list)
@@ -182,7 +183,8 @@ def _look_at_work(
     ]
     given_up.update(each.entry for each in state.failed)
     to_do = {entry: unit for entry, unit in missing.items() if entry not in given_up}
-    state.waiting = len(to_do.keys() - {each.entry for each in state.running})
+    if not state.alone:
+        state.waiting = len(to_do.keys() - {each.entry for each in state.running})
     state.left_s = _left_s(state, folder, Selection.of(to_do.values()), good, workers, now)
 
 

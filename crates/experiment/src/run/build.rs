@@ -63,7 +63,7 @@ impl Experiment {
                     &machines,
                     machine,
                     &point.workload,
-                    &values,
+                    &values.iter().map(Some).collect::<Vec<_>>(),
                 )?),
                 false => None,
             };

@@ -56,7 +56,7 @@ pub(super) fn built(
     machines: &Machines,
     machine: usize,
     workload: &Described,
-    values: &[AxisValue],
+    values: &[Option<&AxisValue>],
 ) -> Result<Arc<dyn Subject>, ScenarioError> {
     let refused = |flaw: Flaw| {
         let problem = format!("{}{}", flaw.problem, place(scenario, values));

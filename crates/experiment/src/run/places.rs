@@ -30,16 +30,13 @@ pub(super) fn search_values(scenario: &Scenario, line: &SearchLine) -> Vec<Optio
         .collect()
 }
 
-/// Where in the sweep, in words.
-pub(super) fn place(scenario: &Scenario, values: &[AxisValue]) -> String {
-    if values.is_empty() {
-        return String::new();
-    }
-    let pairs: Vec<String> = scenario
-        .axes
-        .iter()
-        .zip(values)
-        .map(|(axis, value)| format!("{} = {}", axis.key, value.text))
+/// Where in the sweep, in words: its values on the axes, none on that which is searched over.
+pub(super) fn place(scenario: &Scenario, values: &[Option<&AxisValue>]) -> String {
+    let pairs: Vec<String> = (scenario.axes.iter().zip(values))
+        .filter_map(|(axis, value)| Some(format!("{} = {}", axis.key, value.as_ref()?.text)))
         .collect();
-    format!(" (at {})", pairs.join(", "))
+    match pairs.is_empty() {
+        true => String::new(),
+        false => format!(" (at {})", pairs.join(", ")),
+    }
 }
