@@ -194,6 +194,7 @@ class On:
         from isthmus.cli.running import ended, threads
         from isthmus.cli.voice import voice
         from isthmus.files import refuse_unready
+        from isthmus.progress import Progress
 
         if self.address and workers:
             raise IsthmusError(
@@ -209,6 +210,9 @@ class On:
                 refuse_unready(folder)
                 # Where nothing is to be computed there is no need of a cluster.
                 if fresh or (job.lacks(folder) and not job.stands(folder)):
+                    if self.address:
+                        state = "Dask: asked for its scheduler"
+                        job.watch(Progress("building", title=job.title or job.name, state=state))
                     client = stack.enter_context(dask.connected(self.address, processes))
                     job.executor = dask.Workers(client, voice().note)
                 return job.run_into(folder, fresh=fresh, plots=plots)
