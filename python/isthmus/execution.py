@@ -165,11 +165,7 @@ class Job:
         from isthmus import __version__
         from isthmus.parts import Whole, run
 
-        done = (0, self.summary["points"] + self.summary["searches"])
-
         def tell(points: int, total: int, state: str) -> None:
-            nonlocal done
-            done = (points, total)
             title = self.title or self.name
             self.watch(Progress("simulating", points, total, title=title, state=state))
 
@@ -186,7 +182,10 @@ class Job:
         try:
             run(whole, self.executor, experiment, tell)
         except KeyboardInterrupt:
-            raise Stopped(done) from None
+            # More may be there than was told.
+            total = sum(experiment.counts())
+            left = sum(map(len, experiment.missing()))
+            raise Stopped((total - left, total)) from None
 
     def run_part(
         self, journal: Path, part: tuple[list[int], list[int]], expiry_s: float
