@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import importlib
+import io
+import itertools
 import logging
 import os
 import pickle
@@ -12,11 +16,12 @@ import sys
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import forkserver, resource_tracker
+from multiprocessing import forkserver, resource_tracker, util
+from pathlib import Path
 from typing import Any
 
 from isthmus.errors import IsthmusError, RunFailedError
@@ -132,7 +137,7 @@ def _silent(distributed: Any) -> Iterator[None]:
 
 @contextmanager
 def _forked(distributed: Any) -> Iterator[None]:
-    """Have workers forked by a process that has read what they need: half a second for each."""
+    """Have workers forked by a process that has read what they need: a second for each."""
     forkserver.set_forkserver_preload(list(NEEDED))
     # Dask would have it read pandas and all else that a worker may ever be asked for.
     distributed.utils._forkserver_preload_set = True
@@ -167,6 +172,63 @@ def _alone() -> Iterator[None]:
 
 
 @contextmanager
+def _from_here() -> Iterator[None]:
+    """Have Python's fork server be a fork of this process, which has read what workers need, in
+    place of an interpreter that reads all of it again: a second of processor.
+
+    Where there are threads it is an interpreter: what they hold would be held for ever in a fork.
+    """
+    for name in NEEDED:
+        importlib.import_module(name)
+    if sys.platform != "linux" or len(list(Path("/proc/self/task").iterdir())) > 1:
+        yield
+        return
+    begin = util.spawnv_passfds
+    util.spawnv_passfds = _forked_off  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        util.spawnv_passfds = begin
+
+
+def _forked_off(_path: object, words: Sequence[Any], passed: Iterable[int]) -> int:
+    """Begin what ``python ... -c CODE`` would, with these files open, as a fork of this process,
+    which is to have one thread; its number.
+    """
+    process = os.fork()
+    if process:
+        return process
+    try:
+        _bare({0, 1, 2, *passed})
+        exec(words[-1], {})
+    finally:
+        os._exit(0)
+
+
+def _bare(files: Iterable[int]) -> None:
+    """Leave of the process that this one was forked from what another program would be left: no
+    other files than these, above all no lock of a folder, no handlers, and nothing to be printed.
+    """
+    kept = [-1, *sorted(files), os.sysconf("SC_OPEN_MAX")]
+    for before, after in itertools.pairwise(kept):
+        # Of none at all, Python takes the last for the greatest there is.
+        if before + 1 < after:
+            os.closerange(before + 1, after)
+    for number in signal.valid_signals():
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    sys.unraisablehook = sys.__unraisablehook__
+    for file, name in ((1, "stdout"), (2, "stderr")):
+        try:
+            stream = io.TextIOWrapper(io.FileIO(file, "w", closefd=False), write_through=True)
+        except OSError:  # It was closed there.
+            stream = None
+        setattr(sys, name, stream)
+    # What was there before the fork stays, and is not copied by being looked at.
+    gc.freeze()
+
+
+@contextmanager
 def _local(distributed: Any, workers: int) -> Iterator[Any]:
     # What its threads begin inherits that Ctrl-C is for this process alone, which ends the others.
     # Python's tracker would undo it, were it begun by one of them.
@@ -174,7 +236,7 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
         resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
-        with _alone():
+        with _alone(), _from_here():
             forkserver.ensure_running()
         cluster = distributed.LocalCluster(
             n_workers=0,

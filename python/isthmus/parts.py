@@ -24,14 +24,20 @@ BUSY_TICK_S = 0.2
 """The same while workers have more before them than passes until what is done is known and more is
 handed out, two looks later: each look costs something.
 """
-TASK_S = 0.5
-"""Seconds of points that are worth a task of their own; shorter ones are handed out together."""
+TASK_S = 1.0
+"""Seconds of points that are worth a task of their own; shorter ones are handed out together. A
+task of Dask costs some 5 ms of processor, half of it the worker's.
+"""
 LEAST_S = 0.001
 """What a point is taken to take at least."""
 RECENT = 16
 """Tasks that tell how long points take."""
 AHEAD = 4
 """Tasks for each thread of the workers that are handed out before those before them are done."""
+AT_END = 2
+"""Tasks for each thread that are made of the points left, so that towards the end, where these are
+ever shorter ones, nobody waits long for the last.
+"""
 UNSHARED_S = 1.0
 """What the core asks for where claims of others are lost, with a journal in memory: not used."""
 
@@ -213,12 +219,11 @@ class Waiting:
         return len(self._recent) >= RECENT // 2
 
     def _together(self, threads: int | None) -> int:
-        # Nothing is known before some of the first are done. Towards the end there are tasks for
-        # all threads.
+        # Nothing is known before some of the first are done.
         if threads is None or not self._known:
             return 1
         fits = TASK_S / max(*self._recent, LEAST_S)
-        return max(1, min(int(fits), len(self._points) // (AHEAD * max(threads, 1))))
+        return max(1, min(int(fits), len(self._points) // (AT_END * max(threads, 1))))
 
     def took(self, part: Part, seconds: float) -> None:
         """A task is done."""

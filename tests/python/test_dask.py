@@ -511,3 +511,49 @@ def test_an_address_that_cannot_be_is_told_at_once(address, said):
     with pytest.raises(IsthmusError, match=re.escape(f"--on dask={address}: {said}")):
         dask.connected(address, 1).__enter__()
     assert time.monotonic() - began < 20
+
+
+FORKED = """
+import json, os, signal, sys, threading
+from multiprocessing import forkserver, resource_tracker
+from pathlib import Path
+
+# As the command has it: numpy has no threads then.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+import distributed
+from isthmus import dask
+
+lock = open(sys.argv[1], "w")
+signal.signal(signal.SIGTERM, lambda *_: None)
+if sys.argv[2] == "threads":
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("not to be said again", end="")
+resource_tracker.ensure_running()
+with dask._from_here():
+    forkserver.ensure_running()
+helper = Path(f"/proc/{forkserver._forkserver._forkserver_pid}")
+words = (helper / "cmdline").read_bytes()
+handled = ""
+while not handled:  # until it listens
+    status = dict(line.split(":", 1) for line in (helper / "status").read_text().splitlines())
+    handled = int(status["SigIgn"], 16) >> signal.SIGINT - 1 & 1
+files = [os.readlink(each) for each in (helper / "fd").iterdir()]
+told = {
+    "forked": words == Path("/proc/self/cmdline").read_bytes(),
+    "lock": lock.name in files,
+    "term": int(status["SigCgt"], 16) >> signal.SIGTERM - 1 & 1,
+}
+forkserver._forkserver._stop()
+print(json.dumps(told))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forked on Linux only")
+@pytest.mark.parametrize("threads", ["one", "threads"])
+def test_the_helper_that_forks_workers_has_nothing_of_the_command(tmp_path, threads):
+    words = [sys.executable, "-c", FORKED, str(tmp_path / "lock"), threads]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    before, _, told = done.stdout.partition("{")
+    assert before == "not to be said again"
+    assert json.loads("{" + told) == {"forked": threads == "one", "lock": False, "term": 0}
+    assert done.stderr == ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from markupsafe import Markup, escape
 
 from isthmus.charts.chart import Chart, Panel, Table
@@ -78,7 +78,7 @@ def render_page(name: str, drawn: Iterable[Chart], inputs: str = "", **told: Any
 
 def embedded(value: Any) -> str:
     """JSON that can stand inside a ``script`` element."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = msgspec.json.encode(value).decode()
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
@@ -134,19 +134,16 @@ def data_rows(table: Table) -> Markup:
     lines = []
     points: Sequence[int | None] = table.points or [None] * len(table.rows)
     for row, point in zip(table.rows, points, strict=True):
-        cells = "".join([f"<td>{_cell(value)}</td>" for value in row])
-        if point is not None:
-            cells += f'<td><a href="#point-{point}">{point}</a></td>'
-        lines.append(f"<tr>{cells}</tr>")
+        cells = "</td><td>".join([_cell(value) for value in row])
+        lead = "" if point is None else f'</td><td><a href="#point-{point}">{point}</a>'
+        lines.append(f"<tr><td>{cells}{lead}</td></tr>")
     return Markup("\n".join(lines))
 
 
 def _cell(value: Any) -> str:
-    if value is None:
-        return ""
     if isinstance(value, float):
         return f"{value:.6g}"
-    return _escaped(str(value))
+    return "" if value is None else _escaped(str(value))
 
 
 # Of the words in a table most are the same, row after row.
