@@ -4,10 +4,10 @@ The points' own time is that of the core, in as many processes at a time as ther
 with one thread and its share of the points, without start, journal and report. Busy processors make
 each other dearer, at times by a fifth where they are two threads of one core: any two pay that.
 Against it stands the processor time of all that isthmus runs: the command that is given, with what
-it calls, and every task, but not Slurm's own daemons. Of both the least is taken of all turns, and
-the points have a turn more than what is judged: other work on the machine only adds to either. What
-a run in one piece takes, with its start and its report, is told beside it, and what the points
-take one by one.
+it calls, and every task, but not Slurm's own daemons. Both have the machine by turns of half a
+second, as it is half as quick again in one minute as in the next, and the sums of all runs are
+compared. What a run in one piece takes, with its start and its report, is told beside it, and what
+the points take one by one.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import importlib.util
 import json
 import os
 import re
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
-from measure import ROOT, Engine, Line, run, spread
+from by_turns import Side, by_turns
+from measure import ROOT, Cost, Engine, Line, spread
 
 CORES = 2
 POINT_S = 0.05
@@ -34,6 +34,10 @@ SPARE = 10
 """Of so many rates one is tried to learn how many messages take that long: a few points that lie
 close together would take longer than most."""
 RUNS = 5
+TOUCHED = 4 << 30
+"""Bytes of memory that are had once before: a page that a virtual machine has never had costs its
+kernel up to fifty microseconds, and each run writes 50,000 of them into a folder of its own.
+"""
 WANTED = 1.2
 TASKS = 2 * CORES
 """Of an array: some, as each has to start, and more than cores, as a user would have it."""
@@ -48,14 +52,17 @@ exec() {
 """
 """Read by bash before the script of a task (BASH_ENV): what the task took, told by its parent."""
 Turn = dict[str, float]
-"""Seconds of CPU of all that took part, and by the clock."""
+"""Seconds of CPU of all that took part."""
 PASSED = ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS", "LC_ALL")
 """What the command is told of where it runs."""
+_OF_ARRAY = re.compile(rb"SLURM_ARRAY_TASK_ID=")
 _MINUTES = re.compile(r"(\d+)m([\d.]+)s")
 
 
 def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
     """A thousand points of 50 ms."""
+    if not quick:
+        _touch_memory()
     axes = (2, 20) if quick else AXES
     sample = (axes[0], axes[1] // SPARE)
     with tempfile.TemporaryDirectory(prefix="isthmus-sweep-") as name:
@@ -63,7 +70,9 @@ def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
         messages = 20_000
         for _ in range(1 if quick else 2):
             tried = Study(place / "tried.toml", sample, messages, SPARE)
-            messages = round(messages * POINT_S * tried.points / tried.own_s())
+            side = tried.own()
+            by_turns(side)
+            messages = round(messages * POINT_S * tried.points / _own_s(side))
         study = Study(place / "study.toml", axes, messages)
         one_by_one_s = study.one_by_one_s()
         turns = 1 if quick else RUNS
@@ -71,6 +80,12 @@ def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
             for line in row(study, turns):
                 line.detail["points_one_by_one_s"] = one_by_one_s
                 yield line
+
+
+def _touch_memory() -> None:
+    """Have memory once, as a machine that has been at work has."""
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    len(b"\1" * min(TOUCHED, free // 2))
 
 
 class Study:
@@ -87,9 +102,16 @@ class Study:
         for at, share in enumerate(self._shares):
             share.write_text(scenario(localities, rates[at::CORES], messages))
 
-    def own_s(self) -> float:
-        """CPU seconds of the points themselves, the shares of all workers at the same time."""
-        return _own_s(self._shares)
+    def own(self) -> Side:
+        """The points themselves, the shares of all workers at the same time."""
+        return Side([_alone(share) for share in self._shares])
+
+    def in_one_piece(self) -> Side:
+        """All of it by one command, into a folder that no run was in: where files were removed a
+        moment ago, a file system may take ten times as long to make new ones.
+        """
+        words = [sys.executable, "-m", "isthmus", "run", str(self.file), "--jobs", str(CORES)]
+        return Side([[*words, "--out", str(self.file.parent / f"out-one-piece-{time.time_ns()}")]])
 
     def is_done(self, folder: Path) -> None:
         """Raises ``SystemExit`` where a folder lacks results of points."""
@@ -99,15 +121,19 @@ class Study:
 
     def one_by_one_s(self) -> float:
         """CPU seconds of the points themselves, one at a time on a machine that is idle else."""
-        return _own_s([self.file])
+        side = Side([_alone(self.file)])
+        by_turns(side)
+        return _own_s(side)
 
 
-def _own_s(files: list[Path]) -> float:
-    """CPU seconds of the points of scenarios, each by a process of its own, all at once."""
-    words = [sys.executable, str(Path(__file__))]
-    with ThreadPoolExecutor(len(files)) as threads:
-        told = list(threads.map(lambda file: run([*words, str(file)]).output, files))
-    return sum(float(json.loads(text)["cpu_s"]) for text in told)
+def _alone(file: Path) -> list[str]:
+    """The command that tells what the points of a scenario take."""
+    return [sys.executable, str(Path(__file__)), str(file)]
+
+
+def _own_s(side: Side) -> float:
+    """CPU seconds of points, as the processes that did them have told."""
+    return sum(float(json.loads(cost.output)["cpu_s"]) for cost in side.costs)
 
 
 def scenario(localities: list[float], rates: list[str], messages: int) -> str:
@@ -142,24 +168,25 @@ def _slurm(study: Study, turns: int) -> Iterator[Line]:
     timed.write_text(TIMED)
     with cluster.cluster(nodes=CORES, cpus=1) as slurm:
 
-        def once(turn: int) -> Turn:
-            here, out = costs / str(turn), study.file.parent / f"out-{turn}"
+        def begun(turn: int) -> Side:
+            here = costs / str(turn)
             here.mkdir(parents=True)
             told = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
             # bash writes numbers as the locale has them.
             told["LC_ALL"] = "C"
             words = [f"{name}={told[name]}" for name in PASSED]
             words += [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "slurm"]
-            words += ["--array-size", str(TASKS), "--out", str(out)]
-            command = run(["env", *words])
-            tasks = [_seconds(path) for path in here.iterdir()]
+            words += ["--array-size", str(TASKS), "--out", str(_out(study, "slurm", turn))]
+            return Side([["env", *words]], helpers=lambda: _tasks(here))
+
+        def ended(turn: int, command: Cost) -> Turn:
+            tasks = [_seconds(path) for path in (costs / str(turn)).iterdir()]
             if len(tasks) != TASKS:
                 raise SystemExit(f"sweep: {len(tasks)} tasks of {TASKS} were done")
-            study.is_done(out)
             spent = {"command_s": command.cpu_s, "tasks_s": sum(tasks)}
-            return {"wall_s": command.wall_s, "spent_s": sum(spent.values()), **spent}
+            return {"spent_s": sum(spent.values()), **spent}
 
-        found = _turns(study, turns, once)
+        found = _turns("slurm", study, turns, begun, ended)
     yield _line("slurm", f"{study.points:,} points through an array job of Slurm", found)
 
 
@@ -169,58 +196,74 @@ def _dask(study: Study, turns: int) -> Iterator[Line]:
         sys.stdout.write("sweep.dask is left out: distributed is not installed\n")
         return
 
-    def once(turn: int) -> Turn:
-        out = study.file.parent / f"out-dask-{turn}"
+    def begun(turn: int) -> Side:
         words = [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "dask"]
-        # What it has waited for, all of its workers, is counted as its own.
-        command = run([*words, "--jobs", str(CORES), "--out", str(out)])
-        study.is_done(out)
-        return {"wall_s": command.wall_s, "spent_s": command.cpu_s}
+        return Side([[*words, "--jobs", str(CORES), "--out", str(_out(study, "dask", turn))]])
 
-    found = _turns(study, turns, once)
+    def ended(_turn: int, command: Cost) -> Turn:
+        # What it has waited for, all of its workers, is counted as its own.
+        return {"spent_s": command.cpu_s}
+
+    found = _turns("dask", study, turns, begun, ended)
     yield _line("dask", f"{study.points:,} points by the workers of a local Dask cluster", found)
 
 
-def _turns(study: Study, turns: int, once: Callable[[int], Turn]) -> list[Turn]:
-    """What each turn takes, beside a run in one piece and what the points take before and after."""
-    out = study.file.parent / "out-one-piece"
-    one_piece = [sys.executable, "-m", "isthmus", "run", str(study.file), "--fresh"]
-    one_piece += ["--jobs", str(CORES), "--out", str(out)]
-    found, before_s = [], study.own_s()
+def _out(study: Study, row: str, turn: int) -> Path:
+    return study.file.parent / f"out-{row}-{turn}"
+
+
+def _tasks(costs: Path) -> Iterator[int]:
+    """The processes of tasks of Slurm that are to tell their costs there."""
+    for place in Path("/proc").iterdir():
+        if place.name.isdigit():
+            with suppress(OSError):
+                told = (place / "environ").read_bytes().split(b"\0")
+                if f"COSTS={costs}".encode() in told and any(map(_OF_ARRAY.match, told)):
+                    yield int(place.name)
+
+
+def _turns(
+    row: str,
+    study: Study,
+    turns: int,
+    begun: Callable[[int], Side],
+    ended: Callable[[int, Cost], Turn],
+) -> list[Turn]:
+    """What each run takes and what the points take meanwhile; the last is one in one piece."""
+    found = []
     for turn in range(turns):
-        told, after_s = once(turn), study.own_s()
-        found.append({"own_before_s": before_s, **told, "own_after_s": after_s})
-        found[-1]["one_piece_s"] = run(one_piece).cpu_s
-        before_s = after_s
-    return found
+        own, ours = study.own(), begun(turn)
+        by_turns(own, ours)
+        study.is_done(_out(study, row, turn))
+        found.append({"own_s": _own_s(own), **ended(turn, ours.costs[0])})
+    own, piece = study.own(), study.in_one_piece()
+    by_turns(own, piece)
+    return [*found, {"own_s": _own_s(own), "one_piece_s": piece.costs[0].cpu_s}]
 
 
 def _line(row: str, what: str, found: list[Turn]) -> Line:
-    """A row from turns: CPU seconds of the points, of what all ran, and seconds by the clock."""
-    own = [found[0]["own_before_s"], *(turn["own_after_s"] for turn in found)]
-    spent = [turn["spent_s"] for turn in found]
-    beside = [2 * turn["spent_s"] / (turn["own_before_s"] + turn["own_after_s"]) for turn in found]
-    pieces = [turn["spent_s"] / turn["one_piece_s"] for turn in found]
-    clock = [CORES * turn["wall_s"] / min(own) for turn in found]
+    """A row from turns: CPU seconds of the points and of what all ran."""
+    *runs, piece = found
+    own, spent = [turn["own_s"] for turn in runs], [turn["spent_s"] for turn in runs]
+    each = [ours / points for ours, points in zip(spent, own, strict=True)]
+    in_one_piece = piece["one_piece_s"] / piece["own_s"]
     return Line(
         id=f"sweep.{row}",
         name=f"{what}, about {POINT_S * 1000:.0f} ms each, start and report included",
-        ours=min(spent),
-        peer=min(own),
+        ours=sum(spent) / len(spent),
+        peer=sum(own) / len(own),
         unit="CPU s",
-        ratio=min(spent) / min(own),
+        ratio=sum(spent) / sum(own),
         command=COMMAND,
         detail={
             "peer": f"the points alone, by {CORES} processes at a time with a thread each",
             "load_average": os.getloadavg()[0],
-            "ratio_of_each_turn": spread(beside),
-            "ratio_to_one_piece": spread(pieces),
-            "clock_times_cores_ratio": spread(clock),
-            "turns": found,
+            "ratio_of_each_run": spread(each),
+            "ratio_of_one_piece": in_one_piece,
+            "runs": found,
         },
-        note=f"of each turn {min(beside):.3g} to {max(beside):.3g}; a run in one piece: "
-        f"{statistics.median(pieces):.3g}; clock x {CORES} cores: {statistics.median(clock):.3g}; "
-        f"{WANTED} at most wanted",
+        note=f"of each run {min(each):.3g} to {max(each):.3g}; a run in one piece, once: "
+        f"{in_one_piece:.3g}; {WANTED} at most wanted",
     )
 
 

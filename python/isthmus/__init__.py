@@ -65,7 +65,8 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"isthmus.{_HOMES[name]}"), name)
     if name == "__all__":
         return __dir__()
-    if not name.startswith("_"):
+    # Objects are classes: of a module that is not loaded yet Python asks here as well.
+    if name[:1].isupper():
         objects = import_module("isthmus.objects")
         if name in objects.__all__:
             return getattr(objects, name)

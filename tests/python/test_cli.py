@@ -56,6 +56,13 @@ def test_help_imports_nothing_heavy():
     assert done.stdout.endswith("set()\n")
 
 
+def test_a_module_that_is_not_loaded_yet_loads_no_other():
+    # Python asks the package for it first, which has its objects in a large module.
+    code = "import sys\nfrom isthmus import arguments\nprint('isthmus.objects' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
 @pytest.mark.parametrize(
     "command", ["run", "check", "report", "topology", "place", "balance", "papers", "redistribute"]
 )
