@@ -20,7 +20,9 @@ from pathlib import Path
 from measure import ROOT, Cost
 
 TURN_S = 0.5
+"""Seconds of a turn."""
 LOOK_S = 0.02
+"""Seconds between two looks whether a side has ended."""
 
 
 @dataclass

@@ -34,10 +34,6 @@ RECENT = 16
 """Tasks that tell how long points take."""
 AHEAD = 4
 """Tasks for each thread of the workers that are handed out before those before them are done."""
-AT_END = 2
-"""Tasks for each thread that are made of the points left, so that towards the end, where these are
-ever shorter ones, nobody waits long for the last.
-"""
 UNSHARED_S = 1.0
 """What the core asks for where claims of others are lost, with a journal in memory: not used."""
 
@@ -219,11 +215,12 @@ class Waiting:
         return len(self._recent) >= RECENT // 2
 
     def _together(self, threads: int | None) -> int:
-        # Nothing is known before some of the first are done.
+        # Nothing is known before some of the first are done. Towards the end there are tasks for
+        # all threads.
         if threads is None or not self._known:
             return 1
         fits = TASK_S / max(*self._recent, LEAST_S)
-        return max(1, min(int(fits), len(self._points) // (AT_END * max(threads, 1))))
+        return max(1, min(int(fits), len(self._points) // (AHEAD * max(threads, 1))))
 
     def took(self, part: Part, seconds: float) -> None:
         """A task is done."""

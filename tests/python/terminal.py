@@ -141,7 +141,9 @@ class Terminal:
         os.kill(self.pid, number)
 
     def resize(self, columns: int, lines: int = 40) -> None:
-        """Pull at the corner of the window."""
+        """Pull at the corner of the window, which shows what was written before."""
+        while select.select([self._fd], [], [], 0)[0] and self.read(0):
+            pass
         self.screen.resize(lines, columns)
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 

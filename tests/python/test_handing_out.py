@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.parts import AHEAD, AT_END, BUSY_TICK_S, RECENT, TASK_S, TICK_S, Waiting
+from isthmus.parts import AHEAD, BUSY_TICK_S, RECENT, TASK_S, TICK_S, Waiting
 
 POINTS = list(range(1000))
 
@@ -27,7 +27,7 @@ def test_short_points_are_handed_out_together_once_it_is_known_that_they_are_sho
     assert max(sizes) in (9, 10)
     assert len(sizes) < 250
     # At the end no thread is left without.
-    assert set(sizes[-AT_END * 2 :]) == {1}
+    assert set(sizes[-AHEAD * 2 :]) == {1}
 
 
 def test_few_points_are_single_before_it_is_known_how_long_they_take():
@@ -82,7 +82,7 @@ def test_the_slowest_of_late_counts():
 
 def test_points_that_take_nothing_are_as_many_as_leave_some_for_all():
     sizes = done(Waiting(POINTS, []), 4, lambda _: 0.0)
-    assert max(sizes) <= 1000 // (AT_END * 4)
+    assert max(sizes) <= 1000 // (AHEAD * 4)
 
 
 @pytest.mark.parametrize("threads", [0, 1, 2, 400])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from markupsafe import Markup, escape
 
 from isthmus.charts.chart import Chart, Panel, Table
@@ -78,7 +78,7 @@ def render_page(name: str, drawn: Iterable[Chart], inputs: str = "", **told: Any
 
 def embedded(value: Any) -> str:
     """JSON that can stand inside a ``script`` element."""
-    text = msgspec.json.encode(value).decode()
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
