@@ -2,8 +2,11 @@
 for each set of features, and minutes go into that (where one profile is used for all, as in CI).
 """
 
+import json
+import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -39,3 +42,26 @@ def test_the_benchmarks_are_made_of_it_as_well(tested):
     assert len(bench) > 100
     others = {each for each in bench - tested if not each.startswith(OWN)}
     assert others == set()
+
+
+@pytest.mark.parametrize(
+    ("kind", "tests"),
+    [("doctest", r"^\s*//[/!]\s*```|\bdoc = include"), ("test", r"\bcfg\(.*\btest\b|#\[test\]")],
+)
+def test_what_is_not_compiled_for_tests_has_none(kind, tests):
+    words = ["cargo", "metadata", "--no-deps", "--locked", "--quiet", "--format-version", "1"]
+    told = subprocess.run(words, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    libraries = [
+        (each["name"], Path(target["src_path"]).parent, target[kind])
+        for each in json.loads(told.stdout)["packages"]
+        for target in each["targets"]
+        if {"lib", "proc-macro", "cdylib"}.intersection(target["kind"])
+    ]
+    has = {
+        name: any(re.search(tests, path.read_text(), re.MULTILINE) for path in place.rglob("*.rs"))
+        for name, place, _ in libraries
+    }
+    assert any(has.values())
+    left_out = {name for name, _, is_tested in libraries if not is_tested}
+    assert left_out
+    assert {name for name in left_out if has[name]} == set()
