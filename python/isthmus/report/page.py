@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
@@ -176,11 +175,8 @@ def point_lines(rows: Sequence[Mapping[str, Any]], x_title: str) -> Markup:
 def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from isthmus.report.compiled import Compiled
-
     environment = Environment(
         loader=PackageLoader("isthmus.report", "templates"),
-        bytecode_cache=Compiled(Path(__file__)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
