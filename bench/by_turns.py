@@ -17,12 +17,23 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from measure import ROOT, Cost
+from measure import ROOT, cpu_s, refuse_failed
 
 TURN_S = 0.5
 """Seconds of a turn."""
 LOOK_S = 0.02
 """Seconds between two looks whether a side has ended."""
+STOP_S = 0.1
+"""Seconds between two looks whether who is stopped has been joined by others."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    cpu_s: float
+    """CPU seconds, with those of all that it has begun and waited for."""
+    output: str
 
 
 @dataclass
@@ -32,8 +43,8 @@ class Side:
     commands: list[list[str]]
     helpers: Callable[[], Iterable[int]] = tuple
     """Numbers of processes that work for them and that none of them has begun."""
-    costs: list[Cost] = field(default_factory=list)
-    """What each command cost, with all that it has begun and waited for; known at the end."""
+    ended: list[Ended] = field(default_factory=list)
+    """What became of each command; known at the end."""
 
 
 def by_turns(*sides: Side) -> None:
@@ -45,41 +56,56 @@ def by_turns(*sides: Side) -> None:
             each = left.pop(0)
             each.go_on()
             deadline = time.perf_counter() + TURN_S
+            looked = time.perf_counter()
             while each.is_at_work() and time.perf_counter() < deadline:
                 time.sleep(LOOK_S)
+                if time.perf_counter() - looked >= STOP_S:
+                    looked = time.perf_counter()
+                    for other in left:
+                        other.stop()
             if each.is_at_work():
                 if left:
-                    each.signal(signal.SIGSTOP)
+                    each.stop()
                 left.append(each)
     finally:
         for each in running:
-            each.signal(signal.SIGKILL)
+            each.close()
     for each in running:
-        each.side.costs = [each.costs[at] for at in range(len(each.side.commands))]
+        each.side.ended = [each.ended[at] for at in range(len(each.side.commands))]
 
 
 class _Running:
     def __init__(self, side: Side) -> None:
         self.side = side
-        self.costs: dict[int, Cost] = {}
-        self._begun: dict[int, tuple[subprocess.Popen[bytes], Path, float]] = {}
+        self.ended: dict[int, Ended] = {}
+        self._begun: dict[int, tuple[subprocess.Popen[bytes], Path]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._stopped: set[int] = set()
 
     def go_on(self) -> None:
         if self._folder is not None:
-            self.signal(signal.SIGCONT)
+            _signal(self._stopped, signal.SIGCONT)
+            self._stopped.clear()
             return
         self._folder = tempfile.TemporaryDirectory(prefix="isthmus-turns-")
         for at, command in enumerate(self.side.commands):
             path = Path(self._folder.name) / str(at)
             with path.open("wb") as output:
-                process = subprocess.Popen(
-                    command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT
+                self._begun[at] = (
+                    subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT),
+                    path,
                 )
-            self._begun[at] = process, path, time.perf_counter()
+
+    def stop(self) -> None:
+        """Stop all that work, and who was begun while the others were being stopped."""
+        if self._folder is None:
+            return
+        while new := set(self._at_work()) - self._stopped:
+            _signal(new, signal.SIGSTOP)
+            self._stopped |= new
 
     def is_at_work(self) -> bool:
-        for at, (process, path, began) in list(self._begun.items()):
+        for at, (process, path) in list(self._begun.items()):
             # The resources of this child alone, not of all children so far.
             number, status, usage = os.wait4(process.pid, os.WNOHANG)
             if not number:
@@ -87,28 +113,29 @@ class _Running:
             del self._begun[at]
             process.returncode = os.waitstatus_to_exitcode(status)
             output = path.read_text()
-            if process.returncode:
-                last_words = "\n".join(output.splitlines()[-20:])
-                raise SystemExit(f"{' '.join(self.side.commands[at])} failed:\n{last_words}")
-            self.costs[at] = Cost(
-                cpu_s=usage.ru_utime + usage.ru_stime,
-                wall_s=time.perf_counter() - began,
-                memory_gib=usage.ru_maxrss / 2**20,
-                output=output,
-            )
+            refuse_failed(self.side.commands[at], process.returncode, output)
+            self.ended[at] = Ended(cpu_s(usage), output)
         return bool(self._begun)
 
-    def signal(self, what: signal.Signals) -> None:
-        """Signal all that work; to who has ended nothing is said."""
-        begun = [process.pid for process, _, _ in self._begun.values()]
-        for number in _with_children([*begun, *self.side.helpers()]):
-            with suppress(ProcessLookupError):
-                os.kill(number, what)
-        if what == signal.SIGKILL:
-            for process, _, _ in self._begun.values():
+    def close(self) -> None:
+        """End what still works, where something has failed."""
+        if self._begun:
+            _signal(self._at_work(), signal.SIGKILL)
+            for process, _ in self._begun.values():
                 process.wait()
-            if self._folder is not None:
-                self._folder.cleanup()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _at_work(self) -> list[int]:
+        begun = [process.pid for process, _ in self._begun.values()]
+        return _with_children([*begun, *self.side.helpers()])
+
+
+def _signal(numbers: Iterable[int], what: signal.Signals) -> None:
+    """Signal processes; to who has ended nothing is said."""
+    for number in numbers:
+        with suppress(ProcessLookupError):
+            os.kill(number, what)
 
 
 def _with_children(numbers: Iterable[int]) -> list[int]:

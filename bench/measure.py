@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import statistics
 import subprocess
 import time
@@ -44,15 +45,25 @@ def run(command: list[str], *, cwd: Path | None = None, success: int = 0) -> Cos
         # The resources of this child alone, not of all children so far.
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != success:
-        last_words = "\n".join(output.splitlines()[-20:])
-        raise SystemExit(f"{' '.join(command)} failed:\n{last_words}")
+    refuse_failed(command, process.returncode, output, success)
     return Cost(
-        cpu_s=usage.ru_utime + usage.ru_stime,
+        cpu_s=cpu_s(usage),
         wall_s=time.perf_counter() - begin,
         memory_gib=usage.ru_maxrss / 2**20,
         output=output,
     )
+
+
+def refuse_failed(command: list[str], status: int, output: str, success: int = 0) -> None:
+    """Raise ``SystemExit`` with the last words of a command unless it ended as it should."""
+    if status != success:
+        last_words = "\n".join(output.splitlines()[-20:])
+        raise SystemExit(f"{' '.join(command)} failed:\n{last_words}")
+
+
+def cpu_s(usage: resource.struct_rusage) -> float:
+    """CPU seconds of a process and of all that it has waited for."""
+    return usage.ru_utime + usage.ru_stime
 
 
 class Engine:

@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from by_turns import Side, by_turns
-from measure import ROOT, Cost, Engine, Line, spread
+from by_turns import Ended, Side, by_turns
+from measure import ROOT, Engine, Line, spread
 
 CORES = 2
 POINT_S = 0.05
@@ -51,8 +51,8 @@ exec() {
 }
 """
 """Read by bash before the script of a task (BASH_ENV): what the task took, told by its parent."""
-Turn = dict[str, float]
-"""Seconds of CPU of all that took part."""
+Run = dict[str, float]
+"""CPU seconds of all that took part in a run."""
 PASSED = ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS", "LC_ALL")
 """What the command is told of where it runs."""
 _OF_ARRAY = re.compile(rb"SLURM_ARRAY_TASK_ID=")
@@ -75,15 +75,17 @@ def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
             messages = round(messages * POINT_S * tried.points / _own_s(side))
         study = Study(place / "study.toml", axes, messages)
         one_by_one_s = study.one_by_one_s()
-        turns = 1 if quick else RUNS
+        runs = 1 if quick else RUNS
         for row in (_slurm, _dask):
-            for line in row(study, turns):
+            for line in row(study, runs):
                 line.detail["points_one_by_one_s"] = one_by_one_s
                 yield line
 
 
 def _touch_memory() -> None:
-    """Have memory once, as a machine that has been at work has."""
+    """Have memory once, as a machine that has been at work has: only what isthmus runs writes much,
+    so that its first run would pay for all.
+    """
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     len(b"\1" * min(TOUCHED, free // 2))
 
@@ -106,12 +108,12 @@ class Study:
         """The points themselves, the shares of all workers at the same time."""
         return Side([_alone(share) for share in self._shares])
 
-    def in_one_piece(self) -> Side:
+    def in_one_piece(self, folder: Path) -> Side:
         """All of it by one command, into a folder that no run was in: where files were removed a
         moment ago, a file system may take ten times as long to make new ones.
         """
         words = [sys.executable, "-m", "isthmus", "run", str(self.file), "--jobs", str(CORES)]
-        return Side([[*words, "--out", str(self.file.parent / f"out-one-piece-{time.time_ns()}")]])
+        return Side([[*words, "--out", str(folder)]])
 
     def is_done(self, folder: Path) -> None:
         """Raises ``SystemExit`` where a folder lacks results of points."""
@@ -133,7 +135,7 @@ def _alone(file: Path) -> list[str]:
 
 def _own_s(side: Side) -> float:
     """CPU seconds of points, as the processes that did them have told."""
-    return sum(float(json.loads(cost.output)["cpu_s"]) for cost in side.costs)
+    return sum(float(json.loads(each.output)["cpu_s"]) for each in side.ended)
 
 
 def scenario(localities: list[float], rates: list[str], messages: int) -> str:
@@ -156,7 +158,7 @@ replications = 4
 """
 
 
-def _slurm(study: Study, turns: int) -> Iterator[Line]:
+def _slurm(study: Study, runs: int) -> Iterator[Line]:
     """Through an array job on two nodes with a processor each."""
     sys.path.insert(0, str(ROOT / "tests" / "slurm"))
     import cluster
@@ -168,48 +170,48 @@ def _slurm(study: Study, turns: int) -> Iterator[Line]:
     timed.write_text(TIMED)
     with cluster.cluster(nodes=CORES, cpus=1) as slurm:
 
-        def begun(turn: int) -> Side:
-            here = costs / str(turn)
+        def begun(run: int) -> Side:
+            here = costs / str(run)
             here.mkdir(parents=True)
             told = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
             # bash writes numbers as the locale has them.
             told["LC_ALL"] = "C"
             words = [f"{name}={told[name]}" for name in PASSED]
             words += [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "slurm"]
-            words += ["--array-size", str(TASKS), "--out", str(_out(study, "slurm", turn))]
+            words += ["--array-size", str(TASKS), "--out", str(_out(study, "slurm", run))]
             return Side([["env", *words]], helpers=lambda: _tasks(here))
 
-        def ended(turn: int, command: Cost) -> Turn:
-            tasks = [_seconds(path) for path in (costs / str(turn)).iterdir()]
+        def ended(run: int, command: Ended) -> Run:
+            tasks = [_seconds(path) for path in (costs / str(run)).iterdir()]
             if len(tasks) != TASKS:
                 raise SystemExit(f"sweep: {len(tasks)} tasks of {TASKS} were done")
             spent = {"command_s": command.cpu_s, "tasks_s": sum(tasks)}
             return {"spent_s": sum(spent.values()), **spent}
 
-        found = _turns("slurm", study, turns, begun, ended)
+        found = _runs("slurm", study, runs, begun, ended)
     yield _line("slurm", f"{study.points:,} points through an array job of Slurm", found)
 
 
-def _dask(study: Study, turns: int) -> Iterator[Line]:
+def _dask(study: Study, runs: int) -> Iterator[Line]:
     """By a local cluster of two worker processes; client and scheduler are the command's own."""
     if importlib.util.find_spec("distributed") is None:
         sys.stdout.write("sweep.dask is left out: distributed is not installed\n")
         return
 
-    def begun(turn: int) -> Side:
+    def begun(run: int) -> Side:
         words = [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "dask"]
-        return Side([[*words, "--jobs", str(CORES), "--out", str(_out(study, "dask", turn))]])
+        return Side([[*words, "--jobs", str(CORES), "--out", str(_out(study, "dask", run))]])
 
-    def ended(_turn: int, command: Cost) -> Turn:
+    def ended(_run: int, command: Ended) -> Run:
         # What it has waited for, all of its workers, is counted as its own.
         return {"spent_s": command.cpu_s}
 
-    found = _turns("dask", study, turns, begun, ended)
+    found = _runs("dask", study, runs, begun, ended)
     yield _line("dask", f"{study.points:,} points by the workers of a local Dask cluster", found)
 
 
-def _out(study: Study, row: str, turn: int) -> Path:
-    return study.file.parent / f"out-{row}-{turn}"
+def _out(study: Study, row: str, run: int) -> Path:
+    return study.file.parent / f"out-{row}-{run}"
 
 
 def _tasks(costs: Path) -> Iterator[int]:
@@ -222,31 +224,33 @@ def _tasks(costs: Path) -> Iterator[int]:
                     yield int(place.name)
 
 
-def _turns(
+def _runs(
     row: str,
     study: Study,
-    turns: int,
+    runs: int,
     begun: Callable[[int], Side],
-    ended: Callable[[int, Cost], Turn],
-) -> list[Turn]:
+    ended: Callable[[int, Ended], Run],
+) -> list[Run]:
     """What each run takes and what the points take meanwhile; the last is one in one piece."""
     found = []
-    for turn in range(turns):
-        own, ours = study.own(), begun(turn)
+    for run in range(runs):
+        own, ours = study.own(), begun(run)
         by_turns(own, ours)
-        study.is_done(_out(study, row, turn))
-        found.append({"own_s": _own_s(own), **ended(turn, ours.costs[0])})
-    own, piece = study.own(), study.in_one_piece()
+        study.is_done(_out(study, row, run))
+        found.append({"own_s": _own_s(own), **ended(run, ours.ended[0])})
+    folder = _out(study, f"{row}-one-piece", runs)
+    own, piece = study.own(), study.in_one_piece(folder)
     by_turns(own, piece)
-    return [*found, {"own_s": _own_s(own), "one_piece_s": piece.costs[0].cpu_s}]
+    study.is_done(folder)
+    return [*found, {"own_s": _own_s(own), "one_piece_s": piece.ended[0].cpu_s}]
 
 
-def _line(row: str, what: str, found: list[Turn]) -> Line:
-    """A row from turns: CPU seconds of the points and of what all ran."""
+def _line(row: str, what: str, found: list[Run]) -> Line:
+    """A row from runs: CPU seconds of the points and of what all ran."""
     *runs, piece = found
-    own, spent = [turn["own_s"] for turn in runs], [turn["spent_s"] for turn in runs]
+    own, spent = [run["own_s"] for run in runs], [run["spent_s"] for run in runs]
     each = [ours / points for ours, points in zip(spent, own, strict=True)]
-    in_one_piece = piece["one_piece_s"] / piece["own_s"]
+    in_one_piece = round(piece["one_piece_s"] / piece["own_s"], 3)
     return Line(
         id=f"sweep.{row}",
         name=f"{what}, about {POINT_S * 1000:.0f} ms each, start and report included",

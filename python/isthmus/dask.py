@@ -6,7 +6,6 @@ import asyncio
 import gc
 import importlib
 import io
-import itertools
 import logging
 import os
 import pickle
@@ -137,7 +136,7 @@ def _silent(distributed: Any) -> Iterator[None]:
 
 @contextmanager
 def _forked(distributed: Any) -> Iterator[None]:
-    """Have workers forked by a process that has read what they need: a second for each."""
+    """Have workers forked by a process that has read what they need, once for all."""
     forkserver.set_forkserver_preload(list(NEEDED))
     # Dask would have it read pandas and all else that a worker may ever be asked for.
     distributed.utils._forkserver_preload_set = True
@@ -174,56 +173,92 @@ def _alone() -> Iterator[None]:
 @contextmanager
 def _from_here() -> Iterator[None]:
     """Have Python's fork server be a fork of this process, which has read what workers need, in
-    place of an interpreter that reads all of it again: a second of processor.
+    place of an interpreter that reads all of it again.
 
     Where there are threads it is an interpreter: what they hold would be held for ever in a fork.
     """
     for name in NEEDED:
         importlib.import_module(name)
-    if sys.platform != "linux" or len(list(Path("/proc/self/task").iterdir())) > 1:
+    if sys.platform != "linux" or _has_threads():
         yield
         return
     begin = util.spawnv_passfds
-    util.spawnv_passfds = _forked_off  # type: ignore[assignment]
+
+    def forked(path: bytes, words: Sequence[Any], passed: Sequence[int]) -> int:
+        is_server = "forkserver" in str(words[-1])
+        return _forked_off(words[-1], passed) if is_server else begin(path, words, passed)
+
+    util.spawnv_passfds = forked  # type: ignore[assignment]
     try:
         yield
     finally:
         util.spawnv_passfds = begin
 
 
-def _forked_off(_path: object, words: Sequence[Any], passed: Iterable[int]) -> int:
-    """Begin what ``python ... -c CODE`` would, with these files open, as a fork of this process,
-    which is to have one thread; its number.
+def _has_threads() -> bool:
+    """Whether this process has more than one; it may where nobody tells."""
+    try:
+        return len(list(Path("/proc/self/task").iterdir())) > 1
+    except OSError:
+        return True
+
+
+def _forked_off(code: str, passed: Iterable[int]) -> int:
+    """Begin what ``python -c CODE`` would, with these files open, as a fork of this process, which
+    is to have one thread; its number.
     """
-    process = os.fork()
+    # The fork hears nothing before it is another program: its handlers are those of the command.
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    process = -1
+    try:
+        process = os.fork()
+    finally:
+        if process:
+            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
     if process:
         return process
+    status = 1
     try:
+        # They would print what they have not printed yet, were they to go.
+        left = sys.stdout, sys.stderr  # noqa: F841
         _bare({0, 1, 2, *passed})
-        exec(words[-1], {})
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+        exec(code, {})
+        status = 0
+    except SystemExit:
+        status = 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
     finally:
-        os._exit(0)
+        os._exit(status)
 
 
 def _bare(files: Iterable[int]) -> None:
     """Leave of the process that this one was forked from what another program would be left: no
-    other files than these, above all no lock of a folder, no handlers, and nothing to be printed.
+    other files than these, above all no lock of a folder, no handlers, nothing to be printed, and
+    no fork server that is just being begun.
+
+    What is set of warnings, loggers and the collection of garbage stays, for workers as well.
     """
-    kept = [-1, *sorted(files), os.sysconf("SC_OPEN_MAX")]
-    for before, after in itertools.pairwise(kept):
-        # Of none at all, Python takes the last for the greatest there is.
-        if before + 1 < after:
-            os.closerange(before + 1, after)
+    kept = set(files)
+    for each in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names only
+        if int(each) not in kept:
+            with suppress(OSError):  # The one that they were listed by.
+                os.close(int(each))
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
-            signal.signal(number, signal.SIG_DFL)
+            own = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, own)
     sys.unraisablehook = sys.__unraisablehook__
-    for file, name in ((1, "stdout"), (2, "stderr")):
+    for file, name, errors in ((1, "stdout", "strict"), (2, "stderr", "backslashreplace")):
         try:
-            stream = io.TextIOWrapper(io.FileIO(file, "w", closefd=False), write_through=True)
+            binary = io.FileIO(file, "w", closefd=False)
+            stream = io.TextIOWrapper(binary, errors=errors, write_through=True)
         except OSError:  # It was closed there.
             stream = None
         setattr(sys, name, stream)
+    # Whoever begins it holds its lock.
+    forkserver._forkserver.__init__()  # type: ignore[misc]
     # What was there before the fork stays, and is not copied by being looked at.
     gc.freeze()
 

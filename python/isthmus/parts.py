@@ -25,8 +25,9 @@ BUSY_TICK_S = 0.2
 handed out, two looks later: each look costs something.
 """
 TASK_S = 1.0
-"""Seconds of points that are worth a task of their own; shorter ones are handed out together. A
-task of Dask costs some 5 ms of processor, half of it the worker's.
+"""Seconds of points that are worth a task of their own, of processor where one thread does them;
+shorter ones are handed out together. A task of Dask costs some 5 ms of processor, half of it the
+worker's.
 """
 LEAST_S = 0.001
 """What a point is taken to take at least."""
@@ -68,7 +69,7 @@ class Done:
     failed: list[str]
     """Why points and searches could not be done."""
     took_s: float
-    """Seconds, without those for which others had the processor."""
+    """Seconds by the clock, or of processor where that is less; see `_now`."""
 
 
 def check(executor: object) -> None:
@@ -290,8 +291,8 @@ def run_part(whole: Whole, part: Part) -> Done:
 
 
 def _now() -> tuple[float, float]:
-    """Two clocks: one goes on while this process waits for a processor that others have, the other
-    is ahead where it has several at once.
+    """Two clocks: one goes on while this process is stopped or waits for a processor that others
+    have; the other counts all threads, and of several at work at once it is ahead.
     """
     return time.perf_counter(), time.process_time()
 

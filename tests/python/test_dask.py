@@ -514,7 +514,7 @@ def test_an_address_that_cannot_be_is_told_at_once(address, said):
 
 
 FORKED = """
-import json, os, signal, sys, threading
+import json, multiprocessing, os, signal, sys, threading, time
 from multiprocessing import forkserver, resource_tracker
 from pathlib import Path
 
@@ -522,7 +522,9 @@ from pathlib import Path
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import distributed
 from isthmus import dask
+from isthmus.cli import streams
 
+streams.settle()
 lock = open(sys.argv[1], "w")
 signal.signal(signal.SIGTERM, lambda *_: None)
 if sys.argv[2] == "threads":
@@ -533,15 +535,23 @@ with dask._from_here():
     forkserver.ensure_running()
 helper = Path(f"/proc/{forkserver._forkserver._forkserver_pid}")
 words = (helper / "cmdline").read_bytes()
-handled = ""
-while not handled:  # until it listens
+listens = False
+while not listens:
+    time.sleep(0.01)
     status = dict(line.split(":", 1) for line in (helper / "status").read_text().splitlines())
-    handled = int(status["SigIgn"], 16) >> signal.SIGINT - 1 & 1
+    assert "zombie" not in status["State"]
+    listens = int(status["SigIgn"], 16) >> signal.SIGINT - 1 & 1
 files = [os.readlink(each) for each in (helper / "fd").iterdir()]
+with multiprocessing.get_context("forkserver").Pool(1) as pool:
+    server = "__import__('multiprocessing.forkserver').forkserver._forkserver"
+    free = pool.apply(eval, (f"{server}._lock.acquire(timeout=5)",))
+    heard = pool.apply(eval, ("__import__('signal').getsignal(2).__name__",))
 told = {
     "forked": words == Path("/proc/self/cmdline").read_bytes(),
     "lock": lock.name in files,
     "term": int(status["SigCgt"], 16) >> signal.SIGTERM - 1 & 1,
+    "begins": free,
+    "int": heard,
 }
 forkserver._forkserver._stop()
 print(json.dumps(told))
@@ -555,5 +565,38 @@ def test_the_helper_that_forks_workers_has_nothing_of_the_command(tmp_path, thre
     done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     before, _, told = done.stdout.partition("{")
     assert before == "not to be said again"
-    assert json.loads("{" + told) == {"forked": threads == "one", "lock": False, "term": 0}
+    assert json.loads("{" + told) == {
+        "forked": threads == "one",
+        "lock": False,
+        "term": 0,
+        "begins": True,
+        "int": "default_int_handler",
+    }
     assert done.stderr == ""
+
+
+FAILS = """
+import os, sys
+from isthmus import dask
+
+process = dask._forked_off(sys.argv[1], [])
+print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forked on Linux only")
+@pytest.mark.parametrize(
+    ("code", "status", "said"),
+    [
+        ("pass", 0, ""),
+        ("raise SystemExit", 0, ""),
+        ("raise OSError(chr(233))", 1, "OSError: \\xe9"),
+    ],
+)
+def test_what_is_forked_ends_as_an_interpreter_does(code, status, said):
+    words = [sys.executable, "-X", "utf8=0", "-c", FAILS, code]
+    told = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
+    done = subprocess.run(words, capture_output=True, text=True, env=told, check=True)
+    assert done.stdout == f"{status}\n"
+    assert said in done.stderr
+    assert ("OSError" in done.stderr) == bool(said)

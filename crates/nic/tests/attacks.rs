@@ -376,7 +376,13 @@ fn it_stops_and_starts_under_load() {
                         return;
                     };
                     let endless = sends(connection, 4096, 4096, &[0], 1 << 40);
-                    let stream = session.submit(&endless).unwrap();
+                    // One that comes late is told so, as one that waits.
+                    let stream = match session.submit(&endless) {
+                        Ok(stream) => stream,
+                        Err(refusal) => {
+                            return assert_eq!(refusal.kind, RefusalKind::Ending);
+                        }
+                    };
                     let id = session.send(&format!(r#""ask":"wait","stream":{stream}"#));
                     let format =
                         isthmus_stream::Format::fixed(4096, 4096, &[isthmus_stream::LinkId(0)]);

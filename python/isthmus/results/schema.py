@@ -293,10 +293,6 @@ class JobSummary:
     """Its nodes."""
 
 
-_last_place: dict[str, int] = {}
-"""Where a measure was when it was last looked for."""
-
-
 class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     """One point of the sweep."""
 
@@ -348,13 +344,9 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
 
     def measure(self, name: str) -> Measure | None:
         """Return the measure of this name, if the point has it."""
-        # Pictures ask hundred thousand times, and points of a run have theirs in the same order.
-        measures, at = self.measures, _last_place.get(name, 0)
-        if at < len(measures) and measures[at].name == name:
-            return measures[at]
-        for at, measure in enumerate(measures):
+        # No generator: pictures ask hundred thousand times.
+        for measure in self.measures:
             if measure.name == name:
-                _last_place[name] = at
                 return measure
         return None
 
