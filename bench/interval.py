@@ -165,7 +165,8 @@ def interval(engine: Engine, quick: bool) -> Iterator[Line]:
             cpu_s = statistics.median(cost.cpu_s for _, cost in runs)
             result = runs[0][0]
             load = case.near if knee else case.load
-            spread = engine.measure(case.what, offered=load, **case.setting, **windows, runs=100)[0]
+            windows["runs"] = 20 if quick else 100
+            spread = engine.measure(case.what, offered=load, **case.setting, **windows)[0]
             if knee:
                 search = result["searches"][0]
                 messages = float(sum(trial["messages"] for trial in search["trials"]))

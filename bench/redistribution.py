@@ -23,7 +23,7 @@ Programs = dict[tuple[str, Mpi], list[str]]
 def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
     """In one memory by threads, and between four ranks of an MPI program."""
     for block in (16,) if quick else (2, 16, 128):
-        setting = {"megabytes": 32 if quick else 512, "block": block, "runs": 5 if quick else 11}
+        setting = {"megabytes": 32 if quick else 512, "block": block, "runs": 2 if quick else 11}
         report = engine.measure("redistribute", **setting)[0]
         yield Line(
             id=f"redistribute.nb{block}.threads",
@@ -38,7 +38,7 @@ def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
     programs = {key: command for mpi in installed() for key, command in _programs(mpi).items()}
     if not programs:
         return
-    side, runs = (2048, 5) if quick else (8192, 11)
+    side, runs = (2048, 2) if quick else (8192, 11)
     for block in (16,) if quick else (2, 16, 128):
         yield from _ranks(programs, f"nb{block}.mpi", side, block, runs)
     yield from _ranks(programs, "small", 256, 16, runs, repeats=100)
