@@ -6,6 +6,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -149,8 +150,19 @@ class Job:
                     break
             if not isinstance(error, KeyboardInterrupt):
                 raise
-            progress = self._progress(experiment)
-            raise Stopped((progress.points_done, progress.points_total)) from None
+            raise Stopped(self._reached(experiment)) from None
+
+    def _reached(self, experiment: Any) -> tuple[int, int]:
+        """Points and searches that are finished, and all of them: also those that the journal had
+        before and whose turn has not come.
+        """
+        told = self._progress(experiment)
+        total = sum(experiment.counts())
+        kept = 0
+        # What cannot be looked for is told by who begins again.
+        with suppress(ValueError):
+            kept = total - sum(map(len, experiment.missing()))
+        return max(told.points_done, kept), total
 
     def _result(self, experiment: Any) -> Bytes:
         try:
@@ -183,9 +195,7 @@ class Job:
             run(whole, self.executor, experiment, tell)
         except KeyboardInterrupt:
             # More may be there than was told.
-            total = sum(experiment.counts())
-            left = sum(map(len, experiment.missing()))
-            raise Stopped((total - left, total)) from None
+            raise Stopped(self._reached(experiment)) from None
 
     def run_part(
         self, journal: Path, part: tuple[list[int], list[int]], expiry_s: float

@@ -109,6 +109,26 @@ def test_what_the_real_command_refuses_is_refused_in_its_words(here, isthmus, ma
     assert isthmus(*words, "--detach").stderr == dry.stderr
 
 
+def test_where_nothing_is_missing_a_damaged_entry_is_refused_as_by_the_real_command(here, isthmus):
+    words = ("run", "small.toml", *ON, "--out", "o")
+    begun(here / "o", all_of_it=True)
+    assert isthmus(*words, "--dry-run").returncode == 0
+    (here / "o/points/point-00002.json").write_text("x")
+    before = contents(here / "o")
+    dry, real = isthmus(*words, "--dry-run"), isthmus(*words)
+    assert (dry.returncode, dry.stdout, real.returncode) == (2, "", 2)
+    for told in (dry.stderr, real.stderr):
+        assert "o/points/point-00002.json" in told
+        assert "damaged" in told
+    assert "`isthmus status" in dry.stderr
+    assert contents(here / "o").items() >= before.items()
+    # Where results stand nothing is asked of the journal.
+    (here / "o/points/point-00002.json").unlink()
+    assert isthmus("run", "small.toml", "--out", "o").returncode == 0
+    (here / "o/points/point-00002.json").write_text("x")
+    assert isthmus(*words, "--dry-run").returncode == 0
+
+
 def test_a_folder_below_a_file_is_refused(here, isthmus):
     words = ("run", "small.toml", *ON, "--out", "small.toml/o")
     dry = isthmus(*words, "--dry-run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.owned import OwnedFolder, read_mark
 from isthmus.owned.lock import SUBMITTER, BusyError, held
-from isthmus.owned.mark import SUBMITTED
+from isthmus.owned.mark import JOURNAL, SUBMITTED
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.shared import collect, missing
 from isthmus.sweeps.slurm.control import (
@@ -101,7 +102,24 @@ class Sweep:
         else:
             refuse_unjoinable(self.job, self.folder)
             lacks = self.watched.lacking()
-        return self._packed(lacks, keep=False, known=not fresh) if lacks else None
+        if lacks:
+            return self._packed(lacks, keep=False, known=not fresh)
+        self._refuse_damaged()
+        return None
+
+    def _refuse_damaged(self) -> None:
+        """Refuse a folder whose results cannot be put together, though nothing is missing.
+
+        Raises:
+            IsthmusError: an entry is not what was written; those who collect say the same.
+
+        """
+        if self.job.stands(self.folder):
+            return
+        if damaged := state_of(self.folder).damaged:
+            file = self.folder / JOURNAL / f"{damaged[0].entry}.json"
+            status = f"`isthmus status {shlex.quote(str(self.folder))}`"
+            raise IsthmusError(f"{file}: {damaged[0].reason}; {status} says what to do")
 
     def submitted(self, *, fresh: bool = False) -> Array | None:
         """The array that does what is missing, under way already or new; None if nothing is.
