@@ -150,19 +150,21 @@ class Job:
                     break
             if not isinstance(error, KeyboardInterrupt):
                 raise
-            raise Stopped(self._reached(experiment)) from None
+            raise Stopped(self._reached(experiment, part)) from None
 
-    def _reached(self, experiment: Any) -> tuple[int, int]:
-        """Points and searches that are finished, and all of them: also those that the journal had
-        before and whose turn has not come.
+    def _reached(
+        self, experiment: Any, part: tuple[list[int], list[int]] | None = None
+    ) -> tuple[int, int]:
+        """Points and searches, of a part or of all, that are finished, and how many there are: also
+        those that the journal had before and whose turn has not come.
         """
-        told = self._progress(experiment)
-        total = sum(experiment.counts())
-        kept = 0
+        wanted = part or tuple(map(range, experiment.counts()))
+        total, kept = sum(map(len, wanted)), 0
         # What cannot be looked for is told by who begins again.
         with suppress(ValueError):
-            kept = total - sum(map(len, experiment.missing()))
-        return max(told.points_done, kept), total
+            lacks = zip(wanted, experiment.missing(), strict=True)
+            kept = total - sum(len(set(some).intersection(left)) for some, left in lacks)
+        return max(self._progress(experiment).points_done, kept), total
 
     def _result(self, experiment: Any) -> Bytes:
         try:

@@ -48,19 +48,28 @@ def interrupted(here: Path, *words: str) -> None:
         run.wait()
 
 
-@pytest.mark.parametrize("rest", [("--jobs", 1), ("--part", "1/1")])
-def test_an_interrupted_run_counts_what_was_there_before_it(here, rest):
+@pytest.mark.parametrize(
+    ("rest", "kept"),
+    [
+        (("--jobs", 1), "2 of 6 points"),
+        (("--part", "1/1"), "2 of 6 points"),
+        (("--points", "0:2", "--searches", "0"), "1 of 3 points"),
+    ],
+)
+def test_an_interrupted_run_counts_what_was_there_before_it(here, rest, kept):
     """Though searches come first, and nothing was done of them."""
     search = '\n[search]\nover = "workload.rate"\nfrom = "2 /ms"\nto = "100 /ms"\n'
     (here / "small.toml").write_text(SMALL + search)
     done = isthmus("run", "small.toml", *LONG, "--quick", "--points", "1,3", "--out", "o", cwd=here)
     assert done.returncode == 0, done.stderr
-    run = started("run", "small.toml", *LONG, "--quick", *rest, "--out", "o", cwd=here)
-    wait_for(lambda: len(list(Path(f"/proc/{run.pid}/task").iterdir())) > 1)
-    run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=LIMIT_S)
+    words = ("run", "small.toml", *LONG, "--quick", *rest, "--out", "o", "-v")
+    with started(*words, cwd=here) as run:
+        assert run.stderr is not None
+        assert any("simulating" in line for line in run.stderr)
+        run.send_signal(signal.SIGINT)
+        told = run.stderr.read()
     assert run.returncode == 130
-    assert "2 of 6 points are kept in o" in told
+    assert f"interrupted; {kept} are kept in o" in told
 
 
 def test_the_folder_of_an_interrupted_whole_run_stands_for_its_scenario(here):
