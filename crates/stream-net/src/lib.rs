@@ -20,6 +20,7 @@
 
 mod carrier;
 mod claims;
+mod crc;
 pub mod destination;
 mod driver;
 mod ends;

@@ -1,8 +1,9 @@
 //! Checksums of data that come in pieces: of each link its SUs, of each SU the pieces that a read
 //! gave; put together to those of packets (paper, 4.1 and 4.2).
 
+use crate::crc::crc32c;
 use isthmus_stream::StreamId;
-use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c, crc32c};
+use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c};
 use std::collections::BTreeMap;
 
 /// The checksum of a piece, as a connection wants it.

@@ -1,6 +1,6 @@
 //! Checksums against naive loops over bytes.
 
-use isthmus_stream::checksum::{Partial, combine_crc32c, copy_crc32c, copy_internet, crc32c};
+use isthmus_stream::checksum::{Partial, combine_crc32c, crc32c};
 use proptest::prelude::*;
 
 /// RFC 1071, word by word.
@@ -58,7 +58,7 @@ proptest! {
         prop_assert_eq!(u64::from(combine_crc32c(first, second, bytes)), other);
     }
 
-    /// Any data, from any place, in any pieces: copied and summed in one pass, and combined.
+    /// Any data, from any place, in any pieces: summed, and combined.
     #[test]
     fn sums_are_those_of_naive_loops(
         data in prop::collection::vec(any::<u8>(), 0..40_000),
@@ -68,16 +68,8 @@ proptest! {
     ) {
         let data = if fill { vec![0xff; data.len()] } else { data };
         let data = &data[skip.min(data.len())..];
-        let mut copy = vec![0; data.len() + skip];
-        let (sum, bytes) = copy_internet(data, &mut copy[skip..]);
-        prop_assert_eq!(bytes, data.len());
-        prop_assert_eq!(&copy[skip..], data);
-        prop_assert!(same(sum.finish(), naive_internet(data)));
-        let mut copy = vec![0; data.len() / 2];
-        let (crc, bytes) = copy_crc32c(data, &mut copy);
-        prop_assert_eq!(bytes, copy.len());
-        prop_assert_eq!(&copy[..], &data[..bytes]);
-        prop_assert_eq!(crc, naive_crc32c(&data[..bytes]));
+        prop_assert!(same(Partial::of(data).finish(), naive_internet(data)));
+        prop_assert_eq!(crc32c(data), naive_crc32c(data));
 
         let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(data.len())).collect();
         cuts.extend([0, data.len()]);

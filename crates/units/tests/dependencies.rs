@@ -131,6 +131,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("arbitrary", &["fuzz-bodies"]),
     ("crc-fast", &["py", "stream"]),
+    ("crc32c", &["stream-net"]),
     // The page of screens, see docs/decisions/0051-screens.md.
     ("httparse", &["framebuffer"]),
     ("hdrhistogram", &["statistics"]),

@@ -1,6 +1,4 @@
-//! The Internet checksum (RFC 1071), folded into a copy and combined from parts.
-
-use super::BLOCK_BYTES;
+//! The Internet checksum (RFC 1071), combined from parts.
 
 /// The ones' complement sum of a piece of data, before it is inverted. The empty piece is the
 /// default.
@@ -58,20 +56,6 @@ impl Partial {
     pub fn finish(self) -> u16 {
         !self.sum
     }
-}
-
-/// Copies `from` to the begin of `to` and gives the sum of what it copied, in one pass by blocks
-/// that stay in the nearest cache. What does not fit is not copied; the second number is that of
-/// the bytes copied.
-pub fn copy_internet(from: &[u8], to: &mut [u8]) -> (Partial, usize) {
-    let bytes = from.len().min(to.len());
-    let mut sum = Partial::default();
-    let blocks = from[..bytes].chunks(BLOCK_BYTES);
-    for (block, place) in blocks.zip(to[..bytes].chunks_mut(BLOCK_BYTES)) {
-        place.copy_from_slice(block);
-        sum = sum.then(Partial::of(place));
-    }
-    (sum, bytes)
 }
 
 /// The sum of big-endian 16-bit words, an odd last byte being the upper half of one. Words are

@@ -1,4 +1,4 @@
-//! Checksums that are folded into a copy, and partial sums that are combined.
+//! Checksums, and partial sums that are combined.
 //!
 //! The interface sums data while it moves it (paper, 4.2); ranks may instead sum blocks of 8 to
 //! 16 KB, from which the interface combines those of packets (paper, 4.1). Both sums here allow
@@ -8,12 +8,9 @@ pub mod crc;
 pub mod internet;
 mod powers;
 
-pub use crc::{copy_crc32c, crc32c};
-pub use internet::{Partial, copy_internet};
+pub use crc::crc32c;
+pub use internet::Partial;
 pub use powers::combine_crc32c;
-
-/// Bytes that are copied and then summed while they are in the nearest cache.
-pub(crate) const BLOCK_BYTES: usize = 8 << 10;
 
 /// Which checksum the data of a connection's packets has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
