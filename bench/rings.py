@@ -7,7 +7,6 @@ take turns in the best of them.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import statistics
@@ -15,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from measure import ROOT, Engine, Line, run, spread
+from measure import ROOT, Engine, Line, quickest, report, run, spread
 
 SOURCES = ROOT / "bench" / "ring"
 PROGRAMS = ROOT / "out" / "bench-ring"
@@ -46,12 +45,12 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
             for step in (STEPS[2:3] if quick else STEPS)
             if step <= min(message, capacity)
         }
-        best, (theirs, step) = _best(ours), _best(peer)
+        best, (theirs, step) = quickest(ours), quickest(peer)
         messages = total // message
         turns = [
             (
-                _once(_ours(engine, message, best, messages)),
-                _once(_peer(plain, message, theirs, messages, step)),
+                report(_ours(engine, message, best, messages)),
+                report(_peer(plain, message, theirs, messages, step)),
             )
             for _ in range(2 if quick else RUNS)
         ]
@@ -100,16 +99,3 @@ def _ours(engine: Engine, message: int, capacity: int, messages: int) -> list[st
 
 def _peer(program: str, message: int, capacity: int, messages: int, step: int) -> list[str]:
     return [program, *map(str, (message, capacity, messages, step))]
-
-
-def _once(command: list[str]) -> dict[str, float]:
-    found: dict[str, float] = json.loads(run(command).output)
-    return found
-
-
-def _best(commands: dict[Any, list[str]]) -> Any:
-    """What is quickest, by the better of two runs each."""
-    took = {
-        key: min(_once(command)["seconds"] for _ in range(2)) for key, command in commands.items()
-    }
-    return min(took, key=lambda key: took[key])

@@ -11,7 +11,6 @@ is allowed.
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import sys
@@ -22,7 +21,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from measure import ROOT, Engine, Line, run, spread
+from measure import ROOT, Engine, Line, quickest, report, run, spread
 from rings import STEPS, built
 
 SIZES = {"1MiB": 1 << 20, "64KiB": 64 << 10}
@@ -40,8 +39,6 @@ BUFFERS = ((0, 1), (1 << 20, 1), (4 << 20, 1), (4 << 20, 2))
 SST = (("1", "OFF"), ("2", "OFF"), ("4", "OFF"), ("4", "ON"))
 """Of ADIOS2: steps that may wait, and whether data are sent before they are asked for."""
 RUNS = 7
-TRIES = 3
-"""Runs of each setting before the best is taken."""
 MOVED = 4 << 30
 """Bytes of a turn; a setting is tried with a quarter."""
 
@@ -182,10 +179,11 @@ def _line(
     messages = ((64 << 20) if quick else MOVED) // message
 
     own = partial(_own, engine, ours)
-    best = _best(own, tuple(ours_from)[: 1 if quick else None], messages // 4)
-    other = _best(theirs, settings[:1] if quick else settings, messages // 4)
+    tried = messages // 4
+    best = quickest({one: own(one, tried) for one in tuple(ours_from)[: 1 if quick else None]})
+    other = quickest({one: theirs(one, tried) for one in settings[: 1 if quick else None]})
     turns = [
-        (_once(own(best, messages)), _once(theirs(other, messages)))
+        (report(own(best, messages)), report(theirs(other, messages)))
         for _ in range(2 if quick else RUNS)
     ]
     moved = messages * message
@@ -212,6 +210,7 @@ def _line(
             | {
                 "capacity_bytes": best[0],
                 "sums": "rank" if best[1] else "interface",
+                "crc32c_at_the_sink": sorted({turn[0]["crc32c"] for turn in turns}),
                 "manager_memory_bytes": memory,
             },
             "theirs": _told(rates[1], cost[1]) | {"setting": other},
@@ -224,21 +223,3 @@ def _line(
 
 def _told(rates: list[float], cost: list[float]) -> dict[str, Any]:
     return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}
-
-
-def _once(command: list[str]) -> dict[str, float]:
-    found: dict[str, float] = json.loads(run(command).output)
-    return found
-
-
-def _best(command: Command, settings: tuple[Any, ...], messages: int) -> Any:
-    """The quickest setting, by the best run of each; the only one is not tried.
-
-    They take turns: a machine that is slow for a second is so for some of each setting's runs.
-    """
-    if len(settings) == 1:
-        return settings[0]
-    least = dict.fromkeys(settings, float("inf"))
-    for setting in [*settings] * TRIES:
-        least[setting] = min(least[setting], _once(command(setting, messages))["seconds"])
-    return min(least, key=lambda setting: least[setting])
