@@ -25,9 +25,14 @@ os.environ.pop("COLUMNS", None)
 # Output waits in a buffer, and what Python has compiled is kept, as with anyone.
 os.environ.pop("PYTHONUNBUFFERED", None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-# Ctrl-C is heard, though what a shell starts in the background begins without.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Ctrl-C is heard, though what a shell starts in the background begins without, and a terminal that
+# is closed as well, though `nohup` has its programs ignore it.
+for number, handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 SMALL = (REPOSITORY / "tests/scenarios/small-cube.toml").read_text(encoding="utf-8")

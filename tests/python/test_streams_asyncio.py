@@ -7,6 +7,7 @@ import threading
 import numpy as np
 import pytest
 
+from isthmus.errors import IsthmusError
 from isthmus.streams import (
     RefusedError,
     SessionOverError,
@@ -152,5 +153,14 @@ def test_the_daemons_end_ends_all_that_waits(tmp_path):
                 while True:
                     await stream.send(content(1))
             await nic.close()
+
+    run(main())
+
+
+def test_a_connection_that_is_none_is_told_as_by_sessions(served):
+    async def main():
+        async with aconnect(served.address, patience=PATIENCE) as nic:
+            with pytest.raises(IsthmusError, match="connection: it is None"):
+                await nic.stream(None, adu=5)
 
     run(main())

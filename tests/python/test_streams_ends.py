@@ -14,6 +14,7 @@ from isthmus.arrays import Layout
 from isthmus.errors import IsthmusError
 from isthmus.streams import (
     SessionOverError,
+    StreamFailedError,
     StreamsError,
     StreamSpec,
     aconnect,
@@ -262,3 +263,72 @@ def test_a_session_of_another_loop_is_refused(served, tmp_path):
 
     asyncio.run(other())
     assert nic.nic.over
+
+
+@pytest.mark.parametrize("links", [2, 3])
+@pytest.mark.parametrize("settings", [{"ring": "64 KiB"}, {"ring": "1 MiB"}, {"carrier": "socket"}])
+def test_parts_of_a_tu_that_no_ring_holds_go_over_all_links_at_once(
+    served, tmp_path, links, settings
+):
+    # The manager begins when each link has data, of which a ring holds less than a TU's part.
+    sink = Sink(tmp_path, 64 << 20)
+    size = (6 << 20) + 7
+    adus = [np.random.default_rng(adu).integers(0, 256, size, np.uint8) for adu in range(3)]
+    with (
+        connect(served.address, patience=PATIENCE) as nic,
+        nic.open(sink.destination) as out,
+    ):
+        for number in range(links):
+            nic.link(number, **settings)
+        stream = nic.stream(out, adu=size, tu="6 MiB", links=links, adus=3, sums="ranks")
+        for adu in adus:
+            stream.send(adu)
+        assert stream.wait().done == 3
+    assert sink.taken() == b"".join(adu.tobytes() for adu in adus)
+
+
+def test_a_send_that_is_given_up_leaves_all_links_in_step(served, tmp_path):
+    sink = Sink(tmp_path, 64 << 20)
+    with (
+        connect(served.address, patience=PATIENCE) as nic,
+        nic.open("raw:accept:127.0.0.1:0") as nobody,
+        nic.open(sink.destination) as out,
+    ):
+        for number in range(2):
+            nic.link(number, ring="64 KiB")
+        held = nic.stream(nobody, adu="4 MiB", links=2, adus=1, sums="ranks")
+        with pytest.raises(StreamsError, match="the links took nothing more of ADU 0"):
+            held.send(np.zeros(4 << 20, np.uint8), timeout="300 ms")
+        stream = nic.stream(out, adu="4 MiB", links=2, adus=1, sums="ranks")
+        stream.send(np.full(4 << 20, 7, np.uint8))
+        assert stream.wait().done == 1
+    assert sink.taken() == b"\x07" * (4 << 20)
+
+
+@pytest.mark.parametrize("carrier", ["rings", "socket"])
+def test_a_link_that_was_let_go_is_made_again_at_once(served, carrier):
+    with connect(served.address, patience=PATIENCE) as nic:
+        for _ in range(100):
+            nic.link(0, carrier=carrier)
+            nic.unlink(0)
+
+
+def test_a_session_that_was_closed_makes_no_link(served):
+    for _ in range(20):
+        nic = connect(served.address, patience=PATIENCE)
+        nic.close()
+        with pytest.raises(SessionOverError, match="it was closed here"):
+            nic.link(7)
+
+
+def test_a_stream_that_was_cancelled_takes_no_adu(served, tmp_path):
+    sink = Sink(tmp_path)
+    with (
+        connect(served.address, patience=PATIENCE) as nic,
+        nic.open(sink.destination) as out,
+    ):
+        for _ in range(20):
+            stream = nic.stream(out, adu=10)
+            stream.cancel()
+            with pytest.raises(StreamFailedError, match="was cancelled"):
+                stream.send(b"0123456789")

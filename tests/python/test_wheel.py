@@ -15,6 +15,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,8 @@ from conftest import REPOSITORY
 pytestmark = pytest.mark.slow
 
 TARGET = REPOSITORY / "target"
+SAFELY: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+"""How an archive is unpacked: the first releases of Python 3.10 and 3.11 know no filters."""
 UNPACKED = TARGET / "sdist"
 """Where the source distribution is unpacked: always the same, so that little is compiled anew."""
 
@@ -68,7 +71,7 @@ def source(tmp_path_factory) -> Path:
     maturin("sdist", "--out", folder, folder=REPOSITORY)
     (archive,) = folder.glob("*.tar.gz")
     with tarfile.open(archive) as tar:
-        tar.extractall(folder / "unpacked", filter="data")
+        tar.extractall(folder / "unpacked", **SAFELY)
     (unpacked,) = (folder / "unpacked").iterdir()
     renew(unpacked, UNPACKED)
     return UNPACKED

@@ -10,6 +10,7 @@ use isthmus_nic_protocol::{
     Answer, Checksum, Connection, Direction, Format, Geometry, Overview, Protocol, Request, Spec,
 };
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A connection to open.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -231,6 +232,9 @@ impl Session {
     /// A link was taken away from those of this process.
     pub(crate) fn given_up(&self, number: u16, link: Option<Arc<Link>>) {
         locked(&self.core.registry).link_gone(number);
+        if link.is_some() {
+            locked(&self.let_go).insert(number, Instant::now());
+        }
         if let Some(link) = link
             && let Some(lasting) = link.lasting.clone()
         {

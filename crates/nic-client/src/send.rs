@@ -6,12 +6,17 @@ use crate::link::{Link, Sending};
 use crate::patience::Patience;
 use crate::stream::{Place, Stream};
 use isthmus_nic_protocol::{Direction, Request};
-use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Adu, Su, Tu};
-use isthmus_stream_net::frame::{BLOCK_BYTES, Frame};
+use isthmus_stream_net::frame::{BLOCK_BYTES, Frame, Kind};
 use isthmus_stream_net::rank::Sums;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long each of several links is waited for while none takes anything.
+const ROUND: Duration = Duration::from_millis(1);
 
 /// Where an SU's bytes are in what is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -118,6 +123,10 @@ impl Stream {
         }
         self.fits(place.adu, adu_bytes)?;
         self.goes_on(patience)?;
+        if self.cancelled.load(Ordering::Relaxed) {
+            let why = "it was cancelled".to_owned();
+            return Err(Error::Stream(self.number, why));
+        }
         let links = self.links()?;
         let mut outs = self.outs(&links, patience)?;
         if place.tu == 0 {
@@ -201,6 +210,9 @@ impl Stream {
         Ok(())
     }
 
+    /// Writes the SUs of the links of this process, TU by TU. Those of a TU go over all links at
+    /// once: the manager begins with a stream when each link has data, and a link takes no more
+    /// than its ring or its socket holds before that.
     fn write(
         &self,
         outs: &mut Outs<'_>,
@@ -210,12 +222,13 @@ impl Stream {
         patience: Patience<'_>,
     ) -> Result<()> {
         let mut packed = 0;
+        let mut queues: Vec<VecDeque<Part<'_>>> = outs.iter().map(|_| VecDeque::new()).collect();
         for index in tus {
             let Some(tu) = self.format.tu(adu, adu_bytes, index) else {
                 break;
             };
             for su in self.format.sus(tu.bytes) {
-                let Some((_, out)) = outs.iter_mut().find(|(link, _)| *link == su.link.0) else {
+                let Some(out) = outs.iter().position(|(link, _)| *link == su.link.0) else {
                     continue;
                 };
                 let at = match lies {
@@ -224,59 +237,129 @@ impl Stream {
                 };
                 let data = &bytes[at..at + su.bytes as usize];
                 packed += data.len();
-                self.write_su(out, (&tu, &su), data, began, patience.renewed())?;
+                queues[out].push_back(Part::new(self, (&tu, &su), data));
             }
+            let written = self.write_queues(outs, &mut queues, began, patience);
+            if written.is_err() {
+                // The links are in step again once the rest of what was begun is written.
+                for ((_, out), queue) in outs.iter_mut().zip(&mut queues) {
+                    if let Some(part) = queue.pop_front() {
+                        part.leave(out);
+                    }
+                }
+            }
+            written?;
         }
         Ok(())
     }
 
-    fn write_su(
+    /// Writes what is first in the queue of each link, a link after the other, and waits only where
+    /// none takes anything.
+    fn write_queues(
         &self,
-        out: &mut Sending,
-        (tu, su): (&Tu, &Su),
-        data: &[u8],
+        outs: &mut Outs<'_>,
+        queues: &mut [VecDeque<Part<'_>>],
         began: &mut bool,
         patience: Patience<'_>,
     ) -> Result<()> {
-        let stream = isthmus_stream::StreamId(self.number);
-        let mut sums = Sums::new(self.sums);
-        let frame = Frame::su(sums.kind(), stream, tu, su);
-        let (head, whole) = (frame.encode(), Frame::BYTES + data.len());
-        let (mut at, mut summed) = (0, 0);
+        let mut left = patience.renewed();
+        // How long each link is waited for in this round: not at all after one that moved something.
+        let mut wait = Duration::ZERO;
         loop {
-            let until = match patience.slice() {
-                Ok(until) => until,
-                Err(error) => {
-                    if at > 0 {
-                        sums.add(&data[summed..]);
-                        out.leave(at, [&head, data, sums.words()]);
-                    }
-                    return Err(error);
-                }
-            };
-            let wrote = if at < whole {
-                // Each block is summed right before it is written.
-                if at == 0 || at == head.len() + summed {
-                    let next = match self.sums {
-                        Checksum::None => data.len(),
-                        _ => data.len().min(summed + BLOCK_BYTES),
+            let several = queues.iter().filter(|queue| !queue.is_empty()).count() > 1;
+            let mut moved = false;
+            for ((link, out), queue) in outs.iter_mut().zip(queues.iter_mut()) {
+                while let Some(part) = queue.front_mut() {
+                    let slice = left.slice()?;
+                    let until = if several {
+                        slice.min(Instant::now() + wait)
+                    } else {
+                        slice
                     };
-                    sums.add(&data[summed..next]);
-                    summed = next;
+                    let before = part.at;
+                    part.write(out, until)
+                        .map_err(|why| self.link_error(*link, &why))?;
+                    *began |= part.at > 0;
+                    moved |= part.at > before;
+                    if part.is_written() {
+                        queue.pop_front();
+                        left = patience.renewed();
+                        continue;
+                    }
+                    if let Some(gone) = self.core.gone() {
+                        return Err(gone);
+                    }
+                    if part.at == before {
+                        break;
+                    }
                 }
-                out.frame(at, &head, &data[..summed], until)
-            } else {
-                let behind = out.behind(at - whole, sums.words(), until);
-                behind.map(|written| whole + written)
-            };
-            at = wrote.map_err(|why| self.link_error(su.link.0, &why))?;
-            *began |= at > 0;
-            if at == whole + frame.sums_bytes() {
+            }
+            if queues.iter().all(VecDeque::is_empty) {
                 return Ok(());
             }
-            if let Some(gone) = self.core.gone() {
-                return Err(gone);
-            }
+            wait = if moved { Duration::ZERO } else { ROUND };
+        }
+    }
+}
+
+/// An SU on its way.
+struct Part<'d> {
+    head: [u8; Frame::BYTES],
+    data: &'d [u8],
+    sums: Sums,
+    /// Bytes of the data that are in the sums.
+    summed: usize,
+    /// Bytes of head, data and sums that are written.
+    at: usize,
+    /// How many those are in all.
+    whole: usize,
+}
+
+impl<'d> Part<'d> {
+    fn new(stream: &Stream, (tu, su): (&Tu, &Su), data: &'d [u8]) -> Self {
+        let sums = Sums::new(stream.sums);
+        let number = isthmus_stream::StreamId(stream.number);
+        let frame = Frame::su(sums.kind(), number, tu, su);
+        Self {
+            head: frame.encode(),
+            data,
+            sums,
+            summed: 0,
+            at: 0,
+            whole: Frame::BYTES + data.len() + frame.sums_bytes(),
+        }
+    }
+
+    fn is_written(&self) -> bool {
+        self.at == self.whole
+    }
+
+    /// Writes what the link takes until then, of a block that is summed at most.
+    fn write(&mut self, out: &mut Sending, until: Instant) -> std::result::Result<(), String> {
+        let sums_at = self.head.len() + self.data.len();
+        if self.at >= sums_at {
+            let behind = out.behind(self.at - sums_at, self.sums.words(), until)?;
+            self.at = sums_at + behind;
+            return Ok(());
+        }
+        // Each block is summed right before it is written.
+        if self.at == 0 || self.at == self.head.len() + self.summed {
+            let next = match self.sums.kind() {
+                Kind::Data => self.data.len(),
+                _ => self.data.len().min(self.summed + BLOCK_BYTES),
+            };
+            self.sums.add(&self.data[self.summed..next]);
+            self.summed = next;
+        }
+        self.at = out.frame(self.at, &self.head, &self.data[..self.summed], until)?;
+        Ok(())
+    }
+
+    /// Has the link write the rest before anything else, if it is in the midst of it.
+    fn leave(mut self, out: &mut Sending) {
+        if self.at > 0 {
+            self.sums.add(&self.data[self.summed..]);
+            out.leave(self.at, [&self.head, self.data, self.sums.words()]);
         }
     }
 }

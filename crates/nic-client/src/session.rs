@@ -15,8 +15,9 @@ use isthmus_nic_protocol::{
     Answer, Asked, Carrier, Event, Lines, RefusalKind, Request, Told, VERSION, read, write,
 };
 use isthmus_ring::{Consumer, Handles, Producer};
+use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,8 @@ pub struct Welcome {
 pub struct Session {
     pub(crate) core: Arc<Core>,
     welcome: Welcome,
+    /// Links that this process let go, and when: the daemon may not have seen it yet.
+    pub(crate) let_go: Mutex<BTreeMap<u16, Instant>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -164,6 +167,7 @@ impl Session {
         Ok(Self {
             core,
             welcome,
+            let_go: Mutex::default(),
             thread: Some(thread),
         })
     }
@@ -214,8 +218,11 @@ impl Session {
         patience: Patience<'_>,
     ) -> Result<()> {
         self.here()?;
+        if let Some(gone) = self.gone() {
+            return Err(gone);
+        }
         let grace = grace.min(self.welcome.link_grace);
-        let again = self.give_up_lost(number);
+        self.give_up_lost(number);
         if locked(&self.core.links).contains_key(&number) {
             let why = "this process has it: give it up to make another of its number";
             return Err(Error::Link(number, why.to_owned()));
@@ -238,7 +245,8 @@ impl Session {
             let why = "rings go over a Unix socket only: ask for a socket as its carrier";
             return Err(Error::Link(number, why.to_owned()));
         }
-        let until = Instant::now() + if again { UNSEEN } else { Duration::ZERO };
+        let let_go = locked(&self.let_go).remove(&number);
+        let until = let_go.map_or_else(Instant::now, |at| at + UNSEEN);
         let (told, wire) = loop {
             let mut wire = self.core.address.connect(patience)?;
             match ask_link(&self.core.name, &mut wire, request.clone(), patience) {
@@ -284,17 +292,16 @@ impl Session {
         there.map(|link| link.number).collect()
     }
 
-    /// Gives the link of this number up if it is gone, as the daemon may wait for it still; whether it was.
-    fn give_up_lost(&self, number: u16) -> bool {
+    /// Gives the link of this number up if it is gone, as the daemon may wait for it still.
+    fn give_up_lost(&self, number: u16) {
         let lost = {
             let mut links = locked(&self.core.links);
             match links.get(&number).is_some_and(|link| link.is_lost()) {
                 true => links.remove(&number),
-                false => return false,
+                false => return,
             }
         };
         self.given_up(number, lost);
-        true
     }
 
     /// Asks, and does not wait for the answer. `noticed`: [`Session::notices`] tells when it is

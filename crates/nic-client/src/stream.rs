@@ -10,6 +10,7 @@ use crate::pending::Pending;
 use isthmus_nic_protocol::{Answer, Direction, RefusalKind, Request, Spec, Stream as Status};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Format, LinkId};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,8 @@ pub struct Stream {
     adus: Mutex<Option<u64>>,
     /// The question when and how it ends, once it was asked.
     end: Mutex<Option<Arc<Pending>>>,
+    /// Whether it was cancelled here; how it ended may not be known yet.
+    pub(crate) cancelled: AtomicBool,
 }
 
 /// Where a stream is, here.
@@ -84,6 +87,7 @@ impl Stream {
             place: Half::new(Place::default()),
             adus: Mutex::new(spec.adus),
             end: Mutex::new(None),
+            cancelled: AtomicBool::new(false),
         }
     }
 
@@ -226,6 +230,7 @@ impl Stream {
     pub fn cancel(&self, patience: Patience<'_>) -> Result<()> {
         let stream = self.number;
         self.request(Request::Cancel { stream }, patience)?;
+        self.cancelled.store(true, Ordering::Relaxed);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use crate::error::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::os::fd::BorrowedFd;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::{available_parallelism, yield_now};
 use std::time::Instant;
 
@@ -13,12 +13,24 @@ const LOOKS: u32 = 200;
 /// Times that it offers it before it sleeps.
 const OFFERS: u32 = 8;
 
+/// Whether there is one processor only. It is kept without a lock, which a process that is forked
+/// while another thread asks would find locked for ever.
+fn alone() -> bool {
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            let alone = available_parallelism().is_ok_and(|cores| cores.get() == 1);
+            KNOWN.store(1 + u8::from(alone), Ordering::Relaxed);
+            alone
+        }
+        known => known == 2,
+    }
+}
+
 /// Looks for a moment whether `ready` is true. A moment is some microseconds, so that the copy of a
 /// chunk on the other processor is waited for; where there is one processor only, none.
 pub(crate) fn spin<E>(mut ready: impl FnMut() -> Result<bool, E>) -> Result<bool, E> {
-    static ALONE: OnceLock<bool> = OnceLock::new();
-    let alone = *ALONE.get_or_init(|| available_parallelism().is_ok_and(|cores| cores.get() == 1));
-    if !alone {
+    if !alone() {
         for _ in 0..LOOKS {
             if ready()? {
                 return Ok(true);

@@ -194,7 +194,8 @@ class AsyncNic:
     ) -> AsyncStream:
         """Register a stream, and make its links; arguments and errors are those of `Nic.stream`."""
         self._here()
-        of = connection.connection
+        # Anything else is told by `Nic.stream`.
+        of = connection.connection if isinstance(connection, AsyncConnection) else connection
         stream = await asyncio.to_thread(self.nic.stream, of, adu, **settings)
         return AsyncStream(self, stream)
 
