@@ -10,10 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus import _core
 from isthmus.arguments import refuse
 from isthmus.streams.errors import StreamsError
 
 Bytes = NDArray[np.uint8]
+
+# With its first array the core looks up what it calls of numpy, and with its first sum what the
+# processor can, both under locks: who forks meanwhile would have a child that waits for ever.
+_core.crc32c(np.empty(0, np.uint8))
 
 
 def _flat(name: str, data: object) -> Bytes:
