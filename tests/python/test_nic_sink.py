@@ -142,6 +142,7 @@ def test_sigterm_has_its_own_status():
         ),
         (["127.0.0.1:0", "--out", "x"], "give --senders 1 too"),
         (["8.8.8.8:5000"], "listening on 8.8.8.8:5000"),
+        (["127.0.0.1:0", "--repair", "--checksum", "none"], "--repair: without sums"),
     ],
 )
 def test_what_cannot_be(words, said):

@@ -71,6 +71,7 @@ def test_signals_end_it_well(number: signal.Signals, status: int):
     [
         (["--time", "3"], "--time: the unit of 3 is missing"),
         (["--rate", "30"], "the unit is missing"),
+        (["--rate", ""], "no number at the start"),
         (["--rate", "1e9 /s"], "give 0.01 /s to 1000 /s"),
         (["--address", "here"], "no address with a port"),
         (["--address", "0.0.0.0:0"], "this machine only"),

@@ -91,6 +91,8 @@ def command(
         raise IsthmusError("isthmus nic sink: it needs Linux; run it there")
     if out is not None and senders != 1:
         raise IsthmusError("--out: it holds what one sender sends; give --senders 1 too")
+    if repair and checksum == "none":
+        raise IsthmusError("--repair: without sums none is seen to be corrupted; give a --checksum")
     bytes_ = Given("--window", "", "text", window).data()
     sink: NicSink = ask(_core.NicSink, address, bytes_, checksum, channel, repair)
     if out is not None:

@@ -81,7 +81,10 @@ def command(
     if wanted is not None:
         seconds = Given("--time", "", "text", wanted).quantity("a time", 1e-3)
     vcr = Vcr(
-        rate=rate or ("12 /s" if color else "30 /s"), color=color, films=films, address=address
+        rate=("12 /s" if color else "30 /s") if rate is None else rate,
+        color=color,
+        films=films,
+        address=address,
     )
     page = vcr.page
     voice().note(f"the page is {page}")
