@@ -77,6 +77,11 @@ def quickest(commands: dict[K, list[str]]) -> K:
     return min(least, key=lambda key: least[key])
 
 
+def throughput(rates: list[float], cost: list[float]) -> dict[str, Any]:
+    """What is kept of one side's runs that moved bytes: MB/s and CPU s/GB of each."""
+    return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}
+
+
 def refuse_failed(command: list[str], status: int, output: str, success: int = 0) -> None:
     """Raise ``SystemExit`` with the last words of a command unless it ended as it should."""
     if status != success:

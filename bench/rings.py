@@ -12,9 +12,8 @@ import shutil
 import statistics
 import sys
 from collections.abc import Iterator
-from typing import Any
 
-from measure import ROOT, Engine, Line, quickest, report, run, spread
+from measure import ROOT, Engine, Line, quickest, report, run, spread, throughput
 
 SOURCES = ROOT / "bench" / "ring"
 PROGRAMS = ROOT / "out" / "bench-ring"
@@ -71,15 +70,12 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
                 "peer": "a plain ring in shared memory, in C",
                 "load_average": os.getloadavg()[0],
                 "ratio": spread(ratios),
-                "ours": _told(rates[0], cost[0]) | {"capacity_bytes": best},
-                "theirs": _told(rates[1], cost[1]) | {"capacity_bytes": theirs, "step_bytes": step},
+                "ours": throughput(rates[0], cost[0]) | {"capacity_bytes": best},
+                "theirs": throughput(rates[1], cost[1])
+                | {"capacity_bytes": theirs, "step_bytes": step},
             },
             note="CPU s/GB: {:.3g}, peer {:.3g}".format(*map(statistics.median, cost)),
         )
-
-
-def _told(rates: list[float], cost: list[float]) -> dict[str, Any]:
-    return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}
 
 
 def built(peer: str) -> str | None:

@@ -21,7 +21,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from measure import ROOT, Engine, Line, quickest, report, run, spread
+from measure import ROOT, Engine, Line, quickest, report, run, spread, throughput
 from rings import STEPS, built
 
 SIZES = {"1MiB": 1 << 20, "64KiB": 64 << 10}
@@ -206,20 +206,16 @@ def _line(
             "load_average": os.getloadavg()[0],
             "scheduler": SCHEDULERS.get(os.sched_getscheduler(0), "another"),
             "ratio": spread(ratios),
-            "ours": _told(rates[0], cost[0])
+            "ours": throughput(rates[0], cost[0])
             | {
                 "capacity_bytes": best[0],
                 "sums": "rank" if best[1] else "interface",
                 "crc32c_at_the_sink": sorted({turn[0]["crc32c"] for turn in turns}),
                 "manager_memory_bytes": memory,
             },
-            "theirs": _told(rates[1], cost[1]) | {"setting": other},
+            "theirs": throughput(rates[1], cost[1]) | {"setting": other},
         },
         note="CPU s/GB: {:.3g}, peer {:.3g}; manager {:.3g} MB".format(
             *map(statistics.median, cost), memory / 1e6
         ),
     )
-
-
-def _told(rates: list[float], cost: list[float]) -> dict[str, Any]:
-    return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}

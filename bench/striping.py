@@ -7,7 +7,6 @@ That takes root, ``ip`` and ``tc`` (iproute2).
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import statistics
@@ -16,9 +15,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from measure import Engine, Line, run, spread
+from measure import Engine, Line, report, run, spread, throughput
 
 LINKS = 4
 RATE_GBIT = 1
@@ -63,8 +61,8 @@ def striping(engine: Engine, quick: bool) -> Iterator[Line]:
             "peer": "the same over one of these links",
             "load_average": os.getloadavg()[0],
             "ratio": spread(ratios),
-            "ours": _told(rates[0], cost[0]) | {"manager_memory_bytes": memory},
-            "theirs": _told(rates[1], cost[1]),
+            "ours": throughput(rates[0], cost[0]) | {"manager_memory_bytes": memory},
+            "theirs": throughput(rates[1], cost[1]),
             "shape": " ".join(("tbf", *SHAPE)),
         },
         note="CPU s/GB: {:.3g}, one link {:.3g}; manager {:.3g} MB; {} wanted".format(
@@ -73,15 +71,10 @@ def striping(engine: Engine, quick: bool) -> Iterator[Line]:
     )
 
 
-def _told(rates: list[float], cost: list[float]) -> dict[str, Any]:
-    return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}
-
-
 def _once(engine: Engine, links: int, messages: int) -> dict[str, float]:
     ranks, interface = NAMES
     command = engine.words("striping", links=links, message=MESSAGE, messages=messages, ranks=ranks)
-    output = run(["ip", "netns", "exec", interface, *command]).output
-    found: dict[str, float] = json.loads(output)
+    found = report(["ip", "netns", "exec", interface, *command])
     if found["packets"] != messages:
         raise SystemExit("striping: the sink did not find all packets right")
     return found

@@ -58,6 +58,19 @@ proptest! {
         prop_assert_eq!(u64::from(combine_crc32c(first, second, bytes)), other);
     }
 
+    /// Data of any length up to more than drivers sum at a time, from any place.
+    #[test]
+    fn long_sums_are_those_of_naive_loops(
+        block in prop::collection::vec(any::<u8>(), 4_093),
+        bytes in prop_oneof![0..2_000usize, 0..600_000usize],
+        skip in 0..17usize,
+    ) {
+        let data: Vec<u8> = block.iter().copied().cycle().take(bytes + skip).collect();
+        let data = &data[skip..];
+        prop_assert!(same(Partial::of(data).finish(), naive_internet(data)));
+        prop_assert_eq!(crc32c(data), naive_crc32c(data));
+    }
+
     /// Any data, from any place, in any pieces: summed, and combined.
     #[test]
     fn sums_are_those_of_naive_loops(
