@@ -1,5 +1,5 @@
 # The two commands of the README: `make demo` and `make test`. Both do all their set-up.
-# Needs Python 3.10 or later, cargo with Rust 1.88 or later, and a C compiler.
+# Needs Python 3.10 or later, cargo with Rust 1.89 or later, and a C compiler.
 
 PYTHON ?= python3
 VENV := .venv

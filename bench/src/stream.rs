@@ -15,7 +15,7 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::sink::{Action, Peer, Rings, Sink};
-use isthmus_stream_net::sum::crc32c_library;
+use isthmus_stream_net::sum::crc32c_way;
 use isthmus_stream_net::{Driver, Ends, Event as Told, Socket};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
@@ -151,7 +151,7 @@ fn write_plain(mut socket: TcpStream, to_sink: &mut UnixStream, load: &Load) -> 
         cpu_s,
         packets: 0,
         manager_bytes: 0,
-        crc32c: crc32c_library().to_owned(),
+        crc32c: crc32c_way().to_owned(),
     })
 }
 
@@ -223,7 +223,7 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
         cpu_s: cpu_s + theirs.cpu_s,
         packets: 0,
         manager_bytes: resident_most()?,
-        crc32c: crc32c_library().to_owned(),
+        crc32c: crc32c_way().to_owned(),
     })
 }
 
@@ -266,7 +266,7 @@ pub fn rank(load: &Load) -> Outcome<Report> {
         cpu_s,
         packets: 0,
         manager_bytes: 0,
-        crc32c: crc32c_library().to_owned(),
+        crc32c: crc32c_way().to_owned(),
     })
 }
 
@@ -318,7 +318,7 @@ pub fn sink(load: &Load) -> Outcome<Report> {
         cpu_s,
         packets,
         manager_bytes: 0,
-        crc32c: crc32c_library().to_owned(),
+        crc32c: crc32c_way().to_owned(),
     })
 }
 

@@ -6,10 +6,10 @@ use isthmus_stream::StreamId;
 use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c};
 use std::collections::BTreeMap;
 
-/// The library by which this process sums CRC32C: the one that is quicker here.
+/// The way by which this process sums CRC32C, the one that is quicker here: `crc-fast` or `woven`.
 #[must_use]
-pub fn crc32c_library() -> &'static str {
-    crc::library()
+pub fn crc32c_way() -> &'static str {
+    crc::way()
 }
 
 /// The checksum of a piece, as a connection wants it.

@@ -1,6 +1,6 @@
 //! Checksums against naive loops over bytes.
 
-use isthmus_stream::checksum::{Partial, combine_crc32c, crc32c};
+use isthmus_stream::checksum::{Partial, Woven, combine_crc32c, crc32c};
 use proptest::prelude::*;
 
 /// RFC 1071, word by word.
@@ -26,6 +26,11 @@ fn naive_crc32c(data: &[u8]) -> u32 {
     !crc
 }
 
+/// Sums by the way of 256 bits, or by a naive loop where the processor does not have it.
+fn woven_crc32c(data: &[u8]) -> u32 {
+    Woven::here().map_or_else(|| naive_crc32c(data), |woven| woven.crc32c(data))
+}
+
 /// Zero is written two ways in ones' complement.
 fn same(a: u16, b: u16) -> bool {
     a == b || (a.min(b) == 0 && a.max(b) == 0xffff)
@@ -36,8 +41,10 @@ fn known_sums() {
     // RFC 1071, section 3; RFC 3720, B.4.
     let example = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
     assert_eq!(Partial::of(&example).finish(), !0xddf2);
-    assert_eq!(crc32c(b"123456789"), 0xe306_9283);
-    assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
+    for crc32c in [crc32c, woven_crc32c] {
+        assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+        assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
+    }
     assert_eq!(Partial::default().finish(), 0xffff);
 }
 
@@ -58,6 +65,18 @@ proptest! {
         prop_assert_eq!(u64::from(combine_crc32c(first, second, bytes)), other);
     }
 
+    /// Of each length up to more than the parts of all sizes one after the other, and each byte.
+    #[test]
+    fn a_byte_that_differs_is_in_the_woven_sum(
+        bytes in 1..25_000usize,
+        at in any::<prop::sample::Index>(),
+        flip in 1..=u8::MAX,
+    ) {
+        let mut data = vec![0x5a; bytes];
+        data[at.index(bytes)] ^= flip;
+        prop_assert_eq!(woven_crc32c(&data), naive_crc32c(&data));
+    }
+
     /// Data of any length up to more than drivers sum at a time, from any place.
     #[test]
     fn long_sums_are_those_of_naive_loops(
@@ -68,7 +87,9 @@ proptest! {
         let data: Vec<u8> = block.iter().copied().cycle().take(bytes + skip).collect();
         let data = &data[skip..];
         prop_assert!(same(Partial::of(data).finish(), naive_internet(data)));
-        prop_assert_eq!(crc32c(data), naive_crc32c(data));
+        let naive = naive_crc32c(data);
+        prop_assert_eq!(crc32c(data), naive);
+        prop_assert_eq!(woven_crc32c(data), naive);
     }
 
     /// Any data, from any place, in any pieces: summed, and combined.
@@ -82,7 +103,9 @@ proptest! {
         let data = if fill { vec![0xff; data.len()] } else { data };
         let data = &data[skip.min(data.len())..];
         prop_assert!(same(Partial::of(data).finish(), naive_internet(data)));
-        prop_assert_eq!(crc32c(data), naive_crc32c(data));
+        let naive = naive_crc32c(data);
+        prop_assert_eq!(crc32c(data), naive);
+        prop_assert_eq!(woven_crc32c(data), naive);
 
         let mut cuts: Vec<_> = cuts.into_iter().map(|cut| cut.min(data.len())).collect();
         cuts.extend([0, data.len()]);
@@ -95,6 +118,6 @@ proptest! {
             crc = combine_crc32c(crc, naive_crc32c(piece), piece.len() as u64);
         }
         prop_assert!(same(sum.finish(), naive_internet(data)));
-        prop_assert_eq!(crc, naive_crc32c(data));
+        prop_assert_eq!(crc, naive);
     }
 }

@@ -130,8 +130,9 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
 /// crate may use them outside of its tests.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("arbitrary", &["fuzz-bodies"]),
+    // Instructions that not every processor has, see docs/decisions/0066-woven-sums.md.
+    ("archmage", &["stream"]),
     ("crc-fast", &["py", "stream"]),
-    ("crc32c", &["stream-net"]),
     // The page of screens, see docs/decisions/0051-screens.md.
     ("httparse", &["framebuffer"]),
     ("hdrhistogram", &["statistics"]),

@@ -43,6 +43,20 @@ const fn powers() -> [u32; 67] {
     powers
 }
 
+/// `x` to the power of `count * 2^from`.
+pub(super) const fn power(mut count: u64, from: usize) -> u32 {
+    let mut power = ONE;
+    let mut at = from;
+    while count > 0 {
+        if count & 1 == 1 {
+            power = times(POWERS[at], power);
+        }
+        count >>= 1;
+        at += 1;
+    }
+    power
+}
+
 /// Bytes of the blocks that ranks sum: sums are moved by so many most of the time.
 const BLOCK_BYTES: u64 = 16 << 10;
 /// What each byte of a sum becomes by `x^(8 * BLOCK_BYTES)`.
@@ -80,16 +94,5 @@ pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
     if second_bytes == BLOCK_BYTES {
         return before_a_block(first) ^ second;
     }
-    let mut power = ONE;
-    let mut left = second_bytes;
-    for of_bit in &POWERS[3..] {
-        if left == 0 {
-            break;
-        }
-        if left & 1 == 1 {
-            power = times(*of_bit, power);
-        }
-        left >>= 1;
-    }
-    times(power, first) ^ second
+    times(power(second_bytes, 3), first) ^ second
 }
