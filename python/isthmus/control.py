@@ -32,6 +32,11 @@ class Door:
     patience: float = 10.0
     """Seconds until an answer is missed."""
 
+    @property
+    def kind(self) -> str:
+        """``unix``, ``tcp`` or ``tls``."""
+        return self.address.partition(":")[0]
+
     def wrong(self, problem: object, right: str) -> IsthmusError:
         """Return an error about the address."""
         return IsthmusError(f"{self.address}: {problem}; {right}")
@@ -43,7 +48,7 @@ class Door:
             IsthmusError: nobody listens there, or shows a certificate that is trusted.
 
         """
-        kind, _, rest = self.address.partition(":")
+        kind, rest = self.kind, self.address.partition(":")[2]
         host, _, port = rest.rpartition(":")
         unix = kind == "unix" and rest.startswith("/")
         if not unix and not (kind in ("tcp", "tls") and host and port.isdecimal()):
@@ -70,6 +75,11 @@ class Door:
                     f"its certificate is not trusted ({error.verify_message})",
                     "give --tls-ca, a file in PEM of the daemon's certificate or of its signer's",
                 ) from None
+            if isinstance(error, ssl.SSLError):
+                raise self.wrong(
+                    f"who listens there speaks no TLS ({error.reason})",
+                    "without TLS an address is tcp:HOST:PORT",
+                ) from None
             why = getattr(error, "strerror", None) or error
             raise self.wrong(
                 f"cannot connect: {why}", "isthmus nic serve --listen starts a daemon"
@@ -93,6 +103,10 @@ class Door:
             ) from None
 
 
+class _ClosedError(RunFailedError):
+    """The other side closed the socket."""
+
+
 class Control:
     """A session of an operator."""
 
@@ -112,6 +126,14 @@ class Control:
             hello["token"] = door.token
         try:
             self.ask("hello", **hello)
+        except _ClosedError as error:
+            self.close()
+            if door.kind != "tcp":
+                raise
+            raise door.wrong(
+                "this is no daemon without TLS, it closed the socket",
+                "with TLS an address is tls:HOST:PORT",
+            ) from error
         except BaseException:
             self.close()
             raise
@@ -142,14 +164,17 @@ class Control:
         try:
             self._socket.sendall(json.dumps(question).encode() + b"\n")
             told = self._told()
+        except ConnectionError:
+            raise self._closed() from None
         except OSError as error:
-            ended = isinstance(error, ConnectionError)
-            silent = isinstance(error, TimeoutError)
-            why = "the daemon has ended" if ended else "it says nothing" if silent else str(error)
+            why = "it says nothing" if isinstance(error, TimeoutError) else str(error)
             raise RunFailedError(f"{self._door.address}: {why}") from None
         if refused := told.get("refused"):
             raise IsthmusError(f"{self._door.address}: {refused['refusal']['text']}")
         return told["answer"]["answer"]
+
+    def _closed(self) -> _ClosedError:
+        return _ClosedError(f"{self._door.address}: the daemon has ended")
 
     def overview(self) -> dict[str, Any]:
         """Return all that there is, of all applications."""
@@ -161,7 +186,7 @@ class Control:
         """Return the next answer; an operator that does not watch is told nothing else."""
         line = self._lines.readline(LINE_BYTES + 1)
         if not line.endswith(b"\n"):
-            raise RunFailedError(f"{self._door.address}: the daemon has ended")
+            raise self._closed()
         try:
             told = json.loads(line)
         except ValueError:

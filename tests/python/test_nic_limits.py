@@ -36,7 +36,9 @@ def test_a_connection_has_a_quarter_of_network_memory_if_nothing_is_said(nic):
     with pytest.raises(RefusedError, match=r"1048576 bytes.*--connection-network") as caught:
         nic.open("raw:accept:127.0.0.1:0", window=(1 << 20) + 1)
     assert caught.value.kind == "limit"
-    nic.open("raw:accept:127.0.0.1:0", window=1 << 20).close()
+    with pytest.raises(RefusedError, match=r"a share of \d+ bytes: .*--connection-network"):
+        nic.open("raw:accept:127.0.0.1:0", share="999 TiB")
+    nic.open("raw:accept:127.0.0.1:0", window=1 << 20, share=1 << 20).close()
 
 
 def test_screens_have_the_memory_that_is_said(nic):

@@ -108,10 +108,24 @@ def test_systemd_is_told(tmp_path):
         (["--listen", "tcp:127.0.0.1:0", "--files", "/nowhere/at/all"], "/nowhere/at/all"),
         (["--listen", "tcp:127.0.0.1:0", "--token-file", "none"], "none"),
         (["--listen", "tcp:127.0.0.1:0", "--metrics", "9464"], "127.0.0.1:9464"),
-        (["--listen", "tcp:127.0.0.1:0", "--socket-mode", "777"], "--socket-mode"),
+        (["--listen", "unix:/nowhere/nic", "--socket-mode", "777"], '"777" is no mode of a socket'),
+        (
+            ["--listen", "tcp:127.0.0.1:0", "--socket-mode", "660"],
+            "--socket-mode: it listens at no unix: address",
+        ),
+        (
+            ["--listen", "tcp:127.0.0.1:0", "--tls-cert", "x", "--tls-key", "y"],
+            "--tls-cert and --tls-key: it listens at no tls: address",
+        ),
+        (["--listen", "tcp:127.0.0.1:0", "--rings", "999 TiB"], "--rings of 1022976.0 GiB is"),
+        (
+            ["--listen", "tcp:127.0.0.1:0", "--screen-memory", "999 TiB"],
+            "--screen-memory of 1022976.0 GiB is taken by one application",
+        ),
         (["--listen", "tls:127.0.0.1:0", "--tls-cert", "x"], "--tls-key"),
         (["--listen", "tls:127.0.0.1:0"], "--tls-cert"),
         ([], "--listen"),
+        (["--listen"], "'--listen' requires an argument; see `isthmus nic serve --help`"),
         (["--listen", "tcp:127.0.0.1:0", "--staging", "0"], 'for example "64 KiB"'),
         (["--listen", "tcp:127.0.0.1:0", "--hello", "0 s"], "--hello"),
         (["--listen", "tcp:127.0.0.1:0", "--screens", "9464"], "127.0.0.1:8000"),
@@ -130,6 +144,19 @@ def test_what_cannot_be_is_said_in_one_line(isthmus, words, says):
     assert ran.returncode == 2
     assert says in ran.stderr.splitlines()[-1]
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("option", ["--listen", "--metrics", "--screens"])
+def test_a_port_is_one_programs(isthmus, option):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        at = f"127.0.0.1:{server.getsockname()[1]}"
+        words = {"--listen": "tcp:127.0.0.1:0", option: at}
+        if option == "--listen":
+            words = {option: f"tcp:{at}"}
+        ran = isthmus("nic", "serve", *(each for pair in words.items() for each in pair))
+    assert ran.returncode == 2
+    assert at in ran.stderr and "take another port (0: a free one)" in ran.stderr
+    assert ran.stderr.count("\n") == 1
 
 
 def test_an_address_is_one_daemons(isthmus, tmp_path):

@@ -136,6 +136,7 @@ def test_sigterm_has_its_own_status():
     [
         (["localhost"], "it is numeric with a port"),
         (["127.0.0.1:0", "--window", "5"], "--window: the unit of 5 is missing"),
+        (["127.0.0.1:0", "--window", "999 TiB"], "a window of 1022976.0 GiB, and this machine has"),
         (
             ["127.0.0.1:0", "--senders", "1", "--out", "/nonexist/x"],
             "--out /nonexist/x: it cannot be written (No such file or directory)",
@@ -151,6 +152,15 @@ def test_what_cannot_be(words, said):
         told = process.stderr.read()
         assert said in told and told.count("\n") == 1
         assert process.stdout.read() == ""
+
+
+def test_a_port_is_one_sinks():
+    with sink() as process:
+        at = process.stdout.readline().split("raw:tcp:")[1].strip()
+        with sink(at) as second:
+            assert second.wait(60) == 2
+            told = second.stderr.read()
+    assert at in told and "take another port (0: a free one)" in told
 
 
 @pytest.mark.parametrize("words", [["--senders", "1"], [], ["--json"]])

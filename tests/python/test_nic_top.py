@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from conftest import REPOSITORY
+from isthmus.streams import UnreachableError, connect
 from nic_daemon import PATIENCE, Client, daemon, until
 from terminal import Terminal
 
@@ -192,6 +193,22 @@ def test_what_leaves_the_machine_is_hidden_and_known(isthmus, tmp_path):
         ran = isthmus(*looks, "--address", address, "--tls-ca", tmp_path / "operator")
         assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
         assert "no certificate in PEM" in ran.stderr
+        # By the wrong kind of address.
+        without = address.replace("tls:", "tcp:")
+        ran = isthmus(*looks, "--address", without)
+        assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+        assert "with TLS an address is tls:HOST:PORT" in ran.stderr
+        with pytest.raises(UnreachableError, match="with TLS an address is tls:HOST:PORT"):
+            connect(without)
+
+
+def test_one_without_tls_is_told_from_one_with_it(isthmus):
+    with daemon("--listen", "tcp:127.0.0.1:0") as (_, told):
+        (address,) = told["listening"]
+        ran = isthmus("nic", "top", "--address", address.replace("tcp:", "tls:"))
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
+    assert "speaks no TLS" in ran.stderr
+    assert "without TLS an address is tcp:HOST:PORT" in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -224,8 +241,7 @@ def test_something_else_is_no_daemon(isthmus, answer):
         thread.start()
         ran = isthmus("nic", "top", "--address", f"tcp:127.0.0.1:{server.getsockname()[1]}")
         thread.join(PATIENCE)
-    assert ran.returncode in (1, 2)
-    assert len(ran.stderr.splitlines()) == 1
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
     assert "daemon" in ran.stderr
 
 

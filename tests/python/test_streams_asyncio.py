@@ -164,3 +164,15 @@ def test_a_connection_that_is_none_is_told_as_by_sessions(served):
                 await nic.stream(None, adu=5)
 
     run(main())
+
+
+def test_what_is_waited_for_is_a_number(served, tmp_path):
+    async def main():
+        async with aconnect(served.address, patience=PATIENCE) as nic:
+            out = await nic.open(Sink(tmp_path).destination)
+            stream = await nic.stream(out, adu=ADU)
+            for wait in (stream.wait_done, stream.wait_moved):
+                with pytest.raises(IsthmusError, match=r"adus: 'x' is impossible; give a whole"):
+                    await wait("x")
+
+    run(main())

@@ -265,6 +265,15 @@ def test_a_session_of_another_loop_is_refused(served, tmp_path):
     assert nic.nic.over
 
 
+def test_true_or_false_is_nothing_else(served, tmp_path):
+    with connect(served.address, patience=PATIENCE) as nic:
+        stream = nic.stream(nic.open(Sink(tmp_path).destination), adu=ADU)
+        with pytest.raises(IsthmusError, match=r"block: 5 \(int\) is of no use here"):
+            stream.send(bytes(ADU), block=5)
+        with pytest.raises(IsthmusError, match=r"all_applications: 5 \(int\) is of no use here"):
+            nic.overview(all_applications=5)
+
+
 @pytest.mark.parametrize("links", [2, 3])
 @pytest.mark.parametrize("settings", [{"ring": "64 KiB"}, {"ring": "1 MiB"}, {"carrier": "socket"}])
 def test_parts_of_a_tu_that_no_ring_holds_go_over_all_links_at_once(

@@ -138,7 +138,8 @@ impl Session {
                 let line = lines.take();
                 line.map_err(|error| Error::Garbled(error.to_string()))
             },
-        )?;
+        )
+        .map_err(|error| address.advised(error))?;
         let welcome = match told {
             Answer::Welcome {
                 application,

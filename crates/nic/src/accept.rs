@@ -10,6 +10,7 @@ use crate::wire::{Moved, peek};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::ConnectionId;
 use isthmus_stream::wire::Header;
+use isthmus_stream_net::advice;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 use std::io::ErrorKind;
@@ -77,7 +78,7 @@ impl State {
 /// Listens for one more connection; where, with the port as it is.
 pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr, Refusal> {
     let refused = |error: std::io::Error| {
-        let text = format!("listening at {at}: {error}");
+        let text = format!("listening at {at}: {error}{}", advice(&error));
         refusal(RefusalKind::Conflict, text)
     };
     // Ports are bound and given up under the lock, so that nobody finds one that is neither.
@@ -218,11 +219,7 @@ pub(crate) struct Bound {
 /// Binds a port for one connection, whose peer sends datagrams.
 pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusal> {
     let refused = |error: std::io::Error| {
-        let right = match error.kind() {
-            ErrorKind::AddrInUse => ": take another port, as 0",
-            _ => "",
-        };
-        let text = format!("waiting for datagrams at {at}: {error}{right}");
+        let text = format!("waiting for datagrams at {at}: {error}{}", advice(&error));
         refusal(RefusalKind::Conflict, text)
     };
     let begun = Instant::now();

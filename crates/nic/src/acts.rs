@@ -403,17 +403,21 @@ fn open(
         return Err(refusal(RefusalKind::Conflict, text));
     }
     let most = hub.config.limits.connection_bytes;
-    if window_bytes > most {
+    let asked = [
+        ("window", window_bytes),
+        ("share", share_bytes.unwrap_or(0)),
+    ];
+    if let Some((what, bytes)) = asked.into_iter().find(|(_, bytes)| *bytes > most) {
         let text = format!(
-            "a window of {window_bytes} bytes: a connection may have {most} bytes of network \
-             memory (the operator's --connection-network): take a smaller window"
+            "a {what} of {bytes} bytes: a connection may have {most} bytes of network memory (the \
+             operator's --connection-network): take a smaller {what}"
         );
         return Err(refusal(RefusalKind::Limit, text));
     }
     let spec = ConnectionSpec {
         channel,
         checksum: checksum.into(),
-        share_bytes: share_bytes.unwrap_or(u64::MAX).min(most),
+        share_bytes: share_bytes.unwrap_or(most),
         ..ConnectionSpec::new(&words, protocol, window_bytes)
     };
     let id = match found {

@@ -6,7 +6,7 @@ use crate::log::Logs;
 use crate::policy::Policy;
 use crate::secret::Secret;
 use crate::tls::Certificate;
-use isthmus_stream_net::Driver;
+use isthmus_stream_net::{Driver, lacking};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -135,7 +135,14 @@ impl Config {
             )));
         }
         let Some(tls) = self.listen.iter().find(hidden) else {
-            return Ok(());
+            return match &self.certificate {
+                None => Ok(()),
+                Some(_) => Err(Error::Config(
+                    "--tls-cert and --tls-key: it listens at no tls: address: give one as \
+                     --listen tls:127.0.0.1:7000, or leave them out"
+                        .into(),
+                )),
+            };
         };
         if self.certificate.is_none() {
             let text = format!("listening at {tls} needs --tls-cert and --tls-key");
@@ -174,22 +181,25 @@ impl Config {
         Ok(())
     }
 
-    /// Whether the machine has the memory, which there is for each direction.
+    /// Whether the machine has the memory: that of the manager for each direction, what an application
+    /// may have once.
     fn fits(&self) -> Result<()> {
-        let found = rustix::system::sysinfo();
-        let has = u128::from(found.totalram) * u128::from(found.mem_unit);
-        let manager = &self.manager;
-        for (flag, bytes) in [
-            ("--staging", manager.staging_bytes),
-            ("--network", manager.network_bytes),
+        let (manager, limits) = (&self.manager, &self.limits);
+        for (flag, bytes, times, how) in [
+            ("--staging", manager.staging_bytes, 2, "in both directions"),
+            ("--network", manager.network_bytes, 2, "in both directions"),
+            ("--rings", limits.ring_bytes, 1, "by one application"),
+            (
+                "--screen-memory",
+                limits.screen_bytes,
+                1,
+                "by one application",
+            ),
         ] {
-            if 2 * u128::from(bytes) > has {
-                let gib = |bytes: u128| bytes as f64 / f64::from(1 << 30);
+            if let Some((asked, has)) = lacking(bytes, times) {
                 return Err(Error::Config(format!(
-                    "{flag} of {:.1} GiB is taken in both directions, and this machine has \
-                     {:.1} GiB of memory: give less",
-                    gib(bytes.into()),
-                    gib(has)
+                    "{flag} of {asked:.1} GiB is taken {how}, and this machine has {has:.1} GiB of \
+                     memory: give less"
                 )));
             }
         }

@@ -15,6 +15,16 @@ use std::path::{Path, PathBuf};
 /// What destinations begin with.
 const KINDS: &str = "raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file:, framebuffer:, udp: or \
      udp:accept:";
+/// What those begin with that do not wait for a peer.
+const BEGINS: [&str; 7] = [
+    "raw:tcp:",
+    "raw:unix:",
+    "raw:given:",
+    "tcp:",
+    "file:",
+    "framebuffer:",
+    "udp:",
+];
 /// What destinations begin with that wait for a peer.
 const ACCEPT: [(&str, Speaks); 3] = [
     ("raw:accept:", Speaks::Packets),
@@ -161,15 +171,16 @@ impl Policy {
     ) -> std::result::Result<Allowed, Refusal> {
         if let Some((speaks, address)) = waits(words) {
             let address = address.parse::<SocketAddr>().map_err(|_| {
-                let text = format!("`{words}`: an address is numeric, as 127.0.0.1:5000");
+                let text = format!(
+                    "`{words}`: an address is numeric with a port up to 65535, as 127.0.0.1:5000"
+                );
                 refusal(RefusalKind::Garbled, text)
             })?;
             within(&self.accept, address, "--accept")?;
             return Ok(Allowed::Accept(speaks, address));
         }
         let words = self.looked_up(words)?;
-        let begins = words.split(':').next().unwrap_or_default();
-        if !KINDS.contains(&format!("{begins}:")) {
+        if !BEGINS.into_iter().any(|begin| words.starts_with(begin)) {
             let text = format!("destination `{words}`: it begins with {KINDS}");
             return Err(refusal(RefusalKind::Garbled, text));
         }
@@ -221,8 +232,14 @@ impl Policy {
         };
         let rest = &words[kind.len()..];
         let (host, more) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
-        if host.parse::<SocketAddr>().is_ok() || !host.contains(':') {
+        if host.parse::<SocketAddr>().is_ok() {
             return Ok(words.to_owned());
+        }
+        let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+        if !matches!(port, Some(Ok(_))) {
+            let text =
+                format!("`{words}`: a port up to 65535 stands behind the host, as {kind}nic:5000");
+            return Err(refusal(RefusalKind::Garbled, text));
         }
         let found = host.to_socket_addrs().map_err(|error| {
             let text = format!("`{words}`: looking {host} up: {error}");

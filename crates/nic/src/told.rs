@@ -65,7 +65,7 @@ impl State {
         match reason {
             // Its number may be another link's by now.
             Reason::RankLost(link) if !self.links.contains_key(link) => {
-                "a rank on a link that is forgotten is gone".into()
+                "a rank is gone, and its link with it".into()
             }
             Reason::RankLost(link) => Reason::RankLost(self.own(*link)).to_string(),
             other => other.to_string(),

@@ -161,6 +161,16 @@ fn refusals_say_what_would_do() {
         Garbled,
         "begins with",
     );
+    for (destination, word) in [
+        ("raw:", "udp:accept:"),
+        ("raw:tcp:localhost", "a port up to 65535 stands behind"),
+        ("tcp:127.0.0.1:99999", "a port up to 65535 stands behind"),
+        ("raw:accept:127.0.0.1:99999", "a port up to 65535"),
+        ("udp:127.0.0.1:9?bogus=1", "?mb_per_s="),
+    ] {
+        let rest = format!(r#""ask":"open","destination":"{destination}""#);
+        refused(&rest, Garbled, word);
+    }
     refused(
         r#""ask":"open","destination":"tcp:192.0.2.1:80""#,
         Denied,

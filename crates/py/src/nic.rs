@@ -15,7 +15,7 @@ use std::time::Duration;
 #[serde(deny_unknown_fields)]
 struct Given {
     listen: Vec<String>,
-    socket_mode: String,
+    socket_mode: Option<String>,
     token_file: Option<PathBuf>,
     operator_token_file: Option<PathBuf>,
     tls_cert: Option<PathBuf>,
@@ -69,21 +69,27 @@ fn networks(words: &[String]) -> Result<Vec<Network>, isthmus_nic::Error> {
     }
 }
 
+/// The mode of the Unix sockets among the addresses.
+fn mode(words: &str, listen: &[Address]) -> Result<u32, Refusal> {
+    let refused = |text: String| Refusal::at("--socket-mode", text);
+    if !listen.iter().any(|at| matches!(at, Address::Unix(_))) {
+        let text = "it listens at no unix: address: give one, or leave it out";
+        return Err(refused(text.into()));
+    }
+    let mode = u32::from_str_radix(words, 8).ok();
+    let mode = mode.filter(|mode| mode & !0o666 == 0 && mode & 0o600 == 0o600);
+    mode.ok_or_else(|| refused(format!("{words:?} is no mode of a socket: 600, 660 or 666")))
+}
+
 impl Given {
     fn config(self) -> Result<Config, Refusal> {
         let refused = |error: isthmus_nic::Error| Refusal::of(error);
         let secret = |path: Option<&Path>| path.map(Secret::read).transpose().map_err(refused);
         let listen = self.listen.iter().map(|words| Address::parse(words));
         let mut config = Config::new(listen.collect::<Result<_, _>>().map_err(refused)?);
-        let mode = u32::from_str_radix(&self.socket_mode, 8).ok();
-        let mode = mode.filter(|mode| mode & !0o666 == 0 && mode & 0o600 == 0o600);
-        config.socket_mode = mode.ok_or_else(|| {
-            let text = format!(
-                "{:?} is no mode of a socket: 600, 660 or 666",
-                self.socket_mode
-            );
-            Refusal::at("--socket-mode", text)
-        })?;
+        if let Some(words) = &self.socket_mode {
+            config.socket_mode = mode(words, &config.listen)?;
+        }
         config.manager.staging_bytes = self.staging_bytes;
         config.manager.network_bytes = self.network_bytes;
         config.manager.stall_ns = self.stall_ns;

@@ -49,7 +49,7 @@ impl Destination {
     pub fn parse(words: &str) -> Result<Self> {
         let refuse = |why: &str| Error::Destination(words.into(), why.into());
         let address = |text: &str| {
-            let why = "an address is numeric with a port, as 127.0.0.1:5000";
+            let why = "an address is numeric with a port up to 65535, as 127.0.0.1:5000";
             text.parse::<SocketAddr>().map_err(|_| refuse(why))
         };
         let named = |text: &str| match text {
@@ -67,9 +67,12 @@ impl Destination {
             ("file", _) => Ok(Self::File(named(rest)?.into())),
             ("framebuffer", _) => Ok(Self::Framebuffer(named(rest)?)),
             ("udp", _) => {
-                let Some((to, rate)) = rest.split_once("?mb_per_s=") else {
+                let Some((to, more)) = rest.split_once('?') else {
                     return Ok(Self::Udp(address(rest)?, None));
                 };
+                let rate = more.strip_prefix("mb_per_s=").ok_or_else(|| {
+                    refuse("behind ? stands a rate, as udp:127.0.0.1:5000?mb_per_s=800")
+                })?;
                 let rate = rate.parse::<u32>().ok().filter(|rate| *rate > 0);
                 let rate = rate.ok_or_else(|| refuse("mb_per_s is a whole number above 0"))?;
                 Ok(Self::Udp(address(to)?, Some(u64::from(rate) * 1_000_000)))

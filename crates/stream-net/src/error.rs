@@ -34,13 +34,23 @@ impl Error {
     }
 }
 
+/// What would do where a system refuses to listen, to be said behind its answer; nothing where that
+/// says it.
+#[must_use]
+pub fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => ": take another port (0: a free one)",
+        _ => "",
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Stream(error) => error.fmt(f),
             Self::Ring(error) => error.fmt(f),
             Self::Destination(words, why) => write!(f, "destination `{words}`: {why}"),
-            Self::System(what, error) => write!(f, "{what}: {error}"),
+            Self::System(what, error) => write!(f, "{what}: {error}{}", advice(error)),
             Self::Attached(link) => {
                 write!(
                     f,

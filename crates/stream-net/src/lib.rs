@@ -30,6 +30,7 @@ pub mod frame;
 mod giving;
 mod heard;
 mod known;
+mod lacking;
 mod lasting;
 mod link;
 pub mod loan;
@@ -50,8 +51,9 @@ pub mod unconfirmed;
 
 pub use destination::Destination;
 pub use driver::{Driver, Waker};
-pub use error::{Error, Result};
+pub use error::{Error, Result, advice};
 pub use event::{Event, Figures};
+pub use lacking::lacking;
 pub use link::Ends;
 pub use screen::{Screen, Screens};
 pub use service::{Client, Service};

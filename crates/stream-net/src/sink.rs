@@ -181,7 +181,13 @@ impl Sink {
                 _ => None,
             };
             let sum = match &loan {
-                None => self.read_data(socket, state, &mut buffer, bytes, flip)?,
+                None => match self.read_data(socket, state, &mut buffer, bytes, flip)? {
+                    Some(sum) => sum,
+                    None => {
+                        state.left(header.stream);
+                        return Ok(());
+                    }
+                },
                 Some(loan) => match self.read_lent(socket, loan, &mut buffer, bytes, flip)? {
                     Some(sum) => sum,
                     None => {
@@ -231,8 +237,7 @@ impl Sink {
                 self.confirm(socket, state)?;
             }
         }
-        let (_, adu, offset) = state.next;
-        if (adu, offset) != (0, 0) {
+        if state.is_within() {
             state.cut();
         }
         Ok(())
@@ -254,7 +259,8 @@ impl Sink {
         now - *state.since.get_or_insert(now) >= PATIENCE
     }
 
-    /// Reads what is there. Where that is nothing, what was taken is confirmed, and then waited.
+    /// Reads what is there; none if the sender has left, or was killed. Where nothing is there, what
+    /// was taken is confirmed, and then waited.
     fn read<S: Peer>(
         &self,
         socket: &mut S,
@@ -274,6 +280,7 @@ impl Sink {
                     continue;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
                 Err(error) => Err(refused(error)),
             };
         }
@@ -289,9 +296,10 @@ impl Sink {
         let mut loan = None;
         loop {
             if !self.next_record(socket, state, buffer)? {
-                return match loan {
-                    None => Ok(None),
-                    Some(_) => Err(refused(io::ErrorKind::UnexpectedEof.into())),
+                // Of which stream the torn header was is not known where none is under way.
+                return match loan.is_none() && buffer.got == 0 || state.is_within() {
+                    true => Ok(None),
+                    false => Err(refused(io::ErrorKind::UnexpectedEof.into())),
                 };
             }
             if !loan::is_record(&buffer.head) {
@@ -309,7 +317,8 @@ impl Sink {
         Ok(Some((header, loan)))
     }
 
-    /// Reads a header, or a record of a loan; false at the end of the connection.
+    /// Reads a header, or a record of a loan; false at the end of the connection, with what had come
+    /// of it.
     fn next_record<S: Peer>(
         &self,
         socket: &mut S,
@@ -317,16 +326,9 @@ impl Sink {
         buffer: &mut Buffer,
     ) -> Result<bool> {
         while buffer.got < Header::BYTES {
-            let read = self.read(socket, state, &mut buffer.head[buffer.got..]);
-            match read {
-                Ok(Some(read)) => buffer.got += read,
-                Ok(None) if buffer.got == 0 => return Ok(false),
-                Ok(None) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
-                // A sender that was killed.
-                Err(Error::System(_, error)) if error.kind() == io::ErrorKind::ConnectionReset => {
-                    return Ok(false);
-                }
-                Err(error) => return Err(error),
+            match self.read(socket, state, &mut buffer.head[buffer.got..])? {
+                Some(read) => buffer.got += read,
+                None => return Ok(false),
             }
         }
         buffer.got = 0;
@@ -358,7 +360,7 @@ impl Sink {
     }
 
     /// Fills the first `bytes` of the buffer's data and sums them. What is there of the next header
-    /// is read with the last of them.
+    /// is read with the last of them. None if the sender left before all had come.
     fn read_data<S: Peer>(
         &self,
         socket: &mut S,
@@ -366,7 +368,7 @@ impl Sink {
         buffer: &mut Buffer,
         bytes: usize,
         flip: Option<usize>,
-    ) -> Result<u32> {
+    ) -> Result<Option<u32>> {
         if buffer.data.len() < bytes + Header::BYTES {
             buffer.data.resize(bytes + Header::BYTES, 0);
         }
@@ -377,7 +379,7 @@ impl Sink {
             let end = (bytes + Header::BYTES).min(done + STEP);
             let piece = &mut buffer.data[done..end];
             let Some(read) = self.read(socket, state, piece)? else {
-                return Err(refused(io::ErrorKind::UnexpectedEof.into()));
+                return Ok(None);
             };
             let piece = &mut piece[..read.min(bytes - done)];
             if let Some(byte) = flip.and_then(|at| piece.get_mut(at.checked_sub(done)?)) {
@@ -388,7 +390,7 @@ impl Sink {
         }
         buffer.got = done - bytes;
         buffer.head[..buffer.got].copy_from_slice(&buffer.data[bytes..done]);
-        Ok(sum.word())
+        Ok(Some(sum.word()))
     }
 
     fn confirm<S: Write>(&self, socket: &mut S, state: &mut State) -> Result<()> {
@@ -459,6 +461,20 @@ impl State {
             self.next = (header.stream.saturating_add(1), 0, 0);
         }
         Ok(())
+    }
+
+    /// Whether a stream is under way.
+    fn is_within(&self) -> bool {
+        let (_, adu, offset) = self.next;
+        (adu, offset) != (0, 0)
+    }
+
+    /// The sender left in the midst of a packet of this stream.
+    fn left(&mut self, stream: u32) {
+        if !self.is_within() {
+            self.next.0 = stream;
+        }
+        self.cut();
     }
 
     /// Counts the stream that is next as cut short there.

@@ -108,8 +108,41 @@ fn a_sender_that_stops_in_mid_packet_has_what_came_before_confirmed() {
         rig.socket.write_all(&packet(5)[..cut]).unwrap();
         rig.socket.shutdown(Shutdown::Write).unwrap();
         rig.until(5);
-        assert!(rig.thread.join().unwrap().is_err());
+        let counts = rig.thread.join().unwrap().unwrap();
+        assert_eq!((counts.adus, counts.cut), (5, 1));
+        assert_eq!(counts.cut_at, Some((0, 5, 0)));
     }
+}
+
+/// What a sink says whose sender leaves after these bytes, in mid-packet.
+fn after(bytes: &[u8]) -> isthmus_stream_net::Result<Counts> {
+    let rig = rig(1 << 20, Duration::ZERO, bytes);
+    rig.socket.shutdown(Shutdown::Write).unwrap();
+    rig.thread.join().unwrap()
+}
+
+#[test]
+fn a_stream_is_cut_where_its_first_packet_is_torn() {
+    let mut head = Header::new(Kind::Data, 0);
+    (head.adu_bytes, head.bytes) = (2 * BYTES as u64, BYTES as u32);
+    let data = [1; BYTES];
+    head.sum = crc32c(&data);
+    let first = [&head.encode()[..], &data[..BYTES - 1]].concat();
+    // The second of the connection: the first has no ADU.
+    let mut end = Header::new(Kind::Data, 0);
+    end.end = true;
+    (head.sequence, head.stream) = (1, 1);
+    let second = [&end.encode()[..], &head.encode(), &data[..1]].concat();
+    for (bytes, stream) in [(&first, 0), (&second, 1)] {
+        let counts = after(bytes).unwrap();
+        assert_eq!((counts.cut, counts.cut_at), (1, Some((stream, 0, 0))));
+    }
+    // Of which stream it was to be is not known.
+    let error = after(&first[..Header::BYTES - 1]).unwrap_err();
+    assert!(
+        error.to_string().starts_with("reading packets: "),
+        "{error}"
+    );
 }
 
 #[test]

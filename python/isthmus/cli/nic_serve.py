@@ -69,8 +69,7 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 )
 @click.option(
     "--socket-mode",
-    default="600",
-    show_default=True,
+    show_default="600",
     metavar="MODE",
     help="Who has the Unix socket: 660, the daemon's group as well.",
 )

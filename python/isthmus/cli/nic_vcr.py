@@ -80,6 +80,8 @@ def command(
     seconds = None
     if wanted is not None:
         seconds = Given("--time", "", "text", wanted).quantity("a time", 1e-3)
+    for film in films:
+        _readable(film)
     vcr = Vcr(
         rate=("12 /s" if color else "30 /s") if rate is None else rate,
         color=color,
@@ -99,6 +101,15 @@ def command(
     else:
         _print(shown)
     ended()
+
+
+def _readable(film: Path) -> None:
+    from isthmus.errors import IsthmusError
+
+    try:
+        film.open("rb").close()
+    except OSError as error:
+        raise IsthmusError(f"--film {film}: {error.strerror}; give a file of frames") from None
 
 
 def _play(vcr: Vcr, seconds: float | None) -> None:

@@ -81,3 +81,12 @@ class Voiced(click.Command):
                 help="Say what is going on, one line each on standard error.",
             ),
         ]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of the command line; whatever is wrong with them names the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            # Of an option without its value click does not say whose it is.
+            error.ctx = error.ctx or ctx
+            raise

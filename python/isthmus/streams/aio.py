@@ -354,10 +354,12 @@ class AsyncStream:
 
     async def wait_moved(self, adus: int, *, timeout: Timeout = math.inf) -> StreamStatus:
         """Wait until so many ADUs are in the manager's network memory, or with the ranks."""
+        whole("adus", adus, 0, COUNT_MAX)
         return await self._wait({"adus": adus, "moved": True}, timeout)
 
     async def wait_done(self, adus: int, *, timeout: Timeout = math.inf) -> StreamStatus:
         """Wait until so many ADUs are where the destination promises them."""
+        whole("adus", adus, 0, COUNT_MAX)
         return await self._wait({"adus": adus}, timeout)
 
     async def _wait(self, more: dict[str, object], timeout: Timeout) -> StreamStatus:

@@ -378,6 +378,7 @@ class Nic:
 
     def overview(self, *, all_applications: bool = False) -> dict[str, Any]:
         """All that there is of this application; of all, if it showed an operator's token."""
+        flag("all_applications", all_applications)
         told_ = self._ask({"ask": "overview", "all": all_applications})
         found: dict[str, Any] = told_["overview"]["overview"]
         return found

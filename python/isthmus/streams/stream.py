@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from isthmus.arguments import whole
+from isthmus.arguments import flag, whole
 from isthmus.streams.amounts import seconds
 from isthmus.streams.buffers import HOLDS, to_fill, to_send
 from isthmus.streams.errors import IncompleteError, StreamsError, told
@@ -104,6 +104,7 @@ class Stream:
     def _send(
         self, data: Any, adu_bytes: int | None, block: bool, timeout: float | None
     ) -> int | Handle[int]:
+        flag("block", block)
         told(self._core.here)
         flat = to_send("adu" if adu_bytes is None else "own", data)
         held = HOLDS.hold(flat, f"a send of stream {self.number}", writes=False)
