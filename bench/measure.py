@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
-TRIES = 3
+TRIES = 7
 """Runs of each setting before the quickest is taken."""
 
 K = TypeVar("K")
@@ -65,16 +65,17 @@ def report(command: list[str]) -> dict[str, Any]:
 
 
 def quickest(commands: dict[K, list[str]]) -> K:
-    """Which of these takes least time, by the best run of each; a single one is not run.
+    """Which of these takes least time, by the median run of each; a single one is not run.
 
-    They take turns: a machine that is slow for a second is so for some of each one's runs.
+    They take turns: a machine that is slow for a second is so for some of each one's runs. The
+    best run would be that of whom the machine was quick for.
     """
     if len(commands) == 1:
         return next(iter(commands))
-    least = dict.fromkeys(commands, float("inf"))
+    took: dict[K, list[float]] = {key: [] for key in commands}
     for key in [*commands] * TRIES:
-        least[key] = min(least[key], report(commands[key])["seconds"])
-    return min(least, key=lambda key: least[key])
+        took[key].append(report(commands[key])["seconds"])
+    return min(took, key=lambda key: statistics.median(took[key]))
 
 
 def throughput(rates: list[float], cost: list[float]) -> dict[str, Any]:

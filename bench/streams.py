@@ -38,7 +38,7 @@ BUFFERS = ((0, 1), (1 << 20, 1), (4 << 20, 1), (4 << 20, 2))
 """Of ZeroMQ's sockets in bytes, 0 for the system's choice, with threads of its own."""
 SST = (("1", "OFF"), ("2", "OFF"), ("4", "OFF"), ("4", "ON"))
 """Of ADIOS2: steps that may wait, and whether data are sent before they are asked for."""
-RUNS = 7
+RUNS = 15
 MOVED = 4 << 30
 """Bytes of a turn; a setting is tried with a quarter."""
 
