@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 TRIES = 7
-"""Runs of each setting before the quickest is taken."""
+"""Runs of each setting before one is taken."""
 
 K = TypeVar("K")
 
@@ -67,8 +67,8 @@ def report(command: list[str]) -> dict[str, Any]:
 def quickest(commands: dict[K, list[str]]) -> K:
     """Which of these takes least time, by the median run of each; a single one is not run.
 
-    They take turns: a machine that is slow for a second is so for some of each one's runs. The
-    best run would be that of whom the machine was quick for.
+    They take turns: a machine that is slow for a second is so for some of each one's runs, and one
+    that is quick for a second does not choose.
     """
     if len(commands) == 1:
         return next(iter(commands))

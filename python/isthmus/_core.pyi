@@ -117,7 +117,7 @@ class NicDaemon:
     def __new__(cls, config_json: str) -> NicDaemon:
         """Start it.
 
-        `config_json`: ``{"listen": [text], "socket_mode": text, "token_file",
+        `config_json`: ``{"listen": [text], "socket_mode": text | null, "token_file",
         "operator_token_file", "tls_cert", "tls_key": text | null, "files", "to", "accept": [text],
         "staging_bytes", "network_bytes", "ring_bytes", "screen_memory_bytes": int,
         "application_staging_bytes", "connection_network_bytes": int | null,

@@ -18,6 +18,10 @@ VERSION = 2
 """Of the language."""
 LINE_BYTES = 1 << 20
 """Bytes of a line at most."""
+TLS_ALERT = b"\x15\x03"
+"""How TLS begins an alert: a record of type 21, of some version 3 (RFC 8446, section 5.1)."""
+NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
+"""What OpenSSL says of an answer that is no record of TLS."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,6 @@ class Door:
     patience: float = 10.0
     """Seconds until an answer is missed."""
 
-    @property
-    def kind(self) -> str:
-        """``unix``, ``tcp`` or ``tls``."""
-        return self.address.partition(":")[0]
-
     def wrong(self, problem: object, right: str) -> IsthmusError:
         """Return an error about the address."""
         return IsthmusError(f"{self.address}: {problem}; {right}")
@@ -48,7 +47,7 @@ class Door:
             IsthmusError: nobody listens there, or shows a certificate that is trusted.
 
         """
-        kind, rest = self.kind, self.address.partition(":")[2]
+        kind, _, rest = self.address.partition(":")
         host, _, port = rest.rpartition(":")
         unix = kind == "unix" and rest.startswith("/")
         if not unix and not (kind in ("tcp", "tls") and host and port.isdecimal()):
@@ -75,10 +74,9 @@ class Door:
                     f"its certificate is not trusted ({error.verify_message})",
                     "give --tls-ca, a file in PEM of the daemon's certificate or of its signer's",
                 ) from None
-            if isinstance(error, ssl.SSLError):
+            if isinstance(error, ssl.SSLError) and error.reason in NO_TLS:
                 raise self.wrong(
-                    f"who listens there speaks no TLS ({error.reason})",
-                    "without TLS an address is tcp:HOST:PORT",
+                    "it speaks no TLS", "without TLS an address is tcp:HOST:PORT"
                 ) from None
             why = getattr(error, "strerror", None) or error
             raise self.wrong(
@@ -103,10 +101,6 @@ class Door:
             ) from None
 
 
-class _ClosedError(RunFailedError):
-    """The other side closed the socket."""
-
-
 class Control:
     """A session of an operator."""
 
@@ -126,14 +120,6 @@ class Control:
             hello["token"] = door.token
         try:
             self.ask("hello", **hello)
-        except _ClosedError as error:
-            self.close()
-            if door.kind != "tcp":
-                raise
-            raise door.wrong(
-                "this is no daemon without TLS, it closed the socket",
-                "with TLS an address is tls:HOST:PORT",
-            ) from error
         except BaseException:
             self.close()
             raise
@@ -164,17 +150,17 @@ class Control:
         try:
             self._socket.sendall(json.dumps(question).encode() + b"\n")
             told = self._told()
-        except ConnectionError:
-            raise self._closed() from None
         except OSError as error:
-            why = "it says nothing" if isinstance(error, TimeoutError) else str(error)
+            ended = isinstance(error, ConnectionError)
+            silent = isinstance(error, TimeoutError)
+            why = "the daemon has ended" if ended else "it says nothing" if silent else str(error)
             raise RunFailedError(f"{self._door.address}: {why}") from None
         if refused := told.get("refused"):
             raise IsthmusError(f"{self._door.address}: {refused['refusal']['text']}")
         return told["answer"]["answer"]
 
-    def _closed(self) -> _ClosedError:
-        return _ClosedError(f"{self._door.address}: the daemon has ended")
+    def _no_daemon(self) -> IsthmusError:
+        return self._door.wrong("this is no daemon of isthmus", "give the address of one")
 
     def overview(self) -> dict[str, Any]:
         """Return all that there is, of all applications."""
@@ -186,11 +172,15 @@ class Control:
         """Return the next answer; an operator that does not watch is told nothing else."""
         line = self._lines.readline(LINE_BYTES + 1)
         if not line.endswith(b"\n"):
-            raise self._closed()
+            if line.startswith(TLS_ALERT):
+                raise self._door.wrong("it speaks TLS", "with TLS an address is tls:HOST:PORT")
+            if line and not line.startswith(b"{"):
+                raise self._no_daemon()
+            raise RunFailedError(f"{self._door.address}: the daemon has ended")
         try:
             told = json.loads(line)
         except ValueError:
             told = None
         if not isinstance(told, dict) or not {"answer", "refused"} & set(told):
-            raise self._door.wrong("this is no daemon of isthmus", "give the address of one")
+            raise self._no_daemon()
         return told

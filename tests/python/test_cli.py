@@ -56,6 +56,26 @@ def test_help_imports_nothing_heavy():
     assert done.stdout.endswith("set()\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["serve", "--listen", "tcp:127.0.0.1:0", "--rings", "5"],
+        ["sink", "--window", "5"],
+        ["top", "--every", "5"],
+    ],
+)
+def test_who_serves_streams_imports_nothing_heavy(words):
+    code = (
+        f"import sys\nfrom isthmus.cli import main\nsys.argv = ['isthmus', 'nic', *{words}]\n"
+        "try: print(main())\nexcept SystemExit as end: print(end.code)\n"
+        "heavy = {'numpy', 'polars', 'matplotlib', 'rich', 'jinja2'}\n"
+        "print(heavy & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "the unit of 5 is missing" in done.stderr
+    assert done.stdout.endswith("2\nset()\n")
+
+
 def test_a_module_that_is_not_loaded_yet_loads_no_other():
     # Python asks the package for it first, which has its objects in a large module.
     code = "import sys\nfrom isthmus import arguments\nprint('isthmus.objects' in sys.modules)"

@@ -117,10 +117,13 @@ def test_systemd_is_told(tmp_path):
             ["--listen", "tcp:127.0.0.1:0", "--tls-cert", "x", "--tls-key", "y"],
             "--tls-cert and --tls-key: it listens at no tls: address",
         ),
-        (["--listen", "tcp:127.0.0.1:0", "--rings", "999 TiB"], "--rings of 1022976.0 GiB is"),
+        (
+            ["--listen", "tcp:127.0.0.1:0", "--rings", "999 TiB"],
+            "--rings: 1022976.0 GiB, and this machine has",
+        ),
         (
             ["--listen", "tcp:127.0.0.1:0", "--screen-memory", "999 TiB"],
-            "--screen-memory of 1022976.0 GiB is taken by one application",
+            "--screen-memory: 1022976.0 GiB, and this machine has",
         ),
         (["--listen", "tls:127.0.0.1:0", "--tls-cert", "x"], "--tls-key"),
         (["--listen", "tls:127.0.0.1:0"], "--tls-cert"),

@@ -136,7 +136,7 @@ def test_sigterm_has_its_own_status():
     [
         (["localhost"], "it is numeric with a port"),
         (["127.0.0.1:0", "--window", "5"], "--window: the unit of 5 is missing"),
-        (["127.0.0.1:0", "--window", "999 TiB"], "a window of 1022976.0 GiB, and this machine has"),
+        (["127.0.0.1:0", "--window", "999 TiB"], "--window: 1022976.0 GiB, and this machine has"),
         (
             ["127.0.0.1:0", "--senders", "1", "--out", "/nonexist/x"],
             "--out /nonexist/x: it cannot be written (No such file or directory)",

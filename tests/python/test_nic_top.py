@@ -202,12 +202,30 @@ def test_what_leaves_the_machine_is_hidden_and_known(isthmus, tmp_path):
             connect(without)
 
 
+def test_a_socket_that_is_closed_is_no_sign_of_tls(isthmus):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            server.accept()[0].close()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        ran = isthmus("nic", "top", "--address", f"tcp:127.0.0.1:{server.getsockname()[1]}")
+        thread.join(PATIENCE)
+    assert (ran.returncode, "the daemon has ended" in ran.stderr) == (1, True)
+
+
 def test_one_without_tls_is_told_from_one_with_it(isthmus):
     with daemon("--listen", "tcp:127.0.0.1:0") as (_, told):
         (address,) = told["listening"]
-        ran = isthmus("nic", "top", "--address", address.replace("tcp:", "tls:"))
+        by_tls = address.replace("tcp:", "tls:")
+        ran = isthmus("nic", "top", "--address", by_tls)
+        with pytest.raises(
+            UnreachableError, match="if it speaks no TLS, its address is tcp:HOST:PORT"
+        ):
+            connect(by_tls, ca=REPOSITORY / "crates" / "nic" / "tests" / "fixtures" / "cert.pem")
     assert (ran.returncode, len(ran.stderr.splitlines())) == (2, 1)
-    assert "speaks no TLS" in ran.stderr
+    assert "it speaks no TLS" in ran.stderr
     assert "without TLS an address is tcp:HOST:PORT" in ran.stderr
 
 

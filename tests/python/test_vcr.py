@@ -75,7 +75,10 @@ def test_signals_end_it_well(number: signal.Signals, status: int):
         (["--rate", "1e9 /s"], "give 0.01 /s to 1000 /s"),
         (["--address", "here"], "no address with a port"),
         (["--address", "0.0.0.0:0"], "this machine only"),
-        (["--film", "/none/such.raw"], "--film /none/such.raw: No such file or directory; give"),
+        (
+            ["--film", "/none/such.raw"],
+            "'--film': File '/none/such.raw' does not exist; see `isthmus nic vcr --help`",
+        ),
         (["--film", __file__], "no frames of 241056 bytes"),
     ],
 )

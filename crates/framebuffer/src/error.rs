@@ -1,6 +1,5 @@
 //! What screens and the page refuse, each in one line.
 
-use isthmus_stream_net::advice;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -55,7 +54,7 @@ impl fmt::Display for Error {
                 "{at}: the page has no password and is shown on this machine only; give an address \
                  such as 127.0.0.1:0, and reach it from elsewhere by `ssh -L`"
             ),
-            Self::System(what, error) => write!(f, "{what}: {error}{}", advice(error)),
+            Self::System(what, error) => write!(f, "{what}: {error}"),
         }
     }
 }

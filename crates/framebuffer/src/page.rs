@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::http::{self, Refused, Request};
 use crate::screens::Screens;
 use crate::viewer;
+use isthmus_stream_net::advised;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -51,7 +52,8 @@ impl Page {
             return Err(Error::Address(address));
         }
         let refused = |error| Error::System(format!("the page at {address}"), error);
-        let listener = TcpListener::bind(address).map_err(refused)?;
+        let bound = TcpListener::bind(address).map_err(advised);
+        let listener = bound.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         screens.open();
         let shared = Arc::new(Shared::default());

@@ -70,17 +70,6 @@ impl Address {
         matches!(self.0, To::Unix(_))
     }
 
-    /// Why nobody let in who came in this way, and what may be right.
-    pub(crate) fn advised(&self, error: Error) -> Error {
-        match (error, &self.0) {
-            (Error::Unreachable(address, why), To::Tcp(_)) => {
-                let why = format!("{why}; with TLS an address is tls:HOST:PORT");
-                Error::Unreachable(address, why)
-            }
-            (other, _) => other,
-        }
-    }
-
     pub(crate) fn connect(&self, patience: Patience<'_>) -> Result<Wire> {
         let refused = |why: String| Error::Unreachable(self.to_string(), why);
         match &self.0 {

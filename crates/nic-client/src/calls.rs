@@ -23,7 +23,8 @@ pub struct Opening {
     pub protocol: Option<Protocol>,
     /// The checksum of data.
     pub checksum: Checksum,
-    /// Network memory of the transmit direction that it may have; all, if it is none.
+    /// Network memory of the transmit direction that it may have; what the daemon lets a
+    /// connection have, if it is none.
     pub share_bytes: Option<u64>,
     /// Network memory that is set aside for what comes; 0 if it only transmits.
     pub window_bytes: u64,

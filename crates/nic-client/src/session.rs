@@ -26,6 +26,8 @@ const RING_MOST: u64 = 1 << 30;
 /// How long the daemon may take to see that a socket was closed, and the time between two looks.
 const UNSEEN: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
+/// How TLS begins an alert: a record of type 21, of some version 3 (RFC 8446, section 5.1).
+const TLS_ALERT: [u8; 2] = [21, 3];
 /// How long descriptors of rings may take after the answer that announces them.
 const DESCRIPTORS: Duration = Duration::from_secs(10);
 
@@ -134,12 +136,15 @@ impl Session {
             patience,
             |wire, patience| {
                 let read = wire.read_some(&mut piece, patience)?;
+                if piece[..read].starts_with(&TLS_ALERT) {
+                    let why = "it speaks TLS; with TLS an address is tls:HOST:PORT";
+                    return Err(Error::Garbled(why.into()));
+                }
                 lines.push(&piece[..read]);
                 let line = lines.take();
                 line.map_err(|error| Error::Garbled(error.to_string()))
             },
-        )
-        .map_err(|error| address.advised(error))?;
+        )?;
         let welcome = match told {
             Answer::Welcome {
                 application,

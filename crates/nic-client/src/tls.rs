@@ -157,8 +157,12 @@ impl Tls {
 /// What is wrong, and what would be right where rustls has but a name for it.
 fn words(error: &rustls::Error) -> String {
     let text = error.to_string();
-    let rustls::Error::InvalidCertificate(wrong) = error else {
-        return text;
+    let wrong = match error {
+        rustls::Error::InvalidCertificate(wrong) => wrong,
+        rustls::Error::InvalidMessage(_) => {
+            return format!("{text}: if it speaks no TLS, its address is tcp:HOST:PORT");
+        }
+        _ => return text,
     };
     let right = match wrong {
         CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {

@@ -113,7 +113,8 @@ pub enum Request {
         /// The checksum of data.
         #[serde(default)]
         checksum: Checksum,
-        /// Network memory of the transmit direction that it may have; all, if it is left out.
+        /// Network memory of the transmit direction that it may have; what the daemon lets a
+        /// connection have, if it is left out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_bytes: Option<u64>,
         /// Network memory that is set aside for what comes; 0 if it only transmits.

@@ -10,7 +10,7 @@ use crate::wire::{Moved, peek};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::ConnectionId;
 use isthmus_stream::wire::Header;
-use isthmus_stream_net::advice;
+use isthmus_stream_net::advised;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 use std::io::ErrorKind;
@@ -78,7 +78,7 @@ impl State {
 /// Listens for one more connection; where, with the port as it is.
 pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr, Refusal> {
     let refused = |error: std::io::Error| {
-        let text = format!("listening at {at}: {error}{}", advice(&error));
+        let text = format!("listening at {at}: {error}");
         refusal(RefusalKind::Conflict, text)
     };
     // Ports are bound and given up under the lock, so that nobody finds one that is neither.
@@ -87,7 +87,8 @@ pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr,
         *users += 1;
         return Ok(at);
     }
-    let listener = TcpListener::bind(at).map_err(refused)?;
+    let bound = TcpListener::bind(at).map_err(advised);
+    let listener = bound.map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     listener.set_nonblocking(true).map_err(refused)?;
     let own = Arc::clone(shared);
@@ -219,7 +220,7 @@ pub(crate) struct Bound {
 /// Binds a port for one connection, whose peer sends datagrams.
 pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusal> {
     let refused = |error: std::io::Error| {
-        let text = format!("waiting for datagrams at {at}: {error}{}", advice(&error));
+        let text = format!("waiting for datagrams at {at}: {error}");
         refusal(RefusalKind::Conflict, text)
     };
     let begun = Instant::now();
@@ -229,7 +230,7 @@ pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusa
             Err(error) if error.kind() == ErrorKind::AddrInUse && begun.elapsed() < 3 * TICK => {
                 std::thread::sleep(TICK / 10);
             }
-            bound => break bound.map_err(refused)?,
+            bound => break bound.map_err(advised).map_err(refused)?,
         }
     };
     // Less than that costs datagrams, which are repaired or told to be lost.

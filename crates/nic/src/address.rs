@@ -1,6 +1,7 @@
 //! Where the daemon listens.
 
 use crate::error::{Error, Result};
+use isthmus_stream_net::advised;
 use rustix::fs::{Mode, chmod};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
@@ -108,15 +109,8 @@ impl Listener {
                 Ok((Self::Unix(listener, Lease { path, inode }), address.clone()))
             }
             Address::Tcp(at) | Address::Tls(at) => {
-                let refused = |error: std::io::Error| match error.kind() {
-                    std::io::ErrorKind::AddrInUse => Error::Address(
-                        address.to_string(),
-                        "somebody listens there: stop it, or take another port (0: a free one)"
-                            .into(),
-                    ),
-                    _ => Error::system(format!("listening at {address}"), error),
-                };
-                let listener = TcpListener::bind(at).map_err(refused)?;
+                let refused = |error| Error::system(format!("listening at {address}"), error);
+                let listener = TcpListener::bind(at).map_err(advised).map_err(refused)?;
                 let at = listener.local_addr().map_err(refused)?;
                 Ok(match address {
                     Address::Tls(_) => (Self::Tls(listener), Address::Tls(at)),

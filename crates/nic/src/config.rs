@@ -181,26 +181,18 @@ impl Config {
         Ok(())
     }
 
-    /// Whether the machine has the memory: that of the manager for each direction, what an application
-    /// may have once.
+    /// Whether the machine has the memory of the manager, and what one application may have.
     fn fits(&self) -> Result<()> {
         let (manager, limits) = (&self.manager, &self.limits);
-        for (flag, bytes, times, how) in [
-            ("--staging", manager.staging_bytes, 2, "in both directions"),
-            ("--network", manager.network_bytes, 2, "in both directions"),
-            ("--rings", limits.ring_bytes, 1, "by one application"),
-            (
-                "--screen-memory",
-                limits.screen_bytes,
-                1,
-                "by one application",
-            ),
+        for (flag, bytes, times) in [
+            // In both directions.
+            ("--staging", manager.staging_bytes, 2),
+            ("--network", manager.network_bytes, 2),
+            ("--rings", limits.ring_bytes, 1),
+            ("--screen-memory", limits.screen_bytes, 1),
         ] {
-            if let Some((asked, has)) = lacking(bytes, times) {
-                return Err(Error::Config(format!(
-                    "{flag} of {asked:.1} GiB is taken {how}, and this machine has {has:.1} GiB of \
-                     memory: give less"
-                )));
+            if let Some(words) = lacking(bytes, times) {
+                return Err(Error::Config(format!("{flag}: {words}")));
             }
         }
         Ok(())

@@ -14,7 +14,7 @@ use crate::tls::Certificate;
 use crate::wire::Wire;
 use isthmus_framebuffer::{Page, Screens};
 use isthmus_nic_protocol::{Event, RefusalKind, Told};
-use isthmus_stream_net::{Driver, Service};
+use isthmus_stream_net::{Driver, Service, advised};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
@@ -58,7 +58,7 @@ impl Daemon {
         let bound: Vec<_> = bound.collect::<Result<_>>()?;
         let metrics = config.metrics.map(|at| {
             let what = |error| Error::system(format!("listening for metrics at {at}"), error);
-            let listener = TcpListener::bind(at).map_err(what)?;
+            let listener = TcpListener::bind(at).map_err(advised).map_err(what)?;
             let at = listener.local_addr().map_err(what)?;
             Ok::<_, Error>((listener, at))
         });

@@ -1,6 +1,5 @@
 //! What a daemon refuses to begin with, each in one line: what, where, what would do.
 
-use isthmus_stream_net::advice;
 use std::fmt;
 use std::io;
 
@@ -31,7 +30,7 @@ impl fmt::Display for Error {
         match self {
             Self::Address(words, why) => write!(f, "address `{words}`: {why}"),
             Self::Config(what) => f.write_str(what),
-            Self::System(what, error) => write!(f, "{what}: {error}{}", advice(error)),
+            Self::System(what, error) => write!(f, "{what}: {error}"),
             Self::Net(error) => error.fmt(f),
         }
     }

@@ -227,7 +227,7 @@ impl Policy {
     fn looked_up(&self, words: &str) -> std::result::Result<String, Refusal> {
         let kinds = ["raw:tcp:", "tcp:", "udp:"];
         let kind = kinds.into_iter().find(|kind| words.starts_with(kind));
-        let Some(kind) = kind.filter(|_| !words.starts_with("udp:given:")) else {
+        let Some(kind) = kind.filter(|kind| !words[kind.len()..].starts_with("given:")) else {
             return Ok(words.to_owned());
         };
         let rest = &words[kind.len()..];

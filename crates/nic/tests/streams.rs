@@ -309,7 +309,7 @@ fn an_address_is_one_daemons() {
     assert!(refused.contains("another daemon listens"), "{refused}");
     let config = isthmus_nic::Config::new(rig.daemon.addresses()[1..].to_vec());
     let refused = isthmus_nic::Daemon::start(config).unwrap_err().to_string();
-    assert!(refused.contains("somebody listens"), "{refused}");
+    assert!(refused.contains("take another port"), "{refused}");
     let Rig { daemon, folder } = rig;
     daemon.stop().unwrap();
     // What a daemon that was killed leaves.

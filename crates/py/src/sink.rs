@@ -2,7 +2,7 @@
 
 use isthmus_nic_client::words::Checksum as Word;
 use isthmus_stream_net::sink::Sink;
-use isthmus_stream_net::{Station, Taking};
+use isthmus_stream_net::{Station, Taking, lacking};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -41,6 +41,9 @@ impl PySink {
         let at: SocketAddr = address
             .parse()
             .map_err(|_| wrong(format!("address {address:?}: {numeric}")))?;
+        if let Some(words) = lacking(window, 1) {
+            return Err(wrong(format!("--window: {words}")));
+        }
         let word: Word = serde_json::from_value(checksum.into()).map_err(wrong)?;
         let sink = Sink {
             channel,

@@ -34,13 +34,14 @@ impl Error {
     }
 }
 
-/// What would do where a system refuses to listen, to be said behind its answer; nothing where that
-/// says it.
+/// The system's answer to who wants to listen at a port, and what would do if somebody has it.
 #[must_use]
-pub fn advice(error: &io::Error) -> &'static str {
+pub fn advised(error: io::Error) -> io::Error {
     match error.kind() {
-        io::ErrorKind::AddrInUse => ": take another port (0: a free one)",
-        _ => "",
+        kind @ io::ErrorKind::AddrInUse => {
+            io::Error::new(kind, format!("{error}: take another port (0: a free one)"))
+        }
+        _ => error,
     }
 }
 
@@ -50,7 +51,7 @@ impl fmt::Display for Error {
             Self::Stream(error) => error.fmt(f),
             Self::Ring(error) => error.fmt(f),
             Self::Destination(words, why) => write!(f, "destination `{words}`: {why}"),
-            Self::System(what, error) => write!(f, "{what}: {error}{}", advice(error)),
+            Self::System(what, error) => write!(f, "{what}: {error}"),
             Self::Attached(link) => {
                 write!(
                     f,

@@ -1,12 +1,20 @@
-//! What a machine has not.
+//! Memory that a machine does not have.
 
 const GIB: f64 = (1 << 30) as f64;
 
-/// These bytes and what this machine has, in GiB, if they are so many `times` more than its memory.
+/// In words, that `times` these bytes are more than the memory of this machine; none if it has them.
 #[must_use]
-pub fn lacking(bytes: u64, times: u32) -> Option<(f64, f64)> {
+pub fn lacking(bytes: u64, times: u32) -> Option<String> {
     let found = rustix::system::sysinfo();
     let has = u128::from(found.totalram) * u128::from(found.mem_unit);
-    let more = u128::from(times) * u128::from(bytes) > has;
-    more.then(|| (bytes as f64 / GIB, has as f64 / GIB))
+    let lacks = u128::from(times) * u128::from(bytes) > has;
+    lacks.then(|| {
+        let (asked, has) = (bytes as f64 / GIB, has as f64 / GIB);
+        let times = if times > 1 {
+            format!("{times} times ")
+        } else {
+            String::new()
+        };
+        format!("{times}{asked:.1} GiB, and this machine has {has:.1} GiB of memory: give less")
+    })
 }

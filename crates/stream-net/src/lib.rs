@@ -51,7 +51,7 @@ pub mod unconfirmed;
 
 pub use destination::Destination;
 pub use driver::{Driver, Waker};
-pub use error::{Error, Result, advice};
+pub use error::{Error, Result, advised};
 pub use event::{Event, Figures};
 pub use lacking::lacking;
 pub use link::Ends;

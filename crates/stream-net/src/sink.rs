@@ -84,6 +84,9 @@ struct State {
     /// The next byte: stream, ADU, offset.
     next: (u32, u64, u64),
     early: BTreeMap<u64, (Header, Vec<u8>)>,
+    /// Packets that came and could not be taken, by their sequence, and come again: their streams,
+    /// and what was answered of those that are not asked about anew.
+    again: BTreeMap<u64, (u32, Option<Action>)>,
     /// Of `freed`, what the sender has been told.
     told: u64,
     /// Bytes of lent packets that the sender has not been told of.
@@ -149,8 +152,6 @@ impl Sink {
             got: 0,
         };
         let mut came = 0;
-        // What was answered for packets that come again.
-        let mut answered = BTreeMap::new();
         while let Some((header, loan)) = self.next_head(socket, state, &mut buffer)? {
             if header.channel != self.channel {
                 return Err(Error::Garbled(format!(
@@ -165,7 +166,8 @@ impl Sink {
                 continue;
             }
             let bytes = header.bytes as usize;
-            let action = match answered.remove(&header.sequence) {
+            let known = state.again.remove(&header.sequence);
+            let action = match known.and_then(|(_, action)| action) {
                 Some(action) => action,
                 None if bytes > 0 => {
                     came += 1;
@@ -184,19 +186,15 @@ impl Sink {
                 None => match self.read_data(socket, state, &mut buffer, bytes, flip)? {
                     Some(sum) => sum,
                     None => {
-                        state.left(header.stream);
-                        return Ok(());
+                        self.comes_again(state, &header, None)?;
+                        break;
                     }
                 },
                 Some(loan) => match self.read_lent(socket, loan, &mut buffer, bytes, flip)? {
                     Some(sum) => sum,
                     None => {
                         state.counts.revoked += 1;
-                        answered.insert(header.sequence, action);
-                        if answered.len() as u64 > self.window / Header::BYTES as u64 {
-                            let what = "more packets are taken back than there is room for";
-                            return Err(Error::Garbled(what.into()));
-                        }
+                        self.comes_again(state, &header, Some(action))?;
                         continue;
                     }
                 },
@@ -219,6 +217,7 @@ impl Sink {
                         header.stream
                     )));
                 }
+                self.comes_again(state, &header, None)?;
                 continue;
             }
             let out_of_order = header.sequence != state.expected;
@@ -237,8 +236,23 @@ impl Sink {
                 self.confirm(socket, state)?;
             }
         }
-        if state.is_within() {
-            state.cut();
+        state.left();
+        Ok(())
+    }
+
+    /// A packet could not be taken, and comes again if its sender is there still.
+    fn comes_again(
+        &self,
+        state: &mut State,
+        header: &Header,
+        action: Option<Action>,
+    ) -> Result<()> {
+        let expected = state.expected;
+        state.again.retain(|sequence, _| *sequence >= expected);
+        state.again.insert(header.sequence, (header.stream, action));
+        if state.again.len() as u64 > self.window / Header::BYTES as u64 {
+            let what = "more packets are to come again than there is room for";
+            return Err(Error::Garbled(what.into()));
         }
         Ok(())
     }
@@ -280,7 +294,7 @@ impl Sink {
                     continue;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
+                Err(error) if is_gone(&error) => Ok(None),
                 Err(error) => Err(refused(error)),
             };
         }
@@ -296,11 +310,15 @@ impl Sink {
         let mut loan = None;
         loop {
             if !self.next_record(socket, state, buffer)? {
-                // Of which stream the torn header was is not known where none is under way.
-                return match loan.is_none() && buffer.got == 0 || state.is_within() {
-                    true => Ok(None),
-                    false => Err(refused(io::ErrorKind::UnexpectedEof.into())),
-                };
+                let torn = loan.is_some() || buffer.got > 0;
+                if torn && state.first_cut().is_none() {
+                    // Of which stream it was to be is not known.
+                    return Err(Error::Garbled(format!(
+                        "the sender left in the midst of a header: {} packets were taken before",
+                        state.expected
+                    )));
+                }
+                return Ok(None);
             }
             if !loan::is_record(&buffer.head) {
                 break;
@@ -408,8 +426,8 @@ impl Sink {
             }
         }
         match socket.write_all(&header.encode()) {
-            // A sender that is through may have gone before it heard of it.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            // A sender may be gone before it hears of it: through, or killed. What it sent is read.
+            Err(error) if is_gone(&error) => Ok(()),
             other => other.map_err(|error| Error::system("confirming packets", error)),
         }
     }
@@ -463,18 +481,27 @@ impl State {
         Ok(())
     }
 
-    /// Whether a stream is under way.
-    fn is_within(&self) -> bool {
+    /// Where the first stream is cut if nothing more comes: one that is under way, or of which
+    /// something came that was not taken.
+    fn first_cut(&self) -> Option<(u32, u64, u64)> {
         let (_, adu, offset) = self.next;
-        (adu, offset) != (0, 0)
+        if (adu, offset) != (0, 0) {
+            return Some(self.next);
+        }
+        let early = self.early.first_key_value();
+        let early = early.map(|(sequence, (header, _))| (*sequence, header.stream));
+        let again = self.again.range(self.expected..).next();
+        let again = again.map(|(sequence, (stream, _))| (*sequence, *stream));
+        let (_, stream) = early.into_iter().chain(again).min()?;
+        Some((stream, 0, 0))
     }
 
-    /// The sender left in the midst of a packet of this stream.
-    fn left(&mut self, stream: u32) {
-        if !self.is_within() {
-            self.next.0 = stream;
+    /// The sender left.
+    fn left(&mut self) {
+        if let Some(at) = self.first_cut() {
+            self.next = at;
+            self.cut();
         }
-        self.cut();
     }
 
     /// Counts the stream that is next as cut short there.
@@ -502,6 +529,12 @@ impl State {
         self.counts.adus += u64::from(end == header.adu_bytes);
         Ok(())
     }
+}
+
+/// Whether the system says that the other side has left, or was killed.
+fn is_gone(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset};
+    matches!(error.kind(), BrokenPipe | ConnectionReset)
 }
 
 fn refused(error: io::Error) -> Error {

@@ -1,8 +1,7 @@
 //! A sink that listens: one sender after another, each on a thread of its own, with counts to look at
 //! meanwhile.
 
-use crate::error::{Error, Result};
-use crate::lacking::lacking;
+use crate::error::{Error, Result, advised};
 use crate::sink::{Action, Counts, Sink};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
@@ -34,16 +33,11 @@ impl Station {
     /// Listens; port 0 is any that is free.
     ///
     /// # Errors
-    /// An address that is taken, or not this machine's; a window of more than its memory, which what
-    /// came before its turn is kept in.
+    /// An address that is taken, or not this machine's.
     pub fn listen(address: SocketAddr, sink: Sink) -> Result<Self> {
-        if let Some((asked, has)) = lacking(sink.window, 1) {
-            return Err(Error::Garbled(format!(
-                "a window of {asked:.1} GiB, and this machine has {has:.1} GiB of memory: give less"
-            )));
-        }
         let refused = |error| Error::system(format!("listening on {address}"), error);
-        let listener = TcpListener::bind(address).map_err(refused)?;
+        let bound = TcpListener::bind(address).map_err(advised);
+        let listener = bound.map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         Ok(Self { listener, sink })
     }

@@ -6,7 +6,7 @@ use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream::{End, Protocol};
 use isthmus_stream_net::sink::{Action, Counts, Sink};
 use std::io::{Read, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -138,11 +138,81 @@ fn a_stream_is_cut_where_its_first_packet_is_torn() {
         assert_eq!((counts.cut, counts.cut_at), (1, Some((stream, 0, 0))));
     }
     // Of which stream it was to be is not known.
-    let error = after(&first[..Header::BYTES - 1]).unwrap_err();
+    let error = after(&first[..Header::BYTES - 1]).unwrap_err().to_string();
     assert!(
-        error.to_string().starts_with("reading packets: "),
+        error.contains("in the midst of a header: 0 packets"),
         "{error}"
     );
+}
+
+/// Packets of streams 0, of one ADU that ends it, and 1, of two.
+fn of_two_streams() -> [Vec<u8>; 3] {
+    let data = [1; BYTES];
+    [0, 1, 2].map(|sequence: u32| {
+        let mut header = Header::new(Kind::Data, 0);
+        header.sequence = u64::from(sequence);
+        (header.stream, header.adu) = (sequence.min(1), u64::from(sequence / 2));
+        (header.adu_bytes, header.bytes) = (BYTES as u64, BYTES as u32);
+        (header.end, header.sum) = (sequence == 0, crc32c(&data));
+        [&header.encode()[..], &data].concat()
+    })
+}
+
+#[test]
+fn what_came_before_its_turn_or_twice_says_where_a_stream_is_cut() {
+    let [whole, first, second] = of_two_streams();
+    let cut = |bytes: &[&[u8]]| {
+        let counts = after(&bytes.concat()).unwrap();
+        (counts.ended, counts.cut, counts.cut_at)
+    };
+    assert_eq!(cut(&[&whole]), (1, 0, None));
+    // A copy of what was taken is no stream's.
+    let most = BYTES + Header::BYTES - 1;
+    assert_eq!(cut(&[&whole, &whole[..most]]), (1, 0, None));
+    // One that lacks its first packet is cut there, whatever the torn one is of.
+    assert_eq!(cut(&[&whole, &second]), (1, 1, Some((1, 0, 0))));
+    assert_eq!(cut(&[&first, &second[..most]]), (0, 1, Some((1, 0, 0))));
+    assert_eq!(cut(&[&first, &whole[..most]]), (0, 1, Some((0, 0, 0))));
+    assert_eq!(
+        cut(&[&whole, &first, &second[..most]]),
+        (1, 1, Some((1, 1, 0)))
+    );
+}
+
+#[test]
+fn a_stream_is_cut_where_a_packet_was_to_come_again() {
+    let [mut whole, first, _] = of_two_streams();
+    *whole.last_mut().unwrap() ^= 1;
+    let (mut socket, mut theirs) = UnixStream::pair().unwrap();
+    socket.write_all(&[whole, first].concat()).unwrap();
+    socket.shutdown(Shutdown::Write).unwrap();
+    let mut sink = Sink::new(1 << 20);
+    sink.repair = true;
+    let counts = sink.serve(&mut theirs, |_| Action::Take, |_, _| ());
+    let counts = counts.unwrap();
+    assert_eq!((counts.corrupted, counts.early, counts.cut), (1, 1, 1));
+    assert_eq!(counts.cut_at, Some((0, 0, 0)));
+}
+
+/// One that is killed resets the connection: what it was told was not read.
+#[test]
+fn a_sender_that_is_killed_in_mid_packet_cut_its_stream_there() {
+    for sent in 1..40 {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let mut theirs = listener.accept().unwrap().0;
+        let thread = std::thread::spawn(move || {
+            Sink::new(1 << 20).serve(&mut theirs, |_| Action::Take, |_, _| ())
+        });
+        let torn = &packet(sent)[..Header::BYTES + 50];
+        socket.write_all(&[&packets(sent), torn].concat()).unwrap();
+        // There is something to be read still.
+        socket.read_exact(&mut [0]).unwrap();
+        drop(socket);
+        let counts = thread.join().unwrap().unwrap();
+        assert_eq!((counts.adus, counts.cut), (sent, 1));
+        assert_eq!(counts.cut_at, Some((0, sent, 0)));
+    }
 }
 
 #[test]

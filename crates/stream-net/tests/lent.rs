@@ -310,7 +310,8 @@ fn loans_that_cannot_be_are_told() {
     assert!(why(tell(&loan(1), 100, true)).contains("a ring that is not shown"));
     assert!(why(tell(&loan(1), 100, false)).contains("nothing was asked for"));
     assert!(why(tell(&loan(1), 99, true)).contains("a loan of other bytes"));
-    assert!(why(tell(&loan(1), 0, true)).contains("end of file"));
+    assert!(why(tell(&loan(1), 0, true)).contains("in the midst of a header"));
     let counts = tell(&loan(0), 100, true).unwrap();
     assert_eq!((counts.revoked, counts.packets), (1, 0));
+    assert_eq!((counts.cut, counts.cut_at), (1, Some((0, 0, 0))));
 }

@@ -232,7 +232,10 @@ fn a_sender_that_takes_back_without_end_is_refused() {
     let window = 40 * Header::BYTES as u64;
     let told = Sink::new(window).serve(&mut sending.rings, |_| Action::Take, |_, _| ());
     let told = told.unwrap_err().to_string();
-    assert!(told.contains("taken back than there is room for"), "{told}");
+    assert!(
+        told.contains("to come again than there is room for"),
+        "{told}"
+    );
 }
 
 /// What was lent is confirmed every 128 KiB, whatever was sent between.

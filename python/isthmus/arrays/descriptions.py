@@ -24,13 +24,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from isthmus import arguments
-from isthmus.arrays import fields
-from isthmus.arrays.fields import Given, Table
+from isthmus import arguments, given
 from isthmus.arrays.layout_words import Array, layout
 from isthmus.arrays.layouts import Layout
 from isthmus.arrays.plans import Plan
 from isthmus.core import read_text
+from isthmus.given import Given, Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,7 +111,7 @@ def load(path: str | Path, changes: Sequence[str] = ()) -> Description:
 
 def read(text: str, file: str, changes: Sequence[str] = ()) -> Description:
     """Read the text of such a file, which is called `file` in messages."""
-    root = fields.read(text, file, changes)
+    root = given.read(text, file, changes)
     title = root.get("title")
     if (version := root.get("version")) is not None:
         version.whole(1, 1)

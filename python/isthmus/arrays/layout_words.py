@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from isthmus.arrays.fields import Given, Table
 from isthmus.arrays.interface import io_distribution
 from isthmus.arrays.layouts import Layout, block, cyclic
 from isthmus.errors import IsthmusError
+from isthmus.given import Given, Table
 
 RANKS_MAX = 1 << 20
 """Most ranks, and most chunks, of a layout that a file describes."""

@@ -71,12 +71,12 @@ def command(
     as_json: bool,
 ) -> None:
     """Measure and print."""
-    from isthmus.arrays.fields import Given
     from isthmus.cli.source import read_scenario
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
     from isthmus.core import overrides
     from isthmus.files import ready_folder
+    from isthmus.given import Given
     from isthmus.live import keep, kept, measure
     from isthmus.progress import Progress
 

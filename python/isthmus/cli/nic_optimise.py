@@ -60,10 +60,10 @@ def command(
     wanted: str, nodes: int, rate: str | None, free: bool, outside: str, as_json: bool
 ) -> None:
     """Carry it out, simulate, print."""
-    from isthmus.arrays.fields import Given
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
     from isthmus.errors import IsthmusError
+    from isthmus.given import Given
     from isthmus.optimisation import RATE, growth, live
 
     if free and rate is not None:

@@ -69,9 +69,8 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 )
 @click.option(
     "--socket-mode",
-    show_default="600",
     metavar="MODE",
-    help="Who has the Unix socket: 660, the daemon's group as well.",
+    help="Who has the Unix socket: 660, the daemon's group as well.  [default: 600]",
 )
 @click.option("--token-file", type=click.Path(path_type=Path), help="What applications show.")
 @click.option("--operator-token-file", type=click.Path(path_type=Path), help="What operators show.")
@@ -160,8 +159,8 @@ def _start(given: dict[str, Any]) -> NicDaemon:
     import json
 
     from isthmus import _core
-    from isthmus.arrays.fields import Given
     from isthmus.errors import IsthmusError
+    from isthmus.given import Given
 
     if not hasattr(_core, "NicDaemon"):
         raise IsthmusError("isthmus nic serve: it needs Linux; run it there")

@@ -81,11 +81,11 @@ def command(
 ) -> None:
     """Listen, take, and tell."""
     from isthmus import _core
-    from isthmus.arrays.fields import Given
     from isthmus.cli.process import ended
     from isthmus.cli.streams import document
     from isthmus.core import ask
     from isthmus.errors import IsthmusError, RunFailedError
+    from isthmus.given import Given
 
     if not hasattr(_core, "NicSink"):
         raise IsthmusError("isthmus nic sink: it needs Linux; run it there")

@@ -66,9 +66,9 @@ def command(
     as_json: bool,
 ) -> None:
     """Look again and again, or twice."""
-    from isthmus.arrays.fields import Given
     from isthmus.cli.process import ended
     from isthmus.control import Control, Door
+    from isthmus.given import Given
 
     seconds = Given("--every", "", "text", every).quantity("a time", 1e-3)
     token = _token(token_file) if token_file else None

@@ -54,7 +54,7 @@ The page is for this machine; from another one: ssh -L 8080:127.0.0.1:8080.
 @click.option(
     "--film",
     "films",
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
     multiple=True,
     help="Frames to show; several times for several cameras.",
 )
@@ -71,17 +71,15 @@ def command(
     as_json: bool,
 ) -> None:
     """Play, and say how fast."""
-    from isthmus.arrays.fields import Given
     from isthmus.cli.process import ended
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
+    from isthmus.given import Given
     from isthmus.vcr import Vcr
 
     seconds = None
     if wanted is not None:
         seconds = Given("--time", "", "text", wanted).quantity("a time", 1e-3)
-    for film in films:
-        _readable(film)
     vcr = Vcr(
         rate=("12 /s" if color else "30 /s") if rate is None else rate,
         color=color,
@@ -101,15 +99,6 @@ def command(
     else:
         _print(shown)
     ended()
-
-
-def _readable(film: Path) -> None:
-    from isthmus.errors import IsthmusError
-
-    try:
-        film.open("rb").close()
-    except OSError as error:
-        raise IsthmusError(f"--film {film}: {error.strerror}; give a file of frames") from None
 
 
 def _play(vcr: Vcr, seconds: float | None) -> None:

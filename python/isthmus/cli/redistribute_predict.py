@@ -72,13 +72,13 @@ def command(
     """Run the plan as a job and say how long it takes."""
     from isthmus.arrays import prediction
     from isthmus.arrays.descriptions import read
-    from isthmus.arrays.fields import Given
     from isthmus.arrays.machine_job import Machine
     from isthmus.cli.running import threads
     from isthmus.cli.source import read_scenario
     from isthmus.cli.voice import voice
     from isthmus.core import overrides
     from isthmus.errors import IsthmusError
+    from isthmus.given import Given
 
     size = Given("--most", "", "text", most).data()
     if plot is not None and not blocks:

@@ -202,8 +202,8 @@ def _threads(
 def _told(
     file: Path, changes: tuple[str, ...], memory: str | None
 ) -> tuple[Description, int | None]:
-    from isthmus.arrays.fields import Given
     from isthmus.cli.redistribute import described
+    from isthmus.given import Given
 
     bound = None if memory is None else Given("--memory", "", "text", memory).data()
     return described(file, changes), bound

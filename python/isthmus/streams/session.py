@@ -190,7 +190,8 @@ class Nic:
             channel: the number that packets carry; both ends give the same.
             protocol: one of `PROTOCOLS`; what is natural for the destination if not given.
             checksum: of data: ``crc32c``, ``internet`` or ``none``.
-            share: network memory of the transmit direction that it may have; all if not given.
+            share: network memory of the transmit direction that it may have; what the daemon lets a
+                connection have (a quarter of all, if its operator says nothing), if not given.
             window: network memory that is set aside for what comes; needed to receive.
 
         Raises:
@@ -288,6 +289,7 @@ class Nic:
 
         """
         one_of("specs", specs, (list, tuple), "a list of StreamSpec")
+        flag("links", links)
         for spec in specs:
             one_of("specs", spec, (StreamSpec,), "a StreamSpec each")
         if len(set(map(id, specs))) < len(specs):

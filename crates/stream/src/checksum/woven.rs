@@ -69,7 +69,9 @@ const fn moved_by(bytes: usize) -> u32 {
     power(8 * bytes as u64 - 33, 0)
 }
 
-/// What the two words of a register of 128 bits are multiplied with to be moved by `bytes`.
+/// What the two words of a register of 128 bits are multiplied with to be moved by `bytes`, as in
+/// the paper's section on folding, of reflected data: the lower word has the higher powers, 64 above
+/// those of the upper one, and of both products 33 are there already, as above.
 const fn fold_by(bytes: usize) -> [i64; 2] {
     let bits = 8 * bytes as u64;
     [power(bits + 31, 0) as i64, power(bits - 33, 0) as i64]

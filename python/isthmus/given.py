@@ -1,4 +1,4 @@
-"""Fields of a TOML file that describes no machine: read one by one, with the place of each.
+"""What users give that is no scenario: options, and fields of a TOML file, with the place of each.
 
 The core reads the file and the changes to it, and says where each value was written; a mistake is
 one error with file and line (or the change), field, what is wrong and what would be right.
