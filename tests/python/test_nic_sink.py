@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from isthmus.streams import connect
+from isthmus.streams import StreamFailedError, connect
 from nic_rig import PATIENCE, daemon
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="links are Linux's")
@@ -122,6 +122,23 @@ def test_a_stream_whose_sender_is_killed_is_told_and_the_status_is_1(tmp_path):
         said = process.stderr.read()
         assert said.count("\n") == 1
         assert f"stream 0 was cut short at byte 0 of ADU {adu}" in said
+
+
+def test_what_a_full_disk_has_no_place_for_is_not_confirmed(tmp_path):
+    with (
+        sink("--senders", "1", "--json", "--out", "/dev/full") as process,
+        daemon(tmp_path) as served,
+        connect(served.address, patience=PATIENCE) as nic,
+    ):
+        out = nic.open(f"raw:tcp:{json.loads(process.stdout.readline())['address']}")
+        stream = nic.stream(out, adu="64 KiB", links=1, adus=1)
+        stream.send(np.zeros(65536, np.uint8))
+        with pytest.raises(StreamFailedError, match="0 of 1 ADUs are done"):
+            stream.wait_done(1)
+        told = json.loads(process.stdout.readline())
+        assert process.wait(60) == 1
+        assert told["bytes"] == 0
+        assert "No space left on device" in told["problem"]
 
 
 def test_sigterm_has_its_own_status():

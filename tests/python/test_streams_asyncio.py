@@ -12,6 +12,7 @@ from isthmus.streams import (
     RefusedError,
     SessionOverError,
     StreamFailedError,
+    StreamsError,
     TimedOutError,
     aconnect,
     ajoin,
@@ -174,5 +175,38 @@ def test_what_is_waited_for_is_a_number(served, tmp_path):
             for wait in (stream.wait_done, stream.wait_moved):
                 with pytest.raises(IsthmusError, match=r"adus: 'x' is impossible; give a whole"):
                     await wait("x")
+
+    run(main())
+
+
+def test_a_receive_that_is_cancelled_loses_nothing(served):
+    """What it was to get is what the next one returns, and its memory is left alone."""
+
+    async def main():
+        async with (
+            aconnect(served.address, patience=PATIENCE) as one,
+            aconnect(served.address, patience=PATIENCE) as other,
+        ):
+            into = await other.open("raw:accept:127.0.0.1:0", window="1 MiB")
+            where = (await into.status()).destination.removeprefix("raw:accept:")
+            out = await one.open(f"raw:tcp:{where}")
+            sends = await one.stream(out, adu=ADU, links=1, adus=4)
+            receives = await other.stream(into, adu=ADU, links=1, adus=4, direction="receive")
+            left = np.zeros(ADU, np.uint8)
+            for room in (left, None):
+                with pytest.raises(asyncio.TimeoutError):
+                    await asyncio.wait_for(receives.recv(room), 0.2)
+            # Once more, while it waits for what was cancelled.
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(receives.recv(), 0.2)
+            for adu in range(4):
+                await sends.send(content(adu))
+            with pytest.raises(StreamsError, match="out: 7 bytes; the next ADU is that of a call"):
+                await receives.recv(np.empty(7, np.uint8))
+            first = np.empty(ADU, np.uint8)
+            assert await receives.recv(first) is first
+            found = [first, *[adu async for adu in receives]]
+            assert [adu.tobytes() for adu in found] == [content(n).tobytes() for n in range(4)]
+            assert not left.any()
 
     run(main())

@@ -54,6 +54,30 @@ def test_datagrams_are_received(tmp_path, protocol):
         assert "| channel 7" in log.read_text()
 
 
+def test_what_is_given_faster_than_its_pace_comes_all_the_same(tmp_path):
+    """Unconfirmed: probes that follow the last packet do not pass those that wait to be sent."""
+    adus, adu = 10, 80_000
+    with (
+        daemon(tmp_path) as served,
+        connect(served.address, name="waits", patience=PATIENCE) as one,
+        connect(served.address, name="goes", patience=PATIENCE) as other,
+    ):
+        into = one.open("udp:accept:127.0.0.1:0", window="4 MiB", protocol="unconfirmed")
+        at = into.status().destination.removeprefix("udp:accept:")
+        # Nearly a second.
+        out = other.open(f"udp:{at}?mb_per_s=1", protocol="unconfirmed")
+        received = one.stream(into, adu=adu, tu="20 kB", links=1, direction="receive")
+        stream = other.stream(out, adu=adu, tu="20 kB", links=1, adus=adus)
+        for number in range(adus):
+            stream.send(np.full(adu, number, np.uint8))
+        for number in range(adus):
+            got = np.empty(adu, np.uint8)
+            received.recv(got)
+            assert (got == number).all(), number
+        assert stream.wait().done == adus
+        assert received.wait().done == adus
+
+
 def test_a_port_is_kept_as_long_as_somebody_waits_and_no_longer(tmp_path):
     with daemon(tmp_path) as served, connect(served.address, patience=PATIENCE) as nic:
         for words, why in [

@@ -84,6 +84,8 @@ struct State {
     /// The next byte: stream, ADU, offset.
     next: (u32, u64, u64),
     early: BTreeMap<u64, (Header, Vec<u8>)>,
+    /// What those cost of the window.
+    early_cost: u64,
     /// Packets that came and could not be taken, by their sequence, and come again: their streams,
     /// and what was answered of those that are not asked about anew.
     again: BTreeMap<u64, (u32, Option<Action>)>,
@@ -125,7 +127,23 @@ impl Sink {
         &self,
         socket: &mut S,
         before: impl FnMut(u64) -> Action,
-        taken: impl FnMut(&Header, &[u8]),
+        mut taken: impl FnMut(&Header, &[u8]),
+    ) -> Result<Counts> {
+        self.serve_while(socket, before, |header, data| {
+            taken(header, data);
+            Ok(())
+        })
+    }
+
+    /// The same, as long as `taken` has a place for the data: what it refuses is not confirmed.
+    ///
+    /// # Errors
+    /// As [`Sink::serve`]; the first of `taken`.
+    pub fn serve_while<S: Peer>(
+        &self,
+        socket: &mut S,
+        before: impl FnMut(u64) -> Action,
+        taken: impl FnMut(&Header, &[u8]) -> Result<()>,
     ) -> Result<Counts> {
         let mut state = State::default();
         self.confirm(socket, &mut state)?;
@@ -144,7 +162,7 @@ impl Sink {
         socket: &mut S,
         state: &mut State,
         mut before: impl FnMut(u64) -> Action,
-        mut taken: impl FnMut(&Header, &[u8]),
+        mut taken: impl FnMut(&Header, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let mut buffer = Buffer {
             data: Vec::new(),
@@ -165,6 +183,7 @@ impl Sink {
                 }
                 continue;
             }
+            self.has_room(state, &header)?;
             let bytes = header.bytes as usize;
             let known = state.again.remove(&header.sequence);
             let action = match known.and_then(|(_, action)| action) {
@@ -225,10 +244,12 @@ impl Sink {
                 state.counts.duplicates += 1;
             } else if out_of_order {
                 state.counts.early += 1;
+                state.early_cost += header.cost();
                 state.early.insert(header.sequence, (header, data.to_vec()));
             } else {
                 state.take(&header, data, &mut taken)?;
                 while let Some((header, data)) = state.early.remove(&state.expected) {
+                    state.early_cost -= header.cost();
                     state.take(&header, &data, &mut taken)?;
                 }
             }
@@ -238,6 +259,21 @@ impl Sink {
         }
         state.left();
         Ok(())
+    }
+
+    /// Whether a packet is within the window: what came before its turn has its part of that.
+    fn has_room(&self, state: &State, header: &Header) -> Result<()> {
+        let (cost, other) = (header.cost(), state.early_cost);
+        let is_known = header.sequence < state.expected;
+        let is_known = is_known || state.early.contains_key(&header.sequence);
+        if cost <= self.window && (is_known || cost <= self.window - other) {
+            return Ok(());
+        }
+        Err(Error::Garbled(format!(
+            "packet {}: its {cost} bytes are more than a sender may have under way, {} with {other} \
+             that came before their turn",
+            header.sequence, self.window
+        )))
     }
 
     /// A packet could not be taken, and comes again if its sender is there still.
@@ -446,14 +482,15 @@ impl State {
         &mut self,
         header: &Header,
         data: &[u8],
-        taken: &mut impl FnMut(&Header, &[u8]),
+        taken: &mut impl FnMut(&Header, &[u8]) -> Result<()>,
     ) -> Result<()> {
+        if header.bytes > 0 {
+            self.is_next(header)?;
+            taken(header, data)?;
+            self.count(header);
+        }
         self.expected += 1;
         self.freed += header.cost();
-        if header.bytes > 0 {
-            self.take_data(header)?;
-            taken(header, data);
-        }
         self.owed = true;
         if header.end {
             // The mark of the end may stand in the last packet of data or in one of its own.
@@ -510,7 +547,7 @@ impl State {
         self.counts.cut_at.get_or_insert(self.next);
     }
 
-    fn take_data(&mut self, header: &Header) -> Result<()> {
+    fn is_next(&self, header: &Header) -> Result<()> {
         let (stream, adu, offset) = self.next;
         if (header.stream, header.adu, header.offset) != self.next {
             return Err(Error::Garbled(format!(
@@ -519,6 +556,12 @@ impl State {
                 header.offset, header.adu, header.stream
             )));
         }
+        Ok(())
+    }
+
+    /// Counts data that was taken.
+    fn count(&mut self, header: &Header) {
+        let (stream, adu, offset) = self.next;
         let end = offset + u64::from(header.bytes);
         self.next = match end == header.adu_bytes {
             true => (stream, adu + 1, 0),
@@ -527,7 +570,6 @@ impl State {
         self.counts.packets += 1;
         self.counts.bytes += u64::from(header.bytes);
         self.counts.adus += u64::from(end == header.adu_bytes);
-        Ok(())
     }
 }
 

@@ -102,22 +102,21 @@ fn taken(
     mut out: Option<File>,
     count: &AtomicU64,
 ) -> Result<Counts> {
-    let failed = std::cell::RefCell::new(None);
-    let before = |_| match failed.borrow().is_some() {
-        true => Action::Leave,
-        false => Action::Take,
-    };
-    let counts = sink.serve(socket, before, |_, data| {
-        count.fetch_add(data.len() as u64, Ordering::Relaxed);
-        let written = out.as_mut().map_or(Ok(()), |out| out.write_all(data));
-        if let Err(error) = written {
-            *failed.borrow_mut() = Some(Error::system("writing what came", error));
-        }
-    });
-    match failed.into_inner() {
-        Some(error) => Err(error),
-        None => counts,
-    }
+    sink.serve_while(
+        socket,
+        |_| Action::Take,
+        |_, data| {
+            if let Some(out) = &mut out
+                && let Err(error) = out.write_all(data)
+            {
+                // What is not confirmed is not there either; if that fails too, it is said already.
+                let _ = out.set_len(count.load(Ordering::Relaxed));
+                return Err(Error::system("writing what came", error));
+            }
+            count.fetch_add(data.len() as u64, Ordering::Relaxed);
+            Ok(())
+        },
+    )
 }
 
 impl Taking {

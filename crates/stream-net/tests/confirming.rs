@@ -4,6 +4,7 @@ use crate::outsides::{Sends, all, sink};
 use isthmus_stream::checksum::crc32c;
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream::{End, Protocol};
+use isthmus_stream_net::Error;
 use isthmus_stream_net::sink::{Action, Counts, Sink};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -213,6 +214,43 @@ fn a_sender_that_is_killed_in_mid_packet_cut_its_stream_there() {
         assert_eq!((counts.adus, counts.cut), (sent, 1));
         assert_eq!(counts.cut_at, Some((0, sent, 0)));
     }
+}
+
+#[test]
+fn what_has_no_place_is_not_confirmed() {
+    let (mut socket, mut theirs) = UnixStream::pair().unwrap();
+    socket.set_read_timeout(Some(DEADLINE)).unwrap();
+    socket.write_all(&packets(4)).unwrap();
+    socket.shutdown(Shutdown::Write).unwrap();
+    let taken = |header: &Header, _: &[u8]| match header.adu {
+        3 => Err(Error::Garbled("no room".into())),
+        _ => Ok(()),
+    };
+    let counts = Sink::new(1 << 20).serve_while(&mut theirs, |_| Action::Take, taken);
+    assert_eq!(counts.unwrap_err().to_string(), "no room");
+    drop(theirs);
+    let last = std::iter::from_fn(|| told(&mut socket)).last().unwrap();
+    assert_eq!((last.acknowledged, last.delivered), (3, 3));
+}
+
+/// Who promises a sender room for so much keeps no more, whatever the sender does.
+#[test]
+fn more_than_the_window_is_refused() {
+    let refused = |window: u64, bytes: &[u8]| {
+        let (mut socket, mut theirs) = UnixStream::pair().unwrap();
+        socket.write_all(bytes).unwrap();
+        let served = Sink::new(window).serve(&mut theirs, |_| Action::Take, |_, _| ());
+        served.unwrap_err().to_string()
+    };
+    let mut huge = Header::new(Kind::Data, 0);
+    (huge.adu_bytes, huge.bytes) = (u64::from(u32::MAX), u32::MAX);
+    let error = refused(1 << 20, &huge.encode());
+    let begin = "packet 0: its 4294967407 bytes are more than a sender may have under way, 1048576";
+    assert!(error.starts_with(begin), "{error}");
+    // The first is missing, and three have room.
+    let cost = (BYTES + Header::BYTES) as u64;
+    let error = refused(3 * cost + 1, &packets(6)[cost as usize..]);
+    assert!(error.starts_with("packet 4: its 212 bytes"), "{error}");
 }
 
 #[test]

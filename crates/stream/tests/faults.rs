@@ -404,3 +404,44 @@ fn a_connection_that_is_lost_fails_its_streams_and_frees_their_memory() {
         "connection 0 takes no streams: the cable is out; open another one"
     );
 }
+
+/// A driver that paces has packets long after it was told to send them: what it has not sent is not
+/// given up by who is told how far all was sent.
+#[test]
+fn no_probe_passes_packets_that_are_not_sent_yet() {
+    let mut driver = Driver::new(Config::iwarp());
+    let connection = driver.connection();
+    let format = Format::fixed(30, 30, &LINK);
+    let spec = StreamSpec::new(connection, Direction::Transmit, format, 4);
+    let stream = driver.submit(&spec).expect("it fits");
+    driver.offer(stream, &LINK);
+    let is_send = |work: &Work| matches!(work, Work::Send { .. });
+    let time_passes = |driver: &mut Driver| {
+        for _ in 0..20 {
+            if let Some(at) = driver.manager.poll_timeout() {
+                driver.manager.handle_timeout(at);
+                driver.poll();
+            }
+        }
+        let orders = driver.orders.iter();
+        let floors = orders.filter_map(|order| match &order.work {
+            Work::Control { header, .. } if header.kind == Kind::Probe => Some(header.floor),
+            _ => None,
+        });
+        floors.collect::<Vec<_>>()
+    };
+    let mut packets = 0;
+    loop {
+        // All that can be is stored, and a packet less is with the driver each time.
+        while driver.carry_out(|work| !is_send(work)).is_some() {}
+        if !driver.orders.iter().any(|order| is_send(&order.work)) {
+            break;
+        }
+        assert_eq!(time_passes(&mut driver), []);
+        driver.carry_out(is_send);
+        packets += 1;
+    }
+    assert!(packets >= 4, "{packets}");
+    // Now that all is sent the peer is told, three times.
+    assert_eq!(time_passes(&mut driver), [packets; 3]);
+}

@@ -79,7 +79,7 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 @click.option(
     "--files",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=click.Path(),
     metavar="DIR",
     help="Where files may be written; several may be given.",
 )
@@ -181,9 +181,11 @@ def _start(given: dict[str, Any]) -> NicDaemon:
     for name in ("token_file", "operator_token_file", "tls_cert", "tls_key"):
         path = given.pop(name)
         question[name] = None if path is None else str(path)
-    question["files"] = [str(path) for path in given.pop("files")]
-    for name in ("listen", "to", "accept"):
+    for name in ("files", "listen", "to", "accept"):
         question[name] = list(given.pop(name))
+    if "" in question["files"]:
+        # A path of no words is the folder in which one is.
+        raise IsthmusError("--files: it names no folder; give one that is there, such as /data")
     try:
         return _core.NicDaemon(json.dumps({**question, **given}))
     except ValueError as error:

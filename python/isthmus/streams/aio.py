@@ -20,8 +20,10 @@ import msgspec
 import numpy as np
 
 from isthmus.arguments import whole
+from isthmus.streams.buffers import to_fill
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
+    IncompleteError,
     SessionOverError,
     StreamFailedError,
     StreamsError,
@@ -283,11 +285,21 @@ class AsyncConnection:
             await self.close()
 
 
+def _moved(found: NDArray[Any] | None, out: Any, into: NDArray[np.uint8] | None) -> Any:
+    """What was received, in the memory of who asked for it, if there is any."""
+    if found is None or into is None:
+        return found
+    into[:] = found
+    return out
+
+
 class AsyncStream:
     """A stream, in an event loop. What is cancelled of its calls goes on in the links."""
 
     def __init__(self, nic: AsyncNic, stream: Stream) -> None:
         self._nic = nic
+        self._cancelled: deque[Handle[NDArray[Any] | None]] = deque()
+        """Receives that were cancelled: what they get is what the next ones return."""
         self.stream = stream
         """The stream itself, for what does not wait."""
         self.number = stream.number
@@ -323,15 +335,43 @@ class AsyncStream:
     async def recv(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
     ) -> NDArray[Any] | None:
-        """Receive the next ADU; arguments and errors are those of `Stream.recv`."""
+        """Receive the next ADU; arguments and errors are those of `Stream.recv`.
+
+        If this is cancelled, the ADU comes all the same, to memory of the stream's own, and the
+        next call returns it.
+        """
         self._nic._here()
         stream = self.stream
-        if out is None:
-            out = np.empty(stream._adu_bytes(adu), np.uint8)
+        into = None if out is None else to_fill("out", out)
+        while self._cancelled:
+            try:
+                found = await self._settled(self._cancelled[0])
+            except TimedOutError:
+                # Nothing had come for it.
+                self._cancelled.popleft()
+                continue
+            except StreamsError:
+                self._cancelled.popleft()
+                raise
+            if found is not None and into is not None and found.nbytes != into.nbytes:
+                raise StreamsError(
+                    f"out: {into.nbytes} bytes; the next ADU is that of a call that was cancelled, "
+                    f"which asked for {found.nbytes}"
+                )
+            self._cancelled.popleft()
+            return _moved(found, out, into)
+        # Memory that nobody else has: who cancels this has its own back at once.
+        own = np.empty(stream._adu_bytes(adu) if into is None else into.nbytes, np.uint8)
         call = stream._work().call
-        return await self._settled(
-            call(None, None, None, lambda: stream.recv(out, adu=adu, timeout=timeout))
-        )
+        handle = call(None, None, None, lambda: stream.recv(own, adu=adu, timeout=timeout))
+        try:
+            return _moved(await self._settled(handle), out, into)
+        except IncompleteError as error:
+            error.data = _moved(own, out, into)
+            raise
+        except asyncio.CancelledError:
+            self._cancelled.append(handle)
+            raise
 
     async def __aiter__(self) -> AsyncIterator[NDArray[Any]]:
         """Receive ADU after ADU, each in memory of its own, until the stream ends."""

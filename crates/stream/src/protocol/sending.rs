@@ -154,10 +154,12 @@ impl Manager {
         };
         connection.transmit.sending -= 1;
         let protocol = connection.spec.protocol;
-        if !protocol.confirms()
-            && let Some(awaited) = connection.transmit.awaited.remove(&sequence)
-        {
-            self.confirm(awaited);
+        if !protocol.confirms() {
+            // Probes follow the last packet, and not its order.
+            connection.transmit.deadline = None;
+            if let Some(awaited) = connection.transmit.awaited.remove(&sequence) {
+                self.confirm(awaited);
+            }
         }
         if leaving || !protocol.keeps() {
             self.release(packet, false);
@@ -365,8 +367,12 @@ impl Manager {
         let (protocol, most) = (connection.spec.protocol, connection.spec.timeouts.tries);
         let half = &mut connection.transmit;
         half.deadline = None;
-        half.backoff = (half.backoff + 1).min(32);
         self.dirty_connections.insert(id);
+        if !protocol.confirms() && half.sending > 0 {
+            // They are not even sent: the driver is what is waited for.
+            return;
+        }
+        half.backoff = (half.backoff + 1).min(32);
         if !protocol.confirms() {
             half.tails = half.tails.saturating_sub(1);
             return self.probe(id);

@@ -49,10 +49,17 @@ pub(crate) struct Transmit {
 }
 
 impl Transmit {
-    /// Packets below this are not sent (again).
+    /// Packets below this are not sent (again). Those that are not kept until they are acknowledged
+    /// are awaited as long as the driver has them: a driver that paces them sends them later.
     pub fn floor(&self) -> u64 {
-        let first = self.flight.first_key_value();
-        first.map_or(self.sent, |(sequence, _)| *sequence)
+        let kept = self.flight.first_key_value().map(|(sequence, _)| *sequence);
+        let awaited = || {
+            self.awaited
+                .first_key_value()
+                .map(|(sequence, _)| *sequence)
+        };
+        let first = kept.or_else(awaited);
+        first.map_or(self.sent, |sequence| sequence.min(self.sent))
     }
 
     /// The time-out with its back-off, in nanoseconds (RFC 6298, with integers: an eighth and a
