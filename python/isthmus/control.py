@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 VERSION = 2
 """Of the language."""
+PORT_MAX = 65535
 LINE_BYTES = 1 << 20
 """Bytes of a line at most."""
 TLS_ALERT = b"\x15\x03"
@@ -50,9 +51,15 @@ class Door:
         kind, _, rest = self.address.partition(":")
         host, _, port = rest.rpartition(":")
         unix = kind == "unix" and rest.startswith("/")
-        if not unix and not (kind in ("tcp", "tls") and host and port.isdecimal()):
+        inet = kind in ("tcp", "tls") and host and port.isdecimal() and int(port) <= PORT_MAX
+        if not unix and not inet:
             raise self.wrong(
                 "this is no address", "write unix:/run/isthmus.sock or tcp:127.0.0.1:7000"
+            )
+        if self.authority is not None and kind != "tls":
+            raise IsthmusError(
+                f"--tls-ca: certificates are for addresses with TLS, and this is {self.address}; "
+                "leave it out, or write tls:HOST:PORT"
             )
         context = self._trusting() if kind == "tls" else None
         made = None
@@ -66,7 +73,7 @@ class Door:
             if context is None:
                 return made
             return context.wrap_socket(made, server_hostname=host.strip("[]"))
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             if made is not None:
                 made.close()
             if isinstance(error, ssl.SSLCertVerificationError):
@@ -78,7 +85,8 @@ class Door:
                 raise self.wrong(
                     "it speaks no TLS", "without TLS an address is tcp:HOST:PORT"
                 ) from None
-            why = getattr(error, "strerror", None) or error
+            silent = isinstance(error, TimeoutError)
+            why = f"no answer in {self.patience:g} s" if silent else error.strerror or error
             raise self.wrong(
                 f"cannot connect: {why}", "isthmus nic serve --listen starts a daemon"
             ) from None

@@ -157,7 +157,7 @@ class Given:
             raise self.wrong(problem, f"write a number and its unit, {example}")
         found = float(told["numbers"][1])
         if found < least:
-            smallest = "above 0" if 0 < least < 1 else f"{least:g} {unit} or more"
+            smallest = "above 0" if 0 < least <= 1e-9 else f"{least:g} {unit} or more"
             raise self.wrong(f'"{cut(flat(self.value))}" is too little', f"give {smallest}")
         if found > most:
             raise self.wrong(

@@ -234,7 +234,7 @@ def test_one_without_tls_is_told_from_one_with_it(isthmus):
     [
         ("unix:here", "unix:/run/isthmus.sock"),
         ("7000", "tcp:127.0.0.1:7000"),
-        ("tcp:127.0.0.1:99999", "isthmus nic serve"),
+        ("tcp:127.0.0.1:99999", "tcp:127.0.0.1:7000"),
         ("unix:/nowhere/at/all", "isthmus nic serve"),
     ],
 )

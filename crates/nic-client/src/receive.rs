@@ -81,6 +81,7 @@ impl Stream {
         patience: Patience<'_>,
     ) -> Result<Vec<(u64, Range<u64>)>> {
         let mut place = self.turn(Direction::Receive, true, patience)?;
+        self.fits_run(&place, own.len())?;
         let mut left = own;
         let mut all = Vec::new();
         while !left.is_empty() {

@@ -72,6 +72,7 @@ impl Stream {
     /// [`Error::Misfit`] also if they end within a TU; otherwise as [`Stream::send`].
     pub fn send_run(&self, own: &[u8], patience: Patience<'_>) -> Result<()> {
         let mut place = self.turn(Direction::Transmit, true, patience)?;
+        self.fits_run(&place, own.len())?;
         let mut left = own;
         while !left.is_empty() {
             let (adu_bytes, tus, used) = self.run(&place, left.len())?;
@@ -90,6 +91,22 @@ impl Stream {
             false => Err(Error::Misfit(format!(
                 "stream {}: {own} bytes, of an ADU of {adu_bytes} the links of this process carry \
                  {wanted}",
+                self.number
+            ))),
+        }
+    }
+
+    /// Whether so many bytes that go on where a stream is end with a TU: asked before any is moved.
+    pub(crate) fn fits_run(&self, place: &Place, bytes: usize) -> Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let (adu_bytes, _, used) = self.run(place, bytes)?;
+        let behind = (bytes - used) as u64 % self.own_bytes(adu_bytes).max(1);
+        match self.reach(adu_bytes, 0, behind) {
+            Some(_) => Ok(()),
+            None => Err(Error::Misfit(format!(
+                "stream {}: {bytes} bytes: they end within a TU",
                 self.number
             ))),
         }

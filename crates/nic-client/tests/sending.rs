@@ -223,14 +223,15 @@ fn an_adu_can_be_sent_in_parts_and_several_at_once() {
                 said.ends_with("2 TUs of ADU 0 were moved: go on there"),
                 "{said}"
             );
-            let said = stream
-                .send_run(&whole[..tu - 1], soon())
-                .unwrap_err()
-                .to_string();
-            assert!(
-                said.ends_with("32767 bytes: they end within a TU"),
-                "{said}"
-            );
+            // Also if there are whole ADUs before: none of them is sent.
+            for bytes in [tu - 1, 2 * adu - 1] {
+                let run = &whole[2 * tu..2 * tu + bytes];
+                let said = stream.send_run(run, soon()).unwrap_err().to_string();
+                assert!(
+                    said.ends_with(&format!("{bytes} bytes: they end within a TU")),
+                    "{said}"
+                );
+            }
         }
     }
     stream.wait(soon()).unwrap();

@@ -141,6 +141,7 @@ fn open(path: &PathBuf) -> std::io::Result<File> {
 }
 
 fn write(mut out: Out, asked: &Receiver<Ask>, lost: &AtomicU64, wish: &Wish) {
+    let mut torn = false;
     loop {
         if wish.reopen.swap(false, Ordering::AcqRel)
             && let Out::File(path, file) = &mut out
@@ -161,19 +162,22 @@ fn write(mut out: Out, asked: &Receiver<Ask>, lost: &AtomicU64, wish: &Wish) {
         };
         let missing = lost.swap(0, Ordering::Relaxed);
         let now = time(SystemTime::now());
-        let missing = match missing {
+        let words = match missing {
             0 => String::new(),
             lines => format!("{now} the log | is behind | {lines} lines are left out here\n"),
         };
-        let all = missing + &line;
+        // Behind a line that was torn.
+        let begin = if torn { "\n" } else { "" };
+        let all = format!("{begin}{words}{line}");
         let written = match &mut out {
             Out::Stderr => std::io::stderr().write_all(all.as_bytes()),
             Out::File(_, file) => file.write_all(all.as_bytes()),
         };
         if written.is_err() {
             // Said when there is room again.
-            lost.fetch_add(1, Ordering::Relaxed);
+            lost.fetch_add(missing + 1, Ordering::Relaxed);
         }
+        torn = written.is_err();
     }
 }
 

@@ -74,7 +74,8 @@ impl Destination {
                     refuse("behind ? stands a rate, as udp:127.0.0.1:5000?mb_per_s=800")
                 })?;
                 let rate = rate.parse::<u32>().ok().filter(|rate| *rate > 0);
-                let rate = rate.ok_or_else(|| refuse("mb_per_s is a whole number above 0"))?;
+                let rate =
+                    rate.ok_or_else(|| refuse("mb_per_s is a whole number, 1 to 4294967295"))?;
                 Ok(Self::Udp(address(to)?, Some(u64::from(rate) * 1_000_000)))
             }
             _ => Err(refuse(

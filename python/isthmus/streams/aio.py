@@ -285,12 +285,15 @@ class AsyncConnection:
             await self.close()
 
 
-def _moved(found: NDArray[Any] | None, out: Any, into: NDArray[np.uint8] | None) -> Any:
+def _moved(
+    found: NDArray[Any] | None, out: Any, into: NDArray[np.uint8] | None
+) -> NDArray[Any] | None:
     """What was received, in the memory of who asked for it, if there is any."""
     if found is None or into is None:
         return found
     into[:] = found
-    return out
+    filled: NDArray[Any] = out
+    return filled
 
 
 class AsyncStream:
@@ -367,7 +370,9 @@ class AsyncStream:
         try:
             return _moved(await self._settled(handle), out, into)
         except IncompleteError as error:
-            error.data = _moved(own, out, into)
+            error.data = own if into is None else out
+            if into is not None:
+                into[:] = own
             raise
         except asyncio.CancelledError:
             self._cancelled.append(handle)
