@@ -148,6 +148,7 @@ fn write(mut out: Out, asked: &Receiver<Ask>, lost: &AtomicU64, wish: &Wish) {
             && let Ok(new) = open(path)
         {
             *file = new;
+            torn = false;
         }
         let ask = match asked.try_recv() {
             Ok(ask) => ask,
@@ -219,6 +220,37 @@ fn date(days: u64) -> (u64, u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn all_lines_that_found_no_room_are_counted() {
+        let path = std::env::temp_dir().join(format!("isthmus-log-{}", std::process::id()));
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let (asks, asked) = sync_channel(LINES);
+        let (lost, wish) = (&AtomicU64::new(0), &Wish::default());
+        let out = Out::File(path.clone(), full);
+        std::thread::scope(|scope| {
+            scope.spawn(move || write(out, &asked, lost, wish));
+            for _ in 0..3 {
+                asks.send(Ask::Line("lost\n".into())).unwrap();
+            }
+            while lost.load(Ordering::Relaxed) < 3 {
+                std::thread::yield_now();
+            }
+            wish.reopen.store(true, Ordering::Release);
+            // Heard before the next line, whoever reads first.
+            asks.send(Ask::Look).unwrap();
+            asks.send(Ask::Line("kept\n".into())).unwrap();
+            drop(asks);
+        });
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert!(
+            lines[0].ends_with("| is behind | 3 lines are left out here"),
+            "{text}"
+        );
+        assert_eq!(lines[1..], ["kept"]);
+    }
 
     /// Against the calendar, counted day by day for 400 years.
     #[test]
