@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import threading
+from contextlib import asynccontextmanager
 
 import numpy as np
 import pytest
@@ -78,17 +79,23 @@ def test_streams_of_one_loop_go_side_by_side(served, tmp_path):
         assert sink.taken() == wanted
 
 
+@asynccontextmanager
+async def joined(served, **way):
+    """A stream of one application, and that of another by which it is received."""
+    async with (
+        aconnect(served.address, patience=PATIENCE) as one,
+        aconnect(served.address, patience=PATIENCE) as other,
+    ):
+        into = await other.open("raw:accept:127.0.0.1:0", window="1 MiB")
+        where = (await into.status()).destination.removeprefix("raw:accept:")
+        out = await one.open(f"raw:tcp:{where}")
+        sends = await one.stream(out, adu=ADU, **way)
+        yield sends, await other.stream(into, adu=ADU, links=1, direction="receive")
+
+
 def test_what_is_sent_is_received(served):
     async def main():
-        async with (
-            aconnect(served.address, patience=PATIENCE) as one,
-            aconnect(served.address, patience=PATIENCE) as other,
-        ):
-            into = await other.open("raw:accept:127.0.0.1:0", window="1 MiB")
-            where = (await into.status()).destination.removeprefix("raw:accept:")
-            out = await one.open(f"raw:tcp:{where}")
-            sends = await one.stream(out, adu=ADU, links=2, adus=5)
-            receives = await other.stream(into, adu=ADU, links=1, direction="receive")
+        async with joined(served, links=2, adus=5) as (sends, receives):
 
             async def send():
                 for adu in range(5):
@@ -183,15 +190,7 @@ def test_a_receive_that_is_cancelled_loses_nothing(served):
     """What it was to get is what the next one returns, and its memory is left alone."""
 
     async def main():
-        async with (
-            aconnect(served.address, patience=PATIENCE) as one,
-            aconnect(served.address, patience=PATIENCE) as other,
-        ):
-            into = await other.open("raw:accept:127.0.0.1:0", window="1 MiB")
-            where = (await into.status()).destination.removeprefix("raw:accept:")
-            out = await one.open(f"raw:tcp:{where}")
-            sends = await one.stream(out, adu=ADU, links=1, adus=4)
-            receives = await other.stream(into, adu=ADU, links=1, adus=4, direction="receive")
+        async with joined(served, links=1, adus=4) as (sends, receives):
             left = np.zeros(ADU, np.uint8)
             for room in (left, None):
                 with pytest.raises(asyncio.TimeoutError):
