@@ -100,6 +100,7 @@ def test_systemd_is_told(tmp_path):
     ("words", "says"),
     [
         (["--listen", "unix:here"], "unix:/run/isthmus.sock"),
+        (["--listen", "unix:/nowhere/nic"], "address `unix:/nowhere/nic`: its folder is not there"),
         (["--listen", "tcp:0.0.0.0:0"], "token and TLS"),
         (["--listen", "tcp:127.0.0.1:0", "--staging", "4"], "unit"),
         (["--listen", "tcp:127.0.0.1:0", "--staging", "0 B"], "--staging"),

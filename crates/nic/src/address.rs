@@ -158,7 +158,13 @@ fn listen_unix(path: &Path, mode: u32) -> Result<UnixListener> {
         rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)
             .map_err(refused)?;
     let at = SocketAddrUnix::new(path).map_err(refused)?;
-    rustix::net::bind(&fd, &at).map_err(refused)?;
+    rustix::net::bind(&fd, &at).map_err(|error| match error {
+        Errno::NOENT => {
+            let why = "its folder is not there: make it, or give another path";
+            Error::Address(words(), why.into())
+        }
+        other => refused(other),
+    })?;
     // Before it listens nobody can connect.
     chmod(path, Mode::from_raw_mode(mode & 0o777)).map_err(refused)?;
     rustix::net::listen(&fd, 128).map_err(refused)?;
