@@ -113,6 +113,7 @@ bench-quick: $(VENV)/.installed
 # How often the intervals hold the truth, on all kinds of machine: minutes.
 coverage: $(VENV)/.installed
 	$(BIN)/python bench/coverage.py --keep $(THREADS)
+	$(BIN)/python bench/verdicts.py --keep $(THREADS)
 
 # The property tests with fresh random cases, then mutants; the seed is printed so that a failure can
 # be repeated.

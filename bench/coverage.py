@@ -196,14 +196,14 @@ def low_cells(found: dict[str, dict[tuple[str, str], Cell]]) -> list[str]:
     ]
 
 
-def keep(text: str) -> None:
+def keep(text: str, begin: str = BEGIN, end: str = END) -> None:
     """Put the table between the markers of the guide's page."""
     page = PAGE.read_text()
-    head, begin, rest = page.partition(BEGIN)
-    _, end, tail = rest.partition(END)
-    if not (begin and end):
-        raise SystemExit(f"{PAGE}: has no {BEGIN} and {END}")
-    PAGE.write_text(f"{head}{BEGIN}\n\n{text}\n\n{END}{tail}")
+    head, found, rest = page.partition(begin)
+    _, closed, tail = rest.partition(end)
+    if not (found and closed):
+        raise SystemExit(f"{PAGE}: has no {begin} and {end}")
+    PAGE.write_text(f"{head}{begin}\n\n{text}\n\n{end}{tail}")
 
 
 def main() -> int:

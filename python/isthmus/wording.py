@@ -79,6 +79,8 @@ _SIZES = (
     ("MIPS", "GIPS", "TIPS"),
 )
 """Units that differ by factors of a thousand, ascending."""
+LONG_US = 10_000
+"""Microseconds from which a time in a sentence has a larger unit."""
 LOPSIDED = 2
 """An interval whose halves differ by more than this factor is told by its ends."""
 
@@ -200,10 +202,11 @@ def estimate(mean: float | None, low: float | None, high: float | None, digits: 
     interval is nothing but it, as that of an exact run is.
 
     ``12.1 (≥ 9.8)`` where nothing is known above, ``0 (≤ 0.4)`` where nothing was counted, ``34.3
-    (30.3 to 115.9)`` where one half is more than twice the other.
+    (30.3 to 115.9)`` where one half is more than twice the other, ``> 1400`` where only a
+    lower bound is known.
     """
     if mean is None:
-        return "–"
+        return "–" if low is None else f"> {number(low, digits)}"
     if low is not None and high is None:
         return f"{number(mean, digits)} (≥ {number(low, digits)})"
     if low is None or high is None or low == mean == high:
@@ -225,6 +228,16 @@ def sentence(text: str) -> str:
     """The text with a capital first letter and a full stop. A symbol stays as it is: ``b = 1``."""
     first = text[:1] if text[1:4] == " = " else text[:1].upper()
     return first + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def estimate_in_unit(mean: float | None, low: float | None, high: float | None, unit: str) -> str:
+    """As `estimate`, with the unit; long times in ms or s: ``881 ± 4 s``."""
+    size = abs(mean if mean is not None else low or 0.0)
+    factor, word = 1.0, unit_label(unit)
+    if unit == "us" and size >= LONG_US:
+        factor, word = (1e-6, "s") if size >= 100 * LONG_US else (1e-3, "ms")
+    mean, low, high = (None if end is None else end * factor for end in (mean, low, high))
+    return f"{estimate(mean, low, high)} {word}"
 
 
 def ended(by: str | None) -> str:

@@ -273,7 +273,7 @@ def test_json_is_the_result_and_nothing_else(finished, isthmus):
     done = isthmus("run", "small.toml", "--seed", 3, "--json", cwd=folder)
     assert done.returncode == 0
     assert done.stdout.strip() == (folder / "out/small/result.json").read_text().strip()
-    assert json.loads(done.stdout)["schema"] == 5
+    assert json.loads(done.stdout)["schema"] == 6
 
 
 def test_a_finished_run_is_taken_from_its_folder(finished, isthmus):

@@ -74,7 +74,7 @@ def test_truncated_result_is_refused_with_its_place():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": 1}, "result schema 1; this isthmus reads schema 5"),
+        ({"schema": 1}, "result schema 1; this isthmus reads schema 6"),
         ({"points": [{"index": 0}]}, "damaged result: .*no field 'values'"),
         ({"seed": "one"}, "damaged result: seed: expected int, found 'one'"),
         ({"machines": {}}, "damaged result"),

@@ -26,6 +26,7 @@ COLUMNS = [
     "analytic",
     "residual",
     "samples",
+    "unended",
     "converged",
     "origin",
 ]

@@ -9,6 +9,9 @@ pub struct FlowInfo {
     pub name: Cow<'static, str>,
     /// Demands between two samples of its backlog.
     pub sample_every: u64,
+    /// Whether these are the demands of a period, such as a checkpoint: all of them come at once, and each
+    /// sample is what the periods before have left.
+    pub periodic: bool,
 }
 
 /// What happened to demands, counted in demands but for bytes carried.

@@ -51,6 +51,29 @@ pub(crate) fn estimate(
     }
 }
 
+/// Whether the mean of each measure that occurs is known to this relative half-width. Means of nothing but a
+/// few observations are, where these scatter little.
+pub(crate) fn all_within(
+    replications: &[&Recorders],
+    rules: &Rules,
+    subject: &dyn Subject,
+    relative: f64,
+) -> bool {
+    let of = |at: usize| {
+        let series = replications
+            .iter()
+            .map(|recorders| recorders.latencies[at].series());
+        let means = ReplicationMeans::new(series, rules.warm_up())?;
+        let (estimate, _) = interval(&means, replications, at, rules)?;
+        let known = estimate.positive(means.stretch);
+        Ok((known.high - known.low) / 2.0 <= relative * known.mean.abs())
+    };
+    let occurring = (0..subject.measures().len()).filter(|&at| subject.occurs(at));
+    occurring
+        .map(of)
+        .all(|within: Result<bool, Error>| within.unwrap_or(false))
+}
+
 /// The interval of a measure, and whether what it is made of is independent enough to stop on.
 pub(crate) fn interval(
     means: &ReplicationMeans,

@@ -7,6 +7,7 @@
 pub mod capacity;
 pub mod columns;
 pub mod comparison;
+mod cut_off;
 mod envelope;
 mod error;
 mod flow;

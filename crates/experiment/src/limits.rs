@@ -14,6 +14,8 @@ pub(crate) const CYCLES_MAX: Cycles = 1 << 58;
 const BACKLOG_MIN: u64 = 500_000;
 /// Demands of one flow that may wait for each sender.
 const BACKLOG_PER_SENDER: u64 = 1_000;
+/// Periods whose demands may wait.
+const PERIODS: u64 = 2;
 /// How many times as many demands may be in the system as its delays alone can hold. Above twice
 /// as many, most of them wait for one another.
 const BACKLOG_PER_DELAYS: u64 = 2;
@@ -42,7 +44,12 @@ impl BacklogLimit {
         let flows = 0..subject.flows().len();
         let in_delays = flows.map(|flow| beyond_delays(subject, flow)).max();
         let per_sender = subject.senders().saturating_mul(BACKLOG_PER_SENDER);
-        let enough = BACKLOG_MIN.max(per_sender).max(in_delays.unwrap_or(0));
+        // All that a period asks for waits at its beginning.
+        let of_periods = subject.period_messages().saturating_mul(PERIODS);
+        let enough = BACKLOG_MIN
+            .max(per_sender)
+            .max(in_delays.unwrap_or(0))
+            .max(of_periods);
         // Half of the memory is for what grows.
         let share = memory / 2 / u64::from(replications.max(1));
         let fits = (share / DEMAND_BYTES).max(1);

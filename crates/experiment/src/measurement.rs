@@ -23,6 +23,8 @@ const LENGTHEN_MIN: f64 = 1.5;
 const LENGTHEN_MAX: f64 = 5.0;
 /// Growth of the backlog above which more than half of what is offered is not served.
 const HOPELESS_GROWTH: f64 = 0.5;
+/// Relative half-width of its means with which a shortened run of fixed length may end.
+const QUICK_WIDTH: f64 = 0.3;
 /// Demands that a flow must have offered in all to be judged.
 const DEMANDS_MIN: u64 = 200;
 
@@ -36,6 +38,8 @@ pub(crate) struct Measurement {
     /// Position of the flow.
     pub flow: usize,
     pub judgement: Option<Judgement>,
+    /// Where all that is asked for comes in one period of the run, whether all of it was served.
+    pub served: Option<bool>,
     pub converged: bool,
     /// What ended it before its rules did, if something did.
     pub ended_by: Option<EndedBy>,
@@ -90,13 +94,19 @@ pub(crate) fn run(
         return plan.exact(messages);
     }
     match rules.stop.rule {
-        StopRule::Fixed { messages } => plan.fixed(Length::AtLeast {
-            messages,
-            demands: u64::MAX,
-            cycles: rules.periods_min.saturating_mul(subject.period()),
-            wanted: (0, 0),
-        }),
-        StopRule::FixedTime { time } => plan.fixed(Length::Until(plan.cycles(time))),
+        StopRule::Fixed { messages } => {
+            let lengths = rules.lengths(messages).into_iter();
+            plan.fixed(lengths.map(|messages| Length::AtLeast {
+                messages,
+                demands: u64::MAX,
+                cycles: rules.periods_min.saturating_mul(subject.period()),
+                wanted: (0, 0),
+            }))
+        }
+        StopRule::FixedTime { time } => {
+            let lengths = rules.lengths(time.ps()).into_iter();
+            plan.fixed(lengths.map(|ps| Length::Until(plan.whole_periods(Time::from_ps(ps)))))
+        }
         StopRule::Precision {
             messages_first,
             messages_max,
@@ -134,6 +144,17 @@ impl Plan<'_> {
         (cycles.round() as Cycles).max(1)
     }
 
+    /// The same, in whole periods of what is periodic where that is several.
+    fn whole_periods(&self, time: Time) -> Cycles {
+        let (cycles, period) = (self.cycles(time), self.subject.period());
+        match cycles.checked_div(period) {
+            Some(periods) if self.rules.in_full.is_some() && periods > PERIODS_MIN => {
+                periods.saturating_mul(period)
+            }
+            _ => cycles,
+        }
+    }
+
     /// The one run of a subject in which nothing is drawn at random.
     fn exact(&self, messages: u64) -> Result<Measurement, Halt> {
         let mut replication = self.replication(0)?;
@@ -155,13 +176,68 @@ impl Plan<'_> {
             verdict: judged.verdict,
             flow: judged.flow,
             judgement: judged.judgement,
+            served: judged.served,
             converged: true,
             ended_by: None,
         })
     }
 
-    /// Runs of fixed length; only those at work are held in memory.
-    fn fixed(&self, length: Length) -> Result<Measurement, Halt> {
+    /// Runs of fixed length, or of the first of several lengths at which enough is known.
+    fn fixed(&self, lengths: impl ExactSizeIterator<Item = Length>) -> Result<Measurement, Halt> {
+        let lengths: Vec<Length> = lengths.collect();
+        let &[first, _, ..] = &lengths[..] else {
+            return self.fixed_once(lengths[0]);
+        };
+        match self.lengthened(&lengths) {
+            Err(Halt::Memory) => self.fixed_once(first),
+            lengthened => lengthened,
+        }
+    }
+
+    /// Runs that go on to the next of these lengths while the verdict or a mean is not known.
+    fn lengthened(&self, lengths: &[Length]) -> Result<Measurement, Halt> {
+        let mut replications: Vec<Replication> = self
+            .numbers()
+            .map(|number| self.replication(number))
+            .collect::<Result<_, _>>()?;
+        for &length in lengths {
+            replications.par_iter_mut().try_for_each(|replication| {
+                if !replication.has_begun() {
+                    self.warm_up(replication, length)?;
+                }
+                replication.run_to(length, self.shared.progress)
+            })?;
+            if self.is_known(&replications) {
+                break;
+            }
+        }
+        let replications = replications.into_iter().map(Replication::finish);
+        Ok(self.judged(replications.collect()))
+    }
+
+    /// Whether nothing is left that a longer run would tell: not after a collapse or with a backlog that ends
+    /// the point.
+    fn is_known(&self, replications: &[Replication]) -> bool {
+        let recorders: Vec<&Recorders> = replications.iter().map(Replication::recorders).collect();
+        if recorders.iter().any(|one| one.is_overfull())
+            || replications.iter().any(Replication::has_collapsed)
+        {
+            return true;
+        }
+        let judged = judge(self.subject, &recorders, self.test);
+        let mut cycles = replications.iter().map(Replication::cycles);
+        let long_enough = cycles.all(|cycles| cycles >= self.cycles_wanted());
+        match judged.verdict {
+            Verdict::Saturated => long_enough,
+            Verdict::Undecided if judged.served.is_none() => false,
+            _ => {
+                long_enough && known::all_within(&recorders, self.rules, self.subject, QUICK_WIDTH)
+            }
+        }
+    }
+
+    /// Runs of this length; only those at work are held in memory.
+    fn fixed_once(&self, length: Length) -> Result<Measurement, Halt> {
         let whole = |number: u64| {
             if let Some(finished) = self.shared.kept.and_then(|kept| kept.part(number)) {
                 return Ok(finished);
@@ -186,6 +262,11 @@ impl Plan<'_> {
                 .collect::<Result<_, _>>()?,
             together => together?,
         };
+        Ok(self.judged(replications))
+    }
+
+    /// What finished runs of fixed length say.
+    fn judged(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
         let judged = judge(self.subject, &recorders, self.test);
         let long_enough = replications
@@ -197,14 +278,15 @@ impl Plan<'_> {
             None if long_enough => judged.verdict,
             None => Verdict::Undecided,
         };
-        Ok(Measurement {
+        Measurement {
             verdict,
             flow: judged.flow,
             judgement: judged.judgement,
-            converged: ended_by.is_none(),
+            served: judged.served,
+            converged: ended_by.is_none() && verdict != Verdict::Saturated,
             ended_by,
             replications,
-        })
+        }
     }
 
     /// Cycles that a run must have lasted to be judged.
@@ -273,6 +355,7 @@ impl Plan<'_> {
                         verdict: judged.verdict,
                         flow: judged.flow,
                         judgement: judged.judgement,
+                        served: judged.served,
                         converged,
                         ended_by,
                     });
@@ -399,6 +482,9 @@ struct Judged {
     verdict: Verdict,
     flow: usize,
     judgement: Option<Judgement>,
+    /// Of flows with one period in the run, which have no steady state: whether all was served, if there are
+    /// any and no other flow is saturated.
+    served: Option<bool>,
 }
 
 impl Judged {
@@ -414,15 +500,25 @@ impl Judged {
 }
 
 /// The verdict over all flows: saturated if one is, stable if all are. Where there are several,
-/// each is tested at its share of the error rate, since each can be wrong about saturation.
+/// each is tested at its share of the error rate, since each can be wrong about saturation. Flows of which
+/// the run has one period only are not judged, but by whether that was served.
 fn judge(subject: &dyn Subject, replications: &[&Recorders], test: &SaturationTest) -> Judged {
     let offered = |flow: usize| -> u64 {
         let counts = replications.iter().map(|recorders| &recorders.flows[flow]);
         counts.map(|count| count.offered()).sum()
     };
-    let flows: Vec<usize> = (0..subject.flows().len())
+    let is_single = |flow: &usize| {
+        let mut counts = replications.iter().map(|recorders| &recorders.flows[*flow]);
+        subject.flows()[*flow].periodic && counts.all(|count| count.backlog.offered() == 0)
+    };
+    let (single, flows): (Vec<usize>, Vec<usize>) = (0..subject.flows().len())
         .filter(|&flow| offered(flow) > 0)
-        .collect();
+        .partition(is_single);
+    let waits = |flow: &usize| {
+        let mut counts = replications.iter().map(|recorders| &recorders.flows[*flow]);
+        counts.any(|count| count.waiting() > 0)
+    };
+    let late = single.iter().copied().find(waits);
     let test = SaturationTest {
         alpha: test.alpha / flows.len().max(1) as f64,
         ..*test
@@ -433,16 +529,23 @@ fn judge(subject: &dyn Subject, replications: &[&Recorders], test: &SaturationTe
         } else {
             Verdict::Undecided
         },
-        flow: 0,
+        flow: single.first().copied().unwrap_or(0),
         judgement: None,
+        served: (!single.is_empty()).then_some(true),
     };
     for (position, &flow) in flows.iter().enumerate() {
         let backlogs: Vec<_> = replications
             .iter()
             .map(|recorders| recorders.flows[flow].backlog.clone())
             .collect();
-        let (verdict, judgement) = match test.judge(&backlogs) {
-            Ok(judgement) if offered(flow) >= DEMANDS_MIN => (judgement.verdict, Some(judgement)),
+        let periodic = subject.flows()[flow].periodic;
+        let judgement = match periodic {
+            true => test.judge_periodic(&backlogs),
+            false => test.judge(&backlogs),
+        };
+        let enough = periodic || offered(flow) >= DEMANDS_MIN;
+        let (verdict, judgement) = match judgement {
+            Ok(judgement) if enough => (judgement.verdict, Some(judgement)),
             Ok(_) | Err(Error::TooFew { .. }) => (Verdict::Undecided, None),
             Err(error) => unreachable!("the scenario has checked the test: {error}"),
         };
@@ -450,10 +553,19 @@ fn judge(subject: &dyn Subject, replications: &[&Recorders], test: &SaturationTe
             verdict,
             flow,
             judgement,
+            served: None,
         };
         if position == 0 || judged.rank() > worst.rank() {
             worst = judged;
         }
     }
-    worst
+    match late {
+        Some(flow) if worst.verdict != Verdict::Saturated => Judged {
+            verdict: Verdict::Undecided,
+            flow,
+            judgement: None,
+            served: Some(false),
+        },
+        _ => worst,
+    }
 }

@@ -44,6 +44,7 @@ pub(crate) fn rates(
             high: finite(estimate.high * owed),
             each: values.iter().map(|value| value * rate.scale).collect(),
             samples: values.len() as u64,
+            unended: 0,
             percentiles: Vec::new(),
             analytic,
             residual: analytic.map(|value| estimate.mean / value - 1.0),

@@ -5,7 +5,7 @@ use crate::limits::{BacklogLimit, CYCLES_MAX, Memory};
 use crate::progress::Progress;
 use crate::recorders::Recorders;
 use crate::result::Collapse;
-use crate::subject::{Counted, Figure, Simulated, Subject};
+use crate::subject::{Counted, Figure, Simulated, Subject, Unended};
 use isthmus_kernel::Cycles;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -105,6 +105,8 @@ pub(crate) struct Finished {
     pub collapse: Option<Collapse>,
     /// Whether it ended since too many demands waited.
     pub overfull: bool,
+    /// What had begun and not ended.
+    pub unended: Vec<Unended>,
     /// What it came to, if it is exact.
     #[serde(skip)]
     pub figures: Vec<Figure>,
@@ -305,6 +307,7 @@ impl Replication {
                 cycles,
             }),
             overfull: self.recorders.is_overfull(),
+            unended: self.simulation.unended(),
             figures: self.simulation.figures(),
             recorders: self.recorders.clone(),
             cycles,

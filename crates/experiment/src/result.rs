@@ -1,4 +1,4 @@
-//! The result schema, version 5: what a finished point, search and run say.
+//! The result schema, version 6: what a finished point, search and run say.
 //!
 //! Field names end in their unit. Absent numbers are `null`, never NaN.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 /// Version of this schema; written into every result and journal.
-pub const SCHEMA: u32 = 5;
+pub const SCHEMA: u32 = 6;
 
 /// A whole run: what was asked and what came out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -244,6 +244,10 @@ pub enum State {
     Undecided,
     /// No message arrives any more.
     Collapsed,
+    /// All that is asked for comes at once, and was served before the run ended.
+    Completed,
+    /// All that is asked for comes at once, and the run ended before it was served.
+    Incomplete,
 }
 
 impl From<Verdict> for State {
@@ -315,6 +319,9 @@ pub struct Measure {
     pub each: Vec<f64>,
     /// Observations after warm-up, all replications together.
     pub samples: u64,
+    /// Observations that the end of the run cut off, such as phases that had begun: their percentiles count
+    /// them as longer than they had lasted, the mean leaves them out.
+    pub unended: u64,
     /// Percentiles asked for, with intervals from replications.
     pub percentiles: Vec<Percentile>,
     /// The analytic model's value; `None` where it has none or is saturated.

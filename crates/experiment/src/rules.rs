@@ -20,7 +20,12 @@ pub(crate) struct Rules {
     pub patience: u64,
     /// How many times as many messages as its measures a point may have for its verdict.
     pub decisive: u64,
+    /// Where a run of fixed length was shortened, its length in full: messages, or a time in ps.
+    pub in_full: Option<u64>,
 }
+
+/// Looks at a shortened run of fixed length, at most: the last at its length in full.
+const QUICK_LOOKS: u32 = 4;
 
 /// What [`Rules::patience`] is unless time is short.
 pub(crate) const PATIENCE: u64 = 16;
@@ -30,16 +35,22 @@ pub(crate) const PATIENCE: u64 = 16;
 pub(crate) const PERIODS_MIN: u64 = 5;
 
 impl Rules {
-    /// The shortened form for `--quick`: a tenth of a fixed number of messages or of a fixed
-    /// time, intervals three times as wide, an eighth of the longest run; only for the verdict on a point that is
-    /// still missing it may be half as long as ever. Of what is periodic it keeps [`PERIODS_MIN`] periods, or
-    /// all that there are.
+    /// The shortened form for `--quick`: a tenth of a fixed number of messages or of a fixed time, and more up to
+    /// its length in full while the verdict or a measure is not known; intervals three times as wide, an eighth of
+    /// the longest run; only for the verdict on a point that is still missing it may be half as long as ever. Of
+    /// what is periodic it keeps [`PERIODS_MIN`] periods, or all that there are.
     pub fn quick(mut self, period: Time) -> Self {
         self.periods_min = PERIODS_MIN;
         self.patience = 1;
         match &mut self.stop.rule {
-            StopRule::Fixed { messages } => *messages = messages.div_ceil(10).max(2),
-            StopRule::FixedTime { time } => *time = shortened(*time, period),
+            StopRule::Fixed { messages } => {
+                self.in_full = Some(*messages);
+                *messages = messages.div_ceil(10).max(2);
+            }
+            StopRule::FixedTime { time } => {
+                self.in_full = Some(time.ps());
+                *time = shortened(*time, period);
+            }
             StopRule::Precision {
                 precision,
                 messages_first,
@@ -76,10 +87,25 @@ impl Rules {
         max.saturating_mul(self.decisive)
     }
 
+    /// The lengths at which a run of the fixed length `first` is looked at: more than that one only if it was
+    /// shortened, in equal ratios.
+    pub fn lengths(&self, first: u64) -> Vec<u64> {
+        let (looks, longer) = match self.in_full {
+            Some(full) if full > first => (QUICK_LOOKS, full as f64 / first as f64),
+            _ => (1, 1.0),
+        };
+        let length = |look: u32| {
+            let share = f64::from(look) / f64::from(looks.max(2) - 1);
+            (first as f64 * longer.powf(share)).round() as u64
+        };
+        (0..looks).map(length).collect()
+    }
+
     /// Looks that a point is given.
     pub fn looks(&self) -> u32 {
         match self.stop.rule {
-            StopRule::Fixed { .. } | StopRule::FixedTime { .. } => 1,
+            StopRule::Fixed { messages } => self.lengths(messages).len() as u32,
+            StopRule::FixedTime { time } => self.lengths(time.ps()).len() as u32,
             StopRule::Precision { .. } => LOOKS,
         }
     }

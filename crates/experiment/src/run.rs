@@ -425,6 +425,7 @@ fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
             high: None,
             each: Vec::new(),
             samples: 0,
+            unended: 0,
             percentiles: Vec::new(),
             analytic: Some(analytic),
             residual: None,

@@ -140,7 +140,7 @@ impl Pass<'_> {
             let verdict = match trial.verdict {
                 State::Collapsed | State::Saturated => Verdict::Saturated,
                 State::Stable => Verdict::Stable,
-                State::Undecided => Verdict::Undecided,
+                State::Undecided | State::Completed | State::Incomplete => Verdict::Undecided,
             };
             search
                 .report(load, verdict, trial.growth)

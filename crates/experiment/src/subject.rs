@@ -125,10 +125,24 @@ pub trait Simulated: Send {
     /// Why no message arrives any more, if that is so.
     fn collapse(&self) -> Option<Collapse>;
 
+    /// What has begun and not ended, of measures that count whole phases; nothing by default.
+    fn unended(&self) -> Vec<Unended> {
+        Vec::new()
+    }
+
     /// What it came to, of a run that is exact; nothing by default.
     fn figures(&self) -> Vec<Figure> {
         Vec::new()
     }
+}
+
+/// An observation that the end of the run has cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unended {
+    /// Position of the measure.
+    pub measure: usize,
+    /// For how long it has lasted, in cycles.
+    pub age: Cycles,
 }
 
 /// A number that an exact run came to.

@@ -1,5 +1,6 @@
 //! From replications to the rows of the result.
 
+use crate::cut_off::CutOff;
 use crate::known::{finite, interval};
 use crate::measurement::Measurement;
 use crate::rates;
@@ -63,21 +64,19 @@ impl Report {
     ) {
         let finished = measurement.replications.iter();
         let replications: Vec<&Recorders> = finished.map(|f| &f.recorders).collect();
+        let cut = CutOff::new(measurement, at);
         // While it is unknown whether there is a steady state, the run may be short of it.
-        let least = match measurement.verdict {
-            Verdict::Undecided => STRETCH_UNDECIDED,
+        let least = match (measurement.verdict, measurement.served) {
+            (Verdict::Undecided, None) => STRETCH_UNDECIDED,
             _ => 1.0,
         };
-        let Ok(summary) = Summary::of(
-            replications
-                .iter()
-                .map(|recorders| &recorders.latencies[at]),
-            rules.warm_up(),
-            &rules.measure.percentiles,
-            rules.stop.confidence,
-            least,
-        ) else {
+        let recorders = replications.iter().map(|r| &r.latencies[at]);
+        let percents = &rules.measure.percentiles;
+        let confidence = rules.stop.confidence;
+        let Ok(summary) = Summary::of(recorders, rules.warm_up(), percents, confidence, least)
+        else {
             // It does not occur, or not in every replication.
+            self.measures.extend(cut.alone(name, confidence, cycle_us));
             return;
         };
         let stretch = summary.replications.stretch.max(least);
@@ -89,17 +88,23 @@ impl Report {
             summary.replications.discarded.iter().sum(),
             summary.replications.used.iter().sum(),
         );
+        // Replications that are alike because nothing is random say nothing of a mean that moves on.
+        let unsteady = measurement.verdict != Verdict::Stable && measurement.served.is_none();
+        let varies = summary.histogram.min() != summary.histogram.max();
+        let moves_on = unsteady && varies && estimate.half_width == 0.0;
+        let no_end = moves_on || cut.is_late(summary.mean.mean, used);
+        let percentiles = cut.percentiles(&summary, rules, least);
         self.measures.push(Measure {
             unit: "us".to_owned(),
             mean: Some(estimate.mean),
             low: finite(estimate.low),
-            high: finite(estimate.high),
+            high: finite(estimate.high).filter(|_| !no_end),
             each: (summary.replications.means.iter())
                 .map(|mean| mean * cycle_us)
                 .collect(),
             samples: used,
-            percentiles: summary
-                .percentiles
+            unended: cut.count(),
+            percentiles: percentiles
                 .iter()
                 .map(|percentile| {
                     let found = percentile.scaled(cycle_us);
@@ -149,6 +154,7 @@ fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
         high: Some(figure.value),
         each: vec![figure.value],
         samples: 1,
+        unended: 0,
         percentiles: Vec::new(),
         analytic,
         residual: analytic.map(|value| figure.value / value - 1.0),
@@ -166,9 +172,11 @@ fn verdict(
     let or_zero = |value: Option<f64>| value.filter(|v| v.is_finite()).unwrap_or(0.0);
     VerdictSummary {
         origin: Origin::Simulation,
-        verdict: match measurement.collapse() {
-            Some(_) => State::Collapsed,
-            None => measurement.verdict.into(),
+        verdict: match (measurement.collapse(), measurement.served) {
+            (Some(_), _) => State::Collapsed,
+            (None, Some(true)) => State::Completed,
+            (None, Some(false)) => State::Incomplete,
+            (None, None) => measurement.verdict.into(),
         },
         flow: subject.flows()[measurement.flow].name.to_string(),
         growth: or_zero(growth.map(|g| g.mean)),

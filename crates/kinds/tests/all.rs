@@ -9,6 +9,7 @@ mod effects;
 mod fat_tree_estimates;
 mod fat_tree_runs;
 mod faults;
+mod finite_work;
 mod good;
 mod good_fat_tree;
 mod good_sci;

@@ -43,7 +43,7 @@ fn servers_saturate_at_what_their_devices_do() {
         ARRAY,
         WRITES,
         "[search]\nover = \"workload.load\"\nfrom = \"1 MB/s\"\nto = \"4 MB/s\"\nresolution = \"15%\"\n\
-         [stop]\nmessages_first = 1000\nmessages_max = 8000\nreplications = 3",
+         [stop]\nmessages_first = 1000\nmessages_max = 16000\nreplications = 3",
     );
     let search = &found.searches[0];
     let (low, high) = (

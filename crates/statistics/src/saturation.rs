@@ -12,6 +12,8 @@ const SAMPLES_STABLE: usize = 10;
 /// Samples that "saturated" rests on: the increments of a saturated backlog are as good as
 /// independent, and more samples of them make a sharper test.
 const SAMPLES_SATURATED: usize = 40;
+/// Periods that a verdict on periodic demands rests on at least.
+const PERIODS_MIN: usize = 4;
 /// A saturated backlog gains as much in the second half of a run as in the first. A backlog on
 /// its way to a steady state gains at most sqrt(2) - 1 = 0.41 times as much: it rises like the
 /// square root of time while the run is short against the relaxation (reflected Brownian motion),
@@ -54,8 +56,8 @@ impl std::fmt::Display for Verdict {
 ///   growth average out over all samples, where the difference of two of them would need runs
 ///   several times as long, while a backlog that grows like a random walk with a drift gives it
 ///   away by its slope as well as by its ends (variances 6/5 to 1);
-/// - [`Verdict::Saturated`] if `g2 > threshold` significantly, **and** `g2 > g1 / 2`
-///   significantly, which a slow transient near the knee does not pass however many replications
+/// - [`Verdict::Saturated`] if `g2 > threshold` significantly, by the slope and by what is gained from end to
+///   end, **and** `g2 > g1 / 2` significantly, which a slow transient near the knee does not pass however many replications
 ///   there are (it gains at most 0.41 times as much in the second half);
 /// - [`Verdict::Undecided`] otherwise: lengthen the runs. A stable point then shows a growth that
 ///   falls like 1 / length, a saturated one a growth that stays.
@@ -118,6 +120,25 @@ impl SaturationTest {
     /// [`Error::TooFew`] without replications, demands, or enough backlog samples
     /// (`2 ceil(10 / replications) + 1` in each), [`Error::OutOfRange`] for impossible parameters.
     pub fn judge(&self, replications: &[Backlog]) -> Result<Judgement, Error> {
+        self.judge_by(replications, |count| SAMPLES_STABLE.div_ceil(count))
+    }
+
+    /// Judges demands that all come at the beginning of a period, whose samples are what earlier periods have
+    /// left at the beginning of each. A period is one observation, however many demands it has; with few of
+    /// them there are fewer sections.
+    ///
+    /// # Errors
+    /// As [`judge`](Self::judge), but with samples of fewer than four whole periods in a replication.
+    pub fn judge_periodic(&self, replications: &[Backlog]) -> Result<Judgement, Error> {
+        self.judge_by(replications, |_| PERIODS_MIN / 2)
+    }
+
+    /// `fewest` sections of each half of so many replications are enough.
+    fn judge_by(
+        &self,
+        replications: &[Backlog],
+        fewest: impl Fn(usize) -> usize,
+    ) -> Result<Judgement, Error> {
         open_unit("growth threshold", self.threshold)?;
         if !(self.alpha > 0.0 && self.alpha < 0.5) {
             return Err(Error::OutOfRange {
@@ -134,12 +155,13 @@ impl SaturationTest {
             });
         }
         let confidence = 1.0 - 2.0 * self.alpha / f64::from(self.looks.max(1));
-        let growth = Halves::trend(replications, confidence)?;
-        let fine = Halves::new(replications, SAMPLES_SATURATED)?;
+        let fewest = fewest(replications.len());
+        let growth = Halves::trend(replications, fewest, confidence)?;
+        let fine = Halves::new(replications, fewest)?;
         let (gained, persistence) = (fine.second(confidence)?, fine.persistence(confidence)?);
         let verdict = if growth.high < self.threshold {
             Verdict::Stable
-        } else if gained.low > self.threshold && persistence.low > 0.0 {
+        } else if growth.low.min(gained.low) > self.threshold && persistence.low > 0.0 {
             Verdict::Saturated
         } else {
             Verdict::Undecided
@@ -188,15 +210,10 @@ struct Halves {
 }
 
 impl Halves {
-    /// Cuts each half of each run so that there are at least `samples` sections in all, or as many
-    /// as the backlogs have samples for, though not less than a "stable" rests on.
-    fn new(replications: &[Backlog], samples: usize) -> Result<Self, Error> {
-        let most = replications
-            .iter()
-            .map(|backlog| (backlog.samples().count().max(1) - 1) / 2);
-        let sections = samples.div_ceil(replications.len());
-        let fewest = SAMPLES_STABLE.div_ceil(replications.len());
-        let sections = sections.min(most.min().unwrap_or(0)).max(fewest);
+    /// Cuts each half of each run so that a "saturated" rests on all sections, or into as many as the
+    /// backlogs have samples for, though not less than the `fewest`.
+    fn new(replications: &[Backlog], fewest: usize) -> Result<Self, Error> {
+        let sections = sections(replications, SAMPLES_SATURATED, fewest);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for backlog in replications {
             let gained = backlog.growth(2 * sections)?;
@@ -213,8 +230,8 @@ impl Halves {
 
     /// What the second half gains per demand, by the trends of as many sections as a "stable"
     /// rests on.
-    fn trend(replications: &[Backlog], confidence: f64) -> Result<Estimate, Error> {
-        let sections = SAMPLES_STABLE.div_ceil(replications.len());
+    fn trend(replications: &[Backlog], fewest: usize, confidence: f64) -> Result<Estimate, Error> {
+        let sections = sections(replications, SAMPLES_STABLE, fewest);
         let mut trends = Vec::new();
         for backlog in replications {
             trends.extend_from_slice(&backlog.trends(2 * sections)?[sections..]);
@@ -245,6 +262,16 @@ impl Halves {
             contrasts.len(),
         ))
     }
+}
+
+/// Sections of each half of a run of which there are to be so many in all: as far as the backlogs have
+/// samples for them, and not less than the `fewest`.
+fn sections(replications: &[Backlog], samples: usize, fewest: usize) -> usize {
+    let most = replications
+        .iter()
+        .map(|backlog| (backlog.samples().count().max(1) - 1) / 2);
+    let wanted = samples.div_ceil(replications.len());
+    wanted.min(most.min().unwrap_or(0)).max(fewest)
 }
 
 #[cfg(test)]
@@ -296,6 +323,24 @@ mod tests {
         assert_eq!(judgement.growth.samples, 200);
         assert!(judgement.growth.low > 0.02);
         assert_eq!(judgement.verdict, Verdict::Undecided);
+    }
+
+    /// What is left of each period: nothing, always the same, or a fifth of its hundred demands more each
+    /// time. Nothing scatters, so that four periods decide.
+    #[test]
+    fn periods_decide_by_what_they_leave() {
+        let test = SaturationTest::default();
+        let verdict = |count: u64, level: fn(f64) -> f64| {
+            let runs = [exact(count, level), exact(count, level)];
+            test.judge_periodic(&runs).map(|judged| judged.verdict)
+        };
+        assert_eq!(verdict(4, |_| 0.0), Ok(Verdict::Stable));
+        assert_eq!(verdict(10, |_| 30.0), Ok(Verdict::Stable));
+        assert_eq!(verdict(4, |n| 0.2 * n), Ok(Verdict::Saturated));
+        assert_eq!(verdict(50, |n| 0.2 * n), Ok(Verdict::Saturated));
+        // Filled by the first two periods, and full since.
+        assert_eq!(verdict(8, |n| (0.2 * n).min(40.0)), Ok(Verdict::Stable));
+        assert!(verdict(3, |n| 0.2 * n).is_err());
     }
 
     #[test]

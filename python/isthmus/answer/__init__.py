@@ -74,6 +74,8 @@ class SeriesAnswer:
     """``baseline``, ``better``, ``far better``, ``worse``, ``far worse``, ``mixed``,
     ``about the same`` (all that was compared), ``unknown``, ``collapses``."""
     sentence: str
+    jobs: dict[str, str] = field(default_factory=dict)
+    """Where the badge is ``mixed``, that of each job."""
     peak: Peak | None = None
     """Its highest accepted load, in runs that are judged by it."""
     peak_ratio: Ratio | None = None
@@ -354,7 +356,7 @@ def _series_answer(
             {},
             badge,
             text,
-            own_peak,
+            peak=own_peak,
             reason=why,
             timeless=timeless,
         )
@@ -364,13 +366,20 @@ def _series_answer(
         for name in measures:
             own, theirs = point.measure(name), base_point.measure(name)
             compared = ratio(name, own, theirs, level) if own and theirs else None
-            if compared and (not layout.of_jobs or _comparable(compared, point, base_point)):
+            if compared and _comparable(layout, compared, point, base_point):
                 ratios[name] = compared
     peak_ratio = own_peak.against(base_peak, level) if own_peak and base_peak else None
     headline = ratios.get(measures[0]) if measures else None
-    deciding = _felt(ratios) if layout.of_jobs else [headline]
     lost = base_point is not None and _is_lost(layout, series, x)
-    badge = _badge(saturation, [peak_ratio, *deciding], lost and not layout.of_jobs)
+    jobs: dict[str, str] = {}
+    if layout.of_jobs and point and base_point:
+        jobs = _jobs(ratios, point, base_point)
+        deciding = _felt(ratios)
+        badge = _badge(saturation, deciding, lost=False)
+        if len(set(jobs.values())) > 1 and badge != "unknown":
+            badge = "mixed"
+    else:
+        badge = _badge(saturation, [peak_ratio, headline], lost and not layout.of_jobs)
     told = collapse_part(layout, series)
     if told and not any(p.collapsed for p in base.points):
         badge = "collapses"
@@ -393,6 +402,7 @@ def _series_answer(
         ratios,
         badge,
         sentence,
+        jobs if badge == "mixed" else {},
         own_peak,
         peak_ratio,
         why,
@@ -400,21 +410,51 @@ def _series_answer(
     )
 
 
+def _jobs(ratios: dict[str, Ratio], point: PointResult, base: PointResult) -> dict[str, str]:
+    """Of each job that ran at both points whether it is better, worse or about the same as in the
+    baseline, or unknown.
+    """
+    felt = _felt_by_job(ratios)
+    found = {}
+    for job in point.active:
+        if job not in base.active:
+            continue
+        own, theirs = (
+            p.verdict.verdict in (*LOST, "incomplete") and p.verdict.flow == job
+            for p in (point, base)
+        )
+        if own != theirs:
+            found[job] = "worse" if own else "better"
+        else:
+            found[job] = _word(felt.get(job))
+    return found
+
+
+def _word(ratio: Ratio | None) -> str:
+    if ratio is None or ratio.tendency == "unclear":
+        return "unknown"
+    return {1: "better", 0: "about the same", -1: "worse"}[ratio.better]
+
+
 def _felt(ratios: dict[str, Ratio]) -> list[Ratio | None]:
     """Of each job the time of its phases or messages where that can be compared, or else what it
     gets through; what the I/O servers get through where nothing else is known.
     """
+    return list(_felt_by_job(ratios).values()) or list(ratios.values())
+
+
+def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
     found: dict[str, Ratio] = {}
     for name, each in ratios.items():
         job, _, quantity = name.rpartition(".")
         if job != "servers" and quantity in ("phase", "response", "accepted"):
             found.setdefault(job, each)
-    return list(found.values()) or list(ratios.values())
+    return found
 
 
-def _comparable(compared: Ratio, *points: PointResult) -> bool:
+def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
     """Whether a measure is one of the machine: a time is not where it grows with the run."""
-    return compared.is_rate or all(p.verdict.verdict not in LOST for p in points)
+    return not any(is_timeless(layout, p, compared.measure) for p in points)
 
 
 def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isthmus.answer.grounds import Bracket, Peak, Ratio
-from isthmus.results.schema import PointResult, RunResult
+from isthmus.results.schema import Measure, PointResult, RunResult
 from isthmus.results.series import Series, View, axis_text
-from isthmus.wording import ended, estimate, interval, number, unit_label
+from isthmus.wording import ended, estimate, estimate_in_unit, interval, number, unit_label
 
 if TYPE_CHECKING:
     from isthmus.answer import SeriesAnswer
@@ -46,13 +46,73 @@ def baseline_sentence(
     if point:
         parts.append(timeless_words(layout, series, point, told=own is not None))
         told = [m for m in measures if not is_timeless(layout, point, m)]
+        if layout.of_jobs and told:
+            parts.append(incomplete_words(layout, series))
         for name in told[: 3 if layout.of_jobs else 2]:
             m = point.measure(name)
-            if m and m.best[0] is not None:
-                value = f"{estimate(*m.best)} {unit_label(m.unit)}"
+            if layout.of_jobs and name == told[0] and is_varied(layout, series):
+                parts.append(course_words(layout, series, name))
+            elif m and m.best[0] is not None:
                 where = f" {place}" if place and name == told[0] else ""
-                parts.append(f"{layout.label(name)} {value}{where}")
+                parts.append(f"{time_label(layout, [point], name)} {value_words(m)}{where}")
     return join(parts) or verdict_words(series)
+
+
+def value_words(m: Measure) -> str:
+    """A measure with its interval, its unit, and how many of its observations have ended where that
+    is not all.
+    """
+    text = estimate_in_unit(*m.best, m.unit)
+    return f"{text} ({m.ended_words} ended)" if m.unended else text
+
+
+def is_varied(layout: View, series: Series) -> bool:
+    """Whether the points of a series differ in something other than their load."""
+    return layout.x_axis is not None and not layout.by_load and len(series.points) > 1
+
+
+def course_words(layout: View, series: Series, name: str) -> str:
+    """A measure along the axis of a series: at each value, or at the first and the last of many."""
+    found = [(p, m) for p in series.points if (m := p.measure(name)) and is_known(m)]
+    if all(m.best[0] is None for _, m in found):
+        return ""
+    if len(found) > NAMED:
+        found = [found[0], found[-1]]
+    axis = layout.x_axis
+    assert axis is not None
+    parts: list[str] = []
+    for point, m in found:
+        value = "saturated" if is_timeless(layout, point, name) else value_words(m)
+        where = axis_text(layout.run, axis, point.values[axis], point.machine)
+        parts.append(f"{value} at {point.values[axis].text if parts else where}")
+    return f"{time_label(layout, series.points, name)} {', '.join(parts)}" if parts else ""
+
+
+def is_known(m: Measure) -> bool:
+    """Whether anything is known of a measure, if only what it is longer than."""
+    return (m.best[0], m.low) != (None, None)
+
+
+def time_label(layout: View, points: list[PointResult], name: str) -> str:
+    """What a measure is, before its value; of a single phase, that it completes."""
+    job, _, quantity = name.rpartition(".")
+    of = all(p.verdict.verdict == "completed" and p.verdict.flow == job for p in points)
+    return f"{job} completes in" if quantity == "phase" and of else layout.label(name)
+
+
+def incomplete_words(layout: View, series: Series) -> str:
+    """What did not complete within the run, and where."""
+    late = [p for p in series.points if p.verdict.verdict == "incomplete"]
+    if not late:
+        return ""
+    jobs = listed(list(dict.fromkeys(p.verdict.flow for p in late)))
+    longest_us = max(1e3 * p.simulated_ms / p.replications for p in late)
+    text = f"{jobs} did not complete within {estimate_in_unit(longest_us, None, None, 'us')}"
+    if layout.x_axis is None or len(series.points) == 1:
+        return text
+    if len(late) == len(series.points):
+        return f"{text} at any {layout.x_label}"
+    return f"{text} at {layout.x_label} {listed([p.values[layout.x_axis].text for p in late])}"
 
 
 def is_timeless(layout: View, point: PointResult, measure: str) -> bool:
@@ -228,7 +288,7 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
             if badge == "collapses":
                 parts.append(f"{names} {'collapses' if verb == 'is' else 'collapse'}")
             elif badge == "mixed":
-                parts.append(f"{names} {verb} better in one respect and worse in another")
+                parts += _mixed([each for each in found[1:] if each.badge == "mixed"], names)
             elif badge == "about the same":
                 parts.append(f"{names} {verb} about the same")
             elif badge == "unknown":
@@ -238,6 +298,29 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
             else:
                 parts.append(f"{names} {verb} {badge}")
     return f"Against {base}: {'; '.join(parts)}."
+
+
+def _mixed(found: list[SeriesAnswer], names: str) -> list[str]:
+    """Variants that are better for one job and worse or unknown for another, those alike together;
+    `names` are those of all where there are too many for that.
+    """
+    verb = "is" if len(found) == 1 else "are"
+    if len(found) > NAMED or not all(each.jobs for each in found):
+        return [f"{names} {verb} better in one respect and worse or unknown in another"]
+    alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for each in found:
+        alike.setdefault(tuple(each.jobs.items()), []).append(each.series.label)
+    parts = []
+    for jobs, labels in alike.items():
+        by_word: dict[str, list[str]] = {}
+        for job, word in jobs:
+            by_word.setdefault(word, []).append(job)
+        order = [
+            word for word in ("better", "worse", "unknown", "about the same") if word in by_word
+        ]
+        words = [f"{word} for {listed(by_word[word])}" for word in order]
+        parts.append(f"{listed(labels)} {'is' if len(labels) == 1 else 'are'} {', '.join(words)}")
+    return parts
 
 
 def listed(names: list[str]) -> str:

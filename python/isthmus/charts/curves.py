@@ -24,6 +24,7 @@ from isthmus.charts.spec import (
 )
 from isthmus.results.curves import OVER, load_bound, model_label, numbers
 from isthmus.results.kinds import others
+from isthmus.results.schema import STEADY
 from isthmus.results.series import MOST, Series, View
 from isthmus.scenes import curves as scene
 from isthmus.scenes.curves import Curves
@@ -122,7 +123,7 @@ def curve_panel(view: View, told: Curves) -> Drawn:
             curves += [{"variant": series.label, "x": brief(x), "m": brief(v)} for x, v in curve]
         rows += _rows(view, series, told)
     if told.stable_only:
-        values = [v for v in values if v["verdict"] == "stable"]
+        values = [v for v in values if v["verdict"] in STEADY]
     y = _y_axis(told, [v["y"] for v in values if "y" in v] or [v["m"] for v in curves])
     x = _x_axis(view, told)
     paint, form = scales.paint(), scales.form()
@@ -151,7 +152,7 @@ def curve_panel(view: View, told: Curves) -> Drawn:
             "encoding": {**both, **paint, "opacity": LIT},
         },
         {
-            "transform": [{"filter": "datum.verdict == 'stable'"}],
+            "transform": [{"filter": f"indexof({list(STEADY)}, datum.verdict) >= 0"}],
             "mark": _line(None, 1.9),
             "encoding": {**both, **paint, **scales.line(), "opacity": LIT},
         },
@@ -198,7 +199,7 @@ def _points(view: View, told: Curves, scales: Scales, both: Spec, marks_: Spec) 
     """Filled where stable, hollow where not: hollow ones hide the line below them."""
     fill = {
         "condition": {
-            "test": "datum.verdict == 'stable'",
+            "test": f"indexof({list(STEADY)}, datum.verdict) >= 0",
             "field": "variant",
             "type": "nominal",
             "scale": scales.colour,

@@ -31,6 +31,7 @@ from isthmus.results.curves import (
     numbers,
     ordered,
 )
+from isthmus.results.schema import STEADY
 from isthmus.results.series import View
 from isthmus.scenes import curves as scene
 from isthmus.scenes.curves import Curves
@@ -191,16 +192,16 @@ def curve_panel(ax: Axes, view: View, told: Curves) -> None:
 
 
 def _points(ax: Axes, rows: Sequence[Row], style: Look, stable_only: bool) -> list[float]:
-    stable = [r for r in rows if r[4] == "stable"]
+    stable = [r for r in rows if r[4] in STEADY]
     ax.plot(*_columns(stable), color=style.colour, ls=style.dash, zorder=3)
     beyond = [] if stable_only else rows[scene.tail(rows)]
     if beyond:
         ax.plot(*_columns(beyond), color=style.colour, ls=(0, (1, 2)), lw=1.1, zorder=2.5)
     drawn = []
     for x, value, low, high, verdict in rows:
-        if stable_only and verdict != "stable":
+        if stable_only and verdict not in STEADY:
             continue
-        fill = {"stable": "full", "undecided": "left"}.get(verdict, "none")
+        fill = "full" if verdict in STEADY else {"undecided": "left"}.get(verdict, "none")
         if low is not None and high is not None:
             error = [[max(value - low, 0)], [max(high - value, 0)]]
             ax.errorbar(
@@ -253,6 +254,7 @@ _MARKS: dict[str, dict[str, Any]] = {
     "model": {"ls": (0, (4, 2)), "lw": 1.1},
     "saturated": {"marker": "o", "ls": "", "markerfacecolor": PAPER},
     "undecided": {"marker": "o", "ls": "", "fillstyle": "left", "markerfacecoloralt": PAPER},
+    "incomplete": {"marker": "|", "ls": "", "ms": 9},
     "collapsed": {"marker": "X", "ls": "", "ms": 9},
 }
 

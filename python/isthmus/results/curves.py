@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from isthmus.answer import ranked
-from isthmus.results.schema import PointResult
+from isthmus.results.schema import STEADY, PointResult
 from isthmus.results.series import Series, View
 
 Number = tuple[float | None, float | None, float | None]
@@ -43,7 +43,7 @@ def value_cap(view: View, pick: Pick) -> float:
     press all others flat.
     """
     values = [row for s in view.series for row in numbers(view, s, pick)]
-    stable = [v for _, v, _, _, verdict in values if verdict == "stable"]
+    stable = [v for _, v, _, _, verdict in values if verdict in STEADY]
     return CAP * max(stable) if stable and max(stable) > 0 else math.inf
 
 
@@ -54,7 +54,7 @@ def numbers(view: View, series: Series, pick: Pick, cap: float = math.inf) -> li
         x, (value, low, high) = view.x(point), pick(point)
         if x is None or value is None or point.collapsed:
             continue
-        if value > cap and point.verdict.verdict != "stable":
+        if value > cap and point.verdict.verdict not in STEADY:
             rows.append((x, cap, None, None, OVER))
         else:
             rows.append((x, value, low, high, point.verdict.verdict))
@@ -129,7 +129,7 @@ def with_residuals(view: View) -> list[str]:
         m.name
         for p in view.run.points
         for m in p.measures
-        if m.residual is not None and p.verdict.verdict == "stable"
+        if m.residual is not None and p.verdict.verdict in STEADY
     }
     return [m for m in ordered(view) if m in have]
 

@@ -48,7 +48,7 @@ __all__ = [
     "VerdictSummary",
 ]
 
-Verdict = Literal["stable", "saturated", "undecided", "collapsed"]
+Verdict = Literal["stable", "saturated", "undecided", "collapsed", "completed", "incomplete"]
 """Whether a point carries its load; `collapsed` where no message arrives any more."""
 Origin = Literal["simulation", "model"]
 """Whose word a verdict is; one of the queueing model has no growth."""
@@ -74,7 +74,10 @@ Text = Annotated[
     ),
 ]
 
-SCHEMA = 5
+STEADY = ("stable", "completed")
+"""Verdicts beside which times are those of the machine, not of how long was measured."""
+
+SCHEMA = 6
 """Version of the result schema that this package reads."""
 
 CHANGES = 4
@@ -185,6 +188,9 @@ class Measure:
     low: float | None
     high: float | None
     samples: Count
+    unended: Count
+    """Observations that the end of the run cut off, such as phases that had begun: the mean leaves
+    them out, percentiles count them as longer than they had lasted."""
     percentiles: list[Percentile]
     analytic: float | None
     """The analytic model's value; ``None`` where it has none or is saturated."""
@@ -199,9 +205,14 @@ class Measure:
     @property
     def best(self) -> tuple[float | None, float | None, float | None]:
         """The mean with its interval; the model's value where nothing was simulated."""
-        if self.mean is None:
+        if self.mean is None and self.analytic is not None:
             return self.analytic, None, None
         return self.mean, self.low, self.high
+
+    @property
+    def ended_words(self) -> str:
+        """How many observations the run saw the end of, where that is not all: ``90 of 104``."""
+        return f"{self.samples:,} of {self.samples + self.unended:,}" if self.unended else ""
 
 
 class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):

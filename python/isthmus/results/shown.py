@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isthmus.answer import answer, bracket, judged, ranked
-from isthmus.results.schema import Histogram, PointResult
+from isthmus.results.schema import STEADY, Histogram, PointResult
 from isthmus.results.series import Series, View
 
 DISTRIBUTIONS = 3
@@ -41,7 +41,7 @@ def compared_point(view: View, series: Series) -> PointResult | None:
     """The point of a series where pictures compare; where there is none, its last stable point."""
     x = answer(view.run).busy_x
     at = [p for p in series.points if view.x(p) == x]
-    stable = [p for p in series.points if p.verdict.verdict == "stable"]
+    stable = [p for p in series.points if p.verdict.verdict in STEADY]
     return next(iter(at or stable[-1:] or series.points[:1]), None)
 
 

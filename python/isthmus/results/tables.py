@@ -69,7 +69,8 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
     ``statistic``, ``unit`` (of value, low, high and analytic), ``value``, ``low``, ``high`` (the
     interval), ``resolved`` (of percentiles: false where a replication had fewer than ten
     observations above, so that the value is biased low), ``analytic``, ``residual``
-    (value / analytic - 1), ``samples``, ``converged``, ``origin`` (of the verdict: simulation or
+    (value / analytic - 1), ``samples``, ``unended`` (observations that the end of the run cut off),
+    ``converged``, ``origin`` (of the verdict: simulation or
     model). A point of which nothing was measured has one row, without a measure.
     """
     import polars as pl
@@ -87,6 +88,7 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
         "analytic": pl.Float64,
         "residual": pl.Float64,
         "samples": pl.Int64,
+        "unended": pl.Int64,
         "converged": pl.Boolean,
         "origin": pl.String,
     }
@@ -104,6 +106,7 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
         pl.Series("measure", [m.name or None for m in measures], dtype=pl.String),
         pl.Series("unit", [m.unit if m.name else None for m in measures], dtype=pl.String),
         pl.Series("samples", [m.samples if m.name else None for m in measures], dtype=pl.Int64),
+        pl.Series("unended", [m.unended if m.name else None for m in measures], dtype=pl.Int64),
     )
     means = pl.DataFrame(
         {
@@ -149,7 +152,7 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
 
 
 _OF_STATISTIC = ("statistic", "value", "low", "high", "resolved", "analytic", "residual")
-_NONE = Measure("", "", None, None, None, 0, [], None, None, None, 0.0)
+_NONE = Measure("", "", None, None, None, 0, 0, [], None, None, None, 0.0)
 
 
 def _of_points(run: RunResult, schema: Mapping[str, Any]) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from isthmus.results.curves import (
     with_percentiles,
     with_residuals,
 )
-from isthmus.results.schema import PointResult
+from isthmus.results.schema import STEADY, PointResult
 from isthmus.results.series import Series, View
 from isthmus.results.shown import at_work, rates
 from isthmus.wording import with_unit
@@ -168,7 +168,7 @@ def model_curve(view: View, series: Series, model: Pick, cap: float) -> list[tup
 
 def tail(rows: Sequence[Row]) -> slice:
     """The part of a curve beyond the last stable point, which begins there."""
-    first = next((i for i, row in enumerate(rows) if row[4] != "stable"), None)
+    first = next((i for i, row in enumerate(rows) if row[4] not in STEADY), None)
     if first is None:
         return slice(0, 0)
     over = next((i for i, row in enumerate(rows) if row[4] == OVER), len(rows))
@@ -212,6 +212,7 @@ def symbols(view: View, beyond: str, *, model: bool = True) -> dict[str, str]:
         told = {
             "saturated": f"saturated: grows with the run ({beyond} off the plot)",
             "undecided": "undecided",
+            "incomplete": "did not complete",
             "collapsed": "collapsed: nothing arrives any more",
         }
         found |= {verdict: words for verdict, words in told.items() if verdict in verdicts}

@@ -109,6 +109,7 @@ impl Experiment {
             periods_min: 0,
             patience: PATIENCE,
             decisive: 1,
+            in_full: None,
         };
         if progress.is_cancelled() {
             return Err(SetupError::Cancelled);

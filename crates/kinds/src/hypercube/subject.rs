@@ -29,10 +29,12 @@ const FLOWS: &[FlowInfo] = &[
     FlowInfo {
         name: Cow::Borrowed("messages"),
         sample_every: 64,
+        periodic: false,
     },
     FlowInfo {
         name: Cow::Borrowed("io"),
         sample_every: 8,
+        periodic: false,
     },
 ];
 

@@ -21,6 +21,7 @@ const CYCLE_US: f64 = 1e-3;
 const FLOWS: &[FlowInfo] = &[FlowInfo {
     name: Cow::Borrowed("ADUs"),
     sample_every: 1,
+    periodic: false,
 }];
 
 impl Kind for Interface {

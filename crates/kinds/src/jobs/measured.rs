@@ -3,7 +3,7 @@
 use isthmus_experiment::Flaw;
 use isthmus_experiment::recorders::Recorders;
 use isthmus_experiment::result::JobSummary;
-use isthmus_experiment::subject::{Fate, FlowInfo, RateInfo};
+use isthmus_experiment::subject::{Fate, FlowInfo, RateInfo, Unended};
 use isthmus_kernel::Cycles;
 use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Stored};
 use isthmus_units::Time;
@@ -101,6 +101,19 @@ fn is_open(job: &Job) -> bool {
     }
 }
 
+/// Messages of a period of a job that asks for them once in a period.
+fn of_period(layout: &Layout, number: usize, job: &Job) -> Option<u64> {
+    let Traffic::Checkpoint {
+        volume, message, ..
+    } = &job.traffic
+    else {
+        return None;
+    };
+    let clients = layout.partners(number, job).len() as u64;
+    let each = volume.get().div_ceil(message.get());
+    Some(each.saturating_mul(clients).max(1))
+}
+
 /// What an open loop asks for, in MB/s.
 fn offered(arrivals: Arrivals) -> Option<f64> {
     match arrivals {
@@ -156,13 +169,18 @@ impl Measured {
             hint: "place servers and jobs elsewhere".to_owned(),
             line: None,
         })?;
-        let flows = traffic.jobs.iter().map(|job| FlowInfo {
-            name: Cow::Owned(job.name.clone()),
-            sample_every: 1,
+        let flows = (0..).zip(&traffic.jobs).map(|(number, job)| {
+            let of_period = of_period(&layout, number, job);
+            FlowInfo {
+                name: Cow::Owned(job.name.clone()),
+                sample_every: of_period.unwrap_or(1),
+                periodic: of_period.is_some(),
+            }
         });
         let servers = FlowInfo {
             name: Cow::Borrowed("servers"),
             sample_every: 1,
+            periodic: false,
         };
         Ok(Self {
             tick_us,
@@ -344,6 +362,17 @@ impl Ears {
     /// Counts anew what has arrived.
     pub fn restart_counts(&mut self) {
         self.sent.fill(0);
+    }
+
+    /// What of the phases of these has begun and not ended.
+    pub fn unended(&self, phases: &[Phase]) -> Vec<Unended> {
+        let each = phases.iter().filter_map(|phase| {
+            Some(Unended {
+                measure: self.told.phases[phase.job as usize]?,
+                age: phase.ended - phase.begun,
+            })
+        });
+        each.collect()
     }
 
     /// Nothing offered, and the bytes that have arrived for the processes of each node.

@@ -1,13 +1,14 @@
 //! Jobs on a machine of any kind, as a subject of experiments.
 
 use super::behind::Devices;
+use super::capacity::{Foretold, foretold};
 use super::{Ears, Measured, nodes};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::recorders::Recorders;
 use isthmus_experiment::result::{Collapse, JobSummary, NodeUse};
 use isthmus_experiment::subject::{
-    Counted, Counts, FlowInfo, Overlay, RateInfo, Simulated, Subject,
+    Counted, Counts, FlowInfo, Overlay, RateInfo, Simulated, Subject, Unended,
 };
 use isthmus_experiment::uses::Uses;
 use isthmus_kernel::Cycles;
@@ -15,6 +16,10 @@ use isthmus_machine::jobs::{Observer as _, Replication};
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
+
+/// Messages one after another with nothing else about for which a run must last before it is judged. The
+/// test compares the two halves of a run, so the filling of all delays must be over well within the first.
+pub(crate) const ALONE_MIN: u64 = 5;
 
 /// A machine that jobs run on: what of a [`Subject`] is not the jobs' own.
 pub(crate) trait Runs: Debug + Send + Sync + 'static {
@@ -37,11 +42,20 @@ pub(crate) trait Runs: Debug + Send + Sync + 'static {
         Devices::of(self.cycle_us(), &jobs.traffic.storage)
     }
 
-    /// Cycles that a run has at least. Any run by default, but with devices one of several of their requests:
-    /// closed loops fill no delays of their own.
+    /// What a message of a job takes with nothing else about, its device aside, in ns.
+    fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64;
+
+    /// Cycles that a run must last before it is judged: those of several messages one after another, and of
+    /// several requests of devices. Closed loops fill no delays of their own.
     fn cycles_min(&self, jobs: &Measured) -> Cycles {
+        let open = foretold(&jobs.traffic).filter(|asks| asks.message.offered.is_some());
+        let longest = open
+            .map(|asks| self.alone_ns(jobs, &asks))
+            .fold(0.0, f64::max);
+        let alone = (longest / 1e3 / self.cycle_us()).ceil() as Cycles;
         let devices = self.devices(jobs);
-        devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout))
+        let served = devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout));
+        ALONE_MIN.saturating_mul(alone).saturating_add(served)
     }
 
     /// Cycles that a run had better have: by default so many that what fills at first is full.
@@ -201,6 +215,10 @@ impl<S: Replication + Send> Simulated for Running<S> {
 
     fn collapse(&self) -> Option<Collapse> {
         (self.collapse)(&self.simulation)
+    }
+
+    fn unended(&self) -> Vec<Unended> {
+        self.ears.unended(&self.simulation.open_phases())
     }
 }
 

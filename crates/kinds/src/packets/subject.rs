@@ -1,8 +1,9 @@
 //! Networks of packets with the jobs that run on them, as subjects of experiments.
 
-use super::{Fabric, capacity, figures};
+use super::{Fabric, capacity, figures, rules};
 use crate::jobs::behind;
-use crate::jobs::{self, Measured, Running, Runs};
+use crate::jobs::capacity::Foretold;
+use crate::jobs::{self, Measured, Running, Runs, ns};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject, Taken};
@@ -74,6 +75,13 @@ impl<F: Fabric> Runs for On<F> {
 
     fn node_count(&self) -> u32 {
         self.0.node_count()
+    }
+
+    fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
+        let (network, switches) = (self.0.network().spec(), self.0.switches_at_most());
+        let rules = rules(network, self.0.ways().classes());
+        let times = asks.message.times(network, &rules, f64::from(switches));
+        times.transfer + times.turn + f64::from(switches) * ns(self.0.longest_delay())
     }
 
     fn capacity(&self, jobs: &Measured) -> Capacity {

@@ -35,6 +35,7 @@ const RESPONSE: usize = 2;
 const FLOWS: &[FlowInfo] = &[FlowInfo {
     name: Cow::Borrowed("packets"),
     sample_every: 16,
+    periodic: false,
 }];
 
 /// Zero-load times across the fabric that a run must last before it is judged.

@@ -14,7 +14,7 @@
 use crate::hypercube::build::Machine;
 use crate::hypercube::operation::{ErrandId, Step};
 use crate::hypercube::spec::Transfer;
-use crate::jobs::{Completed, Jobs, Observer, Packet, Replication, Stored};
+use crate::jobs::{Completed, Jobs, Observer, Packet, Phase, Replication, Stored};
 use crate::storage::{JobStores, StationCount};
 use isthmus_kernel::{Cycles, Engine as _, Id, RunUntil, Slab, Streams, id};
 use isthmus_units::Bytes;
@@ -179,6 +179,10 @@ impl Replication for JobsSimulation {
             self.state.jobs.tell_all_offered(now, observer);
         }
         self.under_way() > 0
+    }
+
+    fn open_phases(&self) -> Vec<Phase> {
+        self.state.jobs.open_phases(self.engine.now())
     }
 
     fn restart_counts(&mut self) {

@@ -3,6 +3,7 @@
 use super::observe::Observer;
 use crate::storage::StationCount;
 use isthmus_kernel::Cycles;
+use isthmus_workload::jobs::Phase;
 
 /// A machine, its jobs and everything under way.
 pub trait Replication {
@@ -15,6 +16,9 @@ pub trait Replication {
     /// Goes on until the observer has finished, nothing is left that could happen or everything before
     /// cycle `until` has happened. Returns whether anything is under way still.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool;
+
+    /// The phases of jobs that have begun and have not ended, as far as they are.
+    fn open_phases(&self) -> Vec<Phase>;
 
     /// Counts from now on what channels and devices do.
     fn restart_counts(&mut self);

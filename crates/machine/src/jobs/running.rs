@@ -4,7 +4,9 @@ use super::observe::Observer;
 use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
-use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Process};
+use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Phase, Process};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::vec::Drain;
 
 /// Messages of a process that are told as asked for before the observer is asked whether it has
@@ -24,6 +26,9 @@ pub(crate) struct Jobs {
     several: bool,
     /// Of each process how many of its messages have been told as offered.
     told: Vec<u64>,
+    /// The processes that ask in time, whatever is complete, by when each asks next or earlier: what is told of
+    /// them is told in the order of time, so that a backlog counts all that waits at any moment.
+    asking: BinaryHeap<Reverse<(Cycles, u32)>>,
     /// Messages on their way to the engine.
     demands: Vec<Demand>,
 }
@@ -36,6 +41,7 @@ impl Jobs {
         Self {
             several: (0..processes as u32).any(|process| source.several(process)),
             told: vec![0; processes],
+            asking: BinaryHeap::new(),
             source,
             demands: Vec::new(),
         }
@@ -49,6 +55,9 @@ impl Jobs {
     /// Lets all processes ask for their first messages.
     pub fn begin(&mut self) {
         self.source.begin(&mut self.demands);
+        let processes = 0..self.told.len() as u32;
+        let in_time = processes.filter(|&process| self.source.asks_next(process).is_some());
+        self.asking = in_time.map(|process| Reverse((0, process))).collect();
     }
 
     /// The messages that the source has given, to be offered to the engine.
@@ -97,8 +106,41 @@ impl Jobs {
         }
     }
 
-    /// Tells of the messages that a process has asked for by now.
+    /// Tells of the messages that have been asked for by now: by this process, and by all that ask in time.
     pub fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
+        self.tell_asked_in_time(now, observer);
+        if self.source.asks_next(process).is_none() {
+            self.tell_asked(process, now, observer);
+        }
+    }
+
+    /// The same of all processes, at the end of a run that has not been finished.
+    pub fn tell_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
+        self.tell_asked_in_time(now, observer);
+        for process in 0..self.told.len() as u32 {
+            if self.source.asks_next(process).is_none() {
+                self.tell_asked(process, now, observer);
+            }
+        }
+    }
+
+    fn tell_asked_in_time<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
+        while let Some(&Reverse((time, process))) = self.asking.peek()
+            && time <= now
+        {
+            if !self.tell_asked(process, time, observer) {
+                return;
+            }
+            let next = self.source.asks_next(process).unwrap_or(Cycles::MAX);
+            if let Some(mut first) = self.asking.peek_mut() {
+                *first = Reverse((next, process));
+            }
+        }
+    }
+
+    /// Tells of the messages that one process has asked for by `now`; false if the observer had seen enough
+    /// before the last of them.
+    fn tell_asked<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) -> bool {
         let asked = self.source.asked_by(process, now);
         let job = self.source.processes()[process as usize].job;
         let told = &mut self.told[process as usize];
@@ -107,15 +149,99 @@ impl Jobs {
             *told += 1;
             // However much is asked for at once, an observer that has seen enough is heard.
             if told.is_multiple_of(TOLD_AT_ONCE) && observer.finished() {
-                break;
+                return false;
             }
+        }
+        true
+    }
+
+    /// The phases that have begun by `now` and have not ended. To be asked for after
+    /// [`tell_all_offered`](Self::tell_all_offered).
+    pub fn open_phases(&self, now: Cycles) -> Vec<Phase> {
+        self.source.open_phases(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Completed, Packet};
+    use super::*;
+    use isthmus_units::{Bandwidth, Bytes};
+    use isthmus_workload::Outstanding;
+    use isthmus_workload::jobs::spec::{
+        Arrivals, Job, JobNodes, Mapping, Servers, Sizes, Spread, Traffic,
+    };
+    use isthmus_workload::storage::StorageSpec;
+
+    /// Messages told as offered, of each job.
+    struct Offered([u64; 2]);
+
+    impl Observer for Offered {
+        fn offered(&mut self, job: u32) {
+            self.0[job as usize] += 1;
+        }
+        fn packet(&mut self, _: &Packet) {}
+        fn completed(&mut self, _: &Completed) {}
+        fn finished(&self) -> bool {
+            false
         }
     }
 
-    /// The same of all processes, at the end of a run that has not been finished.
-    pub fn tell_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
-        for process in 0..self.told.len() as u32 {
-            self.tell_offered(process, now, observer);
+    /// Two jobs that ask in time on four nodes each, at random and all at once every 2 us. However rarely and by
+    /// whichever process what is asked for is told, it is all that has been asked for by then.
+    #[test]
+    fn what_is_told_is_all_that_was_asked_for() {
+        let job = |name: &str, nodes: [u32; 4], traffic| Job {
+            name: name.to_owned(),
+            nodes: JobNodes::Listed(nodes.to_vec()),
+            traffic,
+            active: true,
+            outstanding: Outstanding::ONE,
+        };
+        let uniform = Traffic::Uniform {
+            sizes: Sizes::fixed(Bytes::new(1_000)),
+            arrivals: Arrivals::Open {
+                load: Bandwidth::from_mb_per_s(1_000),
+                gaps: Spread::Exponential,
+            },
+        };
+        let checkpoint = Traffic::Checkpoint {
+            period: Time::from_us(2),
+            volume: Bytes::new(3_000),
+            message: Bytes::new(1_000),
+            destinations: isthmus_workload::jobs::spec::Destinations::Interleaved,
+        };
+        let traffic = JobsTraffic {
+            servers: Servers::Listed(vec![8]),
+            storage: StorageSpec::None,
+            mapping: Mapping::Dedicated,
+            jobs: vec![
+                job("a", [0, 1, 2, 3], uniform),
+                job("b", [4, 5, 6, 7], checkpoint),
+            ],
+        };
+        let layout = Layout::new(&traffic, 9).expect("it fits");
+        let (tick, streams) = (Time::from_ns(1), Streams::new(3, 0));
+        let mut jobs = Jobs::new(&traffic, &layout, tick, streams);
+        jobs.begin();
+        let mut all = JobsSource::new(&traffic, &layout, tick, streams);
+        all.begin(&mut Vec::new());
+        let mut told = Offered([0; 2]);
+        for (at, now) in [
+            (0, 0),
+            (7, 10),
+            (3, 900),
+            (3, 2_000),
+            (0, 2_001),
+            (5, 9_999),
+        ] {
+            jobs.tell_offered(at, now, &mut told);
+            let mut asked =
+                |of: std::ops::Range<u32>| of.map(|p| all.asked_by(p, now)).sum::<u64>();
+            assert_eq!(told.0, [asked(0..4), asked(4..8)], "at {now}");
+            // Four processes of three messages at 0, 2, 4 us and so on.
+            assert_eq!(told.0[1], 12 * (now / 2_000 + 1));
         }
+        assert!(told.0[0] > 20, "some 40 in 10 us: {}", told.0[0]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::network::{Network, NetworkError};
 use super::spec::Switching;
-use crate::jobs::{Completed, Jobs, Observer, Packet, Replication, Stored};
+use crate::jobs::{Completed, Jobs, Observer, Packet, Phase, Replication, Stored};
 use crate::storage::{JobStores, StationCount, is_answer};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
 use isthmus_packet::ways::Ways;
@@ -135,6 +135,10 @@ impl<W: Ways> Replication for Simulation<W> {
             self.state.jobs.tell_all_offered(now, observer);
         }
         self.under_way() > 0
+    }
+
+    fn open_phases(&self) -> Vec<Phase> {
+        self.state.jobs.open_phases(self.engine.now())
     }
 
     fn restart_counts(&mut self) {

@@ -58,7 +58,8 @@ impl Asks {
         self.outstanding.limit().unwrap_or(1).into()
     }
 
-    fn burst(&self) -> Option<u64> {
+    /// Messages of a burst, where it asks in bursts.
+    pub(super) fn burst(&self) -> Option<u64> {
         match self.asking {
             Asking::Bursts { messages, .. } => Some(messages),
             _ => None,
@@ -213,6 +214,17 @@ impl Asker {
     /// Messages that it has asked for by `now`, which never goes back from call to call.
     pub(super) fn asked_by(&mut self, asks: &Asks, now: Cycles) -> u64 {
         self.client.asked_by(&asks.asking, now)
+    }
+
+    /// When it asks next, if that is a matter of time: as [`Client::asks_next`].
+    pub(super) fn asks_next(&self, asks: &Asks) -> Option<Cycles> {
+        self.client.asks_next(&asks.asking)
+    }
+
+    /// When the bursts began that are not complete, the first of which has this number.
+    pub(super) fn open_bursts(&self) -> (u64, impl Iterator<Item = Cycles> + '_) {
+        let begun = self.bursts.iter().map(|burst| burst.begun);
+        (self.bursts_told, begun.chain(self.client.waiting_bursts()))
     }
 }
 

@@ -166,6 +166,20 @@ impl Client {
         }
     }
 
+    /// Of arrivals in time, when the first message after those of [`asked_by`](Self::asked_by) is asked for.
+    pub(super) fn asks_next(&self, asking: &Asking) -> Option<Cycles> {
+        match asking {
+            Asking::Closed { .. } => None,
+            _ => self.last.map(|(time, _)| time),
+        }
+    }
+
+    /// When those of its bursts were asked for of which no message has begun.
+    pub(super) fn waiting_bursts(&self) -> impl Iterator<Item = Cycles> + '_ {
+        let whole = self.waiting.iter().filter(|(_, left, all)| left == all);
+        whole.map(|&(time, ..)| time)
+    }
+
     /// The size of the next message, at least a byte.
     pub(super) fn size(&mut self, sizes: Sizes) -> u64 {
         let mean = sizes.mean.get();

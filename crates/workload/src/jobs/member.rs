@@ -250,6 +250,11 @@ impl Member {
         unsent.into()
     }
 
+    /// The number of its present round and when that began, unless it waits for others to end one.
+    pub(super) fn open_round(&self, plan: &Plan) -> Option<(u64, Cycles)> {
+        (!self.held).then(|| (self.first / plan.steps(), self.round))
+    }
+
     /// Messages that it has asked for by `now`.
     pub(super) fn asked_by(&self, now: Cycles) -> u64 {
         match self.last {

@@ -75,11 +75,43 @@ impl Phases {
             .pop_front()
             .map(|phase| (phase.begun, phase.ended))
     }
+
+    /// When each phase began that has begun and not ended, the oldest first. `begun` gives the numbers and
+    /// begins of those that single processes are at.
+    pub(super) fn begun(&self, begun: impl Iterator<Item = (u64, Cycles)>) -> Vec<Cycles> {
+        let mut first: Vec<Cycles> = self.open.iter().map(|phase| phase.begun).collect();
+        for (number, time) in begun {
+            let Some(at) = number.checked_sub(self.before) else {
+                continue;
+            };
+            let at = at as usize;
+            if first.len() <= at {
+                first.resize(at + 1, time);
+            }
+            first[at] = first[at].min(time);
+        }
+        first
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn phases_that_have_begun_are_those_of_any_process() {
+        let mut phases = Phases::new(3);
+        assert_eq!(phases.begun([(0, 10), (0, 5), (0, 8)].into_iter()), [5]);
+        phases.end(0, 5, 60);
+        // One is in phase 1 since 60, the others still in phase 0.
+        assert_eq!(
+            phases.begun([(0, 10), (1, 60), (0, 8)].into_iter()),
+            [5, 60]
+        );
+        phases.end(0, 10, 70);
+        phases.end(0, 8, 80);
+        assert_eq!(phases.begun([(1, 60), (1, 70), (1, 80)].into_iter()), [60]);
+    }
 
     #[test]
     fn a_phase_lasts_from_the_first_begin_to_the_last_end() {

@@ -361,6 +361,58 @@ impl JobsSource {
         }
     }
 
+    /// When a process asks for its next message, the first after those of [`asked_by`](Self::asked_by), where
+    /// that is a matter of time and not of what is complete.
+    pub fn asks_next(&self, process: u32) -> Option<Cycles> {
+        let state = &self.states[process as usize];
+        match (&state.kind, &self.jobs[state.runs as usize].does) {
+            (Kind::Client(asker), Does::Ask(asks)) => asker.asks_next(asks),
+            _ => None,
+        }
+    }
+
+    /// The phases that have begun by `now`, up to which all messages have been asked for, and have not
+    /// ended: as far as they are at `now`.
+    pub fn open_phases(&self, now: Cycles) -> Vec<Phase> {
+        let mut found = Vec::new();
+        for runs in &self.jobs {
+            let members = runs.first..runs.first + runs.phases.processes();
+            let states = &self.states[members.start as usize..members.end as usize];
+            let begun = match &runs.does {
+                Does::Ask(asks) if asks.burst().is_none() => continue,
+                Does::Ask(_) => {
+                    let askers = states.iter().filter_map(|state| match &state.kind {
+                        Kind::Client(asker) => Some(asker.open_bursts()),
+                        Kind::Member(_) => None,
+                    });
+                    runs.phases
+                        .begun(askers.flat_map(|(first, begun)| (first..).zip(begun)))
+                }
+                Does::Collect { plan, .. } => {
+                    let rounds = states.iter().filter_map(|state| match &state.kind {
+                        Kind::Member(member) => member.open_round(plan),
+                        Kind::Client(_) => None,
+                    });
+                    runs.phases.begun(rounds)
+                }
+            };
+            let Some(process) = self.processes.get(runs.first as usize) else {
+                continue;
+            };
+            found.extend(
+                begun
+                    .into_iter()
+                    .filter(|&begun| begun <= now)
+                    .map(|begun| Phase {
+                        job: process.job,
+                        begun,
+                        ended: now,
+                    }),
+            );
+        }
+        found
+    }
+
     /// The phases that have ended since this was last asked for. Like completions they may be told
     /// ahead of their time.
     pub fn ended_phases(&mut self) -> std::vec::Drain<'_, Phase> {

@@ -3,12 +3,12 @@
 use super::super::{Built, Hypercube, HypercubeSummary, figures};
 use super::{HypercubeJobs, capacity, workload};
 use crate::jobs::behind::{self, Devices};
-use crate::jobs::{self, Measured, Message, Running, Runs};
+use crate::jobs::capacity::Foretold;
+use crate::jobs::{self, Measured, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject};
 use isthmus_experiment::uses::Uses;
 use isthmus_experiment::{Flaw, Kind};
-use isthmus_kernel::Cycles;
 use isthmus_machine::hypercube::spec::{HypercubeSpec, JobsOnCube, Transfer};
 use isthmus_machine::hypercube::{JobsSimulation, Machine};
 use isthmus_machine::jobs::Replication as _;
@@ -16,10 +16,6 @@ use isthmus_units::Bytes;
 use isthmus_workload::jobs::spec::{JobsTraffic, Servers};
 use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
-
-/// Messages one after another with nothing else about for which a run must last before it is judged. The
-/// test compares the two halves of a run, so the filling of all delays must be over well within the first.
-const ALONE_MIN: u64 = 5;
 
 impl Kind for HypercubeJobs {
     type Built = Built;
@@ -63,24 +59,6 @@ impl On {
     fn machine(&self) -> &Machine {
         &self.built.machine
     }
-
-    /// The longest that a message of a job takes on average with nothing else about, its device aside:
-    /// three worms and their start-ups for each round of transfer units, a read from another I/O node than
-    /// that of its PE; one more where a failed I/O node's PE passes the request on.
-    fn alone(&self, jobs: &Measured) -> Cycles {
-        let machine = self.machine();
-        let clock = machine.clock();
-        let active = jobs.traffic.jobs.iter().filter(|job| job.active);
-        let unit = self.transfer.unit.get();
-        let worms = 3 + u64::from(machine.redirects());
-        let each = active.filter_map(Message::of).map(|message| {
-            let rounds = message.packets(unit as f64) / f64::from(self.transfer.worms);
-            let data = Bytes::new((message.bytes as u64).min(unit));
-            let worm = machine.startup() + u64::from(clock.flits(data));
-            (rounds.max(1.0) * (worms * worm) as f64) as Cycles
-        });
-        each.max().unwrap_or(0)
-    }
 }
 
 impl Runs for On {
@@ -117,10 +95,16 @@ impl Runs for On {
         Some(devices.asked_in(self.transfer.unit, self.transfer.worms))
     }
 
-    fn cycles_min(&self, jobs: &Measured) -> Cycles {
-        let devices = self.devices(jobs);
-        let served = devices.map_or(0, |devices| devices.ticks_min(&jobs.traffic, &jobs.layout));
-        (ALONE_MIN.saturating_mul(self.alone(jobs))).saturating_add(served)
+    /// Three worms and their start-ups for each round of transfer units, a read from another I/O node than
+    /// that of its PE; one more where a failed I/O node's PE passes the request on.
+    fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
+        let machine = self.machine();
+        let (unit, message) = (self.transfer.unit.get(), &asks.message);
+        let worms = 3 + u64::from(machine.redirects());
+        let rounds = message.packets(unit as f64) / f64::from(self.transfer.worms);
+        let data = Bytes::new((message.bytes as u64).min(unit));
+        let worm = machine.startup() + u64::from(machine.clock().flits(data));
+        rounds.max(1.0) * (worms * worm) as f64 * self.cycle_us() * 1e3
     }
 
     fn capacity(&self, jobs: &Measured) -> Capacity {
@@ -164,6 +148,7 @@ fn counts(simulation: &JobsSimulation) -> Counts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jobs::capacity::foretold;
 
     /// A start-up of 200 us is 4,000 cycles, and 1,024 B are as many flits: a read asks, is passed on and comes
     /// back, and goes by way of the PE of an I/O node that has failed.
@@ -184,9 +169,10 @@ mod tests {
                 transfer: work.transfer,
             };
             let jobs = Measured::new(&work.jobs, on.node_count(), on.cycle_us());
-            on.alone(&jobs.expect("they fit"))
+            let asks = foretold(&work.jobs).next().expect("a job that asks");
+            on.alone_ns(&jobs.expect("they fit"), &asks) / 1e3 / on.cycle_us()
         };
-        assert_eq!(alone(""), 3 * 5_024);
-        assert_eq!(alone("faults.io_nodes = [0]\n"), 4 * 5_024);
+        assert_eq!(alone("").round(), 3.0 * 5_024.0);
+        assert_eq!(alone("faults.io_nodes = [0]\n").round(), 4.0 * 5_024.0);
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn capacity(
 
 /// The least that a message takes on average with nothing else about: the requests and responses of its
 /// transactions and their way, one round of them after another, then the device.
-fn alone_ns(
+pub(super) fn alone_ns(
     machine: &Machine,
     transfer: Transfer,
     jobs: &Measured,

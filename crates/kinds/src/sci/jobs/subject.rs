@@ -4,6 +4,7 @@ use super::super::subject::{Built, built, collapse};
 use super::super::{SciSummary, figures};
 use super::{SciJobs, capacity};
 use crate::jobs::behind;
+use crate::jobs::capacity::Foretold;
 use crate::jobs::{self, Measured, Running, Runs};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, Simulated, Subject};
@@ -72,6 +73,10 @@ impl Runs for On {
 
     fn senders(&self) -> u64 {
         self.machine.fabric().live_nodes().len() as u64
+    }
+
+    fn alone_ns(&self, jobs: &Measured, asks: &Foretold<'_>) -> f64 {
+        capacity::alone_ns(&self.machine, self.transfer, jobs, asks, None)
     }
 
     fn capacity(&self, jobs: &Measured) -> Capacity {

@@ -1,0 +1,136 @@
+//! Observations that the end of a run cuts off, such as phases that have begun and not ended.
+//!
+//! Leaving them out makes the rest too short: where a machine falls behind, those that would last longest are
+//! the ones that never end. They are censored: each is known to be longer than it has lasted so far.
+
+use crate::measurement::Measurement;
+use crate::replication::Finished;
+use crate::result::Measure;
+use crate::rules::Rules;
+use isthmus_kernel::Cycles;
+use isthmus_statistics::{PercentileEstimate, Recorder, Summary, WarmUp, percentile_estimates};
+
+/// Share of the observations that may have been cut off beyond the mean: where there are more, the mean of the
+/// others has no upper end.
+const LATE_MAX: f64 = 0.05;
+/// Longer than anything that is observed.
+const ENDLESS: u64 = 1 << 62;
+
+/// What was cut off of one measure.
+pub(crate) struct CutOff<'a> {
+    replications: &'a [Finished],
+    measure: usize,
+}
+
+impl<'a> CutOff<'a> {
+    /// Of the measure at this position.
+    pub fn new(measurement: &'a Measurement, measure: usize) -> Self {
+        Self {
+            replications: &measurement.replications,
+            measure,
+        }
+    }
+
+    fn ages(&self, replication: &'a Finished) -> impl Iterator<Item = Cycles> + use<'a> {
+        let measure = self.measure;
+        let of = replication.unended.iter();
+        of.filter(move |cut| cut.measure == measure)
+            .map(|cut| cut.age)
+    }
+
+    fn all_ages(&self) -> impl Iterator<Item = Cycles> {
+        self.replications.iter().flat_map(|one| self.ages(one))
+    }
+
+    /// How many observations were cut off, in all replications together.
+    pub fn count(&self) -> u64 {
+        self.all_ages().count() as u64
+    }
+
+    /// Whether so many of them had lasted longer than the mean of the `used` others, in cycles, that this
+    /// mean is too low by an unknown amount.
+    pub fn is_late(&self, mean: f64, used: u64) -> bool {
+        let late = self.all_ages().filter(|&age| age as f64 > mean).count();
+        late as f64 > LATE_MAX * used as f64
+    }
+
+    /// The percentiles of a measure with `summary`, in cycles. Value and lower end take what was cut off as
+    /// ended at that moment, the upper end as longer than all others.
+    pub fn percentiles(
+        &self,
+        summary: &Summary,
+        rules: &Rules,
+        least_stretch: f64,
+    ) -> Vec<PercentileEstimate> {
+        if self.count() == 0 {
+            return summary.percentiles.clone();
+        }
+        let stretch = summary.replications.stretch.max(least_stretch);
+        let with = |longer: bool| {
+            let each = self
+                .replications
+                .iter()
+                .zip(&summary.replications.discarded);
+            let histograms: Vec<_> = each
+                .map(|(finished, &discarded)| {
+                    let recorder = &finished.recorders.latencies[self.measure];
+                    let mut histogram = recorder.histogram_after(discarded);
+                    for age in self.ages(finished) {
+                        histogram.record(if longer { ENDLESS } else { age });
+                    }
+                    histogram
+                })
+                .collect();
+            let percents = &rules.measure.percentiles;
+            percentile_estimates(&histograms, percents, rules.stop.confidence, stretch)
+        };
+        let (Ok(shorter), Ok(longer)) = (with(false), with(true)) else {
+            return summary.percentiles.clone();
+        };
+        let each = shorter.into_iter().zip(longer);
+        each.map(|(shorter, longer)| PercentileEstimate {
+            high: if longer.high < ENDLESS as f64 / 2.0 {
+                longer.high
+            } else {
+                f64::INFINITY
+            },
+            ..shorter
+        })
+        .collect()
+    }
+
+    /// A measure of which nothing has ended in some replication: none where nothing was cut off either. Its
+    /// mean is not known, but for what it is longer than.
+    pub fn alone(&self, name: &str, confidence: f64, cycle_us: f64) -> Option<Measure> {
+        let unended = self.count();
+        if unended == 0 {
+            return None;
+        }
+        let recorders: Vec<Recorder> = (self.replications.iter())
+            .map(|finished| {
+                let mut recorder = finished.recorders.latencies[self.measure].clone();
+                self.ages(finished).for_each(|age| recorder.push(age));
+                recorder
+            })
+            .collect();
+        let at_least = Summary::of(&recorders, WarmUp::Fixed(0), &[], confidence, 1.0).ok()?;
+        let ended = self.replications.iter();
+        Some(Measure {
+            name: name.to_owned(),
+            unit: "us".to_owned(),
+            mean: None,
+            low: Some(at_least.mean.mean * cycle_us),
+            high: None,
+            each: Vec::new(),
+            samples: ended
+                .map(|finished| finished.recorders.latencies[self.measure].series().count())
+                .sum(),
+            unended,
+            percentiles: Vec::new(),
+            analytic: None,
+            residual: None,
+            target: None,
+            warmup_share: 0.0,
+        })
+    }
+}
