@@ -1,9 +1,9 @@
 """How often is a short run judged wrongly? ``python bench/verdicts.py [--seeds N] [--keep]``.
 
-Each scenario of ``bench/verdicts/`` is a machine under an open load and a short run of fixed length.
-Each seed runs once below its knee and once above it, with 2 and with 4 replications, at the loads of
-`BELOW` and `ABOVE` in turn. A verdict is false if a load below is called saturated, or one above stable. With ``--keep``
-the table goes between the markers in ``docs/statistics.md``.
+Each scenario of ``bench/verdicts/`` is a machine under an open load and a short run of a fixed
+length. Each seed runs once below its knee and once above it, with 2 and with 4 replications, at the
+loads of `BELOW` and `ABOVE` in turn. A verdict is false if a load below is called saturated, or one
+above stable. With ``--keep`` the table goes between the markers in ``docs/statistics.md``.
 """
 
 from __future__ import annotations
@@ -54,10 +54,8 @@ def verdicts(
 
 def table(seeds: int, jobs: int, show: Callable[[str], None]) -> tuple[str, list[str]]:
     """The table of the guide, and the settings with too many false verdicts."""
-    lines = [
-        "| machine | replications | 10 to 60%: false | undecided | 120 to 150%: false | undecided |",
-        "|---|---|---|---|---|---|",
-    ]
+    heads = ("10 to 60%: false", "undecided", "120 to 150%: false", "undecided")
+    lines = [f"| machine | replications | {' | '.join(heads)} |", f"|{'---|' * 6}"]
     many: list[str] = []
     pooled: Counter[str] = Counter()
     for kind in KNEES:
@@ -88,7 +86,7 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="write the table into the guide")
     asked = parser.parse_args()
     text, many = table(asked.seeds, asked.jobs, lambda line: print(line, flush=True))
-    head = f"isthmus {_core.version()}, seeds 1 to {asked.seeds}:"
+    head = f"isthmus {_core.version()}, seeds 1 to {asked.seeds}, false verdicts in runs:"
     if asked.keep:
         keep(f"{head}\n\n{text}", BEGIN, END)
     for line in many:
