@@ -1,7 +1,7 @@
-//! Observations that the end of a run cuts off, such as phases that have begun and not ended.
+//! Observations that the end of a run cuts off, such as phases that have not ended.
 //!
-//! Leaving them out makes the rest too short: where a machine falls behind, those that would last longest are
-//! the ones that never end. They are censored: each is known to be longer than it has lasted so far.
+//! A mean without them is too low: where a machine falls behind, the longest phases are those that do not end.
+//! They are censored observations: each lasts longer than its age at the end of the run.
 
 use crate::measurement::Measurement;
 use crate::replication::Finished;
@@ -99,8 +99,8 @@ impl<'a> CutOff<'a> {
         .collect()
     }
 
-    /// A measure of which nothing has ended in some replication: none where nothing was cut off either. Its
-    /// mean is not known, but for what it is longer than.
+    /// A measure of which nothing has ended in some replication: it has a lower bound and no mean. None if
+    /// nothing was cut off either.
     pub fn alone(&self, name: &str, confidence: f64, cycle_us: f64) -> Option<Measure> {
         let unended = self.count();
         if unended == 0 {

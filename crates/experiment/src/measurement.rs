@@ -215,8 +215,8 @@ impl Plan<'_> {
         Ok(self.judged(replications.collect()))
     }
 
-    /// Whether nothing is left that a longer run would tell: not after a collapse or with a backlog that ends
-    /// the point.
+    /// Whether a longer run would add nothing: the verdict and all means are known, or a collapse or the backlog
+    /// ends the point.
     fn is_known(&self, replications: &[Replication]) -> bool {
         let recorders: Vec<&Recorders> = replications.iter().map(Replication::recorders).collect();
         if recorders.iter().any(|one| one.is_overfull())

@@ -105,7 +105,7 @@ pub(crate) struct Finished {
     pub collapse: Option<Collapse>,
     /// Whether it ended since too many demands waited.
     pub overfull: bool,
-    /// What had begun and not ended.
+    /// Observations that the end of the run has cut off.
     pub unended: Vec<Unended>,
     /// What it came to, if it is exact.
     #[serde(skip)]

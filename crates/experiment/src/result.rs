@@ -319,8 +319,8 @@ pub struct Measure {
     pub each: Vec<f64>,
     /// Observations after warm-up, all replications together.
     pub samples: u64,
-    /// Observations that the end of the run cut off, such as phases that had begun: their percentiles count
-    /// them as longer than they had lasted, the mean leaves them out.
+    /// Observations that the end of the run cut off, such as phases that had not ended. Percentiles count
+    /// them as longer than they had lasted; the mean leaves them out.
     pub unended: u64,
     /// Percentiles asked for, with intervals from replications.
     pub percentiles: Vec<Percentile>,

@@ -125,7 +125,7 @@ pub trait Simulated: Send {
     /// Why no message arrives any more, if that is so.
     fn collapse(&self) -> Option<Collapse>;
 
-    /// What has begun and not ended, of measures that count whole phases; nothing by default.
+    /// Observations that have started and not ended, such as phases. None by default.
     fn unended(&self) -> Vec<Unended> {
         Vec::new()
     }

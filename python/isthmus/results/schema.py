@@ -189,8 +189,8 @@ class Measure:
     high: float | None
     samples: Count
     unended: Count
-    """Observations that the end of the run cut off, such as phases that had begun: the mean leaves
-    them out, percentiles count them as longer than they had lasted."""
+    """Observations that the end of the run cut off, such as phases that had not ended: the mean
+    leaves them out, percentiles count them as longer than they had lasted."""
     percentiles: list[Percentile]
     analytic: float | None
     """The analytic model's value; ``None`` where it has none or is saturated."""

@@ -364,7 +364,7 @@ impl Ears {
         self.sent.fill(0);
     }
 
-    /// What of the phases of these has begun and not ended.
+    /// The observations of which these phases are the first part.
     pub fn unended(&self, phases: &[Phase]) -> Vec<Unended> {
         let each = phases.iter().filter_map(|phase| {
             Some(Unended {

@@ -17,7 +17,7 @@ pub trait Replication {
     /// cycle `until` has happened. Returns whether anything is under way still.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool;
 
-    /// The phases of jobs that have begun and have not ended, as far as they are.
+    /// Return the phases of jobs that have started and not ended, up to the present cycle.
     fn open_phases(&self) -> Vec<Phase>;
 
     /// Counts from now on what channels and devices do.

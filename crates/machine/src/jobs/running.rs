@@ -26,8 +26,8 @@ pub(crate) struct Jobs {
     several: bool,
     /// Of each process how many of its messages have been told as offered.
     told: Vec<u64>,
-    /// The processes that ask in time, whatever is complete, by when each asks next or earlier: what is told of
-    /// them is told in the order of time, so that a backlog counts all that waits at any moment.
+    /// The processes of open loops, by a time at or before their next message. Their messages are reported in the
+    /// order of time, so that a backlog counts all that wait at any moment.
     asking: BinaryHeap<Reverse<(Cycles, u32)>>,
     /// Messages on their way to the engine.
     demands: Vec<Demand>,
@@ -106,7 +106,7 @@ impl Jobs {
         }
     }
 
-    /// Tells of the messages that have been asked for by now: by this process, and by all that ask in time.
+    /// Report the messages that this process and all open loops have asked for by now.
     pub fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
         self.tell_asked_in_time(now, observer);
         if self.source.asks_next(process).is_none() {
@@ -138,7 +138,7 @@ impl Jobs {
         }
     }
 
-    /// Tells of the messages that one process has asked for by `now`; false if the observer had seen enough
+    /// Report the messages that one process has asked for by `now`. Return false if the observer had seen enough
     /// before the last of them.
     fn tell_asked<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) -> bool {
         let asked = self.source.asked_by(process, now);
@@ -155,8 +155,8 @@ impl Jobs {
         true
     }
 
-    /// The phases that have begun by `now` and have not ended. To be asked for after
-    /// [`tell_all_offered`](Self::tell_all_offered).
+    /// Return the phases that have started by `now` and not ended. Call [`tell_all_offered`](Self::tell_all_offered)
+    /// first.
     pub fn open_phases(&self, now: Cycles) -> Vec<Phase> {
         self.source.open_phases(now)
     }
@@ -173,7 +173,7 @@ mod tests {
     };
     use isthmus_workload::storage::StorageSpec;
 
-    /// Messages told as offered, of each job.
+    /// Messages reported as offered, by job.
     struct Offered([u64; 2]);
 
     impl Observer for Offered {
@@ -187,10 +187,10 @@ mod tests {
         }
     }
 
-    /// Two jobs that ask in time on four nodes each, at random and all at once every 2 us. However rarely and by
-    /// whichever process what is asked for is told, it is all that has been asked for by then.
+    /// Two open loops on four nodes each, one at random times and one in bursts every 2 us. Each report covers the
+    /// messages of all processes up to its time, whichever process it is for.
     #[test]
-    fn what_is_told_is_all_that_was_asked_for() {
+    fn reports_cover_all_processes() {
         let job = |name: &str, nodes: [u32; 4], traffic| Job {
             name: name.to_owned(),
             nodes: JobNodes::Listed(nodes.to_vec()),
@@ -226,7 +226,7 @@ mod tests {
         jobs.begin();
         let mut all = JobsSource::new(&traffic, &layout, tick, streams);
         all.begin(&mut Vec::new());
-        let mut told = Offered([0; 2]);
+        let mut seen = Offered([0; 2]);
         for (at, now) in [
             (0, 0),
             (7, 10),
@@ -235,13 +235,13 @@ mod tests {
             (0, 2_001),
             (5, 9_999),
         ] {
-            jobs.tell_offered(at, now, &mut told);
+            jobs.tell_offered(at, now, &mut seen);
             let mut asked =
                 |of: std::ops::Range<u32>| of.map(|p| all.asked_by(p, now)).sum::<u64>();
-            assert_eq!(told.0, [asked(0..4), asked(4..8)], "at {now}");
+            assert_eq!(seen.0, [asked(0..4), asked(4..8)], "at {now}");
             // Four processes of three messages at 0, 2, 4 us and so on.
-            assert_eq!(told.0[1], 12 * (now / 2_000 + 1));
+            assert_eq!(seen.0[1], 12 * (now / 2_000 + 1));
         }
-        assert!(told.0[0] > 20, "some 40 in 10 us: {}", told.0[0]);
+        assert!(seen.0[0] > 20, "some 40 in 10 us: {}", seen.0[0]);
     }
 }

@@ -221,10 +221,10 @@ impl Asker {
         self.client.asks_next(&asks.asking)
     }
 
-    /// When the bursts began that are not complete, the first of which has this number.
+    /// Return the number of the first burst that is not complete, and the start of that and of all later ones.
     pub(super) fn open_bursts(&self) -> (u64, impl Iterator<Item = Cycles> + '_) {
-        let begun = self.bursts.iter().map(|burst| burst.begun);
-        (self.bursts_told, begun.chain(self.client.waiting_bursts()))
+        let starts = self.bursts.iter().map(|burst| burst.begun);
+        (self.bursts_told, starts.chain(self.client.waiting_bursts()))
     }
 }
 

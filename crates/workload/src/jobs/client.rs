@@ -174,7 +174,7 @@ impl Client {
         }
     }
 
-    /// When those of its bursts were asked for of which no message has begun.
+    /// Return when each burst was asked for of which no message has been handed over.
     pub(super) fn waiting_bursts(&self) -> impl Iterator<Item = Cycles> + '_ {
         let whole = self.waiting.iter().filter(|(_, left, all)| left == all);
         whole.map(|&(time, ..)| time)

@@ -76,11 +76,11 @@ impl Phases {
             .map(|phase| (phase.begun, phase.ended))
     }
 
-    /// When each phase began that has begun and not ended, the oldest first. `begun` gives the numbers and
-    /// begins of those that single processes are at.
-    pub(super) fn begun(&self, begun: impl Iterator<Item = (u64, Cycles)>) -> Vec<Cycles> {
+    /// Return the start of each phase that has not ended, the oldest first. `started` gives number and start of the
+    /// phases that single processes are in.
+    pub(super) fn open_since(&self, started: impl Iterator<Item = (u64, Cycles)>) -> Vec<Cycles> {
         let mut first: Vec<Cycles> = self.open.iter().map(|phase| phase.begun).collect();
-        for (number, time) in begun {
+        for (number, time) in started {
             let Some(at) = number.checked_sub(self.before) else {
                 continue;
             };
@@ -99,18 +99,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phases_that_have_begun_are_those_of_any_process() {
+    fn a_phase_is_open_from_its_first_process_on() {
         let mut phases = Phases::new(3);
-        assert_eq!(phases.begun([(0, 10), (0, 5), (0, 8)].into_iter()), [5]);
+        assert_eq!(
+            phases.open_since([(0, 10), (0, 5), (0, 8)].into_iter()),
+            [5]
+        );
         phases.end(0, 5, 60);
         // One is in phase 1 since 60, the others still in phase 0.
         assert_eq!(
-            phases.begun([(0, 10), (1, 60), (0, 8)].into_iter()),
+            phases.open_since([(0, 10), (1, 60), (0, 8)].into_iter()),
             [5, 60]
         );
         phases.end(0, 10, 70);
         phases.end(0, 8, 80);
-        assert_eq!(phases.begun([(1, 60), (1, 70), (1, 80)].into_iter()), [60]);
+        assert_eq!(
+            phases.open_since([(1, 60), (1, 70), (1, 80)].into_iter()),
+            [60]
+        );
     }
 
     #[test]

@@ -371,14 +371,14 @@ impl JobsSource {
         }
     }
 
-    /// The phases that have begun by `now`, up to which all messages have been asked for, and have not
-    /// ended: as far as they are at `now`.
+    /// Return the phases that have started by `now` and not ended, up to `now`. [`asked_by`](Self::asked_by) must have
+    /// been called for all processes with this time.
     pub fn open_phases(&self, now: Cycles) -> Vec<Phase> {
         let mut found = Vec::new();
         for runs in &self.jobs {
             let members = runs.first..runs.first + runs.phases.processes();
             let states = &self.states[members.start as usize..members.end as usize];
-            let begun = match &runs.does {
+            let since = match &runs.does {
                 Does::Ask(asks) if asks.burst().is_none() => continue,
                 Does::Ask(_) => {
                     let askers = states.iter().filter_map(|state| match &state.kind {
@@ -386,21 +386,21 @@ impl JobsSource {
                         Kind::Member(_) => None,
                     });
                     runs.phases
-                        .begun(askers.flat_map(|(first, begun)| (first..).zip(begun)))
+                        .open_since(askers.flat_map(|(first, starts)| (first..).zip(starts)))
                 }
                 Does::Collect { plan, .. } => {
                     let rounds = states.iter().filter_map(|state| match &state.kind {
                         Kind::Member(member) => member.open_round(plan),
                         Kind::Client(_) => None,
                     });
-                    runs.phases.begun(rounds)
+                    runs.phases.open_since(rounds)
                 }
             };
             let Some(process) = self.processes.get(runs.first as usize) else {
                 continue;
             };
             found.extend(
-                begun
+                since
                     .into_iter()
                     .filter(|&begun| begun <= now)
                     .map(|begun| Phase {
