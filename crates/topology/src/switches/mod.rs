@@ -1,5 +1,7 @@
 //! Switches joined in any form, and ways through them that cannot wait for one another in a circle.
 
+mod account;
+mod attributes;
 mod layers;
 mod listed;
 mod neighbors;
@@ -8,6 +10,8 @@ mod shortest;
 mod up_down;
 mod waits;
 
+pub use account::Account;
+pub use attributes::Found;
 pub use layers::Layers;
 pub use listed::{CABLES_MAX, Leaves, ListError, Listed, WIDTH_MAX, listed};
 pub use routes::{Listing, RouteError, Routes};
