@@ -43,6 +43,7 @@ __all__ = [
     "differences",
     "fence",
     "fields",
+    "graph_account",
     "is_worker",
     "journal_flaws",
     "json_schema",
@@ -405,6 +406,26 @@ def topology(spec_json: str) -> str:
     network apart, both are as if nothing had failed and `faults` says that the machine cannot run.
     `unreachable` are the working PEs outside the largest connected part. A broadcast starts at the
     lowest node of that part. Graphs too large for `distances` are judged under up*/down* routing.
+    """
+
+def graph_account(spec_json: str) -> str:
+    """Say what the file of a graph comes to as a network of switches.
+
+    `spec_json`: ``{"text": "...", "file": "net.graphml" (for messages), "ignored": "a, b" (names of
+    attributes that have no effect)}``.
+
+    Returns JSON::
+
+        {"vertices": int, "leaves": int (vertices with one neighbour and no role),
+         "leaves_are": "nodes" | "switches", "obstacle": why leaves cannot be nodes | null,
+         "switches": int, "nodes": int, "cables": int (between switches),
+         "used": {"edges" | "vertices" | "graph": [names of attributes]}, "not_used": the same}
+
+    Leaves are nodes if they are most of the vertices and nothing is in the way.
+
+    Raises:
+        ValueError: the file, the line, what is wrong and what would be right.
+
     """
 
 def live_points(spec_json: str) -> str:

@@ -953,6 +953,10 @@ class Graph(Described):
     leaves: Literal["switches", "nodes"] | None = key("leaves")
     """What vertices with one neighbour are, unless their role says it. Where there are nodes in the
     list, there are no others. If left out: "switches". Only with machine.graph = "edges"."""
+    ignored: str | None = key("ignored")
+    """Attributes of the list that have no effect here, names separated by commas. Without it an
+    attribute that means nothing here is refused, unless it only says how a part is called or drawn.
+    If left out: "". Range: at most 10000 characters. Only with machine.graph = "edges"."""
     cables: Sequence[tuple[int, int]] | None = key("cables")
     """The switches that each cable joins. Must be given or swept. Range: pairs of neighbouring
     nodes, none twice. Only with machine.graph = "cables"."""

@@ -44,9 +44,15 @@ GRAPHS = {
     ),
     "topology.txt": b"SwitchName=s0 Nodes=n[0-3]\nSwitchName=s1 Nodes=n[4-7]\n"
     b"SwitchName=s2 Switches=s[0-1]\n",
+    "hosts.txt": b"s role=switch\ns t width=2\ns a x=1 label=\"an edge\"\nt b {'color': 'red'}\n"
+    b"t c\nt c2 # c2 is a host\n",
+    "ports.txt": b"vendid=0x8f1\nswitchguid=0x5442ba00003080(5442ba00003080)\n"
+    b'Switch\t24 "S-005442ba00003080"\t\t# "ISR9024" base port 0 lid 6 lmc 0\n'
+    b'[22]\t"H-0008f10403961354"[1](8f10403961355)\t\t# "MT23108" lid 4 4xSDR\n',
     "small.graphml": b"""<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="d0" for="node" attr.name="label" attr.type="string"/>
+  <key id="d1" for="edge" attr.name="width"><default>2</default></key>
   <graph id="G" edgedefault="undirected">
     <node id="n0"><data key="d0">first &amp; last</data></node>
     <node id="n1"/>
@@ -179,7 +185,7 @@ def settings(text: bytes) -> list[bytes]:
 
 
 class Graph(Kind):
-    """Graph files, read by ``isthmus topology`` and ``isthmus place``."""
+    """Graph files, read by ``isthmus topology``, ``isthmus place`` and ``isthmus init graph``."""
 
     weight = 5
 
@@ -189,8 +195,9 @@ class Graph(Kind):
         others = [text for each, text in GRAPHS.items() if each.split(".")[1] == name.split(".")[1]]
         text, done = mutated(GRAPHS[name], chance, others)
         (folder / name).write_bytes(text)
-        words = [chance.choice(["topology", "place"]), "--graph", name]
-        return Mutant("command", words + chance.choice([[], ["--json"]]), done)
+        words = [*chance.choice([["topology"], ["place"], ["init", "graph"]]), "--graph", name]
+        others = [["--ignored", "label"]] if words[0] == "init" else [["--json"]]
+        return Mutant("command", words + chance.choice([[], *others]), done)
 
 
 class Redistribution(Kind):

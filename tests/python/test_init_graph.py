@@ -26,6 +26,93 @@ def test_the_file_is_in_the_scenario(isthmus, tmp_path, text):
     assert isthmus("check", written).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("line", "problem", "right"),
+    [
+        (
+            "a b bandwidth=1000Gbps",
+            'attribute "bandwidth" of the edge between "a" and "b"',
+            "width",
+        ),
+        ("a b {'latency': '5us'}", 'attribute "latency" of the edge between "a" and "b"', "delay"),
+        ("a b widht=4", 'attribute "widht" of the edge between "a" and "b"', "width of edges"),
+        ("a b width=2 weight=3", 'attribute "weight" of the edge between "a" and "b"', "width"),
+        (
+            'a type="host"',
+            'attribute "type" of vertex "a"',
+            'role of a vertex ("node" or "switch")',
+        ),
+        ("widht=4 a b", '"widht=4" where the name of a node belongs', "in double quotes"),
+        ('Switch 24 "S-0054" # "x"', "output of ibnetdiscover", "for each cable"),
+    ],
+)
+def test_what_means_nothing_in_a_list_is_refused_at_its_line(
+    isthmus, tmp_path, line, problem, right
+):
+    graph, written = tmp_path / "net", tmp_path / "net.toml"
+    graph.write_text(f"b c\n{line}\n")
+    done = isthmus("init", "graph", written, "--graph", graph)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"isthmus: {graph}:2: {problem}"), done.stderr
+    assert right in done.stderr
+    assert not written.exists()
+
+
+def test_attributes_of_graphml_are_known_decoration_or_refused(isthmus, tmp_path):
+    def graphml(keys: str) -> str:
+        lines = [
+            f'<key id="{key}" for="all" attr.name="{name}"><default>1</default></key>\n'
+            for key, name in enumerate(keys.split())
+        ]
+        return (
+            f"<graphml>{''.join(lines)}<graph>\n<node id='a'/>\n<node id='b'/>\n"
+            "<edge source='a' target='b' id='e'/></graph></graphml>"
+        )
+
+    graph, written = tmp_path / "net.graphml", tmp_path / "net.toml"
+    graph.write_text(graphml("x label"))
+    done = isthmus("init", "graph", written, "--graph", graph)
+    assert done.returncode == 0, done.stderr
+    parts = "label, x of edges; label, x of vertices"
+    assert f"attributes used: none; not used: {parts}\n" in done.stderr
+    graph.write_text(graphml("LinkSpeed Country"))
+    refused = isthmus("init", "graph", "--graph", graph)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(f"isthmus: {graph}:4: attribute "), refused.stderr
+    # Named as the refusal says they have no effect, in the scenario too.
+    names = "Country, LinkSpeed"
+    assert f'machine.ignored = "{names}" (init: --ignored)' in refused.stderr
+    written.unlink()
+    done = isthmus("init", "graph", written, "--graph", graph, "--ignored", names)
+    assert done.returncode == 0, done.stderr
+    assert "not used: Country, LinkSpeed of edges; Country, LinkSpeed of" in done.stderr
+    assert isthmus("check", written).returncode == 0
+    for other in (names + ", Speed", "Country"):
+        changed = isthmus("check", written, f"machine.ignored={other}")
+        assert changed.returncode == 2
+        assert ("Speed" in changed.stderr) and "machine." in changed.stderr
+
+
+def test_the_account_says_what_a_list_comes_to(isthmus, tmp_path):
+    # 535 of 540 vertices have one neighbour: 5 switches in a ring, each two joined by 4 cables.
+    ring = [f"s{at} s{(at + 1) % 5} width=4 color=red\n" for at in range(5)]
+    hosts = [f"h{at} s{at % 5}\n" for at in range(535)]
+    graph, written = tmp_path / "net", tmp_path / "net.toml"
+    graph.write_text("".join(ring + hosts))
+    done = isthmus("init", "graph", written, "--graph", graph)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[:3] == [
+        f"isthmus: {graph}: 540 vertices: 5 switches, 535 nodes, 20 cables between switches",
+        f'isthmus: {graph}: leaves = "nodes": 535 vertices have one neighbour, most of all',
+        f"isthmus: {graph}: attributes used: width of edges; not used: color of edges",
+    ]
+    assert parse_toml(written.read_text(), "written")["machine"]["leaves"] == "nodes"
+    # Hosts with two cables are no nodes.
+    graph.write_text("s a 2\ns b\ns c\n")
+    done = isthmus("init", "graph", "--graph", graph)
+    assert 'leaves = "switches": as nodes they make no network: node "a" is joined' in done.stderr
+
+
 def test_a_table_of_routes_is_in_the_scenario_beside_its_graph(isthmus, tmp_path):
     graph, routes, written = tmp_path / "net", tmp_path / "routes", tmp_path / "net.toml"
     graph.write_text("a b\nb c\nc a\n")

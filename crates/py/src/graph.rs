@@ -1,8 +1,12 @@
 //! Imported graphs in a question.
 
-use crate::question::Refusal;
+use crate::question::{Refusal, answer};
 use isthmus_topology::Graph;
-use serde::Deserialize;
+use isthmus_topology::graph::Part;
+use isthmus_topology::switches::{self, Found, Leaves, ListError};
+use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -46,4 +50,73 @@ impl GraphQuestion {
         }
         Ok(graph)
     }
+}
+
+/// The file of a list of vertices and edges.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ListQuestion {
+    text: String,
+    file: String,
+    ignored: String,
+}
+
+#[derive(Serialize)]
+struct Account {
+    vertices: u32,
+    leaves: u32,
+    leaves_are: &'static str,
+    obstacle: Option<String>,
+    switches: u32,
+    nodes: u32,
+    cables: usize,
+    used: ByPart,
+    not_used: ByPart,
+}
+
+/// Names of attributes by what they belong to.
+type ByPart = BTreeMap<&'static str, Vec<String>>;
+
+fn by_part(attributes: BTreeSet<(Part, String)>) -> ByPart {
+    let mut found = ByPart::new();
+    for (part, name) in attributes {
+        let part = match part {
+            Part::Edges => "edges",
+            Part::Vertices => "vertices",
+            Part::Graph => "graph",
+        };
+        found.entry(part).or_default().push(name);
+    }
+    found
+}
+
+/// What the file of a list comes to as a network of switches.
+#[pyfunction]
+pub(crate) fn graph_account(py: Python<'_>, spec_json: &str) -> PyResult<String> {
+    answer(py, spec_json, |question: ListQuestion, _| {
+        let refusal = |error: ListError| {
+            let problem = format!("{error}; {}", error.hint());
+            match (&error, error.line()) {
+                (ListError::Ignored { .. }, _) => Refusal::at("--ignored", problem),
+                (_, Some(line)) => Refusal::at(format!("{}:{line}", question.file), problem),
+                (_, None) => Refusal::at(&question.file, problem),
+            }
+        };
+        let found = switches::Account::of(&question.text, &question.ignored).map_err(refusal)?;
+        let Found { used, not_used } = found.attributes;
+        Ok(Account {
+            vertices: found.vertices,
+            leaves: found.leaves,
+            leaves_are: match found.leaves_are {
+                Leaves::Nodes => "nodes",
+                Leaves::Switches => "switches",
+            },
+            obstacle: found.obstacle.map(|error| error.to_string()),
+            switches: found.switches,
+            nodes: found.nodes,
+            cables: found.cables,
+            used: by_part(used),
+            not_used: by_part(not_used),
+        })
+    })
 }

@@ -147,6 +147,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rings::rings, module)?)?;
     module.add_function(wrap_pyfunction!(study::study, module)?)?;
     module.add_function(wrap_pyfunction!(topology::topology, module)?)?;
+    module.add_function(wrap_pyfunction!(graph::graph_account, module)?)?;
     module.add_function(wrap_pyfunction!(place::place, module)?)?;
     module.add_function(wrap_pyfunction!(balance::balance, module)?)?;
     module.add_function(wrap_pyfunction!(broadcast::broadcast, module)?)?;

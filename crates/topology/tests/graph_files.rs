@@ -213,3 +213,84 @@ fn a_topology_conf_of_slurm_is_refused_by_name() {
     let named = Graph::from_edge_list("\"SwitchName=a\" b").expect("quotes make it a name");
     assert_eq!(named.node_count(), 2);
 }
+
+/// The example of ibnetdiscover(8), which would be a network of nodes called `vendid=0x8f1` and `Non-Chassis`.
+#[test]
+fn output_of_ibnetdiscover_is_refused_by_name() {
+    let full = "#\n# Topology file: generated on Tue Jun  5 14:15:10 2007\n#\n\nNon-Chassis Nodes\n\n\
+                vendid=0x8f1\ndevid=0x5a06\nswitchguid=0x5442ba00003080(5442ba00003080)\n\
+                Switch\t24 \"S-005442ba00003080\"\t# \"ISR9024\" base port 0 lid 6 lmc 0\n\
+                [22]\t\"H-0008f10403961354\"[1](8f10403961355)\t# \"MT23108\" lid 4 4xSDR\n";
+    for (text, line) in [
+        (full, 7),
+        ("\nCa\t2 \"H-0008f10403961354\"\t# \"MT23108\"\n", 2),
+        (
+            "Switch\t : 0x0008f10400410015 ports 24 devid 0x5a06 vendid 0x8f1 \"ISR9024\"\n",
+            1,
+        ),
+        (
+            "SW     6 22 0x005442ba00003080 4x SDR - CA     4  1 0x0008f10403961355\n",
+            1,
+        ),
+        ("Chassis 1 (guid 0x8f1000001)\n", 1),
+    ] {
+        let error = Graph::from_edge_list(text).unwrap_err();
+        assert_eq!(error.line, line, "{error}");
+        assert!(
+            error.to_string().contains("output of ibnetdiscover"),
+            "{error}"
+        );
+    }
+    let named = Graph::from_edge_list("Switch 24\nCa Switch\n\"vendid=1\" Ca\n");
+    assert_eq!(named.expect("names of vertices").node_count(), 4);
+}
+
+#[test]
+fn vertices_of_a_list_have_attributes() {
+    let text = "a b\na role=switch x=1\nc role=\"a node\"\n\"d=1\" a\n";
+    let graph = Graph::from_edge_list(text).expect("it is right");
+    assert_eq!((graph.node_count(), graph.edge_count()), (4, 2));
+    assert_eq!(graph.node(0).attributes["role"], "switch");
+    assert_eq!(
+        (
+            graph.node(2).attributes["role"].as_str(),
+            graph.node_line(0)
+        ),
+        ("a node", 2)
+    );
+    for (text, wrong) in [
+        (
+            "a=1 b\n",
+            "line 1: \"a=1\" where the name of a node belongs",
+        ),
+        (
+            "a b\na x=1\nb x=2\na x=3\n",
+            "line 4: attribute \"x\" is given twice",
+        ),
+        ("a x=1 b\n", "line 1: \"b\" after the two node names"),
+    ] {
+        let error = Graph::from_edge_list(text).unwrap_err().to_string();
+        assert!(error.starts_with(wrong), "{error}");
+    }
+}
+
+/// Attributes of ports are those of their node, XML attributes that GraphML lacks those of their element, and data of
+/// the graph are kept; what programs note for themselves is not.
+#[test]
+fn no_attribute_of_graphml_is_lost() {
+    let text = "<graphml><key id='d' for='all' attr.name='rate'/><graph><data key='d'>9</data>\n\
+                <node id='a' role='node' yfiles.foldertype='x'><port name='p'><data key='d'>1</data></port></node>\n\
+                <node id='b' y:role='node'/>\n\
+                <edge source='a' target='b' sourceport='p' speed='10'/></graph></graphml>";
+    let graph = Graph::from_graphml(text).expect("it is right");
+    let [a, b] = [0, 1].map(|node| graph.node(node).attributes.clone());
+    assert_eq!(
+        (a["role"].as_str(), a["rate"].as_str(), a.len()),
+        ("node", "1", 2)
+    );
+    assert_eq!(b.len(), 0);
+    let (_, _, edge) = graph.edges().next().expect("an edge");
+    let names: Vec<&String> = edge.attributes.keys().collect();
+    assert_eq!(names, ["speed"]);
+    assert_eq!(graph.own_attributes().get("rate"), Some(&1));
+}

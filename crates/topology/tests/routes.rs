@@ -388,7 +388,7 @@ fn runs_of_numbers_leave_out_the_switch_itself() {
 fn long_names_are_names() {
     let (stem, tail) = ("s".repeat(60), "t".repeat(61));
     let edges = format!("{stem} {stem}a\n{stem}a {tail}\n{tail} {stem}\n");
-    let found = listed(&edges, Leaves::Switches).unwrap();
+    let found = listed(&edges, Leaves::Switches, "").unwrap();
     let text = format!(
         "{stem} * {stem}a\n{stem}a * {tail} 1\n{tail} {stem}a {stem}\n{tail} {stem} {stem} 1\n"
     );

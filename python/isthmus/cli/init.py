@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,6 +26,7 @@ KINDS = sorted(each.name[:-5] for each in STARTS.iterdir() if each.name.endswith
   isthmus init fat-tree | isthmus run - --quick
   isthmus init graph torus.toml         switches joined in any form
   isthmus init graph mine.toml --graph net.graphml
+  isthmus init graph mine.toml --graph net.graphml --ignored "LinkSpeed, Country"
   isthmus init graph mine.toml --graph net.txt --routes tables.txt
 
 KIND is the kind of machine; hypercube if left out. `isthmus check --fields` lists what else a
@@ -43,44 +45,63 @@ scenario may say.
     type=click.Path(path_type=Path),
     help="Beside --graph: a table of routes, a switch, a destination and the next switch a line.",
 )
-def command(kind: str, file: Path | None, graph: Path | None, routes: Path | None) -> None:
+@click.option(
+    "--ignored",
+    default="",
+    help="Beside --graph: attributes of it that have no effect, separated by commas.",
+)
+def command(
+    kind: str, file: Path | None, graph: Path | None, routes: Path | None, ignored: str
+) -> None:
     """Print a scenario, or write it where nothing is."""
-    text = STARTS.joinpath(f"{kind}.toml").read_text(encoding="utf-8")
-    if graph is not None:
-        text = _with_graph(kind, text, graph, routes)
-    elif routes is not None:
-        from isthmus.errors import IsthmusError
+    from isthmus.errors import IsthmusError
 
+    text = STARTS.joinpath(f"{kind}.toml").read_text(encoding="utf-8")
+    account: dict[str, Any] = {}
+    if graph is not None:
+        text, account = _with_graph(kind, text, graph, routes, ignored)
+    elif routes is not None:
         raise IsthmusError("--routes: only beside --graph, whose switches it names")
+    elif ignored:
+        raise IsthmusError("--ignored: only beside --graph, whose attributes it names")
     if file is None or str(file) == "-":
         from isthmus.cli.streams import document
 
         document(text)
+        _tell(graph, account)
         return
-    from isthmus.errors import IsthmusError
     from isthmus.files import write_new
 
     try:
         write_new(file, text.encode())
     except FileExistsError:
         raise IsthmusError(f"{file}: there is one already; give another name") from None
+    _tell(graph, account)
     voice().note(f"written to {file}; isthmus check {file} says what it would run")
 
 
-def _with_graph(kind: str, text: str, graph: Path, routes: Path | None) -> str:
-    """The scenario with a graph, and perhaps routes, from files in place of the torus."""
+def _with_graph(
+    kind: str, text: str, graph: Path, routes: Path | None, ignored: str
+) -> tuple[str, dict[str, Any]]:
+    """The scenario with a graph, and perhaps routes, from files, and what the graph comes to."""
     import re
 
-    from isthmus.core import read_text
+    from isthmus import _core
+    from isthmus.core import ask_json, read_text
     from isthmus.errors import IsthmusError
 
     if kind != "graph":
         raise IsthmusError("--graph: only with the kind graph; write isthmus init graph")
+    listed = read_text(graph)
+    question = {"text": listed, "file": str(graph), "ignored": ignored}
+    account = ask_json(_core.graph_account, question)
+    leaves = f'leaves = "{account["leaves_are"]}"'
     lines = [
         'graph = "edges"                   # the list below',
-        '# leaves = "switches"             # or "nodes": what vertices with one neighbour are',
+        f"{leaves:<33} # what vertices with one neighbour are",
         "# nodes_per_switch = 1            # where there are no nodes in the list",
-        f"edges = {_quoted(read_text(graph))}",
+        *([f'ignored = "{"".join(map(_escaped, ignored))}"'] if ignored else []),
+        f"edges = {_quoted(listed)}",
     ]
     if routes is not None:
         lines += [
@@ -91,7 +112,32 @@ def _with_graph(kind: str, text: str, graph: Path, routes: Path | None) -> str:
     text = old.sub(lambda _: "\n".join(lines) + "\n", text)
     text = text.replace("does a torus carry", "does this network carry")
     _check(text, {"edges": graph, "routes": routes})
-    return text
+    return text, account
+
+
+def _tell(graph: Path | None, account: dict[str, Any]) -> None:
+    """Say what the file of a graph comes to, if there is one."""
+    if graph is None:
+        return
+    from isthmus.wording import counted
+
+    vertices = counted(account["vertices"], "vertex", "vertices")
+    switches = counted(account["switches"], "switch", "switches")
+    nodes, cables = (counted(account[f"{each}s"], each) for each in ("node", "cable"))
+    voice().note(f"{graph}: {vertices}: {switches}, {nodes}, {cables} between switches")
+    leaves = f'leaves = "{account["leaves_are"]}"'
+    if account["leaves_are"] == "nodes":
+        most = "vertices have one neighbour, most of all"
+        voice().note(f"{graph}: {leaves}: {account['leaves']} {most}")
+    elif account["obstacle"] is not None:
+        voice().note(f"{graph}: {leaves}: as nodes they make no network: {account['obstacle']}")
+    elif account["nodes"] == 0:
+        voice().note(f"{graph}: no nodes in it; each switch has nodes_per_switch")
+    used, not_used = (
+        "; ".join(f"{', '.join(names)} of {part}" for part, names in account[which].items())
+        for which in ("used", "not_used")
+    )
+    voice().note(f"{graph}: attributes used: {used or 'none'}; not used: {not_used or 'none'}")
 
 
 def _check(text: str, given: dict[str, Path | None]) -> None:
@@ -125,10 +171,14 @@ def _quoted(text: str) -> str:
     shown = text.replace("\r\n", "\n").replace("\n", "").replace("\t", "")
     if "'''" not in shown and shown.isprintable() and not text.endswith("'"):
         return f"'''\n{text}'''"
+    return (
+        '"""\n'
+        + "".join(letter if letter in "\n\t" else _escaped(letter) for letter in text)
+        + '"""'
+    )
 
-    def escaped(letter: str) -> str:
-        if letter in "\n\t" or (letter.isprintable() and letter not in '\\"'):
-            return letter
-        return f"\\U{ord(letter):08X}"
 
-    return '"""\n' + "".join(map(escaped, text)) + '"""'
+def _escaped(letter: str) -> str:
+    """A letter as basic strings of TOML have it."""
+    plain = letter.isprintable() and letter not in '\\"'
+    return letter if plain else f"\\U{ord(letter):08X}"

@@ -6,7 +6,7 @@ use crate::packets;
 use isthmus_machine::graph::spec::{Form, GraphSpec, Nodes, Routes, Routing, Shape};
 use isthmus_machine::packets::spec::Adaptive;
 use isthmus_scenario::format::{Describe, Format, Problem, Rows, Settings, Tables, Watch};
-use isthmus_topology::switches::{Leaves, listed};
+use isthmus_topology::switches::{ListError, Listed, listed};
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use std::sync::Arc;
@@ -34,8 +34,14 @@ impl Format for Graph {
             GraphTable::Cables { cables, at } => {
                 each(Form::of_cables(checked(settings, cables)?), at)?
             }
-            GraphTable::Edges { edges, leaves, at } => {
-                let (form, nodes) = list(settings, &edges, leaves, at.nodes_per_switch)?;
+            GraphTable::Edges {
+                edges,
+                leaves,
+                ignored,
+                at,
+            } => {
+                let found = listed(&edges, leaves, &ignored);
+                let (form, nodes) = list(settings, found, at.nodes_per_switch)?;
                 switches(settings, form, nodes, at.routing, delay)?
             }
             GraphTable::Dragonfly {
@@ -120,12 +126,15 @@ fn at_line(problem: Problem, line: Option<usize>) -> Problem {
 /// Switches and nodes of a list.
 fn list(
     settings: &Settings,
-    edges: &str,
-    leaves: Leaves,
+    found: Result<Listed, ListError>,
     each: u32,
 ) -> Result<(Form, Nodes), Problem> {
     let key = "machine.edges";
-    let found = listed(edges, leaves).map_err(|error| {
+    let found = found.map_err(|error| {
+        let key = match error {
+            ListError::Ignored { .. } => "machine.ignored",
+            _ => key,
+        };
         let problem = settings.problem(key, error.to_string(), error.hint());
         at_line(problem, error.line())
     })?;

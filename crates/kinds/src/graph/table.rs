@@ -15,6 +15,9 @@ pub(super) const NODES_MAX: u32 = 1 << 17;
 /// Characters of a list at most.
 const LIST_MAX: usize = 1 << 24;
 
+/// Characters of the names of attributes at most.
+const IGNORED_MAX: usize = 10_000;
+
 const SWITCHES: Addressed = Addressed {
     nodes: SWITCHES_MAX,
     by: "a table of routes",
@@ -80,6 +83,10 @@ pub(super) enum GraphTable {
         /// there are no others.
         #[describe(words, default = "switches")]
         leaves: Leaves,
+        /// Attributes of the list that have no effect here, names separated by commas. Without it an attribute
+        /// that means nothing here is refused, unless it only says how a part is called or drawn.
+        #[describe(kind = Kind::Text { max: IGNORED_MAX }, default = "")]
+        ignored: String,
         #[describe(flatten)]
         at: Switches,
     },

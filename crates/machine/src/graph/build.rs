@@ -3,7 +3,7 @@
 use super::spec::{GraphSpec, Routing, Shape};
 use crate::packets::{Network, NetworkError, Routed, RoutedError};
 use isthmus_packet::ways::{Dragonfly, Hop, Rule, Table, TableError, Ways};
-use isthmus_topology::switches::{Apart, Form, RouteError, Routes, Shortest, UpDown};
+use isthmus_topology::switches::{Apart, Change, Form, RouteError, Routes, Shortest, UpDown};
 use isthmus_topology::{self as topology, DragonflyError, Wiring};
 use std::sync::Arc;
 use thiserror::Error;
@@ -141,7 +141,7 @@ fn minimal(
     channels: u32,
 ) -> Result<Told, MachineError> {
     let ways = Shortest::new(form, wiring)?;
-    let layers = ways.layers();
+    let layers = ways.layers(channels);
     if channels < u32::from(layers.count) {
         return Err(MachineError::Layers {
             channels,
@@ -163,12 +163,15 @@ fn minimal(
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
     let said = match layers.change() {
-        true => format!(
-            "free of deadlock in {} layers of virtual channels: packets go on in the next lower one where their \
-             way leads up a tree again after it led down",
-            layers.count
+        Some(change) => format!(
+            "free of deadlock in {} layers of virtual channels: packets go on in the next lower one {}",
+            layers.count,
+            match change {
+                Change::Turn => "where their way leads up a tree again after it led down",
+                Change::Dateline => "behind the cable that closes a ring (a dateline)",
+            }
         ),
-        false => no_circle(layers.count),
+        None => no_circle(layers.count),
     };
     Ok((table, said))
 }

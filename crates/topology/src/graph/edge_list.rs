@@ -11,100 +11,165 @@ pub(crate) struct Word {
     pub quoted: bool,
 }
 
-pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
-    let mut names: Vec<(String, usize)> = Vec::new();
-    let mut index: HashMap<String, u32> = HashMap::new();
-    let mut edges = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        let line_number = number + 1;
-        let at = |problem: GraphProblem| problem.at(line_number);
-        let line = if number == 0 {
-            line.trim_start_matches('\u{feff}')
-        } else {
-            line
-        };
-        let (words, dictionary) = words(line).map_err(at)?;
-        if words
-            .first()
-            .is_some_and(|word| !word.quoted && is_of_slurm(&word.text))
-        {
-            return Err(at(GraphProblem::SlurmTopology));
-        }
-        let mut node = |word: &Word| {
-            if word.text.is_empty() {
-                return Err(at(GraphProblem::EmptyName));
-            }
-            if let Some(&known) = index.get(&word.text) {
-                return Ok(known);
-            }
-            let number = names.len() as u32;
-            names.push((word.text.clone(), line_number));
-            index.insert(word.text.clone(), number);
-            Ok(number)
-        };
-        let (from, to, rest) = match &words[..] {
-            [] if dictionary.is_none() => continue,
-            [] => return Err(at(GraphProblem::EmptyName)),
-            [name] if dictionary.is_none() => {
-                node(name)?;
-                continue;
-            }
-            [_] => {
-                let word = dictionary.unwrap_or_default().to_owned();
-                return Err(at(GraphProblem::NotAnAttribute { word }));
-            }
-            [from, to, rest @ ..] => (node(from)?, node(to)?, rest),
-        };
-        if from == to {
-            let name = words[0].text.clone();
-            return Err(at(GraphProblem::SelfLoop { name }));
-        }
-        let attributes = attributes(rest, dictionary).map_err(at)?;
-        edges.push((from, to, attributes, line_number));
-    }
-    build(names, edges)
-}
-
-/// Whether a word begins a line of Slurm's topology.conf, where names of parameters are written
-/// in any case (slurm: topology.conf(5)).
-fn is_of_slurm(word: &str) -> bool {
-    let name = word.split_once('=').map_or("", |(name, _)| name);
-    ["switchname", "blockname"].contains(&name.to_ascii_lowercase().as_str())
+/// A node, with the line of its first mention or of its attributes.
+struct ReadNode {
+    name: String,
+    line: usize,
+    attributes: Attributes,
 }
 
 type ReadEdge = (u32, u32, Attributes, usize);
 
-/// `names`: with the lines of their first mention.
-fn build(names: Vec<(String, usize)>, edges: Vec<ReadEdge>) -> Result<Graph, GraphError> {
-    let place = by_number(&names).unwrap_or_else(|| (0..names.len() as u32).collect());
-    let mut sorted = vec![(String::new(), 0); names.len()];
-    for (name, &place) in names.into_iter().zip(&place) {
-        sorted[place as usize] = name;
+#[derive(Default)]
+struct Reader {
+    nodes: Vec<ReadNode>,
+    index: HashMap<String, u32>,
+    edges: Vec<ReadEdge>,
+}
+
+pub(super) fn read(text: &str) -> Result<Graph, GraphError> {
+    let mut reader = Reader::default();
+    let text = text.trim_start_matches('\u{feff}');
+    for (number, line) in (1..).zip(text.lines()) {
+        let read = reader.line(line, number);
+        read.map_err(|problem| problem.at(number))?;
     }
-    let mut graph = Graph::new();
-    for (name, line) in sorted {
-        let node = graph
-            .add_node(name, Attributes::new())
-            .map_err(|problem| problem.at(1))?;
-        graph.set_node_line(node, line);
-    }
-    let edges = edges.into_iter().map(|(from, to, attributes, line)| {
-        let edge = Edge {
-            directed: false,
-            attributes,
+    reader.graph()
+}
+
+impl Reader {
+    fn line(&mut self, line: &str, number: usize) -> Result<(), GraphProblem> {
+        let (words, dictionary) = words(line)?;
+        if let Some(problem) = foreign(&words) {
+            return Err(problem);
+        }
+        let (from, to, rest) = match &words[..] {
+            [] if dictionary.is_none() => return Ok(()),
+            [] => return Err(GraphProblem::EmptyName),
+            [name, rest @ ..] if rest.first().map_or(dictionary.is_none(), is_attribute) => {
+                let node = self.node(name, number)? as usize;
+                return self.describe(node, attributes(rest, dictionary)?, number);
+            }
+            [_] => {
+                let word = dictionary.unwrap_or_default().to_owned();
+                return Err(GraphProblem::NotAnAttribute { word });
+            }
+            [from, to, rest @ ..] => (self.node(from, number)?, self.node(to, number)?, rest),
         };
-        (place[from as usize], place[to as usize], edge, line)
-    });
-    graph.add_edges(edges)?;
-    Ok(graph)
+        if from == to {
+            let name = words[0].text.clone();
+            return Err(GraphProblem::SelfLoop { name });
+        }
+        let attributes = attributes(rest, dictionary)?;
+        self.edges.push((from, to, attributes, number));
+        Ok(())
+    }
+
+    fn node(&mut self, word: &Word, line: usize) -> Result<u32, GraphProblem> {
+        if word.text.is_empty() {
+            return Err(GraphProblem::EmptyName);
+        }
+        if is_attribute(word) {
+            let word = word.text.clone();
+            return Err(GraphProblem::NotAName { word });
+        }
+        if let Some(&known) = self.index.get(&word.text) {
+            return Ok(known);
+        }
+        let number = self.nodes.len() as u32;
+        self.nodes.push(ReadNode {
+            name: word.text.clone(),
+            line,
+            attributes: Attributes::new(),
+        });
+        self.index.insert(word.text.clone(), number);
+        Ok(number)
+    }
+
+    fn describe(
+        &mut self,
+        node: usize,
+        attributes: Attributes,
+        line: usize,
+    ) -> Result<(), GraphProblem> {
+        let node = &mut self.nodes[node];
+        for (name, value) in attributes {
+            node.line = line;
+            if node.attributes.insert(name.clone(), value).is_some() {
+                return Err(GraphProblem::DuplicateAttribute { name });
+            }
+        }
+        Ok(())
+    }
+
+    fn graph(self) -> Result<Graph, GraphError> {
+        let Self { nodes, edges, .. } = self;
+        let place = by_number(&nodes).unwrap_or_else(|| (0..nodes.len() as u32).collect());
+        let mut nodes: Vec<_> = place.iter().zip(nodes).collect();
+        nodes.sort_unstable_by_key(|&(place, _)| *place);
+        let mut graph = Graph::new();
+        for (_, node) in nodes {
+            let number = graph
+                .add_node(node.name, node.attributes)
+                .map_err(|problem| problem.at(node.line))?;
+            graph.set_node_line(number, node.line);
+        }
+        let edges = edges.into_iter().map(|(from, to, attributes, line)| {
+            let edge = Edge {
+                directed: false,
+                attributes,
+            };
+            (place[from as usize], place[to as usize], edge, line)
+        });
+        graph.add_edges(edges)?;
+        Ok(graph)
+    }
+}
+
+/// Whether a word has the form `name=value`.
+fn is_attribute(word: &Word) -> bool {
+    !word.quoted && word.text.find('=').is_some_and(|place| place > 0)
+}
+
+/// The program whose file a line is of, which reads like a list of edges and is none.
+fn foreign(words: &[Word]) -> Option<GraphProblem> {
+    let bare = |place: usize| {
+        let word = words.get(place).filter(|word| !word.quoted);
+        word.map_or("", |word| word.text.as_str())
+    };
+    let (first, second) = (bare(0), bare(1));
+    let parameter = first.split_once('=').map_or("", |(name, _)| name);
+    // Names of parameters are written in any case (slurm: topology.conf(5)).
+    let slurm = ["switchname", "blockname"].contains(&parameter.to_ascii_lowercase().as_str());
+    // infiniband-diags: ibnetdiscover(8), "Topology file format", and with -l, -p.
+    let guid = [
+        "vendid",
+        "devid",
+        "sysimgguid",
+        "switchguid",
+        "caguid",
+        "rtguid",
+    ];
+    let is_kind = ["Switch", "Ca", "Rt"].contains(&first);
+    let quoted = words.get(2).is_some_and(|word| word.quoted);
+    let infiniband = guid.contains(&parameter)
+        || is_kind && second.parse::<u32>().is_ok() && quoted
+        || is_kind && second == ":" && bare(2).starts_with("0x")
+        || ["SW", "CA", "RT"].contains(&first) && bare(3).starts_with("0x")
+        || first == "Chassis" && bare(2).starts_with("(guid");
+    match (slurm, infiniband) {
+        (true, _) => Some(GraphProblem::SlurmTopology),
+        (_, true) => Some(GraphProblem::Ibnetdiscover),
+        _ => None,
+    }
 }
 
 /// The number that each name is, when they are exactly those from 0 up.
-fn by_number(names: &[(String, usize)]) -> Option<Vec<u32>> {
-    let mut seen = vec![false; names.len()];
-    names
+fn by_number(nodes: &[ReadNode]) -> Option<Vec<u32>> {
+    let mut seen = vec![false; nodes.len()];
+    nodes
         .iter()
-        .map(|(name, _)| {
+        .map(|ReadNode { name, .. }| {
             let number: u32 = name.parse().ok()?;
             let seen = seen.get_mut(number as usize)?;
             // "01" is not the name that node 1 would be written back with.

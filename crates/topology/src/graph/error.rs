@@ -107,7 +107,19 @@ pub enum GraphProblem {
          machine (kind = \"fat-tree\", tree = \"ports\"), or write a line \"SWITCH NODE\" for each link"
     )]
     SlurmTopology,
-    /// An attribute given twice on one line.
+    /// What `ibnetdiscover` prints: nodes with their ports, no edges.
+    #[error(
+        "output of ibnetdiscover, which lists the ports of switches and hosts, not edges; write a line \
+         \"SWITCH SWITCH\" or \"SWITCH HOST\" for each cable (and set leaves = \"nodes\" for the hosts)"
+    )]
+    Ibnetdiscover,
+    /// An attribute where a name belongs.
+    #[error("\"{word}\" where the name of a node belongs; write names with \"=\" in double quotes")]
+    NotAName {
+        /// The word.
+        word: String,
+    },
+    /// An attribute given twice on one line, or for one node.
     #[error("attribute \"{name}\" is given twice")]
     DuplicateAttribute {
         /// The attribute.
@@ -134,14 +146,15 @@ impl GraphProblem {
             Self::Truncated { element } | Self::Element { element, .. } => element,
             Self::UnknownKey { key } => key,
             Self::Value { value, .. } => value,
-            Self::NotAnAttribute { word } => word,
+            Self::NotAnAttribute { word } | Self::NotAName { word } => word,
             // It says what is wrong, which may take more words; its own names are cut with it.
             Self::Xml { what } => return cut(what, 4 * SHOWN_MAX),
             Self::EmptyName
             | Self::NoGraph
             | Self::MissingAttribute { .. }
             | Self::OpenQuote { .. }
-            | Self::SlurmTopology => return,
+            | Self::SlurmTopology
+            | Self::Ibnetdiscover => return,
         };
         cut(word, SHOWN_MAX);
     }

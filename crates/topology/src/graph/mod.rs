@@ -6,7 +6,7 @@ mod error;
 mod graphml;
 mod routes;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::visit::EdgeRef;
@@ -20,6 +20,17 @@ pub use routes::{ShortestPaths, UpDown, UpDownRoutes};
 
 /// Attributes by name, as text.
 pub type Attributes = BTreeMap<String, String>;
+
+/// What an attribute belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// An edge.
+    Edges,
+    /// A vertex.
+    Vertices,
+    /// The graph as a whole.
+    Graph,
+}
 
 /// A node of a [`Graph`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +63,8 @@ pub struct Graph {
     neighbors: Vec<Vec<u32>>,
     /// Of nodes and of edges the lines of the file; 0 where there is none.
     lines: [Vec<usize>; 2],
+    /// Attributes of the whole, with their lines.
+    own: BTreeMap<String, usize>,
 }
 
 impl Graph {
@@ -60,8 +73,9 @@ impl Graph {
         Self::default()
     }
 
-    /// Reads GraphML: one graph of nodes and edges with `data` attributes (defaults of keys
-    /// applied); ports are ignored, nested graphs and hyperedges refused.
+    /// Reads GraphML: one graph of nodes and edges. Their attributes are `data` elements (defaults of keys
+    /// applied), those of ports included, and XML attributes that GraphML does not define. Nested graphs and
+    /// hyperedges are refused.
     ///
     /// # Errors
     /// The line and what is wrong with it.
@@ -72,8 +86,8 @@ impl Graph {
     /// Reads an edge list, one edge a line: two node names, separated by blanks, a comma or a
     /// semicolon, then optional attributes: a bare number (`weight`), `name=value` pairs, or a
     /// dictionary `{'name': value}` as NetworkX writes it. A line with one name is a node by
-    /// itself. Names and values with separators are put in double quotes, in which `\` escapes.
-    /// From `#` or `%` at the start of a word the rest of the line is a comment.
+    /// itself, perhaps with `name=value` pairs. Names and values with separators are put in double quotes, in
+    /// which `\` escapes, and so are names with `=`. From `#` or `%` at the start of a word the rest of the line is a comment.
     ///
     /// Nodes are indexed by first mention, except when their names are exactly the numbers from 0
     /// up: then each has the index that it is named after.
@@ -159,6 +173,24 @@ impl Graph {
         self.graph.add_edge(from, to, edge);
         self.lines[1].push(0);
         Ok(())
+    }
+
+    /// Names of attributes of the graph as a whole, each with its line.
+    pub fn own_attributes(&self) -> &BTreeMap<String, usize> {
+        &self.own
+    }
+
+    /// Removes all attributes of this name and returns what they belonged to.
+    pub fn remove_attributes(&mut self, name: &str) -> BTreeSet<Part> {
+        let mut parts = BTreeSet::new();
+        for node in self.graph.node_weights_mut() {
+            parts.extend(node.attributes.remove(name).map(|_| Part::Vertices));
+        }
+        for edge in self.graph.edge_weights_mut() {
+            parts.extend(edge.attributes.remove(name).map(|_| Part::Edges));
+        }
+        parts.extend(self.own.remove(name).map(|_| Part::Graph));
+        parts
     }
 
     /// Says on which line a node is.

@@ -1,7 +1,11 @@
 //! Layers of virtual channels.
 
+use super::Grid;
 use super::neighbors::Neighbors;
 use super::waits::Waits;
+
+/// Layers that routes over datelines take.
+pub(super) const DATELINE_LAYERS: u32 = 2;
 
 /// In which layer of virtual channels packets are on which links. Within a layer the links that they wait for
 /// while they hold others close no circle.
@@ -19,7 +23,17 @@ enum Of {
     /// Of all ways to each switch.
     Ends(Vec<u16>),
     /// By the switch at the end and the present one, of so many: of the next link.
-    Links(u32, Vec<u16>),
+    Links(Change, u32, Vec<u16>),
+}
+
+/// Where packets go on in a lower layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Where their route leads up a tree again after it led down.
+    Turn,
+    /// Behind the cable between the last and the first switch of a ring. In each ring a packet is in layer 1 until
+    /// it has crossed that cable, and in layer 0 if it does not cross it any more.
+    Dateline,
 }
 
 /// Ways of which all to one switch are a tree.
@@ -68,13 +82,16 @@ impl Layers {
     pub fn of(&self, at: u32, to: u32) -> u16 {
         match &self.of {
             Of::Ends(layers) => layers[to as usize],
-            Of::Links(switches, layers) => layers[(to * switches + at) as usize],
+            Of::Links(_, switches, layers) => layers[(to * switches + at) as usize],
         }
     }
 
-    /// Whether packets change from one to another on their way.
-    pub fn change(&self) -> bool {
-        matches!(self.of, Of::Links(..))
+    /// Where packets change from one layer to another; `None` if they never do.
+    pub fn change(&self) -> Option<Change> {
+        match self.of {
+            Of::Ends(_) => None,
+            Of::Links(change, ..) => Some(change),
+        }
     }
 
     /// Layers of whole ways: those to each switch are a tree, so that no circle closes among them, and join the
@@ -157,22 +174,69 @@ impl Layers {
         }
         let count = highest + 1;
         Self::of_ends(trees, count).unwrap_or_else(|circle| Self {
-            of: Of::Links(switches as u32, layers),
+            of: Of::Links(Change::Turn, switches as u32, layers),
             count,
             circle,
         })
+    }
+
+    /// Two layers for routes dimension by dimension on a grid, after Dally and Seitz, *Deadlock-free message routing in
+    /// multiprocessor interconnection networks*, IEEE Trans. Computers C-36(5), 1987. Packets take channels in rising
+    /// order: the dimensions in turn, in a ring layer 1 up to the dateline, then layer 0 behind it.
+    pub(super) fn datelines(grid: &Grid, circle: Vec<u32>) -> Self {
+        let mut layers = Vec::new();
+        grid.pairs(|_, here, there| {
+            let leg = grid.leg(here, there);
+            // A route that leads away from the place of its end reaches it over the dateline.
+            layers.push(leg.map_or(0, |leg| u16::from(leg.up != (leg.to > leg.from))));
+        });
+        Self {
+            of: Of::Links(Change::Dateline, grid.switch_count(), layers),
+            count: DATELINE_LAYERS as u16,
+            circle,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::deadlock;
     use crate::switches::{Form, Shortest};
+
+    fn ways(form: &Form) -> Shortest {
+        Shortest::new(form, &form.wiring(1)).expect("all switches are joined")
+    }
+
+    fn torus(sizes: &[u32]) -> Form {
+        let sizes = sizes.to_vec();
+        Form::Torus { sizes }
+    }
+
+    /// Whether packets of a layer can wait for one another in a circle: follows all routes, each link with a number
+    /// of its own in each layer.
+    fn closes_a_circle(ways: &Shortest, layers: &Layers, switches: u32) -> bool {
+        let channel = |from: u32, to: u32, layer: u16| {
+            ((u32::from(layer) * switches + from) * switches + to) as usize
+        };
+        let count = (u32::from(layers.count) * switches * switches) as usize;
+        let mut waits = vec![Vec::new(); count];
+        for (at, to) in (0..switches).flat_map(|at| (0..switches).map(move |to| (at, to))) {
+            let Some(first) = ways.next(at, to) else {
+                continue;
+            };
+            if let Some(second) = ways.next(first, to) {
+                let held = channel(at, first, layers.of(at, to));
+                waits[held].push(channel(first, second, layers.of(first, to)));
+            }
+        }
+        deadlock::check(count, |held| waits[held].clone()).is_err()
+    }
 
     /// Dally and Seitz: a ring needs two, a mesh whose ways go dimension by dimension one.
     #[test]
     fn rings_need_two_layers_and_meshes_one() {
-        let layers = |form: Form| Shortest::new(&form, &form.wiring(1)).unwrap().layers();
+        let layers = |form: Form| ways(&form).layers(16);
         let ring = layers(Form::Ring { switches: 8 });
         assert_eq!(ring.count, 2);
         assert_eq!(ring.circle.len(), 8);
@@ -184,28 +248,51 @@ mod tests {
         assert_eq!((mesh.count, mesh.circle), (1, vec![]));
     }
 
-    /// Every way in a layer of its own number again: no circle in any.
+    /// Every torus needs at most two virtual channels, in any dimension, and no layer closes a circle.
     #[test]
-    fn no_layer_of_a_torus_closes_a_circle() {
-        let form = Form::Torus { sizes: vec![5, 4] };
-        let ways = Shortest::new(&form, &form.wiring(1)).unwrap();
-        let layers = ways.layers();
-        assert!((2..=4).contains(&layers.count), "{layers:?}");
-        assert!(!layers.change());
-        // Switches have numbers below 20.
-        let channel =
-            |from: u32, to: u32, layer: u16| ((u32::from(layer) * 20 + from) * 20 + to) as usize;
-        let mut waits = vec![Vec::new(); 1600];
-        for (at, to) in (0..20).flat_map(|at| (0..20).map(move |to| (at, to))) {
-            let Some(first) = ways.next(at, to) else {
-                continue;
-            };
-            if let Some(second) = ways.next(first, to) {
-                let held = channel(at, first, layers.of(at, to));
-                waits[held].push(channel(first, second, layers.of(first, to)));
+    fn tori_need_two_layers() {
+        let squares = (2..=12).map(|size| vec![size; 2]);
+        let mut sizes: Vec<Vec<u32>> = squares.collect();
+        sizes.extend((2..=20).map(|size| vec![size]));
+        sizes.extend((2..=6).map(|size| vec![size; 3]));
+        let others: [&[u32]; 6] = [
+            &[5, 9],
+            &[9, 2, 5],
+            &[16, 3],
+            &[4, 5, 6],
+            &[5, 3, 4, 5],
+            &[2, 5, 2, 5],
+        ];
+        sizes.extend(others.map(<[u32]>::to_vec));
+        for sizes in sizes {
+            let form = torus(&sizes);
+            let ways = ways(&form);
+            for channels in [1, 2, 3, 4, 16] {
+                let layers = ways.layers(channels);
+                let more = channels == 3 && layers.count == 3;
+                assert!(layers.count <= 2 || more, "{form}: {}", layers.count);
+                let circle = closes_a_circle(&ways, &layers, form.switch_count());
+                assert!(!circle, "{form} with {channels} channels");
             }
         }
-        assert!(deadlock::check(1600, |held| waits[held].clone()).is_ok());
+    }
+
+    /// 9 x 9 takes three layers of whole routes. With three channels each of three layers has floor(3/3) = 1, as each
+    /// of two has floor(3/2); with four it is 1 against 2.
+    #[test]
+    fn whole_routes_stay_in_a_layer_where_that_leaves_as_many_channels() {
+        let wide = ways(&torus(&[9, 9]));
+        let found = [2, 3, 4, 16].map(|channels| {
+            let layers = wide.layers(channels);
+            (layers.count, layers.change())
+        });
+        let dateline = (2, Some(Change::Dateline));
+        assert_eq!(found, [dateline, (3, None), dateline, dateline]);
+        // Routes that close no circle, or only one that two layers of whole routes open.
+        for (sizes, count) in [(&[4, 4, 4][..], 1), (&[3, 9], 2), (&[16], 2)] {
+            let layers = ways(&torus(sizes)).layers(4);
+            assert_eq!((layers.count, layers.change()), (count, None));
+        }
     }
 
     /// A ring of seven has ways of three links at most, which pass its lowest switch once: two layers. Trees of
@@ -213,12 +300,12 @@ mod tests {
     #[test]
     fn packets_change_where_that_takes_fewer_layers() {
         let ring = Form::of_cables((0..7).map(|at| (at, (at + 1) % 7)).collect());
-        let layers = Shortest::new(&ring, &ring.wiring(1)).unwrap().layers();
-        assert_eq!((layers.count, layers.change()), (2, false));
+        let layers = ways(&ring).layers(16);
+        assert_eq!((layers.count, layers.change()), (2, None));
         // Each of 60 with three others behind it.
         let steps = (0..60).flat_map(|at| [1, 7, 22].map(|step| (at, (at + step) % 60)));
-        let form = Form::of_cables(steps.collect());
-        let layers = Shortest::new(&form, &form.wiring(1)).unwrap().layers();
-        assert!(layers.change() && layers.count <= 4, "{layers:?}");
+        let layers = ways(&Form::of_cables(steps.collect())).layers(16);
+        assert_eq!(layers.change(), Some(Change::Turn));
+        assert!(layers.count <= 4, "{layers:?}");
     }
 }

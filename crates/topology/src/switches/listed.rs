@@ -1,5 +1,6 @@
 //! Switches and nodes from a list of vertices and edges, as files give them.
 
+use super::attributes::{self, Found};
 use super::{Form, NAME_MAX, Nodes};
 use crate::graph::{Attributes, Graph, GraphError};
 use strum::{EnumString, VariantNames};
@@ -55,6 +56,24 @@ pub enum ListError {
         /// Where it ends.
         to: String,
     },
+    /// An attribute that means nothing here.
+    #[error("attribute {name:?} of {owner} means nothing here")]
+    Attribute {
+        /// Its line.
+        line: usize,
+        /// Its name.
+        name: String,
+        /// Whose it is.
+        owner: String,
+        /// The names of all such attributes of the list.
+        all: Vec<String>,
+    },
+    /// An attribute to be ignored that the list does not have.
+    #[error("no attribute {name:?} in the list")]
+    Ignored {
+        /// Its name.
+        name: String,
+    },
     /// A role that is none.
     #[error("{name:?} has the role {role:?}")]
     Role {
@@ -106,17 +125,20 @@ impl ListError {
             Self::Width { line, .. }
             | Self::Cables { line }
             | Self::Directed { line, .. }
+            | Self::Attribute { line, .. }
             | Self::Role { line, .. }
             | Self::Alone { line, .. }
             | Self::Joined { line, .. }
             | Self::Apart { line, .. } => Some(*line),
-            Self::NoSwitch => None,
+            Self::Ignored { .. } | Self::NoSwitch => None,
         }
     }
 
     /// What would be right.
     pub fn hint(&self) -> String {
         match self {
+            Self::Attribute { name, all, .. } => attributes::hint(name, all),
+            Self::Ignored { .. } => "remove it from those to be ignored".to_owned(),
             Self::Graph(_) => {
                 "write two names a line and perhaps a width, or paste GraphML".to_owned()
             }
@@ -142,17 +164,20 @@ pub struct Listed {
     pub form: Form,
     /// The nodes, in the order of the list; none if all vertices are switches.
     pub nodes: Option<Nodes>,
+    /// Which attributes of the list say so, and which have no effect.
+    pub attributes: Found,
 }
 
 /// Reads switches, nodes and the cables between them: from GraphML if the text begins as XML does, else from
 /// a list of edges, two names a line ([`Graph::from_edge_list`]). The attribute `width` of an edge, else its
 /// `weight`, says how many cables lie beside one another, and edges of the same ends add up; the attribute
-/// `role` of a vertex (`node` or `switch`) says what it is, else `leaves` does.
+/// `role` of a vertex (`node` or `switch`) says what it is, else `leaves` does. Attributes in `ignored`, names
+/// separated by commas, have no effect; others may say how a part is called or drawn, and nothing else.
 ///
 /// ```
 /// use isthmus_topology::switches::{Leaves, Nodes, listed};
 ///
-/// let found = listed("left right 4\nleft a\nright b\n", Leaves::Nodes)?;
+/// let found = listed("left right 4\nleft a\nright b\n", Leaves::Nodes, "")?;
 /// assert_eq!(found.form.switch_count(), 2);
 /// assert_eq!(found.form.cables(), [(0, 1); 4]);
 /// assert_eq!(found.nodes, Some(Nodes::At(vec![0, 1])));
@@ -161,12 +186,29 @@ pub struct Listed {
 ///
 /// # Errors
 /// The first line that is wrong, or whose switch nothing joins to the first.
-pub fn listed(text: &str, leaves: Leaves) -> Result<Listed, ListError> {
+pub fn listed(text: &str, leaves: Leaves, ignored: &str) -> Result<Listed, ListError> {
+    let (graph, attributes) = read(text, ignored)?;
+    let (form, nodes) = network(&graph, leaves)?;
+    Ok(Listed {
+        form,
+        nodes,
+        attributes,
+    })
+}
+
+/// The graph of a list, without the attributes to be ignored, and which others it has.
+pub(super) fn read(text: &str, ignored: &str) -> Result<(Graph, Found), ListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let graph = match text.trim_start().starts_with('<') {
+    let mut graph = match text.trim_start().starts_with('<') {
         true => Graph::from_graphml(text)?,
         false => Graph::from_edge_list(text)?,
     };
+    let found = attributes::sorted(&mut graph, ignored)?;
+    Ok((graph, found))
+}
+
+/// The switches and nodes of a graph; no nodes if all vertices are switches.
+pub(super) fn network(graph: &Graph, leaves: Leaves) -> Result<(Form, Option<Nodes>), ListError> {
     let name = |vertex: u32| -> String {
         let name = graph.node(vertex).name.chars();
         name.take(NAME_MAX).collect()
@@ -258,10 +300,8 @@ pub fn listed(text: &str, leaves: Leaves) -> Result<Listed, ListError> {
             to: name(to),
         });
     }
-    Ok(Listed {
-        form,
-        nodes: (nodes > 0).then(|| Nodes::At(at.into_iter().flatten().collect())),
-    })
+    let nodes = (nodes > 0).then(|| Nodes::At(at.into_iter().flatten().collect()));
+    Ok((form, nodes))
 }
 
 /// Cables of an edge; else what is written.
@@ -284,13 +324,13 @@ mod tests {
     #[test]
     fn switches_nodes_and_widths_are_read() {
         let text = "# two switches\nleft right 2\nleft right\nleft a\nb right width=1\nleft c\n";
-        let all = listed(text, Leaves::Switches).unwrap();
+        let all = listed(text, Leaves::Switches, "").unwrap();
         assert_eq!((all.form.switch_count(), all.nodes), (5, None));
-        let found = listed(text, Leaves::Nodes).unwrap();
+        let found = listed(text, Leaves::Nodes, "").unwrap();
         assert_eq!(found.form.cables(), [(0, 1); 3]);
         assert_eq!(found.nodes, Some(Nodes::At(vec![0, 1, 0])));
         // A switch with nodes and nothing else.
-        let star = listed("s a\ns b\n", Leaves::Nodes).unwrap();
+        let star = listed("s a\ns b\n", Leaves::Nodes, "").unwrap();
         assert_eq!((star.form.switch_count(), star.form.cables().len()), (1, 0));
     }
 
@@ -303,7 +343,7 @@ mod tests {
             <edge source="s" target="a"/><edge source="t" target="s"><data key="w">3</data></edge>
             </graph></graphml>"#;
         for leaves in [Leaves::Nodes, Leaves::Switches] {
-            let found = listed(text, leaves).unwrap();
+            let found = listed(text, leaves, "").unwrap();
             assert_eq!(found.form.cables(), [(1, 0); 3]);
             assert_eq!(found.nodes, Some(Nodes::At(vec![0])));
         }
@@ -336,7 +376,7 @@ mod tests {
             ("", "no switch at all", None),
         ];
         for (text, problem, line) in cases {
-            let error = listed(text, Leaves::Switches).unwrap_err();
+            let error = listed(text, Leaves::Switches, "").unwrap_err();
             assert_eq!((error.to_string().as_str(), error.line()), (problem, line));
         }
         let of_nodes = [
@@ -353,14 +393,14 @@ mod tests {
         ];
         for (text, wrong) in of_nodes {
             let found =
-                listed(text, Leaves::Nodes).map_err(|error| (error.to_string(), error.line()));
+                listed(text, Leaves::Nodes, "").map_err(|error| (error.to_string(), error.line()));
             let wrong = wrong.map(|(problem, line)| (problem.to_owned(), line));
             assert_eq!(found.err(), wrong, "{text}");
         }
         let wide: String = (0..1200)
             .map(|at| format!("s{at} s{} 1024\n", at + 1))
             .collect();
-        let error = listed(&wide, Leaves::Switches).unwrap_err();
+        let error = listed(&wide, Leaves::Switches, "").unwrap_err();
         assert_eq!(error.line(), Some(1025));
     }
 }

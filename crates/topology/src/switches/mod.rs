@@ -1,5 +1,7 @@
 //! Switches joined in any form, and ways through them that cannot wait for one another in a circle.
 
+mod account;
+mod attributes;
 mod layers;
 mod listed;
 mod neighbors;
@@ -8,7 +10,9 @@ mod shortest;
 mod up_down;
 mod waits;
 
-pub use layers::Layers;
+pub use account::Account;
+pub use attributes::Found;
+pub use layers::{Change, Layers};
 pub use listed::{CABLES_MAX, Leaves, ListError, Listed, WIDTH_MAX, listed};
 pub use routes::{Listing, RouteError, Routes};
 pub use shortest::{Apart, Shortest};
@@ -187,25 +191,36 @@ impl Form {
 }
 
 /// A grid, by whose places a way goes dimension by dimension.
-struct Grid<'f> {
-    sizes: &'f [u32],
+#[derive(Debug, Clone)]
+struct Grid {
+    sizes: Vec<u32>,
     closed: bool,
 }
 
-impl Grid<'_> {
-    fn of(form: &Form) -> Option<Grid<'_>> {
+/// What is left of a way along the first dimension that it has to change.
+struct Leg {
+    /// How far apart the numbers of neighbours are.
+    step: u32,
+    size: u32,
+    from: u32,
+    to: u32,
+    /// Whether towards higher places.
+    up: bool,
+}
+
+impl Grid {
+    fn of(form: &Form) -> Option<Self> {
         let (sizes, closed) = match form {
-            Form::Ring { switches } => (std::slice::from_ref(switches), true),
-            Form::Torus { sizes } => (&sizes[..], true),
-            Form::Mesh { sizes } => (&sizes[..], false),
+            Form::Ring { switches } => (vec![*switches], true),
+            Form::Torus { sizes } => (sizes.clone(), true),
+            Form::Mesh { sizes } => (sizes.clone(), false),
             Form::Cables { .. } => return None,
         };
-        Some(Grid { sizes, closed })
+        Some(Self { sizes, closed })
     }
 
     /// Of each switch its place in each dimension.
     fn places(&self) -> Vec<u32> {
-        let switches: u32 = self.sizes.iter().product();
         let place = |mut switch: u32| {
             self.sizes.iter().map(move |size| {
                 let place = switch % size;
@@ -213,12 +228,16 @@ impl Grid<'_> {
                 place
             })
         };
-        (0..switches).flat_map(place).collect()
+        (0..self.switch_count()).flat_map(place).collect()
     }
 
-    /// The next switch of the way from one to another, at these places: what [`Form::choice`] takes of the
-    /// shortest ways.
-    fn next(&self, at: u32, here: &[u32], there: &[u32]) -> u32 {
+    fn switch_count(&self) -> u32 {
+        self.sizes.iter().product()
+    }
+
+    /// The way between switches at these places along the first dimension in which they differ, in the direction
+    /// that [`Form::choice`] takes; `None` if they are the same.
+    fn leg(&self, here: &[u32], there: &[u32]) -> Option<Leg> {
         let mut step = 1;
         for (&size, (&from, &to)) in self.sizes.iter().zip(here.iter().zip(there)) {
             if from != to {
@@ -233,16 +252,41 @@ impl Grid<'_> {
                     Ordering::Equal => from % 2 == 0,
                     Ordering::Greater => false,
                 };
-                return match up {
-                    true if from + 1 == size => at - from * step,
-                    true => at + step,
-                    false if from == 0 => at + (size - 1) * step,
-                    false => at - step,
-                };
+                return Some(Leg {
+                    step,
+                    size,
+                    from,
+                    to,
+                    up,
+                });
             }
             step *= size;
         }
-        at
+        None
+    }
+
+    /// The next switch of the way from one to another, at these places.
+    fn next(&self, at: u32, here: &[u32], there: &[u32]) -> u32 {
+        let Some(leg) = self.leg(here, there) else {
+            return at;
+        };
+        match leg.up {
+            true if leg.from + 1 == leg.size => at - leg.from * leg.step,
+            true => at + leg.step,
+            false if leg.from == 0 => at + (leg.size - 1) * leg.step,
+            false => at - leg.step,
+        }
+    }
+
+    /// Calls `each` with every switch to come to, every present one, and their places.
+    fn pairs(&self, mut each: impl FnMut(u32, &[u32], &[u32])) {
+        let places = self.places();
+        let dimensions = self.sizes.len();
+        for there in places.chunks_exact(dimensions) {
+            for (at, here) in (0..).zip(places.chunks_exact(dimensions)) {
+                each(at, here, there);
+            }
+        }
     }
 
     /// Links of the longest way.

@@ -1,6 +1,6 @@
 //! One of the shortest ways from every switch to every other.
 
-use super::layers::Trees;
+use super::layers::{DATELINE_LAYERS, Trees};
 use super::neighbors::Neighbors;
 use super::{Form, Grid, Layers, up_down};
 use crate::Wiring;
@@ -50,8 +50,16 @@ pub struct Shortest {
     has_nodes: Vec<bool>,
     /// Which switches are beside which, ascending.
     beside: Neighbors,
-    /// Places of all switches in a tree, of which up is towards the lower; none of a grid.
-    places: Option<Vec<u32>>,
+    found: Found,
+}
+
+/// Where the ways come from.
+#[derive(Debug, Clone)]
+enum Found {
+    /// They go dimension by dimension.
+    Grid(Grid),
+    /// A search; the places of all switches in a tree, of which up is towards the lower.
+    Search(Vec<u32>),
 }
 
 impl Shortest {
@@ -68,17 +76,20 @@ impl Shortest {
             longest: 0,
             has_nodes: super::has_nodes(wiring),
             beside: beside.clone().sorted(),
-            places: None,
+            found: Found::Search(Vec::new()),
         };
-        match Grid::of(form) {
-            Some(grid) => ways.follow(&grid),
-            None => ways.search(form, &beside)?,
-        }
+        ways.found = match Grid::of(form) {
+            Some(grid) => {
+                ways.follow(&grid);
+                Found::Grid(grid)
+            }
+            None => Found::Search(ways.search(form, &beside)?),
+        };
         Ok(ways)
     }
 
-    /// The ways of any form.
-    fn search(&mut self, form: &Form, beside: &Neighbors) -> Result<(), Apart> {
+    /// The ways of any form; the places of its switches in a tree.
+    fn search(&mut self, form: &Form, beside: &Neighbors) -> Result<Vec<u32>, Apart> {
         let switches = self.switches;
         let reached = beside.reached(0);
         if let Some(from) = reached.iter().position(|&reached| !reached) {
@@ -118,23 +129,17 @@ impl Shortest {
                 self.next[row + at as usize] = nearer[form.choice(at, to, &nearer[..count])];
             }
         }
-        self.places = Some(up_down::order(beside)?.1);
-        Ok(())
+        Ok(up_down::order(beside)?.1)
     }
 
     /// The ways of a grid, which need no search.
-    fn follow(&mut self, grid: &Grid<'_>) {
-        let places = grid.places();
-        let place = |switch: u32| {
-            let dimensions = grid.sizes.len();
-            &places[switch as usize * dimensions..][..dimensions]
-        };
+    fn follow(&mut self, grid: &Grid) {
         let mut next = self.next.iter_mut();
-        for to in 0..self.switches {
-            for (at, next) in (0..self.switches).zip(&mut next) {
-                *next = grid.next(at, place(at), place(to));
+        grid.pairs(|at, here, there| {
+            if let Some(next) = next.next() {
+                *next = grid.next(at, here, there);
             }
-        }
+        });
         self.longest = grid.longest();
     }
 
@@ -148,17 +153,25 @@ impl Shortest {
         self.longest
     }
 
-    /// Layers of virtual channels such that packets of a layer cannot wait for one another in a circle: on
-    /// grids one for all ways to a switch, elsewhere what takes fewest.
-    pub fn layers(&self) -> Layers {
+    /// Layers of virtual channels such that packets of a layer cannot wait for one another in a circle.
+    /// `channels`: virtual channels of a link. On grids all routes to a switch are in one layer, unless that takes
+    /// more layers than there are channels, or leaves fewer channels to each layer than the two of
+    /// [datelines](super::Change::Dateline) do. Elsewhere packets change layers where that takes fewer.
+    pub fn layers(&self, channels: u32) -> Layers {
         let trees = Trees {
             beside: &self.beside,
             has_nodes: &self.has_nodes,
             next: &self.next,
         };
-        match &self.places {
-            Some(places) => Layers::fewest(&trees, places),
-            None => Layers::of_ends(&trees, u16::MAX).unwrap_or_else(|_| unreachable!()),
+        let grid = match &self.found {
+            Found::Search(places) => return Layers::fewest(&trees, places),
+            Found::Grid(grid) => grid,
+        };
+        let whole = Layers::of_ends(&trees, u16::MAX).unwrap_or_else(|_| unreachable!());
+        let count = u32::from(whole.count);
+        match channels < count || channels / count < channels / DATELINE_LAYERS {
+            true if count > DATELINE_LAYERS => Layers::datelines(grid, whole.circle),
+            _ => whole,
         }
     }
 }

@@ -35,7 +35,7 @@ mod tests {
         assert_eq!(names, ["a", "b & c", "b"]);
         assert_eq!(graph.node(0).attributes["kind"], "pe");
         assert_eq!(graph.node(1).attributes["kind"], "i/o");
-        assert_eq!(graph.node(2).attributes["d2"], "left");
+        assert_eq!(graph.node(2).attributes["nodegraphics"], "left");
         let edges: Vec<_> = graph.edges().collect();
         assert_eq!((edges[0].0, edges[0].1), (0, 2));
         assert_eq!(edges[0].2.attributes["lanes"], "4");

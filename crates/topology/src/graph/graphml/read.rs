@@ -106,8 +106,10 @@ enum Open {
     Graph,
     Node(String, Attributes),
     Edge(ReadEdge),
+    /// Of a node or an edge; its data count as theirs.
+    Port,
     Data(Data),
-    /// Anything that carries nothing for us: ports, descriptions, elements of other vocabularies.
+    /// Anything that carries nothing for us: descriptions, elements of other vocabularies.
     Other,
 }
 
@@ -141,8 +143,12 @@ impl Parser {
             (Some(Open::Root), "key") => {
                 let mut attributes = attributes(start)?;
                 let id = take(&mut attributes, "key", "id")?;
+                // What drawing programs keep for themselves has no name but a type.
+                let name = attributes.remove("attr.name");
                 let key = Key {
-                    name: attributes.remove("attr.name").unwrap_or_else(|| id.clone()),
+                    name: name
+                        .or_else(|| attributes.remove("yfiles.type"))
+                        .unwrap_or_else(|| id.clone()),
                     domain: attributes.remove("for").unwrap_or_else(|| "all".into()),
                     default: None,
                 };
@@ -172,7 +178,7 @@ impl Parser {
             (Some(Open::Graph), "node") => {
                 let mut attributes = attributes(start)?;
                 let id = take(&mut attributes, "node", "id")?;
-                Open::Node(id, self.defaults("node"))
+                Open::Node(id, self.with_defaults("node", attributes))
             }
             (Some(Open::Graph), "edge") => Open::Edge(self.edge(start)?),
             (Some(Open::Graph), "hyperedge") => {
@@ -181,7 +187,11 @@ impl Parser {
             (Some(Open::Node(..) | Open::Edge(_)), "graph") => {
                 return refuse("is nested in a node or edge, which cannot be read");
             }
-            (Some(Open::Node(..) | Open::Edge(_) | Open::Graph | Open::Root), "data") => {
+            (Some(Open::Node(..)), "port") => Open::Port,
+            (
+                Some(Open::Node(..) | Open::Edge(_) | Open::Port | Open::Graph | Open::Root),
+                "data",
+            ) => {
                 let mut attributes = attributes(start)?;
                 let key = take(&mut attributes, "data", "key")?;
                 let Some(declared) = self.keys.get(&key) else {
@@ -220,22 +230,30 @@ impl Parser {
                 });
             }
         };
+        // GraphML defines these; they only name the edge and its plugs.
+        for defined in ["id", "sourceport", "targetport"] {
+            attributes.remove(defined);
+        }
         Ok(ReadEdge {
             ends,
             edge: Edge {
                 directed,
-                attributes: self.defaults("edge"),
+                attributes: self.with_defaults("edge", attributes),
             },
             line: self.line,
         })
     }
 
-    fn defaults(&self, domain: &str) -> Attributes {
-        self.keys
+    /// Defaults, and the XML attributes that are left of an element. Those with a dot (`yfiles.foldertype`,
+    /// `parse.indegree`) are notes of programs to themselves.
+    fn with_defaults(&self, domain: &str, written: HashMap<String, String>) -> Attributes {
+        let defaults = self
+            .keys
             .values()
             .filter(|key| key.domain == domain || key.domain == "all")
-            .filter_map(|key| Some((key.name.clone(), key.default.clone()?)))
-            .collect()
+            .filter_map(|key| Some((key.name.clone(), key.default.clone()?)));
+        let written = written.into_iter().filter(|(name, _)| !name.contains('.'));
+        defaults.chain(written).collect()
     }
 
     fn end(&mut self) -> Result<(), GraphProblem> {
@@ -253,14 +271,17 @@ impl Parser {
                     true => data.value.trim().to_owned(),
                     false => data.value,
                 };
-                match self.open.last_mut() {
-                    Some((_, Open::Node(_, attributes))) => {
+                let mut open = self.open.iter_mut().rev().map(|(_, open)| open);
+                match open.find(|open| !matches!(open, Open::Port)) {
+                    Some(Open::Node(_, attributes)) => {
                         attributes.insert(data.name, value);
                     }
-                    Some((_, Open::Edge(edge))) => {
+                    Some(Open::Edge(edge)) => {
                         edge.edge.attributes.insert(data.name, value);
                     }
-                    _ => {}
+                    _ => {
+                        self.graph.own.entry(data.name).or_insert(self.line);
+                    }
                 }
             }
             Open::Node(name, attributes) => {
@@ -268,7 +289,7 @@ impl Parser {
                 self.graph.set_node_line(node, self.line);
             }
             Open::Edge(edge) => self.edges.push(edge),
-            Open::Root | Open::Key(_) | Open::Graph | Open::Other => {}
+            Open::Root | Open::Key(_) | Open::Graph | Open::Port | Open::Other => {}
         }
         Ok(())
     }
@@ -321,6 +342,10 @@ fn attributes(start: &BytesStart) -> Result<HashMap<String, String>, GraphProble
     let mut attributes = HashMap::new();
     for attribute in start.attributes() {
         let attribute = attribute.map_err(|error| malformed(error.to_string()))?;
+        if attribute.key.prefix().is_some() || attribute.key.as_ref() == "xmlns" {
+            // Of another vocabulary.
+            continue;
+        }
         let value = attribute
             .normalized_value(XmlVersion::Implicit1_0)
             .map_err(|error| malformed(error.to_string()))?;

@@ -1,0 +1,94 @@
+//! What a list comes to, and what its leaves most likely are.
+
+use super::attributes::Found;
+use super::listed::{network, read};
+use super::{Leaves, ListError};
+
+/// What a list of vertices and edges comes to as a network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Vertices of the list.
+    pub vertices: u32,
+    /// Those with one neighbour and without a role.
+    pub leaves: u32,
+    /// What those are taken for: nodes if they are most of the vertices and can be nodes.
+    pub leaves_are: Leaves,
+    /// Why they cannot be nodes although they are most of the vertices.
+    pub obstacle: Option<ListError>,
+    /// Switches.
+    pub switches: u32,
+    /// Nodes of the list.
+    pub nodes: u32,
+    /// Cables between switches, those beside one another counted each.
+    pub cables: usize,
+    /// Its attributes.
+    pub attributes: Found,
+}
+
+impl Account {
+    /// Reads a list as [`listed`](super::listed()) does and chooses what leaves are.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn of(text: &str, ignored: &str) -> Result<Self, ListError> {
+        let (graph, attributes) = read(text, ignored)?;
+        let is_leaf = |&vertex: &u32| {
+            let role = graph.node(vertex).attributes.contains_key("role");
+            !role && graph.neighbors(vertex).len() == 1
+        };
+        let vertices = graph.node_count();
+        let leaves = (0..vertices).filter(is_leaf).count() as u32;
+        let as_nodes = (leaves > vertices / 2).then(|| network(&graph, Leaves::Nodes));
+        let (leaves_are, obstacle, (form, _)) = match as_nodes {
+            Some(Ok(found)) => (Leaves::Nodes, None, found),
+            other => {
+                let found = network(&graph, Leaves::Switches)?;
+                (Leaves::Switches, other.and_then(Result::err), found)
+            }
+        };
+        let switches = form.switch_count();
+        Ok(Self {
+            vertices,
+            leaves,
+            leaves_are,
+            obstacle,
+            switches,
+            nodes: vertices - switches,
+            cables: form.cables().len(),
+            attributes,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 535 hosts at five switches in a ring: 5 * 107 leaves of 540 vertices.
+    #[test]
+    fn hosts_of_a_list_are_nodes() {
+        let ring = (0..5).map(|at| format!("s{at} s{} 4\n", (at + 1) % 5));
+        let hosts = (0..535).map(|at| format!("h{at} s{}\n", at % 5));
+        let text: String = ring.chain(hosts).collect();
+        let account = Account::of(&text, "").unwrap();
+        assert_eq!((account.vertices, account.leaves), (540, 535));
+        assert_eq!(account.leaves_are, Leaves::Nodes);
+        let parts = (account.switches, account.nodes, account.cables);
+        assert_eq!(parts, (5, 535, 5 * 4));
+    }
+
+    /// Half of the vertices are not most of them; a host with two cables is no node, and neither are both of two.
+    #[test]
+    fn leaves_stay_switches_where_they_are_few_or_cannot_be_nodes() {
+        for (text, obstacle) in [
+            ("a b\nb c\nc d\n", false),
+            ("s a 2\ns b\n", true),
+            ("a b\n", true),
+        ] {
+            let account = Account::of(text, "").unwrap();
+            assert_eq!(account.leaves_are, Leaves::Switches, "{text}");
+            assert_eq!(account.obstacle.is_some(), obstacle, "{text}");
+            assert_eq!(account.switches, account.vertices);
+        }
+    }
+}
