@@ -135,6 +135,30 @@ def test_servers_and_rings_have_their_own_names():
     assert all("ring" in s.reason.part for s in tori.answer.series)
 
 
+@pytest.mark.parametrize(
+    ("busy", "words"),
+    [
+        (
+            1.0,
+            "packets wait for space in the buffer behind the link into I/O server 7 "
+            "(42% of the bandwidth carried, 42% possible)",
+        ),
+        (
+            0.5,
+            "no part is full; the buffer behind the link into I/O server 7 is busiest "
+            "(21% of the bandwidth carried, 42% possible)",
+        ),
+    ],
+)
+def test_a_link_whose_buffer_is_short_says_what_packets_wait_for(busy, words):
+    data = trees.alone(trees.result())
+    for point in data["points"]:
+        point["bottleneck"] |= {"busy": busy, "let_through": 0.42}
+    told = results(data).answer.series[0].reason
+    assert told.words == words
+    assert told.short == f"buffer behind the link into I/O server 7 {share(busy)}"
+
+
 def test_first_screens_have_one_headline_and_three_sentences_at_most(loaded):
     for each in (
         loaded,

@@ -395,6 +395,10 @@ pub struct Bottleneck {
     pub holder: String,
     /// The I/O server of jobs that it is part of, if it is.
     pub server: Option<u32>,
+    /// Share of its bandwidth that the buffer behind it lets through, where that is not all of it: packets wait for
+    /// space there while the link rests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub let_through: Option<f64>,
 }
 
 /// How busy a channel, device, interface or server, or the mean one of a kind, was.

@@ -30,6 +30,8 @@ pub struct Part {
     pub busy: f64,
     /// For how long in microseconds it was taken in all, and by how many.
     pub held: Option<(f64, f64)>,
+    /// Share of what it could carry that the buffer behind it lets through, where that is not all of it.
+    pub let_through: Option<f64>,
 }
 
 impl Part {
@@ -62,6 +64,7 @@ impl Part {
             held_us: mean_held([self]),
             holder: holder.to_owned(),
             server,
+            let_through: self.let_through,
         }
     }
 }
@@ -140,6 +143,7 @@ mod tests {
             utilisation,
             busy,
             held: Some((busy * 100.0, 20.0)),
+            let_through: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod bad;
 mod bounds;
+mod buffer_limits;
 mod changes;
 mod cut_off;
 mod devices;
@@ -22,6 +23,7 @@ mod intervals;
 mod journals;
 mod laws;
 mod limits;
+mod link_loads;
 mod machine;
 mod new_kind;
 mod quick;

@@ -23,9 +23,11 @@ class Reason:
     point: PointResult = field(repr=False)
     limit: Bottleneck = field(repr=False)
     part: str
-    """What it is: ``the disks``, ``the disk of I/O node 3``."""
+    """What it is: ``the disks``, ``the disk of I/O node 3``, ``the buffer behind the link into ...``."""
     busy: str
-    """How full, and for how long it is held: ``98% busy, each held 12.9 ms per request``."""
+    """How full, and for how long it is held: ``98% busy, each held 12.9 ms per request``. Of a link
+    with a full buffer, what it carries: ``41% of the bandwidth carried, 42% possible``.
+    """
 
     @property
     def full(self) -> bool:
@@ -40,7 +42,9 @@ class Reason:
     @property
     def words(self) -> str:
         """For a sentence: ``the disks fill first (98% busy, each held 12.9 ms per request)``."""
-        plural = re.split(" of | into | to ", self.part)[0].endswith("s")
+        plural = _is_plural(self.part)
+        if self.full and self.limit.let_through is not None:
+            return f"{self.limit.holder}s wait for space in {self.part} ({self.busy})"
         if self.full:
             return f"{self.part} {'fill' if plural else 'fills'} first ({self.busy})"
         return f"no part is full; {self.part} {'are' if plural else 'is'} busiest ({self.busy})"
@@ -104,10 +108,20 @@ def reason(layout: View, series: Series, shown: PointResult | None = None) -> Re
         together = bool(rows) and total / len(rows) >= ALIKE * limit.busy
     ends = (limit.from_, limit.to)
     part = machine.part(limit.kind, ends, limit.server, every=together)
+    if limit.let_through is not None:
+        part = f"the {'buffers' if _is_plural(part) else 'buffer'} behind {part}"
     return Reason(point, limit, part, _busy(limit, together))
 
 
+def _is_plural(part: str) -> bool:
+    return re.split(" of | into | to | behind ", part)[0].endswith("s")
+
+
 def _busy(limit: Bottleneck, together: bool) -> str:
+    if limit.let_through is not None:
+        most = share(limit.let_through)
+        carried = share(limit.busy * limit.let_through)
+        return f"{carried} of the bandwidth carried, {most} possible"
     text = f"{share(limit.busy)} busy"
     if limit.held_us is None:
         return text

@@ -2,7 +2,7 @@
 
 use super::{FatTree, FatTreeSummary, analysis, figures};
 use crate::jobs;
-use crate::packets::{self, Bundle, Fabric, Link};
+use crate::packets::{self, Bundle, Crossed, Fabric, Link};
 use isthmus_experiment::subject::{Overlay, Subject};
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_machine::fattree::spec::FatTreeSpec;
@@ -66,6 +66,8 @@ impl Fabric for Machine {
                 to: place(tree, link.to),
                 order: (rank(link.kind), link.level),
                 out_of_node: link.kind == LinkKind::Inject,
+                delay: Time::ZERO,
+                classes: 1,
             }
         })
     }
@@ -78,15 +80,30 @@ impl Fabric for Machine {
         2 * self.tree().level_count() - 1
     }
 
-    fn shares(&self, from: u32, to: &[u32]) -> Vec<(u32, f64)> {
-        self.tree().bundle_shares(from, to)
+    /// A bundle is all links between a subtree and the rest, or a single link where a rule gives it.
+    fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
+        if self.spec().ascent.is_spread() {
+            let shares = self.tree().bundle_shares(from, to).into_iter();
+            return shares
+                .map(|(bundle, share)| Crossed {
+                    bundle,
+                    class: 0,
+                    share,
+                })
+                .collect();
+        }
+        packets::routed(&**self.ways(), from, to, |_, _| true)
     }
 
-    fn bundle(&self, number: u32) -> Option<Bundle> {
+    fn bundle(&self, number: u32) -> Bundle {
         let tree = self.tree();
-        let link = tree.link(tree.bundle_links(number).next()?);
+        let links = match self.spec().ascent.is_spread() {
+            true => tree.bundle_links(number).collect(),
+            false => vec![number],
+        };
+        let link = tree.link(links[0]);
         let name = match link.kind {
-            LinkKind::Inject => return None,
+            LinkKind::Inject => "link of a node".to_owned(),
             LinkKind::Up | LinkKind::Down => format!("link {link}, busiest"),
             LinkKind::Eject => "link into a node, busiest".to_owned(),
         };
@@ -94,12 +111,13 @@ impl Fabric for Machine {
             LinkKind::Down => u32::MAX - link.level,
             _ => link.level,
         };
-        Some(Bundle {
+        Bundle {
             name,
             order: (rank(link.kind), level),
-            width: tree.bundle_width(number),
+            links,
             delay: Time::ZERO,
-        })
+            into_node: link.kind == LinkKind::Eject,
+        }
     }
 
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay {

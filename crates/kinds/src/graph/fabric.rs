@@ -139,4 +139,12 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
             }
         }
     }
+    /// Behind a link between groups there is one group less to leave.
+    fn classes(&self, from: u32, to: u32) -> u32 {
+        let classes = self.ways().classes();
+        match self.between(from, to) {
+            ("global_link", _) => classes - 1,
+            _ => classes,
+        }
+    }
 }

@@ -170,6 +170,7 @@ pub(super) fn channels(counted: &[Counted], machine: &Machine) -> Vec<Part> {
                 utilisation: utilisation(channel, lanes),
                 busy,
                 held: Some(held),
+                let_through: None,
             });
         }
     }
@@ -192,6 +193,7 @@ pub(super) fn uses(counted: &[Counted], machine: &Machine, overlay: &Overlay) ->
                 utilisation: busy,
                 busy,
                 held: Some(held),
+                let_through: None,
             }
         }));
     }

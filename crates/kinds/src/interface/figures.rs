@@ -147,6 +147,7 @@ pub(super) fn uses(machine: &Machine, counted: &[Counted], overlay: &Overlay) ->
                 utilisation: carried as f64 / cycles,
                 busy: held.cycles as f64 / cycles,
                 held: None,
+                let_through: None,
             }
         })
         .collect();

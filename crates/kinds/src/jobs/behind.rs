@@ -310,6 +310,7 @@ pub(crate) fn parts(
                     utilisation: busy,
                     busy,
                     held: Some(by),
+                    let_through: None,
                 }
             })
             .collect();

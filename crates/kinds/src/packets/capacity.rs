@@ -7,10 +7,11 @@
 //! What a job asks of a link is what its nodes ask for, times the share of their ways that leads
 //! over it.
 
-use super::{Bundle, Fabric, outstanding, rules};
+use super::credits::Credits;
+use super::loads::{Asked, LinkLoad};
+use super::{Fabric, OUT_OF_NODE, outstanding, rules};
 use crate::jobs::behind::Devices;
-use crate::jobs::capacity::{self, Foretold, MB, NODES_MAX, foretold, left_out};
-use crate::jobs::is_io;
+use crate::jobs::capacity::{self, MB, NODES_MAX, left_out};
 use isthmus_analytic::fattree::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, bandwidth, number};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
@@ -18,8 +19,8 @@ use isthmus_machine::packets::ways::Ways;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Demand against supply.
 pub(crate) fn capacity(
@@ -42,6 +43,7 @@ pub(crate) fn capacity(
         fabric, &rules, traffic, layout, devices,
     ));
     let asked = Asked::new(fabric, traffic, layout, near.rate);
+    let mut kinds = busiest(fabric, &rules, &asked);
     let senders = asked.sent.iter().copied().fold(0.0, f64::max);
     let interface = match near.limit {
         Limit::Wire => "as fast as its link".to_owned(),
@@ -56,26 +58,43 @@ pub(crate) fn capacity(
         spec.nic.payload,
         number(rules.packet_ns(rules.interface.payload) * rules.link.bandwidth) + " B"
     );
+    let link = |busiest: Busiest| {
+        let share = busiest.share;
+        let basis = match share {
+            1.0 => wire.clone(),
+            _ => format!("{wire}, {}% of the time", number(share * 100.0)),
+        };
+        part(
+            &busiest.name,
+            busiest.demand,
+            rules.wire_rate() * share,
+            basis,
+        )
+    };
     capacity
         .parts
         .push(part("interface of a node", senders, near.rate, interface));
-    capacity.parts.push(part(
-        "link of a node",
-        senders,
-        rules.wire_rate(),
-        wire.clone(),
-    ));
+    let own = f64::from(fabric.ways().of_node(0).links);
+    let out_of_node = kinds.remove(&OUT_OF_NODE).unwrap_or_else(|| Busiest {
+        name: "link of a node".to_owned(),
+        demand: senders / own,
+        share: 1.0,
+    });
+    capacity.parts.push(link(out_of_node));
     let servers = layout.servers.iter().map(|&server| server as usize);
     let most = |of: &[f64]| servers.clone().map(|server| of[server]).fold(0.0, f64::max);
     if !layout.servers.is_empty() {
         let (written, read) = (most(&asked.written), most(&asked.read));
         if written > 0.0 {
-            let basis = "what its link carries".to_owned();
+            let basis = match own {
+                1.0 => "what its link carries",
+                _ => "what its links carry",
+            };
             capacity.parts.push(part(
                 "I/O server, written to",
                 written,
-                rules.wire_rate(),
-                basis,
+                rules.wire_rate() * own,
+                basis.to_owned(),
             ));
         }
         if read > 0.0 {
@@ -100,16 +119,7 @@ pub(crate) fn capacity(
             ));
         }
     }
-    for (name, demand, delay) in asked.links {
-        let credits = Credits::of(fabric, &rules, delay).filter(|credits| credits.share < 1.0);
-        let share = credits.map_or(1.0, |credits| credits.share);
-        let basis = match share {
-            1.0 => wire.clone(),
-            _ => format!("{wire}, {}% of the time", number(share * 100.0)),
-        };
-        let supply = rules.wire_rate() * share;
-        capacity.parts.push(part(&name, demand, supply, basis));
-    }
+    capacity.parts.extend(kinds.into_values().map(link));
     capacity.remarks.extend(left_out(traffic));
     if fabric.is_drawn() {
         capacity.remarks.push(
@@ -161,51 +171,35 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     remarks
 }
 
-/// Of a link with a delay, what credits let through: they come back for a place of a buffer after a flight
-/// along the link, the switch, the packet's time on the next link, what a credit takes, and a flight
-/// back. Fewer places than fit into that leave the link idle.
-struct Credits {
-    /// Packets that a buffer holds.
-    places: u32,
-    packet_ps: f64,
-    round_ps: f64,
-    /// Share of its bandwidth that the link can carry, if it is below 1.
-    share: f64,
-}
-
-impl Credits {
-    fn of(fabric: &impl Fabric, rules: &Rules, delay: Time) -> Option<Self> {
-        let spec = fabric.network().spec();
-        let Switching::CutThrough { buffer, credit, .. } = spec.switching else {
-            return None;
-        };
-        let packet_ps = rules.packet_ns(rules.interface.payload) * 1e3;
-        let others_ps =
-            spec.switch_latency.ps() as f64 + 2.0 * delay.ps() as f64 + credit.ps() as f64;
-        let round_ps = others_ps + packet_ps;
-        let channels = spec.virtual_channels.max(1);
-        let classes = fabric.ways().classes().max(1);
-        let places = buffer / channels * (channels / classes * classes);
-        (delay > Time::ZERO).then(|| Self {
-            places,
-            packet_ps,
-            round_ps,
-            share: f64::from(places) * packet_ps / round_ps,
-        })
-    }
-}
-
 /// That buffers are too small for the longest link.
 fn short_buffers(fabric: &impl Fabric, rules: &Rules) -> Option<String> {
-    let delay = fabric.longest_delay();
-    let credits = Credits::of(fabric, rules, delay).filter(|credits| credits.share < 1.0)?;
+    let (delay, packet_ps) = (fabric.longest_delay(), packet_ps(rules));
+    let credits = Credits::of(fabric, packet_ps, delay, false)?;
+    let share = credits.share(packet_ps, 1.0);
+    if share >= 1.0 {
+        return None;
+    }
+    let link = match delay {
+        Time::ZERO => "A link".to_owned(),
+        delay => format!("A link of {delay}"),
+    };
+    let layer = match fabric.ways().classes() {
+        0 | 1 => "",
+        _ => " with packets of one layer",
+    };
+    let of = if layer.is_empty() {
+        "packets"
+    } else {
+        "of these"
+    };
+    let round_ps = credits.round_ps(packet_ps);
     Some(format!(
-        "A link of {delay} carries at most {}% of its bandwidth: buffers hold {} packets where {} \
+        "{link} carries at most {}% of its bandwidth{layer}: buffers hold {} {of} where {} \
          fit into its round trip of {} us; raise machine.buffer.",
-        number(credits.share * 100.0),
-        credits.places,
-        (credits.round_ps / credits.packet_ps).ceil(),
-        number(credits.round_ps / 1e6),
+        number(share * 100.0),
+        credits.places(packet_ps),
+        (round_ps / packet_ps).ceil(),
+        number(round_ps / 1e6),
     ))
 }
 
@@ -238,105 +232,48 @@ fn circuits(spec: &NetworkSpec, rules: &Rules, switches: u32) -> String {
     format!("{flying} packets of {} in each {ns} ns", spec.nic.payload)
 }
 
-/// What is asked for, in GB/s.
-struct Asked {
-    /// Of each node to send.
-    sent: Vec<f64>,
-    /// Of each node to take in for I/O.
-    written: Vec<f64>,
-    /// Of each node to give for I/O.
-    read: Vec<f64>,
-    /// Of the busiest link of each kind between switches, and into a node, and what a signal takes along it.
-    links: Vec<(String, f64, Time)>,
+/// A kind of links, by the one of which most is asked for what it can carry.
+struct Busiest {
+    name: String,
+    /// In GB/s.
+    demand: f64,
+    /// Share of its bandwidth that the buffer behind it lets through.
+    share: f64,
 }
 
-impl Asked {
-    fn new(fabric: &impl Fabric, traffic: &JobsTraffic, layout: &Layout, alone: f64) -> Self {
-        let nodes = fabric.node_count() as usize;
-        let with_links = fabric.node_count() <= NODES_MAX;
-        let mut bundles: BTreeMap<u32, f64> = BTreeMap::new();
-        let mut asked = Self {
-            sent: vec![0.0; nodes],
-            written: vec![0.0; nodes],
-            read: vec![0.0; nodes],
-            links: Vec::new(),
+/// The busiest link of each kind by its place, those out of nodes first, in the order in which packets cross them.
+fn busiest(fabric: &impl Fabric, rules: &Rules, asked: &Asked) -> BTreeMap<(u8, u32), Busiest> {
+    let packet_ps = packet_ps(rules);
+    let mut kinds: BTreeMap<(u8, u32), Busiest> = BTreeMap::new();
+    for LinkLoad {
+        bundle,
+        demand,
+        spread,
+    } in asked.links(fabric)
+    {
+        let credits = Credits::of(fabric, packet_ps, bundle.delay, bundle.into_node);
+        let share = credits.map_or(1.0, |credits| credits.share(packet_ps, spread));
+        let found = Busiest {
+            name: bundle.name,
+            demand,
+            share,
         };
-        for Foretold {
-            number,
-            job,
-            message,
-        } in foretold(traffic)
-        {
-            let rate = message.offered.unwrap_or(alone);
-            let reads = message.reads;
-            // Of those that clients have in common, whether each node is one.
-            let mut among: (Arc<[u32]>, BTreeSet<u32>) = (Arc::default(), BTreeSet::new());
-            for partners in layout.partners(number, job) {
-                let client = partners.client;
-                let others = || {
-                    let all = partners.others.iter().copied();
-                    all.filter(|&other| other != client)
-                };
-                if !Arc::ptr_eq(&among.0, &partners.others) {
-                    let nodes = partners.others.iter().copied().collect();
-                    among = (Arc::clone(&partners.others), nodes);
-                }
-                let count = partners.others.len() - usize::from(among.1.contains(&client));
-                if count == 0 {
-                    continue;
-                }
-                asked.sent[client as usize] += rate * (1.0 - reads);
-                let each = rate / count as f64;
-                // Only servers are asked for anything, and hot nodes that are read from.
-                if is_io(layout, job) || reads > 0.0 {
-                    for other in others() {
-                        asked.sent[other as usize] += each * reads;
-                        asked.written[other as usize] += each * (1.0 - reads);
-                        asked.read[other as usize] += each * reads;
-                    }
-                }
-                if !with_links {
-                    continue;
-                }
-                let mut add = |shares: Vec<(u32, f64)>, part: f64| {
-                    for (bundle, share) in shares {
-                        *bundles.entry(bundle).or_default() += part * share;
-                    }
-                };
-                if reads < 1.0 {
-                    let shares = fabric.shares(client, &partners.others);
-                    add(shares, rate * (1.0 - reads));
-                }
-                if reads > 0.0 {
-                    for other in others() {
-                        add(fabric.shares(other, &[client]), each * reads);
-                    }
+        match kinds.entry(bundle.order) {
+            Entry::Vacant(entry) => drop(entry.insert(found)),
+            Entry::Occupied(mut entry) => {
+                let busiest = entry.get_mut();
+                if demand * busiest.share > busiest.demand * share {
+                    *busiest = found;
                 }
             }
         }
-        asked.links = busiest(fabric, &bundles);
-        asked
     }
+    kinds
 }
 
-/// The busiest link of each kind but those out of nodes, in the order in which packets cross them.
-fn busiest(fabric: &impl Fabric, bundles: &BTreeMap<u32, f64>) -> Vec<(String, f64, Time)> {
-    let mut kinds: BTreeMap<(u8, u32), (String, f64, Time)> = BTreeMap::new();
-    for (&bundle, &demand) in bundles {
-        let Some(Bundle {
-            name,
-            order,
-            width,
-            delay,
-        }) = fabric.bundle(bundle)
-        else {
-            continue;
-        };
-        let each = demand / f64::from(width.max(1));
-        let busiest = kinds.entry(order).or_insert((name, 0.0, delay));
-        busiest.1 = busiest.1.max(each);
-    }
-    kinds.into_values().collect()
+/// What a full packet takes on a link, in ps.
+fn packet_ps(rules: &Rules) -> f64 {
+    rules.packet_ns(rules.interface.payload) * 1e3
 }
 
 #[cfg(test)]

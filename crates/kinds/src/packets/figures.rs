@@ -1,12 +1,14 @@
 //! The use of links and nodes, in figures.
 
 use super::Fabric;
+use super::credits::Spread;
 use crate::jobs::behind;
 use isthmus_experiment::subject::{Counted, Counts, Overlay, taken};
 use isthmus_experiment::uses::{Part, Uses, fullest, rows};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
-use isthmus_workload::storage::StorageSpec;
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::JobsTraffic;
 
 /// Most links that are listed one by one.
 const LINKS_LISTED_MAX: usize = 20_000;
@@ -15,11 +17,13 @@ const LINKS_LISTED_MAX: usize = 20_000;
 pub(crate) fn uses(
     counted: &[Counted],
     fabric: &impl Fabric,
-    servers: &[u32],
-    storage: &StorageSpec,
+    traffic: &JobsTraffic,
+    layout: &Layout,
     overlay: &Overlay,
 ) -> Uses {
     let (network, tick_us) = (fabric.network(), fabric.network().tick_us());
+    let (servers, storage) = (&layout.servers, &traffic.storage);
+    let spread = Spread::of(fabric, traffic, layout);
     let classes = fabric.ways().classes();
     let share = |link: u32| -> f64 {
         let shares = counted
@@ -34,14 +38,20 @@ pub(crate) fn uses(
             let of = |counts: &Counts| counts.held[number as usize];
             let (held, by) = taken(counted, tick_us, lanes, of);
             let carried = share(number);
+            let packet_us = packet_ticks(counted, number) * tick_us;
+            let let_through = spread.let_through(fabric, &link, number, packet_us * 1e6);
+            // By Little's law the mean share of the places of a buffer that are taken, if packets wait for nothing else
+            // there.
+            let taken = let_through.map_or(0.0, |most| (carried / most).min(1.0));
             let part = Part {
                 kind: link.kind,
                 from: link.from,
                 to: Some(link.to),
                 utilisation: carried,
                 // A link is full when its lanes are, or when its transmitter never rests.
-                busy: held.max(carried),
+                busy: held.max(carried).max(taken),
                 held: Some(by),
+                let_through,
             };
             (link.order, part)
         })
@@ -58,6 +68,7 @@ pub(crate) fn uses(
             utilisation: busy,
             busy,
             held: Some(by),
+            let_through: None,
         }
     });
     let mut parts: Vec<Part> = links.into_iter().map(|(.., part)| part).collect();
@@ -93,6 +104,19 @@ pub(crate) fn uses(
         rows: rows(&parts, overlay, listed),
         bottleneck,
     }
+}
+
+/// Ticks that the mean packet took on a link.
+fn packet_ticks(counted: &[Counted], link: u32) -> f64 {
+    let counts = counted.iter().map(|counted| &counted.counts);
+    let (ticks, packets) = counts.fold((0, 0), |(ticks, packets), counts| {
+        let link = link as usize;
+        (
+            ticks + counts.channels[link],
+            packets + counts.held[link].times,
+        )
+    });
+    ticks as f64 / packets.max(1) as f64
 }
 
 /// Lanes of a link that packets can hold: circuits its virtual channels, as far as they go into

@@ -2,8 +2,10 @@
 //! measured. A kind of machine brings the form, as a [`Fabric`].
 
 mod capacity;
+mod credits;
 mod figures;
 mod format;
+mod loads;
 mod message;
 mod network;
 mod outstanding;
@@ -15,6 +17,8 @@ mod vain;
 
 pub use crate::jobs::names;
 pub use format::tables;
+pub use loads::Crossed;
+pub(crate) use loads::routed;
 pub(crate) use message::Times;
 pub use network::{derived, network};
 pub(crate) use rules::rules;
@@ -93,12 +97,12 @@ pub trait Fabric: Debug + Send + Sync + 'static {
         Time::ZERO
     }
 
-    /// The bundles that packets of `from` to any of `to` cross, each as likely as the others, and the
-    /// share of them that does.
-    fn shares(&self, from: u32, to: &[u32]) -> Vec<(u32, f64)>;
+    /// The bundles that packets of `from` to any of `to` cross, each destination as likely as the others. A link that
+    /// a rule gives, and no other, is a bundle of its own.
+    fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed>;
 
-    /// What a bundle is; `None` for those out of nodes.
-    fn bundle(&self, number: u32) -> Option<Bundle>;
+    /// What a bundle is.
+    fn bundle(&self, number: u32) -> Bundle;
 
     /// What closed forms say of jobs on it.
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay;
@@ -117,17 +121,26 @@ pub struct Link {
     pub order: (u8, u32),
     /// Whether it leads out of a node.
     pub out_of_node: bool,
+    /// What a signal takes along it.
+    pub delay: Time,
+    /// Classes of channels that packets take on it, at most.
+    pub classes: u32,
 }
 
-/// Links side by side, any of which does.
+/// The place of links out of nodes among the kinds of links.
+pub const OUT_OF_NODE: (u8, u32) = (0, 0);
+
+/// Links over which packets are spread evenly: any of them does.
 #[derive(Debug)]
 pub struct Bundle {
     /// Their kind in words.
     pub name: String,
     /// The place of that among the others.
     pub order: (u8, u32),
-    /// How many links.
-    pub width: u32,
+    /// The links.
+    pub links: Vec<u32>,
     /// What a signal takes along each.
     pub delay: Time,
+    /// Whether they lead into a node.
+    pub into_node: bool,
 }

@@ -98,8 +98,7 @@ impl<F: Fabric> Runs for On<F> {
     }
 
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {
-        let (servers, storage) = (&jobs.layout.servers, &jobs.traffic.storage);
-        figures::uses(counted, &*self.0, servers, storage, overlay)
+        figures::uses(counted, &*self.0, &jobs.traffic, &jobs.layout, overlay)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Networks of switches whose form is a wiring.
 
-use super::{Bundle, Fabric, Link, flaw};
+use super::{Bundle, Crossed, Fabric, Link, flaw, routed};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::ways::Ways;
@@ -9,7 +9,6 @@ use isthmus_topology::Wiring;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -40,6 +39,11 @@ pub trait Switches: Debug + Send + Sync + 'static {
     /// What a signal takes along a link from one switch to another. As along the longest by default.
     fn delay(&self, _from: u32, _to: u32) -> Time {
         self.longest_delay()
+    }
+
+    /// Classes of channels that packets take at most on a link from one switch to another. All by default.
+    fn classes(&self, _from: u32, _to: u32) -> u32 {
+        self.routed().ways().classes()
     }
 }
 
@@ -73,6 +77,8 @@ impl<S: Switches> Fabric for S {
                 to,
                 order: (rank, 0),
                 out_of_node: from < wiring.node_count(),
+                delay: between(self, from, to, Time::ZERO, S::delay),
+                classes: between(self, from, to, self.routed().ways().classes(), S::classes),
             }
         })
     }
@@ -94,45 +100,31 @@ impl<S: Switches> Fabric for S {
     }
 
     /// Where ways are drawn by lot, only the links of nodes.
-    fn shares(&self, from: u32, to: &[u32]) -> Vec<(u32, f64)> {
-        let others = || to.iter().copied().filter(|&other| other != from);
-        let each = 1.0 / others().count().max(1) as f64;
-        let mut shares = BTreeMap::new();
-        for other in others() {
-            let way = follow(&**self.routed().ways(), from, other);
-            let ends = [0, way.len() - 1];
-            for (place, (run, _)) in way.iter().enumerate() {
-                if !self.is_drawn() || ends.contains(&place) {
-                    *shares.entry(run.first).or_insert(0.0) += each;
-                }
-            }
-        }
-        shares.into_iter().collect()
+    fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
+        let is_kept = |place, count| !self.is_drawn() || place == 0 || place + 1 == count;
+        routed(&**self.routed().ways(), from, to, is_kept)
     }
 
-    fn bundle(&self, first: u32) -> Option<Bundle> {
+    /// Links between the same two vertices, by the first of them.
+    fn bundle(&self, first: u32) -> Bundle {
         let wiring = self.routed().wiring();
         let (from, to) = ends(wiring, first);
-        if from < wiring.node_count() {
-            return None;
-        }
         let (kind, rank) = kind(self, from, to);
         let beside = wiring
             .out_of(from)
             .filter(|&link| wiring.target(link) == to);
-        Some(Bundle {
+        Bundle {
             name: match kind {
+                "inject" => "link of a node".to_owned(),
                 "eject" => "link into a node, busiest".to_owned(),
                 "switch_link" => "link between switches, busiest".to_owned(),
                 kind => format!("{}, busiest", kind.replace('_', " ")),
             },
             order: (rank, 0),
-            width: beside.count() as u32,
-            delay: match to.checked_sub(wiring.node_count()) {
-                Some(to) => self.delay(from - wiring.node_count(), to),
-                None => Time::ZERO,
-            },
-        })
+            links: beside.collect(),
+            delay: between(self, from, to, Time::ZERO, S::delay),
+            into_node: to < wiring.node_count(),
+        }
     }
 
     fn overlay(&self, _: &JobsTraffic, _: &Layout) -> Overlay {
@@ -174,5 +166,20 @@ fn kind<S: Switches>(switches: &S, from: u32, to: u32) -> (&'static str, u8) {
         ("eject", u8::MAX)
     } else {
         switches.between(from - nodes, to - nodes)
+    }
+}
+
+/// What is said of the link from one vertex to another, if both are switches.
+fn between<S: Switches, T>(
+    switches: &S,
+    from: u32,
+    to: u32,
+    of_node: T,
+    said: impl Fn(&S, u32, u32) -> T,
+) -> T {
+    let nodes = switches.routed().wiring().node_count();
+    match (from.checked_sub(nodes), to.checked_sub(nodes)) {
+        (Some(from), Some(to)) => said(switches, from, to),
+        _ => of_node,
     }
 }

@@ -84,6 +84,7 @@ pub(super) fn uses(
             utilisation: carried,
             busy: carried,
             held,
+            let_through: None,
         }
     });
     let parts: Vec<Part> = links.chain(devices).collect();

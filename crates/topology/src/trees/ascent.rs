@@ -12,6 +12,12 @@ impl Ascent {
         }
     }
 
+    /// Whether packets are spread evenly over links that do as well as one another, so that all links between a
+    /// subtree and the rest carry the same.
+    pub fn is_spread(self) -> bool {
+        self.key(0, 0).is_none()
+    }
+
     /// In words.
     pub fn description(self) -> &'static str {
         match self {
