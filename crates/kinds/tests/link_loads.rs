@@ -192,7 +192,7 @@ fn tree() -> impl Strategy<Value = String> {
     })
 }
 
-/// Rings, tori and lists of cables, among them several between the same switches, and dragonflies.
+/// Rings, tori and lists of cables, among them several between the same switches, dragonflies, and routes by a list.
 fn network() -> impl Strategy<Value = String> {
     let grid = prop_oneof![
         (4u32..8).prop_map(|switches| format!("graph = \"ring\"\nswitches = {switches}")),
@@ -217,7 +217,22 @@ fn network() -> impl Strategy<Value = String> {
              virtual_channels = 8"
         )
     });
-    prop_oneof![3 => switches, 1 => dragonfly]
+    // By a list: all around a ring one way, in another layer before the end of the ring than behind it.
+    let listed = (3u32..6).prop_map(|count| {
+        let pairs = (0..count).flat_map(|at| (0..count).map(move |to| (at, to)));
+        let routes: String = pairs
+            .filter(|(at, to)| at != to)
+            .map(|(at, to)| {
+                let (next, layer) = ((at + 1) % count, u32::from(at > to));
+                format!("{at} {to} {next} layer={layer}\n")
+            })
+            .collect();
+        format!(
+            "kind = \"graph\"\ngraph = \"ring\"\nswitches = {count}\nrouting = \"table\"\n\
+             routes = \"\"\"\n{routes}\"\"\"\nvirtual_channels = 8"
+        )
+    });
+    prop_oneof![3 => switches, 1 => dragonfly, 1 => listed]
 }
 
 fn cases(count: u32) -> ProptestConfig {

@@ -23,7 +23,7 @@ class Reason:
     point: PointResult = field(repr=False)
     limit: Bottleneck = field(repr=False)
     part: str
-    """What it is: ``the disks``, ``the disk of I/O node 3``, ``the buffer behind the link into ...``."""
+    """What it is: ``the disks``, ``the disk of I/O node 3``, ``the buffers behind the links``."""
     busy: str
     """How full, and for how long it is held: ``98% busy, each held 12.9 ms per request``. Of a link
     with a full buffer, what it carries: ``41% of the bandwidth carried, 42% possible``.

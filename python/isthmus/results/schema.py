@@ -249,7 +249,7 @@ class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
     server: int | None
     """The I/O server of jobs that it is part of, if it is."""
     let_through: float | None = None
-    """Share of its bandwidth that the buffer behind it lets through, where that is not all of it."""
+    """Share of its bandwidth that the buffer behind it lets through, where that is not all."""
 
 
 class FieldChange(msgspec.Struct, frozen=True, rename={"from_": "from"}):

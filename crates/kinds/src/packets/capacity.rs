@@ -9,6 +9,7 @@
 
 use super::credits::Credits;
 use super::loads::{Asked, LinkLoad};
+use super::rules::{node_links, sending};
 use super::{Fabric, OUT_OF_NODE, outstanding, rules};
 use crate::jobs::behind::Devices;
 use crate::jobs::capacity::{self, MB, NODES_MAX, left_out};
@@ -34,7 +35,7 @@ pub(crate) fn capacity(
     let Ok(rules) = rules(spec, classes).checked() else {
         return Capacity::default();
     };
-    let near = rules.one_way(1);
+    let near = sending(fabric, rules, 1);
     let mut capacity = Capacity {
         remarks: remarks(fabric, &rules),
         ..Capacity::default()
@@ -45,10 +46,12 @@ pub(crate) fn capacity(
     let asked = Asked::new(fabric, traffic, layout, near.rate);
     let mut kinds = busiest(fabric, &rules, &asked);
     let senders = asked.sent.iter().copied().fold(0.0, f64::max);
+    let own = node_links(fabric);
+    let its_links = if own > 1.0 { "its links" } else { "its link" };
     let interface = match near.limit {
-        Limit::Wire => "as fast as its link".to_owned(),
+        Limit::Wire => format!("as fast as {its_links}"),
         Limit::Dma => engine(spec),
-        Limit::Circuits => circuits(spec, &rules, 1),
+        Limit::Circuits => circuits(fabric, &rules, 1),
     };
     let part = |name: &str, demand: f64, supply: f64, basis: String| {
         capacity::part(traffic, name, demand, supply, basis)
@@ -74,7 +77,6 @@ pub(crate) fn capacity(
     capacity
         .parts
         .push(part("interface of a node", senders, near.rate, interface));
-    let own = f64::from(fabric.ways().of_node(0).links);
     let out_of_node = kinds.remove(&OUT_OF_NODE).unwrap_or_else(|| Busiest {
         name: "link of a node".to_owned(),
         demand: senders / own,
@@ -86,15 +88,13 @@ pub(crate) fn capacity(
     if !layout.servers.is_empty() {
         let (written, read) = (most(&asked.written), most(&asked.read));
         if written > 0.0 {
-            let basis = match own {
-                1.0 => "what its link carries",
-                _ => "what its links carry",
-            };
+            let carries = if own > 1.0 { "carry" } else { "carries" };
+            let basis = format!("what {its_links} {carries}");
             capacity.parts.push(part(
                 "I/O server, written to",
                 written,
                 rules.wire_rate() * own,
-                basis.to_owned(),
+                basis,
             ));
         }
         if read > 0.0 {
@@ -111,7 +111,7 @@ pub(crate) fn capacity(
         let (supply, count) = (full.supply, layout.servers.len());
         let name = "device of an I/O server";
         capacity::device(&mut capacity, traffic, name, full);
-        if supply < rules.wire_rate() {
+        if supply < rules.wire_rate() * own {
             capacity.remarks.push(format!(
                 "{count} I/O servers together move at most {}: their devices, not the network, are \
                  the limit.",
@@ -137,21 +137,25 @@ pub(crate) fn capacity(
 /// What limits a node, where that is not its link.
 fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     let link = bandwidth(rules.link.bandwidth * MB);
+    let link = match node_links(fabric) {
+        1.0 => format!("{link} link"),
+        links => format!("{links} links of {link}"),
+    };
     let (near, far) = (1, fabric.switches_at_most());
     let spec = fabric.network().spec();
     let mut remarks = Vec::new();
-    let bound = rules.one_way(near);
+    let bound = sending(fabric, *rules, near);
     let most = bandwidth(bound.rate * MB);
     match bound.limit {
         Limit::Wire => {}
         Limit::Dma => remarks.push(format!(
-            "A node can send at most {most}: its interface ({}), not its {link} link, is the limit.",
+            "A node can send at most {most}: its interface ({}), not its {link}, is the limit.",
             engine(spec)
         )),
         Limit::Circuits => remarks.push(format!(
-            "A node can send at most {most}: waiting for acknowledgements ({}), not its {link} link, is \
+            "A node can send at most {most}: waiting for acknowledgements ({}), not its {link}, is \
              the limit.",
-            circuits(spec, rules, near)
+            circuits(fabric, rules, near)
         )),
     }
     remarks.extend(short_buffers(fabric, rules));
@@ -160,12 +164,12 @@ fn remarks(fabric: &impl Fabric, rules: &Rules) -> Vec<String> {
     if fabric.longest_delay() > Time::ZERO {
         return remarks;
     }
-    let distant = rules.one_way(far);
+    let distant = sending(fabric, *rules, far);
     if distant.limit == Limit::Circuits && distant.rate < 0.99 * bound.rate {
         remarks.push(format!(
             "Over {far} switches it can send at most {}: {}.",
             bandwidth(distant.rate * MB),
-            circuits(spec, rules, far)
+            circuits(fabric, rules, far)
         ));
     }
     remarks
@@ -223,9 +227,13 @@ fn engine(spec: &NetworkSpec) -> String {
     format!("{} ns for each packet of {}", number(ns), nic.payload)
 }
 
-fn circuits(spec: &NetworkSpec, rules: &Rules, switches: u32) -> String {
+fn circuits(fabric: &impl Fabric, rules: &Rules, switches: u32) -> String {
+    let spec = fabric.network().spec();
     let flying = match spec.switching {
-        Switching::Circuit { .. } => rules.interface.in_flight.min(rules.link.circuits),
+        Switching::Circuit { .. } => {
+            let circuits = rules.link.circuits * node_links(fabric);
+            rules.interface.in_flight.min(circuits)
+        }
         Switching::CutThrough { .. } => 0.0,
     };
     let ns = number(rules.circuit_ns(switches));
@@ -372,5 +380,27 @@ load = "100 MB/s"
                 .iter()
                 .any(|part| part.name == "I/O server, written to")
         );
+    }
+    /// Two links of a node that all do: it sends and takes in twice as much, half on each.
+    #[test]
+    fn nodes_with_two_links_by_hand() {
+        let tree = "tree = \"generalised\"\ndown = [4, 4]\nup = [2, 2]\n[machine.nic]\ndma_period = \"1 ns\"\n\
+                    dma_block = \"0 s\"\npackets_in_flight = 8";
+        let two = QSNET.replace("arity = 4\nlevels = 2", tree);
+        let found =
+            capacity_of(&two.replace("[machine.nic]", "virtual_channels = 8\n[machine.nic]"));
+        let wire = 320.0 / 945.0 * 1e3;
+        let interface = part(&found, "interface of a node");
+        close(interface.supply, 2.0 * wire);
+        assert_eq!(interface.basis, "as fast as its links");
+        close(part(&found, "link of a node").demand, 50.0);
+        close(part(&found, "link of a node").supply, wire);
+        let server = part(&found, "I/O server, written to");
+        assert_eq!(
+            (server.demand, &*server.basis),
+            (Some(300.0), "what its links carry")
+        );
+        close(server.supply, 2.0 * wire);
+        close(part(&found, "link into a node, busiest").demand, 150.0);
     }
 }

@@ -6,6 +6,7 @@
 //! link, n being the places of the class, p the time of a packet on the link, and T the round trip.
 
 use super::loads::Asked;
+use super::rules::sending;
 use super::{Fabric, Link, rules};
 use crate::jobs::capacity::left_out;
 use isthmus_machine::packets::spec::Switching;
@@ -88,7 +89,7 @@ impl Spread {
         let is_short = Credits::of(fabric, full_ps, fabric.longest_delay(), false)
             .is_some_and(|credits| credits.share(full_ps, 1.0) < 1.0);
         if classes > 1 && is_short && left_out(traffic).is_none() {
-            let asked = Asked::new(fabric, traffic, layout, rules.one_way(1).rate);
+            let asked = Asked::new(fabric, traffic, layout, sending(fabric, rules, 1).rate);
             for load in asked.links(fabric) {
                 let links = load.bundle.links.into_iter();
                 of_links.extend(links.map(|link| (link, load.spread)));

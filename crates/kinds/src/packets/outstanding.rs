@@ -1,6 +1,7 @@
 //! What nodes can send with so many messages under way.
 
 use super::Fabric;
+use super::rules::sending;
 use crate::jobs::behind::Devices;
 use crate::jobs::capacity::{Foretold, NODES_MAX, foretold, held_back};
 use crate::jobs::{Message, stores};
@@ -25,7 +26,7 @@ pub(super) fn remarks(
     let remark = |asks: Foretold<'_>| {
         let devices = devices.filter(|_| stores(traffic, layout, asks.job));
         let ns = mean_ns(fabric, rules, layout, &asks, devices)?;
-        held_back(&asks, "a node", ns / 1e3, rules.one_way(1).rate)
+        held_back(&asks, "a node", ns / 1e3, sending(fabric, *rules, 1).rate)
     };
     foretold(traffic).filter_map(remark).collect()
 }

@@ -1,8 +1,10 @@
 //! The closed forms' rules of links and interfaces.
 
+use super::Fabric;
 use crate::jobs::ns;
-use isthmus_analytic::fattree::{Interface, Link, Rules};
+use isthmus_analytic::fattree::{Bound, Interface, Limit, Link, Rules};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
+use isthmus_machine::packets::ways::Ways as _;
 
 /// The rules where virtual channels are shared out among so many classes: a node uses those of one.
 pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
@@ -39,4 +41,21 @@ pub(crate) fn rules(spec: &NetworkSpec, classes: u32) -> Rules {
             software_ns: ns(nic.software_latency),
         },
     }
+}
+
+/// Links of each node.
+pub(super) fn node_links(fabric: &impl Fabric) -> f64 {
+    f64::from(fabric.ways().of_node(0).links)
+}
+
+/// The most that a node can send to another over so many switches, over all its links at once.
+pub(super) fn sending(fabric: &impl Fabric, mut rules: Rules, switches: u32) -> Bound {
+    let links = node_links(fabric);
+    rules.link.circuits *= links;
+    let bound = rules.one_way(switches);
+    if bound.limit != Limit::Wire {
+        return bound;
+    }
+    rules.link.bandwidth *= links;
+    rules.one_way(switches)
 }
