@@ -518,10 +518,11 @@ class Nic(Described):
     """What a packet has beside its data (section 4.1); one without data has nothing else. If left
     out: "58 B". Range: 1 B to 1048576 B."""
     padding: str | None = key("padding")
-    """Data of a packet is padded to a multiple of this (section 2.2.1). If left out: "64 B". Range:
-    1 B to 1048576 B."""
+    """Data of a packet is padded to a multiple of this (section 2.2.1); by default no more than the
+    payload. If left out: "64 B". Range: 1 B to 1048576 B."""
     request: str | None = key("request")
-    """Data of the packet that asks for a read. If left out: "64 B". Range: 0 B to 1048576 B."""
+    """Data of the packet that asks for a read; by default no more than the payload. If left out:
+    "64 B". Range: 0 B to 1048576 B."""
     packets_in_flight: int | None = key("packets_in_flight")
     """Packets of a node that may wait for their acknowledgement; each holds a virtual channel of
     the node's link. If left out: 2. Range: 1 to 65535. Only with machine.switching = "circuit"."""
@@ -903,6 +904,12 @@ class Graph(Described):
 
     kind: ClassVar[str] = "graph"
 
+    preset: (
+        Literal["infiniband-hdr", "infiniband-ndr", "slingshot-11", "roce-100g", "qsnet"] | None
+    ) = key("preset")
+    """Hardware by its name: values for bandwidth, switches, packets and interface that are not
+    given; isthmus check --resolved shows each with its source. If left out: each field has its own
+    default."""
     graph: Literal["ring", "torus", "mesh", "dragonfly", "edges", "cables"] | None = key("graph")
     """How switches are joined: each with the next; in a grid that is closed in every dimension, or
     has borders; in groups, each pair of which has links of its own (Kim, Dally, Scott and Abts,
@@ -924,8 +931,8 @@ class Graph(Described):
     ("3-7"), or * for all that the switch has no other route to. Must be given or swept. Range: at
     most 16777216 characters. Only with machine.routing = "table"."""
     size: int | str | None = key("size")
-    """Switches in each dimension, x first. Must be given or swept. Range: nodes in each dimension,
-    2 or more, 4096 in all. Only with machine.graph = "torus" or "mesh"."""
+    """Switches in each dimension, x first; of a torus 2 or more. Must be given or swept. Range:
+    nodes in each dimension, 1 or more, 4096 in all. Only with machine.graph = "torus" or "mesh"."""
     nodes: int | None = key("nodes")
     """p: nodes at each router. Must be given or swept. Range: 1 to 4096. Only with machine.graph =
     "dragonfly"."""
@@ -998,7 +1005,7 @@ class Graph(Described):
     age: Literal["saturating", "unlimited", "per-switch"] | None = key("age")
     """How the age of a packet counts, of which the oldest goes first: since age_from up to a limit,
     since age_from without limit, since it asks for its output of the switch. If left out:
-    "saturating"."""
+    "unlimited"."""
     age_from: Literal["injection", "message", "arrival", "request"] | None = key("age_from")
     """Since when the age of a packet counts: its start on the link of its node; its message being
     handed to the interface; its header's arrival at the switch; its request for an output there,
@@ -1008,8 +1015,8 @@ class Graph(Described):
     """Which of several packets equally old goes first: that at the input after the one served last,
     going around; any; that at the input of the lowest number. If left out: "round-robin"."""
     age_limit: str | None = key("age_limit")
-    """Age beyond which all packets are equally old; not in the paper, from the reading of it. If
-    left out: "78 us". Range: 0 s to 24 h. Only with machine.age = "saturating"."""
+    """Age beyond which all packets are equally old. Must be given or swept. Range: 0 s to 24 h.
+    Only with machine.age = "saturating"."""
     memory: Literal["elan", "main"] | None = key("memory")
     """Where messages lie (section 4.1): in the memory of the network interface or in main memory
     behind its bus; sets the times of the DMA engine unless they are given. If left out: "elan"."""

@@ -184,3 +184,34 @@ def test_what_the_rest_of_the_scenario_lacks_does_not_keep_a_graph_from_it(isthm
     )
     assert isthmus("init", "graph", written, "--graph", graph).returncode == 0
     assert isthmus("check", written).returncode == 2
+
+
+ONE_WAY = (
+    """
+version = 1
+name = "one-way"
+[machine]
+kind = "graph"
+graph = "edges"
+leaves = "nodes"
+edges = """
+    + "'''\nleft right\nleft a\nleft b\nright c\nright d\n'''"
+    + """
+switching = "cut-through"
+[workload.jobs.u]
+traffic = "listed"
+messages = [[0, 2, "100 kB"], [1, 3, "100 kB"]]
+[stop]
+rule = "fixed"
+time = "2 ms"
+replications = 2
+"""
+)
+
+
+def test_links_between_switches_have_the_names_of_the_file(isthmus, tmp_path):
+    # Two nodes send over one cable, which carries half of what they could send.
+    (tmp_path / "s.toml").write_text(ONE_WAY)
+    done = isthmus("run", "s.toml", "--out", "out")
+    assert done.returncode == 0, done
+    assert "The link from switch left to switch right fills first" in done.stdout

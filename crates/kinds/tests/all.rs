@@ -1,5 +1,6 @@
 //! Tests of the kinds of machine, in one program: each file beside this one is a part of it, and what it links is linked once.
 
+mod advice;
 mod bad;
 mod bounds;
 mod buffer_limits;

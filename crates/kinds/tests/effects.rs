@@ -2,6 +2,8 @@
 
 use isthmus_kinds::KINDS;
 use isthmus_machine::fattree::spec::FatTreeSpec;
+use isthmus_machine::graph::Built;
+use isthmus_machine::graph::spec::{DragonflyRouting, GraphSpec, Shape};
 use isthmus_scenario::{Scenario, StopRule};
 use isthmus_units::{Bandwidth, Bytes};
 
@@ -186,4 +188,54 @@ fn the_resolved_scenario_says_where_values_are_from() {
             .any(|row| row.key == "machine.acknowledgement")
     );
     assert!(matches!(scenario.stop.rule, StopRule::Precision { .. }));
+}
+
+/// A packet of less data than requests and padding have by default: both are cut to it.
+#[test]
+fn packets_may_be_shorter_than_the_defaults_of_requests() {
+    let text = TREE.replace("levels = 2", "levels = 2\nnic.payload = \"32 B\"");
+    for (traffic, reads) in [("uniform", false), ("io", true)] {
+        let text = text.replace("\"uniform\"", &format!("\"{traffic}\""));
+        let servers = [
+            "workload.servers.placement=clustered",
+            "workload.servers.count=2",
+        ];
+        let reading = [servers[0], servers[1], "workload.jobs.a.read_ratio=1"];
+        let scenario = parse(&text, if reads { &reading } else { &[] });
+        let nic = &scenario.machine.as_::<FatTreeSpec>().unwrap().network.nic;
+        assert_eq!((nic.padding, nic.request), (Bytes::new(32), Bytes::new(32)));
+        let resolved = scenario.resolved();
+        let padding = resolved.iter().find(|row| row.key == "machine.nic.padding");
+        assert_eq!(
+            padding.map(|row| (&*row.value, &*row.from)),
+            Some(("32 B", "derived"))
+        );
+    }
+}
+
+/// The presets of graphs bring the channels that routes of their forms need, and for Slingshot the routes of its dragonflies.
+#[test]
+fn presets_describe_graphs() {
+    let graph = |form: &str| {
+        let text = TREE.replace("kind = \"fat-tree\"\narity = 4\nlevels = 2", form);
+        let preset = "preset = \"slingshot-11\"\n[workload.jobs.a]";
+        parse(&text.replace("[workload.jobs.a]", preset), &[])
+    };
+    let dragonfly =
+        graph("kind = \"graph\"\ngraph = \"dragonfly\"\nnodes = 2\nrouters = 4\ngroups = 9");
+    let spec = dragonfly.machine.as_::<GraphSpec>().unwrap();
+    assert!(matches!(
+        spec.shape,
+        Shape::Dragonfly {
+            routing: DragonflyRouting::Ugal,
+            ..
+        }
+    ));
+    assert_eq!(spec.network.bandwidth, "25 GB/s".parse().unwrap());
+    Built::new(spec).unwrap();
+    // Where there is no third group, what the preset says of it is left out.
+    let two = graph("kind = \"graph\"\ngraph = \"dragonfly\"\nnodes = 2\nrouters = 4\ngroups = 2");
+    assert!(!two.canonical().contains("group_routing"));
+    let torus = graph("kind = \"graph\"\ngraph = \"torus\"\nsize = \"4x4\"");
+    Built::new(torus.machine.as_::<GraphSpec>().unwrap()).unwrap();
 }

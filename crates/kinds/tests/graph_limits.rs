@@ -23,9 +23,13 @@ fn run(machine: &str, traffic: &str, load: f64, time: &str) -> RunResult {
 }
 
 fn run_kind(machine: &str, work: &str, time: &str) -> RunResult {
+    run_with(machine, PLAIN, &format!("{work}\nmessage = \"99 B\""), time)
+}
+
+fn run_with(machine: &str, hardware: &str, work: &str, time: &str) -> RunResult {
     let text = format!(
-        "version = 1\nname = \"g\"\n[machine]\n{machine}\n{PLAIN}\n[workload.jobs.u]\n{work}\n\
-         message = \"99 B\"\n[stop]\nrule = \"fixed\"\ntime = \"{time}\"\nwarmup = \"none\"\n"
+        "version = 1\nname = \"g\"\n[machine]\n{machine}\n{hardware}\n[workload.jobs.u]\n{work}\n\
+         [stop]\nrule = \"fixed\"\ntime = \"{time}\"\nwarmup = \"none\"\n"
     );
     let scenario = KINDS.parse(&text, "g.toml", &[]);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
@@ -110,6 +114,38 @@ fn nodes_of_a_ring_that_send_far_share_its_links() {
     assert_eq!(state(&next), State::Stable);
     let (low, high) = accepted(&next);
     assert!(low <= 0.95 && 0.94 < high, "{low} {high}");
+}
+
+/// The same with packets that wait for longer than the 78 us after which ages on the QsNET are alike: 4 us each, and up to 96 of
+/// them in a buffer. The limit has switches serve their inputs in turn, so that a link gives its own node a half, and what
+/// passes through two more links a quarter; nodes get less than a third.
+#[test]
+fn packets_of_a_full_ring_have_no_limit_of_age() {
+    let long = PLAIN
+        .replace("99 B", "3960 B")
+        .replace("overhead = \"1 B\"", "overhead = \"40 B\"");
+    let share = |age: &str| {
+        let machine = format!("kind = \"graph\"\ngraph = \"ring\"\nswitches = 8\n{age}");
+        let work = "traffic = \"shift\"\noffset = 3\nload = 0.9\nmessage = \"3960 B\"";
+        accepted(&run_with(&machine, &long, work, "20 ms"))
+    };
+    let (low, high) = share("");
+    assert!(
+        low <= 1.0 / 3.0 && 0.32 < low && high < 0.335,
+        "{low} {high}"
+    );
+    let (_, high) = share("age = \"saturating\"\nage_limit = \"78 us\"");
+    assert!(high < 0.25, "{high}");
+}
+
+/// A mesh with one switch along a dimension is a line: between its halves of two nodes each there is a link each way, on which
+/// the two that send two further share its data.
+#[test]
+fn a_mesh_of_one_row_is_a_line() {
+    let line = "graph = \"mesh\"\nsize = \"1x4\"";
+    let full = run(line, "traffic = \"shift\"\noffset = 2", 0.9, "400 us");
+    let (low, high) = accepted(&full);
+    assert!(low <= 0.5 && 0.48 < low && high < 0.51, "{low} {high}");
 }
 
 /// A tree of 4 x 4 x 4 nodes as edges: leaf switches, those above them, those at the top, and nodes, each level

@@ -40,7 +40,7 @@ pub(crate) fn of_kind(kind: Kind) -> Value {
             &json!({"type": "array", "items": node(), "minItems": 2, "maxItems": 2}),
             0,
         ),
-        Kind::Size(_) => dimensions(2),
+        Kind::Size(most) => dimensions(most.least.into()),
         Kind::Rings(_) => json!({"type": "array", "items": list(&node(), 2)}),
         Kind::Percentiles => list(
             &json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100}),

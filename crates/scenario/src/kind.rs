@@ -39,6 +39,10 @@ pub trait Format: 'static {
     /// Tells of the fields that may have no effect at a point.
     fn watch(_watch: &mut Watch<'_>, _machine: &Self::Machine, _work: &Self::Work) {}
 
+    /// Tells of the fields outside of machine and work that have no effect on any machine of the kind. They are looked
+    /// for before any other mistake, whose advice would be to change them.
+    fn watch_rules(_watch: &mut Watch<'_>) {}
+
     /// The values, as they would be written, of fields of `[machine]` that follow from others.
     fn derived(_machine: &Self::Machine) -> Vec<(&'static str, String)> {
         Vec::new()
@@ -58,6 +62,7 @@ pub struct Row {
     pub(crate) machine: fn(&Settings) -> Result<Described, Problem>,
     pub(crate) build: fn(&Settings) -> Result<(Described, Described), Problem>,
     pub(crate) watch: fn(&mut Watch<'_>, &Described, &Described),
+    pub(crate) watch_rules: fn(&mut Watch<'_>),
     pub(crate) derived: fn(&Described) -> Vec<(&'static str, String)>,
     pub(crate) failures: fn(&Described, &Asked) -> Option<Failures>,
 }
@@ -78,6 +83,7 @@ impl Row {
                 Ok((Described::new(machine), Described::new(work)))
             },
             watch: |watch, machine, work| F::watch(watch, machine.expect(), work.expect()),
+            watch_rules: F::watch_rules,
             derived: |machine| F::derived(machine.expect()),
             failures: |machine, asked| F::failures(machine.expect(), asked),
         }

@@ -123,6 +123,7 @@ impl Scenario {
         if let Some(presets) = form.tables.presets {
             preset_values::resolve(presets, &mut base, &mut axes)?;
         }
+        check_rules(&kind, &base)?;
         check_head(&base)?;
         let sweeps_faults = faults_axis::resolve(&kind, &mut base, &mut axes)?;
         let ControlTable {
@@ -299,6 +300,13 @@ impl Scenario {
             !words.contains(&key)
         }))
     }
+}
+
+/// Rules for runs that have no effect on any machine of the kind.
+fn check_rules(kind: &Row, base: &Settings) -> Result<(), Problem> {
+    let mut effects = Effects::default();
+    effects.note(base, kind.watch_rules);
+    effects.overruled().map(drop)
 }
 
 /// What is missing outside of machine and workload, before any point is built.

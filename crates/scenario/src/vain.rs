@@ -52,9 +52,11 @@ impl<'s> Watch<'s> {
         let Some(given) = self.settings.given(key) else {
             return;
         };
-        // The default, written out, is what holds anyway.
+        // The default, written out, is what holds anyway, where the field means anything.
         let default = self.settings.schema().default(key);
-        let reason = reason.filter(|_| default.is_none_or(|default| default.value != given.value));
+        let holds = default.is_some_and(|default| default.value == given.value)
+            && self.settings.applies(&given.field);
+        let reason = reason.filter(|_| !holds);
         let by_override = |key: &&str| {
             let cause = self.settings.given(key);
             cause.is_some_and(|cause| matches!(cause.origin, Origin::Override(_)))

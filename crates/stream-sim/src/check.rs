@@ -95,6 +95,28 @@ fn check_pieces(machine: &Machine, work: &Work) -> Result<(), Error> {
     Err(Error::new("workload.block", problem, hint))
 }
 
+const STAGING: &str = "machine.interface.staging";
+const MEMORY: &str = "machine.interface.memory";
+
+/// A TU of which a memory holds only so many bytes: give one that fits and has a part for each column, or let the
+/// memory hold so many of them.
+fn too_long(
+    tu: u64,
+    problem: String,
+    most: u64,
+    columns: u64,
+    (memory, times): (&'static str, u64),
+) -> Error {
+    let needed = tu.saturating_mul(times);
+    match most / columns * columns {
+        0 => Error::new(memory, problem, format!("give {needed} B or more")),
+        fits => {
+            let hint = format!("give at most {fits} B, or set {memory} to {needed} B or more");
+            Error::new("workload.tu", problem, hint)
+        }
+    }
+}
+
 fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {
     let (tu, columns) = (work.tu_bytes, u64::from(machine.columns));
     if tu == 0 || !tu.is_multiple_of(columns) {
@@ -102,22 +124,17 @@ fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {
         let hint = "give a multiple of the columns: each cell of a row has a part of it";
         return Err(Error::new("workload.tu", problem, hint));
     }
-    let staging = machine.interface.staging_bytes;
+    let (staging, memory) = (
+        machine.interface.staging_bytes,
+        machine.interface.memory_bytes,
+    );
     if tu.saturating_mul(2) > staging {
         let problem = format!("two buffers of {tu} B and {staging} B of staging memory");
-        let hint = format!("give at most {} B", staging / 2);
-        return Err(Error::new("workload.tu", problem, hint));
+        return Err(too_long(tu, problem, staging / 2, columns, (STAGING, 2)));
     }
-    if tu > machine.interface.memory_bytes {
-        let problem = format!(
-            "{tu} B and {} B of network memory",
-            machine.interface.memory_bytes
-        );
-        return Err(Error::new(
-            "workload.tu",
-            problem,
-            "give less, or more memory",
-        ));
+    if tu > memory {
+        let problem = format!("{tu} B and {memory} B of network memory");
+        return Err(too_long(tu, problem, memory, columns, (MEMORY, 1)));
     }
     let adu = work.adu_bytes;
     if adu == 0 || !adu.is_multiple_of(tu) {
@@ -129,7 +146,12 @@ fn check_sizes(machine: &Machine, work: &Work) -> Result<(), Error> {
         ));
     }
     let (share, block) = (work.share_bytes(machine), work.block_bytes);
-    if work.reshuffle != Reshuffle::Streaming && (block == 0 || !share.is_multiple_of(block)) {
+    let in_blocks = match work.reshuffle {
+        Reshuffle::Streaming => false,
+        Reshuffle::None => true,
+        Reshuffle::Slow | Reshuffle::Fast => work.from == From::Cells,
+    };
+    if in_blocks && (block == 0 || !share.is_multiple_of(block)) {
         let problem = format!("{block} B do not divide the {share} B that a cell has of a TU");
         return Err(Error::new(
             "workload.block",
@@ -155,7 +177,7 @@ fn check_links(machine: &Machine, work: &Work) -> Result<(), Error> {
         let hint = "give a divisor of machine.links, so that columns divide evenly";
         return Err(Error::new("workload.stripes", problem, hint));
     }
-    if links > machine.interface.engines {
+    if work.to != To::Cells && links > machine.interface.engines {
         let problem = format!("{links} links and {} engines", machine.interface.engines);
         let hint = "give no more links than machine.interface.engines";
         return Err(Error::new("workload.stripes", problem, hint));

@@ -36,10 +36,11 @@ def machine(view: View) -> Chart:
 def _table(shown: Sequence[Variant]) -> Table:
     """The busiest links; `channels.parquet` has all."""
     rows, points = [], []
-    for label, point, _ in shown:
+    for label, point, described in shown:
         links = [c for c in point.channels if c.is_link]
         single = [c for c in links if c.from_ is not None] or links
         for c in sorted(single, key=lambda c: -c.utilisation)[:20]:
-            rows.append([label, c.kind, c.from_, c.to, brief(c.utilisation, 4)])
+            ends = (end if end is None else described.end(end) for end in (c.from_, c.to))
+            rows.append([label, c.kind, *ends, brief(c.utilisation, 4)])
             points.append(point.index)
     return Table(["variant", "channel", "from", "to", "utilisation"], rows, points)

@@ -68,18 +68,22 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
         channel, level = cls._channel(kind)
         return channel.label.format(level=level, above=level + 1)
 
-    @classmethod
+    def end(self, vertex: int) -> int | str:
+        """What a vertex at the end of a channel is called."""
+        return vertex
+
     def part(
-        cls, kind: str, ends: tuple[int, int | None], server: int | None, *, every: bool
+        self, kind: str, ends: tuple[int, int | None], server: int | None, *, every: bool
     ) -> str:
         """A channel, or `every` one of its kind, for a sentence: ``the link into node 3``."""
-        channel, level = cls._channel(kind)
+        channel, level = self._channel(kind)
         every_words, one = channel.every or kind, channel.one or kind
         if server is not None:
             every_words = channel.of_servers or every_words
             one = channel.of_server or one
         words = every_words if every else one
-        return words.format(a=ends[0], b=ends[1], level=level, server=server)
+        a, b = (None if end is None else self.end(end) for end in ends)
+        return words.format(a=a, b=b, level=level, server=server)
 
     @classmethod
     def _channel(cls, kind: str) -> tuple[Channel, int]:

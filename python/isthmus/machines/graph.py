@@ -5,17 +5,23 @@ from __future__ import annotations
 from typing import ClassVar
 
 from isthmus.machines.base import Channel, Machine, cycle_text
-from isthmus.machines.packets import EJECT, INJECT, PLACES, SWITCH_LINK
+from isthmus.machines.packets import EJECT, INJECT, PLACES
 from isthmus.wording import counted
 
 _CHANNELS = {
     "inject": INJECT,
-    "switch_link": SWITCH_LINK,
+    "switch_link": Channel(
+        "switch → switch", "the links between switches", "the link from switch {a} to switch {b}"
+    ),
     "local_link": Channel(
-        "within a group", "the links within groups", "one of the links within a group"
+        "within a group",
+        "the links within groups",
+        "the link within a group from switch {a} to switch {b}",
     ),
     "global_link": Channel(
-        "between groups", "the links between groups", "one of the links between groups"
+        "between groups",
+        "the links between groups",
+        "the link between groups from switch {a} to switch {b}",
     ),
     "eject": EJECT,
     **PLACES,
@@ -43,12 +49,21 @@ class GraphSummary(Machine, frozen=True, tag="graph"):
     """Length of one cycle, what times are counted in."""
     deadlock: str
     """Why routing is free of deadlock."""
+    names: tuple[str, ...] = ()
+    """What the file calls its switches; empty where they have numbers."""
 
     @property
     def title(self) -> str:
         """What it is, on one line."""
         switches = counted(self.switches, "switch", "switches")
         return f"{self.graph}: {counted(self.nodes, 'node')}, {switches}"
+
+    def end(self, vertex: int) -> int | str:
+        """The number of a node, or the name or number of a switch."""
+        switch = vertex - self.nodes
+        if switch < 0:
+            return vertex
+        return self.names[switch] if self.names else switch
 
     @property
     def facts(self) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 //! What files say of it.
 
 use super::table::MachineTable;
-use super::{FatTree, build, presets};
+use super::{FatTree, build};
 use crate::packets;
 use isthmus_machine::fattree::spec::FatTreeSpec;
 use isthmus_scenario::format::{Field, Format, Problem, Rows, Settings, Tables, Watch};
@@ -9,7 +9,7 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 
 impl Format for FatTree {
     const NAME: &'static str = "fat-tree";
-    const TABLES: Tables = packets::tables(fields, Some(&presets::PRESETS));
+    const TABLES: Tables = packets::tables(fields, Some(&packets::OF_TREES));
     type Machine = FatTreeSpec;
     type Work = JobsTraffic;
 
@@ -35,7 +35,7 @@ impl Format for FatTree {
 
 /// The preset, whose values take the places of other fields before these are read, and those.
 fn fields() -> Vec<Field> {
-    let mut fields = vec![presets::field()];
+    let mut fields = vec![packets::preset()];
     fields.extend(Rows::of::<MachineTable>("machine"));
     fields
 }

@@ -5,7 +5,6 @@ mod build;
 mod fabric;
 mod figures;
 mod format;
-mod presets;
 mod table;
 
 pub use figures::FatTreeSummary;

@@ -1,7 +1,7 @@
 //! A network of switches in figures.
 
 use isthmus_machine::graph::Machine;
-use isthmus_machine::graph::spec::{Routing, Shape};
+use isthmus_machine::graph::spec::{Form, Routing, Shape};
 use isthmus_machine::packets::ways::Ways;
 use serde::Serialize;
 
@@ -23,6 +23,9 @@ pub struct GraphSummary {
     pub links: u32,
     /// The two switches of each cable between switches; empty above 4096 nodes or 20,000 links.
     pub cables: Vec<(u32, u32)>,
+    /// What the file calls its switches; empty where they have numbers, and where cables are not listed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// The switch of each node; empty above 4096 nodes.
     pub at: Vec<u32>,
     /// Which ways packets take, in words.
@@ -38,16 +41,21 @@ pub(super) fn summary<W: Ways>(machine: &Machine<W>) -> GraphSummary {
     let wiring = machine.wiring();
     let nodes = wiring.node_count();
     let listed = nodes <= NODES_LISTED_MAX;
+    let all = listed && wiring.link_count() <= LINKS_LISTED_MAX;
     let ends = |link: u32| (wiring.target(wiring.reverse(link)), wiring.target(link));
     let between = (0..wiring.link_count())
         .map(ends)
         .filter(|&(a, b)| nodes <= a && a < b);
     GraphSummary {
         graph: name(&machine.spec().shape),
+        names: match &machine.spec().shape {
+            Shape::Switches { form, .. } if all => names(form),
+            _ => Vec::new(),
+        },
         nodes,
         switches: wiring.switch_count(),
         links: wiring.link_count(),
-        cables: match listed && wiring.link_count() <= LINKS_LISTED_MAX {
+        cables: match all {
             true => between.map(|(a, b)| (a - nodes, b - nodes)).collect(),
             false => Vec::new(),
         },
@@ -60,6 +68,14 @@ pub(super) fn summary<W: Ways>(machine: &Machine<W>) -> GraphSummary {
         routing: routing(&machine.spec().shape).to_owned(),
         cycle_us: machine.network().tick_us(),
         deadlock: machine.deadlock().to_owned(),
+    }
+}
+
+/// What a list calls its switches.
+fn names(form: &Form) -> Vec<String> {
+    match form {
+        Form::Cables { names, .. } => (0..).zip(names).map(|(at, _)| form.shown(at)).collect(),
+        _ => Vec::new(),
     }
 }
 

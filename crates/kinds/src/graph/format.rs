@@ -1,11 +1,14 @@
 //! What files say of it.
 
-use super::Graph;
 use super::table::{GraphTable, MachineTable, NODES_MAX, RoutingTable, SWITCHES_MAX, Switches};
+use super::{Graph, vain};
 use crate::packets;
 use isthmus_machine::graph::spec::{Form, GraphSpec, Nodes, Routes, Routing, Shape};
 use isthmus_machine::packets::spec::Adaptive;
-use isthmus_scenario::format::{Describe, Format, Problem, Rows, Settings, Tables, Watch};
+use isthmus_scenario::format::Default::{Required, Value};
+use isthmus_scenario::format::{
+    Describe, Field, Format, Own, Problem, Rows, Settings, Tables, Watch,
+};
 use isthmus_topology::switches::{ListError, Listed, listed};
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -13,7 +16,7 @@ use std::sync::Arc;
 
 impl Format for Graph {
     const NAME: &'static str = "graph";
-    const TABLES: Tables = packets::tables(|| Rows::of::<MachineTable>("machine"), None);
+    const TABLES: Tables = packets::tables(fields, Some(&packets::OF_GRAPHS));
     type Machine = GraphSpec;
     type Work = JobsTraffic;
 
@@ -29,7 +32,16 @@ impl Format for Graph {
         };
         let shape = match graph {
             GraphTable::Ring { switches, at } => each(Form::Ring { switches }, at)?,
-            GraphTable::Torus(grid) => each(Form::Torus { sizes: grid.size }, grid.at)?,
+            GraphTable::Torus(grid) => {
+                if grid.size.contains(&1) {
+                    return Err(settings.problem(
+                        "machine.size",
+                        "a ring of one switch",
+                        "give 2 or more in each dimension, or set machine.graph = \"mesh\"",
+                    ));
+                }
+                each(Form::Torus { sizes: grid.size }, grid.at)?
+            }
             GraphTable::Mesh(grid) => each(Form::Mesh { sizes: grid.size }, grid.at)?,
             GraphTable::Cables { cables, at } => {
                 each(Form::of_cables(checked(settings, cables)?), at)?
@@ -80,12 +92,34 @@ impl Format for Graph {
 
     fn watch(watch: &mut Watch<'_>, machine: &GraphSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
+        vain::watch(watch, &machine.shape);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
     fn derived(machine: &GraphSpec) -> Vec<(&'static str, String)> {
         packets::derived(&machine.network)
     }
+}
+
+/// Networks of today have no limit of age: that of the shared table is the QsNET's.
+const OWN: &[Own] = &[
+    Own::default("machine.age", Value("\"unlimited\"")),
+    Own::default("machine.age_limit", Required)
+        .meaning("Age beyond which all packets are equally old")
+        .such_as("\"78 us\""),
+];
+
+/// The preset, whose values take the places of other fields before these are read, and those.
+fn fields() -> Vec<Field> {
+    let own = |row: Field| match OWN.iter().find(|own| *own.key == *row.key) {
+        Some(own) => own.row(row),
+        None => row,
+    };
+    let rows = Rows::of::<MachineTable>("machine").into_iter();
+    [packets::preset()]
+        .into_iter()
+        .chain(rows.map(own))
+        .collect()
 }
 
 /// Switches with the routes through them.

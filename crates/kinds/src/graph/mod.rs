@@ -4,6 +4,7 @@ mod fabric;
 mod figures;
 mod format;
 mod table;
+mod vain;
 
 pub use figures::GraphSummary;
 

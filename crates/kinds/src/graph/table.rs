@@ -19,6 +19,7 @@ const LIST_MAX: usize = 1 << 24;
 const IGNORED_MAX: usize = 10_000;
 
 const SWITCHES: Addressed = Addressed {
+    least: 1,
     nodes: SWITCHES_MAX,
     by: "a table of routes",
 };
@@ -102,7 +103,7 @@ pub(super) enum GraphTable {
 /// Of grids.
 #[derive(Describe)]
 pub(super) struct Grid {
-    /// Switches in each dimension, x first.
+    /// Switches in each dimension, x first; of a torus 2 or more.
     #[describe(kind = Kind::Size(SWITCHES), example = "\"4x4\"")]
     pub(super) size: Vec<u32>,
     #[describe(flatten)]

@@ -127,7 +127,7 @@ impl Format for Interface {
         Ok(work)
     }
 
-    fn watch(watch: &mut Watch<'_>, _machine: &Machine, work: &Work) {
+    fn watch_rules(watch: &mut Watch<'_>) {
         for key in UNHEEDED {
             watch.field(
                 key,
@@ -140,6 +140,9 @@ impl Format for Interface {
                 }),
             );
         }
+    }
+
+    fn watch(watch: &mut Watch<'_>, _machine: &Machine, work: &Work) {
         let mut vain = |key, vain: bool, cause: &'static str, hint: &str| {
             let reason = vain.then(|| Reason {
                 problem: format!("it has no effect with this {cause}"),

@@ -80,11 +80,20 @@ pub(crate) fn jobs(
         uses_common_load |= reader.uses_common_load;
     }
     if table.load.is_some() && !uses_common_load {
-        return Err(settings.problem(
-            "workload.load",
-            "it has no effect: no job is an open loop without a load of its own",
-            "remove it, or set arrivals = \"open\" in a job",
-        ));
+        // The file may ask for it by a search only.
+        let (key, problem, hint) = match settings.layer("workload.load") {
+            Layer::Search => (
+                "search.over",
+                "no job is an open loop without a load of its own",
+                "remove [search], or set arrivals = \"open\" in a job without a load",
+            ),
+            _ => (
+                "workload.load",
+                "it has no effect: no job is an open loop without a load of its own",
+                "remove it, or set arrivals = \"open\" in a job without a load",
+            ),
+        };
+        return Err(settings.problem(key, problem, hint));
     }
     let mut traffic = JobsTraffic {
         storage: StorageSpec::None,

@@ -9,6 +9,7 @@ mod loads;
 mod message;
 mod network;
 mod outstanding;
+mod presets;
 mod rules;
 mod subject;
 mod switches;
@@ -21,6 +22,7 @@ pub use loads::Crossed;
 pub(crate) use loads::routed;
 pub(crate) use message::Times;
 pub use network::{derived, network};
+pub(crate) use presets::{OF_GRAPHS, OF_TREES, preset};
 pub(crate) use rules::rules;
 pub use subject::{flaw, subject};
 pub use switches::{Switches, unroutable};
@@ -59,6 +61,9 @@ pub fn jobs(
     let mut traffic = crate::jobs::jobs(settings, &common, servers, machine)?;
     check_start(settings, &traffic, nodes, None)?;
     traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
+    if vain::requests(&traffic, nodes) {
+        network::check_request(settings, network.nic.payload)?;
+    }
     Ok(traffic)
 }
 

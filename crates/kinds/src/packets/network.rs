@@ -1,11 +1,12 @@
 //! Links, switches and interfaces from their settings.
 
 use super::table::{AgeTable, LateTable, Memory, NetworkTable, NicTable, SwitchingTable};
+use super::vain::REQUEST;
 use isthmus_machine::packets::spec::{
     Adaptive, Age, AgeFrom, LatePackets, NetworkSpec, Nic, Readings, Switching,
 };
 use isthmus_scenario::format::{Problem, Settings, rounded};
-use isthmus_units::{Bandwidth, Time};
+use isthmus_units::{Bandwidth, Bytes, Time};
 
 /// Longest packet on a link; engines count its time in 32 bits of picoseconds.
 const PACKET_MAX: Time = Time::from_us(4_000);
@@ -18,7 +19,10 @@ pub fn network(
 ) -> Result<NetworkSpec, Problem> {
     let limit = table.age_limit;
     let (age, age_from) = match table.age {
-        AgeTable::Saturating(since) => (Age::Saturating { limit }, since.age_from),
+        AgeTable::Saturating(since) => {
+            let limit = limit.expect("ages that saturate have a limit, given or by default");
+            (Age::Saturating { limit }, since.age_from)
+        }
         AgeTable::Unlimited(since) => (Age::Unlimited, since.age_from),
         AgeTable::PerSwitch => (Age::PerSwitch, AgeFrom::default()),
     };
@@ -60,12 +64,20 @@ pub fn derived(network: &NetworkSpec) -> Vec<(&'static str, String)> {
         } => ("machine.acknowledgement_hop", acknowledgement_hop),
         Switching::CutThrough { credit, .. } => ("machine.credit", credit),
     };
+    let nic = &network.nic;
     let times = [
         hop,
-        ("machine.nic.dma_period", network.nic.dma_period),
-        ("machine.nic.receive_delay", network.nic.receive_delay),
+        ("machine.nic.dma_period", nic.dma_period),
+        ("machine.nic.receive_delay", nic.receive_delay),
     ];
-    times.map(|(key, time)| (key, time.to_string())).to_vec()
+    let times = times.map(|(key, time)| (key, time.to_string()));
+    // Those that the payload cuts short.
+    let lengths = [("machine.nic.padding", nic.padding), (REQUEST, nic.request)];
+    let cut = lengths
+        .into_iter()
+        .filter(|(_, length)| *length == nic.payload);
+    let cut = cut.map(|(key, length)| (key, length.to_string()));
+    times.into_iter().chain(cut).collect()
 }
 
 fn switching(
@@ -104,17 +116,32 @@ fn switching(
     }
 }
 
+/// A request must fit into a packet, where there are requests.
+pub(super) fn check_request(settings: &Settings, payload: Bytes) -> Result<(), Problem> {
+    let request: Bytes = settings.held(REQUEST);
+    if request <= payload || settings.given(REQUEST).is_none() {
+        return Ok(());
+    }
+    let problem = format!("{request} is more than a packet can hold, {payload}");
+    Err(settings.problem(REQUEST, problem, format!("give at most {payload}")))
+}
+
+/// The interface. Padding and requests are no longer than a packet, unless the file says so.
 fn nic(settings: &Settings, table: &NicTable, memory: Memory) -> Result<Nic, Problem> {
     // From the reading of section 4: they give the peaks of uni- and bidirectional pings.
     let (period, delay) = match memory {
         Memory::Elan => (Time::from_ps(955_200), Time::from_ns(188)),
         Memory::Main => (Time::from_ns(1_600), Time::from_ns(2_400)),
     };
+    let padding = "machine.nic.padding";
     let nic = Nic {
         payload: table.payload,
         overhead: table.overhead,
-        padding: table.padding,
-        request: table.request,
+        padding: match settings.given(padding) {
+            Some(_) => table.padding,
+            None => table.padding.min(table.payload),
+        },
+        request: table.request.min(table.payload),
         packets_in_flight: table.packets_in_flight,
         dma_period: table.dma_period.unwrap_or(period),
         dma_block: table.dma_block,
@@ -123,20 +150,9 @@ fn nic(settings: &Settings, table: &NicTable, memory: Memory) -> Result<Nic, Pro
         read_turnaround: table.read_turnaround,
         dma_slice: table.dma_slice,
     };
-    if nic.request > nic.payload {
+    if nic.padding > nic.payload {
         return Err(settings.problem(
-            "machine.nic.request",
-            format!(
-                "{} is more than a packet can hold, {}",
-                nic.request, nic.payload
-            ),
-            format!("give at most {}", nic.payload),
-        ));
-    }
-    let key = "machine.nic.padding";
-    if nic.padding > nic.payload && settings.given(key).is_some() {
-        return Err(settings.problem(
-            key,
+            padding,
             format!(
                 "{} is more than a packet can hold, {}: most of each packet would be padding",
                 nic.padding, nic.payload

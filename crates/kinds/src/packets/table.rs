@@ -58,7 +58,7 @@ pub struct NetworkTable {
     pub(crate) age_tie: AgeTie,
     /// Age beyond which all packets are equally old; not in the paper, from the reading of it.
     #[describe(kind = SPAN, default = "78 us", only(age = "saturating"))]
-    pub(crate) age_limit: Time,
+    pub(crate) age_limit: Option<Time>,
     /// Where messages lie (section 4.1): in the memory of the network interface or in main memory
     /// behind its bus; sets the times of the DMA engine unless they are given.
     #[describe(words, default = "elan")]
@@ -142,10 +142,10 @@ pub(crate) struct NicTable {
     /// What a packet has beside its data (section 4.1); one without data has nothing else.
     #[describe(label = "packet overhead", kind = PART, default = "58 B")]
     pub(crate) overhead: Bytes,
-    /// Data of a packet is padded to a multiple of this (section 2.2.1).
+    /// Data of a packet is padded to a multiple of this (section 2.2.1); by default no more than the payload.
     #[describe(kind = PART, default = "64 B")]
     pub(crate) padding: Bytes,
-    /// Data of the packet that asks for a read.
+    /// Data of the packet that asks for a read; by default no more than the payload.
     #[describe(label = "read request", kind = PART_OR_NONE, default = "64 B")]
     pub(crate) request: Bytes,
     /// Packets of a node that may wait for their acknowledgement; each holds a virtual channel of the

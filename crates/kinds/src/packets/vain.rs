@@ -5,6 +5,19 @@ use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::{JobsTraffic, Traffic};
 
+/// Length of requests.
+pub(super) const REQUEST: &str = "machine.nic.request";
+
+fn reads(traffic: &JobsTraffic) -> bool {
+    let mut jobs = traffic.jobs.iter();
+    jobs.any(|job| job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0))
+}
+
+/// Whether there are requests among so many nodes, or the answers of devices to writes, which are as long.
+pub(super) fn requests(traffic: &JobsTraffic, nodes: u32) -> bool {
+    reads(traffic) || (traffic.storage.is_some() && behind::is_used(traffic, nodes))
+}
+
 /// Tells `watch` of them in a network of so many nodes.
 pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic, nodes: u32) {
     if let Switching::Circuit { .. } = network.switching {
@@ -43,17 +56,11 @@ pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic
     } else {
         watch.field("machine.speedup", None);
     }
-    let reads = traffic
-        .jobs
-        .iter()
-        .any(|job| job.active && matches!(&job.traffic, Traffic::Io(io) if io.read_ratio > 0.0));
     let causes = behind::causes(watch);
     let causes: Vec<&str> = causes.iter().map(String::as_str).collect();
-    // Devices answer writes with packets as long as requests.
-    let answers = traffic.storage.is_some() && behind::is_used(traffic, nodes);
     for (key, used) in [
-        ("machine.nic.request", reads || answers),
-        ("machine.nic.read_turnaround", reads),
+        (REQUEST, requests(traffic, nodes)),
+        ("machine.nic.read_turnaround", reads(traffic)),
     ] {
         watch.field(
             key,

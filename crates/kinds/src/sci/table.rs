@@ -10,6 +10,7 @@ use isthmus_workload::packets::spec::Spacing;
 
 /// What 16 bits address.
 const NODES: Addressed = Addressed {
+    least: 2,
     nodes: MAX_NODES,
     by: "SCI",
 };

@@ -1,6 +1,6 @@
 //! Values that speak of jobs: their nodes, their grids, sets of their names, loads of a node.
 
-use super::lists::{node_number, twice};
+use super::lists::{node_number, twice, without_nodes};
 use super::{Kind, NODES_MAX, Reader, Value};
 use crate::document::{Node, Tree, shown};
 use crate::error::Problem;
@@ -60,8 +60,7 @@ impl Reader<'_> {
         let hint = "write nodes in each dimension, 16 or \"4x4\"";
         let sizes: Vec<u32> = self.dimensions("no grid", hint)?;
         if sizes.contains(&0) {
-            let problem = "a dimension without nodes";
-            return Err(self.node.problem(problem, "give 1 node or more in each"));
+            return Err(without_nodes(self.node));
         }
         Ok(Value::Sizes(sizes))
     }
@@ -101,6 +100,14 @@ impl Reader<'_> {
     /// A bandwidth, or a share of what a node can send.
     pub(super) fn node_load(&self) -> Result<Value, Problem> {
         match &self.node.tree {
+            Tree::Text(text) if text.trim().parse::<f64>().is_ok() => {
+                let text = text.trim();
+                let problem = format!("{} has no unit", shown(text));
+                let hint = format!(
+                    "write {text} without quotation marks for a share, or with a unit: \"{text} MB/s\""
+                );
+                Err(self.node.problem(problem, hint))
+            }
             Tree::Text(text) if !text.trim_end().ends_with('%') => {
                 self.bandwidth("no traffic at all", "a load above 0")
             }

@@ -3,6 +3,8 @@
 /// How many nodes there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addressed {
+    /// Nodes at least: in each dimension of a size.
+    pub least: u32,
     /// Nodes at most.
     pub nodes: u32,
     /// What has no more numbers for them.
@@ -12,6 +14,7 @@ pub struct Addressed {
 impl Addressed {
     /// As many as there are node numbers.
     pub const ALL: Self = Self {
+        least: 2,
         nodes: u32::MAX,
         by: "a file",
     };
@@ -289,7 +292,10 @@ impl Kind {
                 "pairs of a node and the next on one of its rings, none twice".to_owned()
             }
             Self::Size(most) => {
-                format!("nodes in each dimension, 2 or more, {} in all", most.nodes)
+                format!(
+                    "nodes in each dimension, {} or more, {} in all",
+                    most.least, most.nodes
+                )
             }
             Self::Rings(_) => "lists of two nodes or more, no node left out".to_owned(),
             Self::Percentiles => "between 0 and 100, both excluded; none twice".to_owned(),

@@ -125,8 +125,11 @@ impl<'n> Reader<'n> {
     pub(super) fn size(&self, most: Addressed) -> Result<Value, Problem> {
         let hint = "write nodes in each dimension, 8 or \"6x6\" or \"4x4x4\"";
         let sizes: Vec<u64> = self.dimensions("not a size", hint)?;
-        if let Some(&size) = sizes.iter().find(|&&size| size < 2) {
-            return Err(ring_of(self.node, size as usize));
+        if let Some(&size) = sizes.iter().find(|&&size| size < u64::from(most.least)) {
+            return Err(match most.least {
+                1 => without_nodes(self.node),
+                _ => ring_of(self.node, size as usize),
+            });
         }
         let nodes = sizes
             .iter()
@@ -189,6 +192,10 @@ impl<'n> Reader<'n> {
 }
 
 /// Of fewer than two.
+pub(super) fn without_nodes(place: &Node) -> Problem {
+    place.problem("a dimension without nodes", "give 1 node or more in each")
+}
+
 fn ring_of(place: &Node, nodes: usize) -> Problem {
     let nodes = if nodes == 0 { "no node" } else { "one node" };
     place.problem(format!("a ring of {nodes}"), "give 2 nodes or more")

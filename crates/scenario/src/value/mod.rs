@@ -195,8 +195,11 @@ impl<'n> Reader<'n> {
         let share = match &self.node.tree {
             Tree::Text(text) => percentage(text).ok_or_else(|| {
                 let problem = format!("{} is not a percentage", shown(text));
-                self.node
-                    .problem(problem, "write a share as 0.05 or \"5%\"")
+                let hint = match text.trim().parse::<f64>() {
+                    Ok(_) => format!("write {}, without quotation marks", text.trim()),
+                    Err(_) => "write a share as 0.05 or \"5%\"".to_owned(),
+                };
+                self.node.problem(problem, hint)
             })?,
             _ => self.float()?,
         };

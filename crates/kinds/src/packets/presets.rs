@@ -6,17 +6,8 @@ use isthmus_scenario::format::{Field, Kind, Preset, PresetValue, Presets};
 
 const KEY: &str = "machine.preset";
 
-/// The names, in the order of the rows below.
-const NAMES: &[&str] = &[
-    "infiniband-hdr",
-    "infiniband-ndr",
-    "slingshot-11",
-    "roce-100g",
-    "qsnet",
-];
-
 /// The field that names one.
-pub(super) fn field() -> Field {
+pub(crate) fn preset() -> Field {
     Field::new(
         KEY,
         Kind::Choice(NAMES),
@@ -27,34 +18,60 @@ pub(super) fn field() -> Field {
     )
 }
 
-pub(super) const PRESETS: Presets = Presets {
+/// The presets of trees.
+pub(crate) const OF_TREES: Presets = Presets {
     key: KEY,
-    rows: ROWS,
+    rows: TREES,
 };
 
-/// `NAME { KEY = VALUE: SOURCE; ... }`, keys below `machine`.
-macro_rules! presets {
-    ($($name:literal { $($($key:ident).+ = $value:literal: $source:literal;)+ })+) => {
-        &[$(Preset {
-            name: $name,
-            values: &[$(PresetValue {
-                key: concat!("machine" $(, ".", stringify!($key))+),
-                value: $value,
-                source: $source,
-            }),+],
-        }),+]
+/// The presets of switches in any form.
+pub(crate) const OF_GRAPHS: Presets = Presets {
+    key: KEY,
+    rows: GRAPHS,
+};
+
+/// `KEY = VALUE: SOURCE`, keys below `machine`.
+macro_rules! value {
+    ($($key:ident).+ = $value:literal: $source:literal) => {
+        PresetValue {
+            key: concat!("machine" $(, ".", stringify!($key))+),
+            value: $value,
+            source: $source,
+        }
     };
 }
 
-const ROWS: &[Preset] = presets! {
+/// `NAME { VALUE; ... } tree { VALUE; ... } graph { VALUE; ... }`: the values of networks of any form, and those that
+/// only trees or only graphs have.
+macro_rules! presets {
+    ($($name:literal { $($($key:ident).+ = $value:literal: $source:literal;)+ }
+       tree { $($($of_tree:ident).+ = $in_tree:literal: $from_tree:literal;)* }
+       graph { $($($of_graph:ident).+ = $in_graph:literal: $from_graph:literal;)* })+) => {
+        const NAMES: &[&str] = &[$($name),+];
+
+        const TREES: &[Preset] = &[$(Preset {
+            name: $name,
+            values: &[
+                $(value!($($key).+ = $value: $source),)+
+                $(value!($($of_tree).+ = $in_tree: $from_tree),)*
+            ],
+        }),+];
+
+        const GRAPHS: &[Preset] = &[$(Preset {
+            name: $name,
+            values: &[
+                $(value!($($key).+ = $value: $source),)+
+                $(value!($($of_graph).+ = $in_graph: $from_graph),)*
+            ],
+        }),+];
+    };
+}
+
+presets! {
     "infiniband-hdr" {
-        ascent = "\"destination\"":
-            "assumption: static routing, as a subnet manager sets it up unless told otherwise";
         bandwidth = "\"25 GB/s\"": "200 Gbit/s: NVIDIA ConnectX-6 user manual, Introduction";
         switch_latency = "\"130 ns\"":
             "NVIDIA Quantum QM8700 data sheet: below 130 ns from port to port";
-        virtual_channels = "1":
-            "assumption: one data virtual lane in use, as subnet managers set it up";
         switching = "\"cut-through\"":
             "InfiniBand Architecture Specification, volume 1: credits for each virtual lane of a link";
         buffer = "16": "assumption: data sheets do not say";
@@ -72,15 +89,19 @@ const ROWS: &[Preset] = presets! {
         nic.receive_delay = "\"0 s\"": "assumption: both directions at full rate";
         nic.software_latency = "\"600 ns\"":
             "below 600 ns: NVIDIA ConnectX-6 user manual, Introduction";
-    }
-    "infiniband-ndr" {
+    } tree {
         ascent = "\"destination\"":
             "assumption: static routing, as a subnet manager sets it up unless told otherwise";
+        virtual_channels = "1":
+            "assumption: one data virtual lane in use, as subnet managers set it up";
+    } graph {
+        virtual_channels = "8":
+            "InfiniBand Architecture Specification, volume 1: ports have 1, 2, 4, 8 or 15 data virtual lanes; assumption: 8, for routes in layers";
+    }
+    "infiniband-ndr" {
         bandwidth = "\"50 GB/s\"": "400 Gbit/s: NVIDIA ConnectX-7 user manual, Introduction";
         switch_latency = "\"130 ns\"":
             "assumption: as Quantum HDR; NVIDIA gives none for Quantum-2, resellers between 130 and 330 ns";
-        virtual_channels = "1":
-            "assumption: one data virtual lane in use, as subnet managers set it up";
         switching = "\"cut-through\"":
             "InfiniBand Architecture Specification, volume 1: credits for each virtual lane of a link";
         buffer = "16": "assumption: data sheets do not say";
@@ -97,17 +118,21 @@ const ROWS: &[Preset] = presets! {
             "NVIDIA ConnectX-7 data sheet: 330 million messages per second or more";
         nic.receive_delay = "\"0 s\"": "assumption: both directions at full rate";
         nic.software_latency = "\"600 ns\"": "assumption: as ConnectX-6";
+    } tree {
+        ascent = "\"destination\"":
+            "assumption: static routing, as a subnet manager sets it up unless told otherwise";
+        virtual_channels = "1":
+            "assumption: one data virtual lane in use, as subnet managers set it up";
+    } graph {
+        virtual_channels = "8":
+            "InfiniBand Architecture Specification, volume 1: ports have 1, 2, 4, 8 or 15 data virtual lanes; assumption: 8, for routes in layers";
     }
     "slingshot-11" {
-        ascent = "\"adaptive\"":
-            "De Sensi and others, An In-Depth Analysis of the Slingshot Interconnect (SC20): adaptive routing packet by packet";
         bandwidth = "\"25 GB/s\"":
             "200 Gbit/s: De Sensi and others, An In-Depth Analysis of the Slingshot Interconnect (SC20)";
         switch_latency = "\"350 ns\"":
             "De Sensi and others, An In-Depth Analysis of the Slingshot Interconnect (SC20): mean and median of Rosetta";
-        virtual_channels = "1": "assumption: one traffic class in use";
         switching = "\"cut-through\"": "assumption: link-level credits, without loss";
-        buffer = "16": "assumption: not published";
         age = "\"per-switch\"": "assumption: switches do not know when a packet was injected";
         nic.payload = "\"2048 B\"": "assumption: HPC Ethernet packets of the Cassini interface";
         nic.overhead = "\"62 B\"":
@@ -119,13 +144,23 @@ const ROWS: &[Preset] = presets! {
         nic.receive_delay = "\"0 s\"": "assumption: both directions at full rate";
         nic.software_latency = "\"1 us\"":
             "assumption: measured end-to-end latencies are near 2 us";
+    } tree {
+        buffer = "16": "assumption: not published";
+        ascent = "\"adaptive\"":
+            "De Sensi and others, An In-Depth Analysis of the Slingshot Interconnect (SC20): adaptive routing packet by packet";
+        virtual_channels = "1": "assumption: one traffic class in use";
+    } graph {
+        buffer = "48":
+            "assumption: 16 packets for each channel, which keep a link of 30 m busy";
+        virtual_channels = "3":
+            "assumption: one traffic class in use, with a channel for each layer of the routes of a dragonfly";
+        group_routing = "\"ugal\"":
+            "De Sensi and others, An In-Depth Analysis of the Slingshot Interconnect (SC20): adaptive routing packet by packet, over minimal and other ways";
     }
     "roce-100g" {
-        ascent = "\"destination\"": "assumption: equal paths chosen by a hash, one for each flow";
         bandwidth = "\"12500 MB/s\"": "100 Gbit/s: IEEE 802.3, 100 Gigabit Ethernet";
         switch_latency = "\"300 ns\"":
             "Mellanox Spectrum SN2700, announced with 300 ns from port to port at 100 Gbit/s";
-        virtual_channels = "1": "assumption: one lossless priority";
         switching = "\"cut-through\"": "assumption: priority flow control without loss, as credits";
         buffer = "16": "assumption: a share of the shared buffer of a switch";
         age = "\"per-switch\"": "assumption: switches do not know when a packet was injected";
@@ -140,9 +175,14 @@ const ROWS: &[Preset] = presets! {
             "assumption: 200 million messages per second, as told of ConnectX-5";
         nic.receive_delay = "\"0 s\"": "assumption: both directions at full rate";
         nic.software_latency = "\"600 ns\"": "below 600 ns: Mellanox ConnectX-5 EN product brief";
+    } tree {
+        ascent = "\"destination\"": "assumption: equal paths chosen by a hash, one for each flow";
+        virtual_channels = "1": "assumption: one lossless priority";
+    } graph {
+        virtual_channels = "8":
+            "IEEE 802.1Qbb: eight priorities; assumption: all without loss, for routes in layers";
     }
     "qsnet" {
-        ascent = "\"adaptive\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2.1";
         bandwidth = "\"400 MB/s\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2";
         switch_latency = "\"35 ns\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2";
         virtual_channels = "2": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2";
@@ -159,30 +199,31 @@ const ROWS: &[Preset] = presets! {
         nic.dma_period = "\"955200 ps\"": "assumption: fits the pings of section 4.1";
         nic.receive_delay = "\"188 ns\"": "assumption: fits the bidirectional pings of section 4.2";
         nic.software_latency = "\"1880 ns\"": "assumption: fits the latency of section 4.1";
+    } tree {
+        ascent = "\"adaptive\"": "Coll, Petrini, Frachtenberg and Hoisie, section 2.2.1";
+    } graph {
     }
-};
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TREE: &str = "version = 1\nname = \"x\"\n[machine]\nkind = \"fat-tree\"\narity = 4\n\
-                        levels = 2\n";
+    const TREE: &str = "kind = \"fat-tree\"\narity = 4\nlevels = 2\n";
+    const DRAGONFLY: &str =
+        "kind = \"graph\"\ngraph = \"dragonfly\"\nnodes = 2\nrouters = 4\ngroups = 9\n";
     /// It reads, so that the lengths of requests count.
     const JOB: &str = "[workload]\nservers = { placement = \"clustered\", count = 2 }\n\
                        [workload.jobs.a]\ntraffic = \"io\"\nread_ratio = 1\n";
 
-    #[test]
-    fn names_are_those_of_the_rows() {
-        let rows: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
-        assert_eq!(rows, NAMES);
-    }
-
     /// Written out, the values of a preset give the same machine, canonical form and digest.
     #[test]
     fn a_preset_is_its_values() {
-        for row in ROWS {
-            let by_name = format!("{TREE}preset = \"{}\"\n{JOB}", row.name);
+        let of_trees = TREES.iter().map(|row| (TREE, row));
+        let of_graphs = GRAPHS.iter().map(|row| (DRAGONFLY, row));
+        for (form, row) in of_trees.chain(of_graphs) {
+            let form = format!("version = 1\nname = \"x\"\n[machine]\n{form}");
+            let by_name = format!("{form}preset = \"{}\"\n{JOB}", row.name);
             let values: Vec<String> = row
                 .values
                 .iter()
@@ -191,7 +232,7 @@ mod tests {
                     format!("{key} = {}\n", value.value)
                 })
                 .collect();
-            let by_value = format!("{TREE}{}{JOB}", values.concat());
+            let by_value = format!("{form}{}{JOB}", values.concat());
             let [named, written] = [by_name, by_value].map(|text| {
                 crate::KINDS
                     .parse(&text, "x.toml", &[])
