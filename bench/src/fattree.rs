@@ -10,8 +10,8 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread as Law,
-    Targets, Traffic,
+    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers, Sizes,
+    Spread as Law, Targets, Traffic,
 };
 use isthmus_workload::storage::StorageSpec;
 use serde::Serialize;
@@ -85,6 +85,7 @@ fn jobs(load: &Load) -> JobsTraffic {
     if load.uniform > 0.0 {
         let mb_per_s = (400.0 * load.uniform).round() as u64;
         return JobsTraffic {
+            serve: Serve::All,
             servers: Servers::None,
             storage: StorageSpec::None,
             mapping: Mapping::Shared,
@@ -104,6 +105,7 @@ fn jobs(load: &Load) -> JobsTraffic {
         };
     }
     JobsTraffic {
+        serve: Serve::All,
         servers: Servers::Clustered { count: nodes / 8 },
         storage: StorageSpec::None,
         mapping: Mapping::Dedicated,
@@ -116,7 +118,7 @@ fn jobs(load: &Load) -> JobsTraffic {
                     mean: Bytes::new(1_000_000),
                     spread: Law::Exponential,
                 },
-                arrivals: Arrivals::Closed { think: Time::ZERO },
+                arrivals: Arrivals::equal_pauses(Time::ZERO),
             }),
         )],
     }

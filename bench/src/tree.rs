@@ -13,7 +13,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    Arrivals, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread as Law, Traffic,
+    Arrivals, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers, Sizes, Spread as Law, Traffic,
 };
 use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
@@ -85,6 +85,7 @@ fn traffic(offered: f64) -> JobsTraffic {
         },
     };
     JobsTraffic {
+        serve: Serve::All,
         servers: Servers::None,
         storage: StorageSpec::None,
         mapping: Mapping::Shared,

@@ -740,6 +740,10 @@ class Servers(Described):
     nodes: Sequence[int] | None = key("nodes")
     """The servers. Must be given or swept. Range: node numbers, none twice. Only with
     workload.servers.placement = "list"."""
+    serve: Literal["all", "one"] | None = key("serve")
+    """How many requests a server works on at a time: all that have come, or one from its first to
+    its last byte, while the others wait in the order in which they were handed over (on networks of
+    packets only). A client learns without delay that it is its turn. If left out: "all"."""
     device: ServerDevice | None = part("device")
 
 
@@ -808,8 +812,11 @@ class Job(Described):
     """How the gaps between arrivals spread around their mean (section 4.4: exponential, uniform).
     If left out: "exponential". Only with workload.jobs.NAME.arrivals = "open"."""
     think: str | None = key("think")
-    """From the completion of a message to the next one. If left out: "0 s". Range: 0 s to 24 h.
-    Only with workload.jobs.NAME.arrivals = "closed"."""
+    """From the completion of a message to the next one, or its mean. If left out: "0 s". Range: 0 s
+    to 24 h. Only with workload.jobs.NAME.arrivals = "closed"."""
+    think_times: Literal["fixed", "exponential", "uniform"] | None = key("think_times")
+    """How these times spread around their mean: not at all, exponential, uniform up to twice the
+    mean. If left out: "fixed". Only with workload.jobs.NAME.arrivals = "closed"."""
     pause: str | None = key("pause")
     """From the end of a round, or of a ping, to the next one. If left out: "0 s". Range: 0 s to 24
     h. Only with workload.jobs.NAME.traffic = "all-to-all", "all-reduce", "neighbours", "listed" or
@@ -1072,8 +1079,12 @@ class TransmitPipe(Described):
     engines: int | None = key("engines")
     """DMA engines for links (section 5.3.2: 6). If left out: 6. Range: 1 to 4096."""
     message: str | None = key("message")
-    """Time of the interface's processor to set up a message from a cell. The paper does not give
-    it. If left out: "2.5 us". Range: 0 s to 24 h."""
+    """Time of the interface's processor to set up a message from a cell over its link. The paper
+    does not give it. If left out: "2.5 us". Range: 0 s to 24 h."""
+    place: str | None = key("place")
+    """Time of the interface's processor for a message of a small block, which it takes to its place
+    itself (section 6.3: `reshuffle = "none"`). The paper does not give it. If left out:
+    machine.interface.message. Range: 0 s to 24 h."""
     store: str | None = key("store")
     """What moves from staging to network memory. The paper does not give it. If left out: "160
     MB/s". Range: 1 bit/s or more."""
@@ -1187,6 +1198,10 @@ class RingServers(Described):
     nodes: Sequence[int] | None = key("nodes")
     """The servers. Must be given or swept. Range: node numbers, none twice. Only with
     workload.servers.placement = "list"."""
+    serve: Literal["all", "one"] | None = key("serve")
+    """How many requests a server works on at a time: all that have come, or one from its first to
+    its last byte, while the others wait in the order in which they were handed over (on networks of
+    packets only). A client learns without delay that it is its turn. If left out: "all"."""
     device: ServerDevice | None = part("device")
 
 

@@ -104,7 +104,7 @@ QuickRun = Callable[[str], tuple[dict[str, dict[str, Any]], Path]]
 
 NOT_QUICK = {
     "hypercube-io": {*(f"figure-{n}" for n in range(9, 14)), "sizes-saturation"},
-    "qsnet-io": {"table-1-random", "figure-7", "figure-9-shared"},
+    "qsnet-io": {"table-1-random", "figure-7", "figure-9-shared", "one-at-a-time"},
 }
 """Scenarios that the tests leave to `make papers-quick`: they take half of its time."""
 DRAWN = "sci-fabrics"

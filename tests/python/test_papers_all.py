@@ -68,7 +68,7 @@ def test_every_row_has_a_role_a_section_and_a_tolerance_with_a_reason(paper):
     told = cells(paper)
     assert {row["role"] for row in told} == set(ROLES) - (
         set() if paper.name != "hypercube-io" else {"fitted"}
-    ) - (set() if paper.name != "qsnet-io" else {"equation"})
+    )
     assert {row["tolerance"] for row in told} - {""} == classes.keys()
     for row in paper.rows():
         assert row.section, row.id
@@ -129,7 +129,7 @@ def test_the_counts_follow_from_the_verdicts(paper):
 def test_rows_that_do_not_come_out_say_why(paper):
     kept = readme.kept(paper)
     for row in paper.rows():
-        if kept[row.id]["verdict"] in ("not reproduced", "differs by reading"):
+        if kept[row.id]["verdict"] in ("not reproduced", "differs by reading", "not comparable"):
             assert row.note or row.same_as, row.id
 
 
@@ -218,13 +218,16 @@ def test_counts_begin_with_predictions_and_repeat_nothing():
         Told("prediction", "differs by reading", False),
         Told("prediction", "reproduced", False),
         Told("prediction", "reproduced", True),
+        Told("prediction", "not comparable", False),
         Told("prediction", "differs by reading", False),
+        Told("setting", "not comparable", True),
     ]
     assert counted(rows) == [
         "4 predictions: 1 reproduced, 2 differ by reading, 1 undecided",
         "1 fitted row: 1 fitted",
         "1 row beyond the paper: 1 reproduced",
         "1 row that repeats another, not counted above: 1 reproduced",
+        "2 rows that cannot be compared, not counted above: 2 not comparable",
     ]
 
 

@@ -15,7 +15,7 @@ from isthmus.papers import find
 from isthmus.papers.compare import alike, all_of, greater, within
 from isthmus.papers.select import Source, claim, value
 from isthmus.papers.tolerance import Tolerance, parsed
-from isthmus.papers.verdict import VERDICTS, judge
+from isthmus.papers.verdict import VERDICTS, judge, with_unit
 from isthmus.results import Results
 from isthmus.value import Value
 from test_papers import PAPER, write_rows
@@ -176,6 +176,25 @@ def test_another_reading_helps_only_where_it_is_decided(run, home, select, under
     paper = find(str(home))
     assert judge(paper, paper.rows()[0], run).verdict == verdict
     assert verdict in VERDICTS
+
+
+@pytest.mark.parametrize("select", ["11.7", "saturation @ io_link=1", "9"])
+def test_what_cannot_be_compared_is_shown_and_not_judged(run, home, select):
+    row = {"id": "x", "rule": "none", "expected": "11.7", "tolerance": "1%", "select": select}
+    write_rows(home, [row])
+    paper = find(str(home))
+    with pytest.raises(IsthmusError, match=r"expected.csv:2: note: the rule `none` needs a reason"):
+        judge(paper, paper.rows()[0], run)
+    write_rows(home, [{**row, "note": "Measured on another machine."}])
+    told = judge(paper, paper.rows()[0], run)
+    assert told.verdict == "not comparable"
+    assert told.detail == judge(paper, replace(paper.rows()[0], rule="within"), run).detail
+
+
+def test_words_have_no_unit():
+    assert with_unit("95.0 ± 0.5", 95.0, "µs") == "95.0 ± 0.5 µs"
+    assert with_unit("not stated", "not stated", "MB/s") == "not stated"
+    assert with_unit("2.00", 2.0, "") == "2.00"
 
 
 def test_tolerances_are_named_and_have_a_reason(home):

@@ -12,7 +12,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread,
+    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers, Sizes, Spread,
     Targets, Traffic,
 };
 use isthmus_workload::storage::StorageSpec;
@@ -72,6 +72,7 @@ fn fingerprint(spec: &FatTreeSpec, traffic: &JobsTraffic, seed: u64) -> u64 {
 
 fn one_job(servers: Servers, traffic: Traffic) -> JobsTraffic {
     JobsTraffic {
+        serve: Serve::All,
         mapping: match servers {
             Servers::None => Mapping::Shared,
             _ => Mapping::Dedicated,
@@ -109,7 +110,7 @@ fn io(count: u32, read_ratio: f64, mean: u64) -> JobsTraffic {
         targets: Targets::Servers(Destinations::Random),
         read_ratio,
         sizes: sizes(mean),
-        arrivals: Arrivals::Closed { think: Time::ZERO },
+        arrivals: Arrivals::equal_pauses(Time::ZERO),
     };
     one_job(Servers::Clustered { count }, Traffic::Io(io))
 }

@@ -10,8 +10,8 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
-    Spread, Targets, Traffic,
+    AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers,
+    Sizes, Spread, Targets, Traffic,
 };
 use isthmus_workload::storage::StorageSpec;
 
@@ -67,12 +67,13 @@ fn the_paper_network_is_what_the_defaults_describe() {
                 mean: Bytes::new(262_144),
                 spread: Spread::Fixed,
             },
-            arrivals: Arrivals::Closed { think: Time::ZERO },
+            arrivals: Arrivals::equal_pauses(Time::ZERO),
         },
         active: true,
         outstanding: Outstanding::ONE,
     };
     let traffic = JobsTraffic {
+        serve: Serve::All,
         servers: Servers::None,
         storage: StorageSpec::None,
         mapping: Mapping::Dedicated,
@@ -226,8 +227,8 @@ fn everything_of_the_jobs_is_read() {
         offset: 50,
     };
     assert_eq!(
-        (&traffic.servers, traffic.mapping),
-        (&servers, Mapping::Shared)
+        (&traffic.servers, traffic.serve, traffic.mapping),
+        (&servers, Serve::One, Mapping::Shared)
     );
     let layout = Layout::new(traffic, 64).expect("the scenario has been checked");
     assert_eq!(layout.servers, [50, 53, 56, 59]);
@@ -251,6 +252,7 @@ fn everything_of_the_jobs_is_read() {
                 sizes: sizes(65_536, Spread::Uniform),
                 arrivals: Arrivals::Closed {
                     think: Time::from_us(3),
+                    spread: Spread::Exponential,
                 },
             },
         ),

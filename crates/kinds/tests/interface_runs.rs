@@ -143,6 +143,7 @@ fn everything_is_read() {
         memory_bytes: 1_048_576,
         engines: 4,
         message_ns: 3_000,
+        place_ns: 3_000,
         store_bytes_per_s: 120_000_000,
         packet_ns: 50_000,
         udp_ns: 60_000,

@@ -13,3 +13,4 @@ mod routed;
 mod sci_exact;
 mod sci_jobs;
 mod short_worms;
+mod turns;

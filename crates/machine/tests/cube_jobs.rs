@@ -10,8 +10,8 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
-    Spread, Targets, Traffic,
+    AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers,
+    Sizes, Spread, Targets, Traffic,
 };
 use isthmus_workload::spec::{Arrival, Collectives, FileLayout, TrafficSpec};
 use isthmus_workload::storage::StorageSpec;
@@ -29,6 +29,7 @@ const REQUEST: Cycles = 32;
 
 fn one_job(traffic: Traffic, nodes: Vec<u32>, io_nodes: u32) -> JobsTraffic {
     JobsTraffic {
+        serve: Serve::All,
         storage: cache(1.0, false),
         servers: Servers::Apart { count: io_nodes },
         mapping: Mapping::Dedicated,
@@ -74,7 +75,7 @@ fn io(targets: Targets, bytes: u64, read_ratio: f64) -> Traffic {
             mean: Bytes::new(bytes),
             spread: Spread::Fixed,
         },
-        arrivals: Arrivals::Closed { think: Time::ZERO },
+        arrivals: Arrivals::equal_pauses(Time::ZERO),
     })
 }
 
@@ -395,6 +396,7 @@ fn case(draws: &mut Draws) -> (HypercubeSpec, Transfer, JobsTraffic) {
         jobs[2].outstanding = Outstanding::Unlimited;
     }
     let traffic = JobsTraffic {
+        serve: Serve::All,
         storage: match draws.below(3) {
             0 => cache(0.5, true),
             1 => cache(0.5, false),

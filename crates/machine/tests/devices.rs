@@ -16,19 +16,19 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread,
+    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers, Sizes, Spread,
     Targets, Traffic,
 };
 use isthmus_workload::storage::{DiskSpec, StorageSpec};
 
 /// Ticks of 100 ps in a ns.
-const NS: Cycles = 10;
+pub(crate) const NS: Cycles = 10;
 
 /// From a write of 320 B being asked for to its being there.
-const THERE: Cycles = 2_860 * NS;
+pub(crate) const THERE: Cycles = 2_860 * NS;
 
 /// From a device having taken it to its client knowing, as from a request to its being there.
-const ANSWER: Cycles = 2_220 * NS;
+pub(crate) const ANSWER: Cycles = 2_220 * NS;
 
 /// One switch without ages, whose interfaces receive at once and read after a while.
 fn qsnet() -> FatTreeSpec {
@@ -40,8 +40,14 @@ fn qsnet() -> FatTreeSpec {
 }
 
 /// Node 3 is the server of a job on nodes 0 to `clients` - 1.
-fn work(storage: StorageSpec, clients: u32, traffic: Traffic, most: Outstanding) -> JobsTraffic {
+pub(crate) fn work(
+    storage: StorageSpec,
+    clients: u32,
+    traffic: Traffic,
+    most: Outstanding,
+) -> JobsTraffic {
     JobsTraffic {
+        serve: Serve::All,
         servers: Servers::Clustered { count: 1 },
         storage,
         mapping: Mapping::Dedicated,
@@ -56,7 +62,7 @@ fn work(storage: StorageSpec, clients: u32, traffic: Traffic, most: Outstanding)
 }
 
 /// One message of 320 B after the other, all reads or all writes.
-fn io(read_ratio: f64) -> Traffic {
+pub(crate) fn io(read_ratio: f64) -> Traffic {
     Traffic::Io(Io {
         targets: Targets::Servers(Destinations::Random),
         read_ratio,
@@ -64,12 +70,12 @@ fn io(read_ratio: f64) -> Traffic {
             mean: Bytes::new(320),
             spread: Spread::Fixed,
         },
-        arrivals: Arrivals::Closed { think: Time::ZERO },
+        arrivals: Arrivals::equal_pauses(Time::ZERO),
     })
 }
 
 /// A disk that only transfers.
-fn transfer(mb_per_s: u64) -> DiskSpec {
+pub(crate) fn transfer(mb_per_s: u64) -> DiskSpec {
     DiskSpec {
         seek: Time::ZERO,
         rotation: Time::ZERO,
@@ -78,8 +84,8 @@ fn transfer(mb_per_s: u64) -> DiskSpec {
 }
 
 #[derive(Default)]
-struct Seen {
-    completed: Vec<Completed>,
+pub(crate) struct Seen {
+    pub(crate) completed: Vec<Completed>,
     phases: Vec<Phase>,
     /// Bytes in packets, and taken by devices.
     arrived: u64,
@@ -108,7 +114,7 @@ impl Observer for Seen {
     }
 }
 
-fn run(traffic: &JobsTraffic, enough: usize) -> Seen {
+pub(crate) fn run(traffic: &JobsTraffic, enough: usize) -> Seen {
     let machine = Machine::new(&qsnet()).unwrap();
     assert_eq!(machine.network().tick(), Time::from_ps(100));
     let layout = Layout::new(traffic, 4).unwrap();
@@ -122,7 +128,7 @@ fn run(traffic: &JobsTraffic, enough: usize) -> Seen {
     seen
 }
 
-fn responses(seen: &Seen) -> Vec<Cycles> {
+pub(crate) fn responses(seen: &Seen) -> Vec<Cycles> {
     let completed = seen.completed.iter();
     completed.map(|completed| completed.response).collect()
 }

@@ -15,7 +15,8 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    Arrivals, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread, Targets, Traffic,
+    Arrivals, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers, Sizes, Spread, Targets,
+    Traffic,
 };
 use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
@@ -67,6 +68,7 @@ fn sizes(mean: u64) -> Sizes {
 
 fn one_job(traffic: Traffic, outstanding: Outstanding) -> JobsTraffic {
     JobsTraffic {
+        serve: Serve::All,
         servers: Servers::None,
         storage: StorageSpec::None,
         mapping: Mapping::Shared,
@@ -142,7 +144,7 @@ fn measure(readings: Readings) -> [(f64, f64); 4] {
         },
     };
     let open = one_job(open, Outstanding::Unlimited);
-    let closed = Arrivals::Closed { think: Time::ZERO };
+    let closed = Arrivals::equal_pauses(Time::ZERO);
     let uniform = Traffic::Uniform {
         sizes: sizes(16_000),
         arrivals: closed,

@@ -18,7 +18,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    Arrivals, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread, Traffic,
+    Arrivals, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers, Sizes, Spread, Traffic,
 };
 use isthmus_workload::storage::StorageSpec;
 use std::sync::Arc;
@@ -93,6 +93,7 @@ impl Observer for Bytes64 {
 fn accepted(spec: &FatTreeSpec, outstanding: Outstanding) -> f64 {
     let machine = Arc::new(Machine::new(spec).unwrap());
     let traffic = JobsTraffic {
+        serve: Serve::All,
         servers: Servers::None,
         storage: StorageSpec::None,
         mapping: Mapping::Shared,

@@ -9,8 +9,8 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
-    Spread, Targets, Traffic,
+    AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers,
+    Sizes, Spread, Targets, Traffic,
 };
 use isthmus_workload::storage::{DiskSpec, StorageSpec};
 use std::sync::Arc;
@@ -44,6 +44,7 @@ fn transfer(transactions: u32) -> Transfer {
 
 fn one_job(traffic: Traffic, nodes: Vec<u32>) -> JobsTraffic {
     JobsTraffic {
+        serve: Serve::All,
         storage: StorageSpec::None,
         servers: Servers::None,
         mapping: Mapping::Shared,
@@ -184,7 +185,7 @@ fn a_ping_by_hand() {
                 mean: Bytes::new(64),
                 spread: Spread::Fixed,
             },
-            arrivals: Arrivals::Closed { think: Time::ZERO },
+            arrivals: Arrivals::equal_pauses(Time::ZERO),
         }),
         vec![0],
     );
@@ -274,9 +275,7 @@ impl Dice {
 
     fn arrivals(&mut self) -> Arrivals {
         if self.sometimes(0.5) {
-            return Arrivals::Closed {
-                think: Time::from_ns(u64::from(self.between(0, 500))),
-            };
+            return Arrivals::equal_pauses(Time::from_ns(u64::from(self.between(0, 500))));
         }
         Arrivals::Open {
             load: Bandwidth::from_mb_per_s(u64::from(self.between(5, 150))),
@@ -359,6 +358,7 @@ impl Dice {
         });
         let jobs = jobs.collect();
         JobsTraffic {
+            serve: Serve::All,
             storage: self.storage(),
             jobs,
             servers: Servers::Clustered { count: 2 },
@@ -480,9 +480,7 @@ fn devices_by_hand() {
                 mean: Bytes::new(160),
                 spread: Spread::Fixed,
             },
-            arrivals: Arrivals::Closed {
-                think: Time::from_us(1_000),
-            },
+            arrivals: Arrivals::equal_pauses(Time::from_us(1_000)),
         })
     };
     let first = |traffic: Traffic, nodes: Vec<u32>, storage: StorageSpec, spec: &SciSpec| {

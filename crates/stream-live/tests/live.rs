@@ -34,6 +34,7 @@ fn machine(rows: u32, columns: u32, links: u32) -> Machine {
             memory_bytes: 2 << 20,
             engines: 64,
             message_ns: 2500,
+            place_ns: 2500,
             store_bytes_per_s: 160_000_000,
             packet_ns: 78_000,
             udp_ns: 95_000,

@@ -32,6 +32,7 @@ fn machine(links: u32) -> Machine {
             memory_bytes: 1024 * KB,
             engines: 16,
             message_ns: 2500,
+            place_ns: 2500,
             store_bytes_per_s: 160_000_000,
             packet_ns: 78_000,
             udp_ns: 95_000,

@@ -61,8 +61,10 @@ pub struct Interface {
     pub memory_bytes: u64,
     /// DMA engines for links.
     pub engines: u32,
-    /// Time of its processor to set up the transfer of one message from a link.
+    /// Time of its processor to set up the transfer of one message from a link, of a large block.
     pub message_ns: u64,
+    /// Time of its processor for each message of a small block, which it takes to its place.
+    pub place_ns: u64,
     /// What moves from staging to network memory.
     pub store_bytes_per_s: u64,
     /// Time of its processor to hand over a packet.
@@ -174,6 +176,14 @@ impl Work {
         match self.reshuffle {
             Reshuffle::None => self.block_bytes,
             _ => self.share_bytes(machine),
+        }
+    }
+
+    /// Time of the interface's processor for each message from a cell.
+    pub fn set_up_ns(&self, machine: &Machine) -> u64 {
+        match self.sent_bytes(machine) < self.share_bytes(machine) {
+            true => machine.interface.place_ns,
+            false => machine.interface.message_ns,
         }
     }
 

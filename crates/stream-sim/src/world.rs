@@ -254,7 +254,7 @@ impl World {
         let interface = &self.machine.interface;
         match order.work {
             stream::Work::Fetch { tu, su, .. } if self.work.from == From::Cells => {
-                let ns = interface.message_ns;
+                let ns = self.work.set_up_ns(&self.machine);
                 let su = self.new_su(order.id, tu, su);
                 let messages = self.sus.get(&su).map_or(0, |su| su.parts.len() as u64);
                 let set_up = ns.saturating_mul(messages);

@@ -30,6 +30,7 @@ pub fn machine() -> Machine {
             memory_bytes: 2_048 * KIB,
             engines: 6,
             message_ns: 2_500,
+            place_ns: 2_500,
             store_bytes_per_s: 160 * MB,
             packet_ns: 78_000,
             udp_ns: 95_000,

@@ -212,12 +212,18 @@ impl<'m> Naive<'m> {
             _ => self.work.tu_bytes / columns,
         };
         let of_link = columns / u64::from(self.work.links);
+        let interface = &self.machine.interface;
+        // A cell that sends a TU in several blocks has each of them taken to its place.
+        let each_ns = match self.work.tu_bytes / columns / block {
+            1 => interface.message_ns,
+            _ => interface.place_ns,
+        };
         let mut found: Vec<Su> = Vec::new();
         let mut processor = self.now;
         for number in 0..self.work.tu_bytes / (block * of_link) {
             let first = number * of_link;
             let of_columns = (first..first + of_link).map(|at| ((at % columns) as u32, block));
-            processor += (self.machine.interface.message_ns * of_link) as f64;
+            processor += (each_ns * of_link) as f64;
             let link = (number % u64::from(self.work.links)) as u32;
             found.push(Su {
                 link: link * (self.machine.links / self.work.links),
@@ -326,7 +332,7 @@ fn cases() -> impl Strategy<Value = (Machine, Work)> {
         machine.link_bytes_per_s = rates.0 * MB;
         machine.cell.copy_bytes_per_s = rates.1 * MB;
         machine.cell.message_ns = 300;
-        machine.interface.message_ns = 200;
+        (machine.interface.message_ns, machine.interface.place_ns) = (200, 350);
         machine.interface.bus_bytes_per_s = rates.2 * MB;
         machine.interface.store_bytes_per_s = 1_000_000_000 * MB;
         if ways.1 {
@@ -396,7 +402,8 @@ fn the_rules_give_the_same_without_manager_and_engine() {
 fn the_anomaly_is_not_of_the_engine() {
     let mut machine = machine();
     machine.interface.store_bytes_per_s = 1_000_000_000 * MB;
-    (machine.cell.message_ns, machine.interface.message_ns) = (0, 0);
+    machine.cell.message_ns = 0;
+    (machine.interface.message_ns, machine.interface.place_ns) = (0, 0);
     let rate = |reshuffle, reservation_bytes_per_s| {
         let work = Work {
             reshuffle,

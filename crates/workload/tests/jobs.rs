@@ -4,8 +4,8 @@ use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
-    AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes,
-    Spread, Targets, Traffic,
+    AllReduce, Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers,
+    Sizes, Spread, Targets, Traffic,
 };
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Partners};
 use isthmus_workload::storage::StorageSpec;
@@ -26,6 +26,7 @@ fn job(name: &str, nodes: JobNodes, traffic: Traffic) -> Job {
 
 fn jobs(servers: Servers, mapping: Mapping, jobs: Vec<Job>) -> JobsTraffic {
     JobsTraffic {
+        serve: Serve::All,
         servers,
         storage: StorageSpec::None,
         mapping,
@@ -45,7 +46,7 @@ fn io(targets: Targets, arrivals: Arrivals) -> Io {
     }
 }
 
-const CLOSED: Arrivals = Arrivals::Closed { think: Time::ZERO };
+const CLOSED: Arrivals = Arrivals::equal_pauses(Time::ZERO);
 const RANDOM: Targets = Targets::Servers(Destinations::Random);
 
 fn source(traffic: &JobsTraffic, nodes: u32) -> JobsSource {
@@ -206,12 +207,78 @@ fn counting_draws_nothing_that_others_would_have_drawn() {
     assert!(last >= begun - 8 && begun > 200);
 }
 
+/// Pauses of a mean of 20,000 ticks: C^2 is 0, 1 and 1/3. With 5,000 or more of them their mean is known to
+/// 1.4% of itself and their C^2 to 0.04 (exponential: sqrt(8 / n)); four times that is allowed.
+#[test]
+fn closed_loops_pause_as_they_are_told() {
+    for (spread, scv) in [
+        (Spread::Fixed, 0.0),
+        (Spread::Exponential, 1.0),
+        (Spread::Uniform, 1.0 / 3.0),
+    ] {
+        let demands = of_loops(spread, 1);
+        let ends = demands.iter().map(|demand| demand.time + took(demand) + 7);
+        let next = demands[1..].iter().map(|demand| demand.time);
+        let pauses: Vec<f64> = next
+            .zip(ends)
+            .map(|(next, end)| (next - end) as f64)
+            .collect();
+        let n = pauses.len() as f64;
+        let mean = pauses.iter().sum::<f64>() / n;
+        let squares: f64 = pauses.iter().map(|pause| (pause - mean).powi(2)).sum();
+        let found = squares / n / mean.powi(2);
+        assert!(n > 5_000.0, "{n}");
+        assert!((mean / 20_000.0 - 1.0).abs() < 0.056, "{spread:?} {mean}");
+        assert!((found - scv).abs() < 0.16, "{spread:?} {found}");
+    }
+}
+
+fn took(demand: &Demand) -> Cycles {
+    60 + demand.bytes % 40
+}
+
+/// What one client asks for that keeps so many messages going. What it has asked for by a time is
+/// counted right, though a message may be asked for before one that is known earlier.
+fn of_loops(spread: Spread, most: u32) -> Vec<Demand> {
+    let think = Time::from_us(2);
+    let pauses = Arrivals::Closed { think, spread };
+    let traffic = Traffic::Io(io(RANDOM, pauses));
+    let mut loops = job("io", JobNodes::Listed(vec![0]), traffic);
+    loops.outstanding = Outstanding::AtMost(most);
+    let servers = Servers::Clustered { count: 2 };
+    let described = jobs(servers, Mapping::Dedicated, vec![loops]);
+    let mut told = Vec::new();
+    let demands = run(
+        &mut source(&described, 8),
+        120_000_000,
+        took,
+        |source, now| {
+            told.push((now, source.asked_by(0, now)));
+        },
+    );
+    let mut asked: Vec<Cycles> = demands.iter().map(|demand| demand.asked).collect();
+    asked.sort_unstable();
+    for (now, told) in told {
+        let before = asked.partition_point(|&asked| asked < now) as u64;
+        let by_then = asked.partition_point(|&asked| asked <= now) as u64;
+        assert!(
+            (before..=by_then).contains(&told),
+            "{spread:?} {now} {told}"
+        );
+    }
+    demands
+}
+
+#[test]
+fn pauses_that_overtake_others_are_counted_in_order() {
+    let demands = of_loops(Spread::Exponential, 4);
+    assert!(demands.len() > 20_000, "{}", demands.len());
+}
+
 /// Section 3.5 of the QsNET paper: one blocking message at a time, to any other node of the job.
 #[test]
 fn compute_jobs_send_to_each_other_node_alike() {
-    let arrivals = Arrivals::Closed {
-        think: Time::from_us(2),
-    };
+    let arrivals = Arrivals::equal_pauses(Time::from_us(2));
     let sizes = Sizes {
         mean: Bytes::new(262_144),
         spread: Spread::Fixed,
@@ -657,9 +724,7 @@ fn as_many_as_may_be_are_under_way_and_no_more() {
         message: Bytes::new(1_000),
         destinations: Destinations::Random,
     };
-    let think = Arrivals::Closed {
-        think: Time::from_ns(300),
-    };
+    let think = Arrivals::equal_pauses(Time::from_ns(300));
     // What a message takes differs, so that some overtake others.
     let took = |demand: &Demand| 20_000 + 40 * demand.bytes + (demand.asked * 7919) % 30_000;
     let (mut waited, mut overtook, mut compared) = (0, 0, 0);

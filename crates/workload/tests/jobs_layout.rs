@@ -3,7 +3,7 @@
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
-    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Servers, Sizes, Spread,
+    Arrivals, Destinations, Io, Job, JobNodes, JobsTraffic, Mapping, Serve, Servers, Sizes, Spread,
     Targets, Traffic,
 };
 use isthmus_workload::jobs::{Layout, LayoutError};
@@ -21,6 +21,7 @@ fn job(name: &str, nodes: JobNodes, traffic: Traffic) -> Job {
 
 fn jobs(servers: Servers, mapping: Mapping, jobs: Vec<Job>) -> JobsTraffic {
     JobsTraffic {
+        serve: Serve::All,
         servers,
         storage: StorageSpec::None,
         mapping,
@@ -35,7 +36,7 @@ const WRITES: Io = Io {
         mean: Bytes::new(1_000_000),
         spread: Spread::Fixed,
     },
-    arrivals: Arrivals::Closed { think: Time::ZERO },
+    arrivals: Arrivals::equal_pauses(Time::ZERO),
 };
 
 #[test]

@@ -4,7 +4,7 @@ use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::{Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
-    AllReduce, Destinations, Job, JobNodes, JobsTraffic, Listed, ListedTo, Mapping, Servers,
+    AllReduce, Destinations, Job, JobNodes, JobsTraffic, Listed, ListedTo, Mapping, Serve, Servers,
     Traffic,
 };
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Phase};
@@ -25,6 +25,7 @@ fn only(traffic: Traffic) -> JobsTraffic {
 
 fn with(outstanding: Outstanding, traffic: Traffic) -> JobsTraffic {
     JobsTraffic {
+        serve: Serve::All,
         servers: Servers::Clustered { count: 2 },
         storage: StorageSpec::None,
         mapping: Mapping::Dedicated,

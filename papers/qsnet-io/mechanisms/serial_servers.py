@@ -6,9 +6,9 @@ Two readings of the paper together: an I/O server is a process that serves one r
 read or write, and a client pauses after each message. Both are a closed network of queues: messages
 of exponential length at servers that take them in order, and a pause in between. Mean value
 analysis (Reiser and Lavenberg, 1980) solves it exactly, whatever the pauses are distributed like.
-What the links do to one another is left out, so that this is what servers at a distance from each
-other, the paper's distributed ones, give at most. Reads and writes take a server alike: the share
-of reads does not matter.
+What the links do to one another is left out (``readings.toml`` has it), so that this is what
+servers at a distance from each other, the paper's distributed ones, give at most. Reads and writes
+take a server alike: the share of reads does not matter.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ _STYLES = {
     "undecided": "yellow",
     "fitted": "dim",
     "as set": "dim",
+    "not comparable": "dim",
 }
 
 
@@ -212,6 +213,7 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
 
     from isthmus.cli.console import below, console, styled
     from isthmus.papers.counts import counted, told_of
+    from isthmus.papers.verdict import with_unit
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for heading in ("claim", "role", "expected", "measured", "verdict"):
@@ -219,7 +221,9 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
     for each in outcomes:
         row, style = each.row, _STYLES[each.verdict]
         unit = f" {row.unit}" if row.unit not in ("", "ratio") else ""
-        measured = each.detail + (unit if row.rule != "holds" else "")
+        measured = with_unit(
+            each.detail, each.measured, unit.strip() if row.rule != "holds" else ""
+        )
         table.add_row(
             below(f"{row.where}: {row.quantity}", row.conditions),
             row.role,

@@ -22,6 +22,8 @@ A paper is a folder ``papers/NAME/``:
                    ``inside``: the measured value is in the expected range.
                    ``holds``: the claim that ``select`` states is true.
                    ``is``: what was measured reads as expected, word for word.
+                   ``none``: nothing: the paper's number is of something that the scenario does
+                   not have; the note says why.
     ``scenario``   File name in ``scenarios/``, without ``.toml``; empty for ``balance``.
     ``set``        Changes to the scenario, ``key=value; key=value``.
     ``select``     What to take from the result: an expression; see `isthmus.papers.select`.
@@ -38,7 +40,8 @@ A paper is a folder ``papers/NAME/``:
     interval: ``reproduced`` if all of it meets the rule, ``not reproduced`` if none of it does,
     else ``undecided``; ``differs by reading`` if what ``select`` gives does not meet the rule, and
     what ``under`` gives does. A fitted row that meets its rule is called ``fitted``, a setting ``as
-    set``. A table may do without the last three columns: all its rows are predictions then.
+    set``. A row of the rule ``none`` is ``not comparable`` and not counted. A table may do without
+    the last three columns: all its rows are predictions then.
 
 ``verdicts.json``
     What the last full run gave, kept; the README's tables are written from it

@@ -35,10 +35,12 @@ def told_of(outcome: Outcome) -> Told:
 def counted(rows: Iterable[Told]) -> list[str]:
     """A line for each role: ``28 predictions: 12 reproduced, 9 not reproduced, 7 undecided``.
 
-    Rows that repeat another one are in a line of their own and nowhere else. Rows that are met by
-    construction are called fitted or as set, never reproduced.
+    Rows that repeat another one are in a line of their own and nowhere else, and so are those that
+    compare nothing. Rows that are met by construction are called fitted or as set, never
+    reproduced.
     """
-    told = list(rows)
+    given = list(rows)
+    told = [row for row in given if row.verdict != "not comparable"]
     lines = []
     for role in ROLES:
         verdicts = [row.verdict for row in told if row.role == role and not row.repeats]
@@ -50,6 +52,9 @@ def counted(rows: Iterable[Told]) -> list[str]:
         many = len(repeats) > 1
         name = "rows that repeat others" if many else "row that repeats another"
         lines.append(f"{len(repeats)} {name}, not counted above: {_by_verdict(repeats)}")
+    if left := len(given) - len(told):
+        name = "rows that cannot" if left > 1 else "row that cannot"
+        lines.append(f"{left} {name} be compared, not counted above: {left} not comparable")
     return lines
 
 

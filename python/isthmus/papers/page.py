@@ -11,7 +11,7 @@ from isthmus.owned import OwnedFolder
 from isthmus.papers.counts import counted, told_of
 from isthmus.papers.figures import Figure, chart_of, draw, figures
 from isthmus.papers.folder import Paper, Row
-from isthmus.papers.verdict import Outcome
+from isthmus.papers.verdict import Outcome, with_unit
 from isthmus.progress import Tell, untold
 from isthmus.results.collection import Results
 from isthmus.sources import digest_of
@@ -23,6 +23,7 @@ KINDS = {
     "undecided": "mixed",
     "fitted": "",
     "as set": "",
+    "not comparable": "",
 }
 """Colours of the verdicts, those of the report."""
 
@@ -90,7 +91,7 @@ def _cells(outcome: Outcome) -> dict[str, Any]:
         "quantity": row.quantity,
         "conditions": row.conditions,
         "expected": f"{row.expected} {unit}".strip(),
-        "measured": f"{outcome.detail} {unit}".strip(),
+        "measured": with_unit(outcome.detail, outcome.measured, unit),
         "verdict": outcome.verdict,
         "note": row.note,
     }

@@ -24,7 +24,7 @@ from isthmus.owned.mark import sha256
 from isthmus.papers.counts import Told, counted
 from isthmus.papers.folder import Paper, Row
 from isthmus.papers.page import unit_shown
-from isthmus.papers.verdict import Outcome
+from isthmus.papers.verdict import Outcome, with_unit
 
 END = "<!-- end -->"
 Kept = dict[str, Any]
@@ -182,13 +182,13 @@ def _line(row: Row, told: Kept) -> str:
     paper = f"{row.expected} {unit}".strip()
     if row.role == "beyond":
         paper = f"({paper})"
-    here = f"{told['detail']} {unit}".strip()
+    here = with_unit(told["detail"], told["measured"], unit)
     if row.rule == "is" and told["detail"] == row.expected and len(row.expected) > 20:
         here = "the same"
     if told.get("other"):
         here += f" (the other reading: {told['other']} {unit}".rstrip() + ")"
     verdict = told["verdict"]
-    if verdict not in ("reproduced", "fitted", "as set"):
+    if verdict not in ("reproduced", "fitted", "as set", "not comparable"):
         verdict = f"**{verdict}**"
     cells = (f"`{row.id}`", row.role, claim, paper, here.replace(" ~ ", " ≈ "), verdict)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

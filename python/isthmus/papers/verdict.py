@@ -25,13 +25,15 @@ VERDICTS = (
     "undecided",
     "fitted",
     "as set",
+    "not comparable",
 )
-"""In the order in which they are counted. The last two are met by construction: a row that is
-fitted, or that compares a setting with itself, reproduces nothing.
+"""In the order in which they are counted. `fitted` and `as set` are met by construction: a row that
+is fitted, or that compares a setting with itself, reproduces nothing. `not comparable` is not
+counted: the paper's number is of something that the scenario does not have.
 """
 _MET = {"fitted": "fitted", "setting": "as set"}
 """What a row that meets its rule is called by its role, in place of reproduced."""
-RULES = ("within", "inside", "holds", "is")
+RULES = ("within", "inside", "holds", "is", "none")
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,9 @@ def check(paper: Paper, row: Row) -> None:
             raise IsthmusError(f"{row.expected!r}: the rule `within` needs a number")
         if row.rule == "inside":
             _range(row)
+    with _cell(paper, row, "note"):
+        if row.rule == "none" and not row.note:
+            raise IsthmusError("the rule `none` needs a reason why nothing can be compared")
     with _cell(paper, row, "at"):
         conditions(row.at)
     for column, text in (("select", row.select), ("under", row.under)):
@@ -159,9 +164,9 @@ def _look(row: Row, select: str, run: RunResult | None, model: Model | None) -> 
         told = claim(select, source)
         return Outcome(row, told.holds, None, None, _verdict(told.holds), told.text)
     found = value(select, source)
-    met = _met(row, found, tolerance)
+    verdict = "not comparable" if row.rule == "none" else _verdict(_met(row, found, tolerance))
     shown = found.value if found.words is None else found.words
-    return Outcome(row, shown, found.low, found.high, _verdict(met), found.text)
+    return Outcome(row, shown, found.low, found.high, verdict, found.text)
 
 
 def _verdict(met: Truth) -> str:
@@ -186,3 +191,8 @@ def _range(row: Row) -> tuple[float, float]:
             "end first"
         )
     return found
+
+
+def with_unit(detail: str, measured: object, unit: str) -> str:
+    """Return what was measured with its unit, which words do not have."""
+    return detail if isinstance(measured, str) else f"{detail} {unit}".strip()

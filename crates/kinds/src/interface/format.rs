@@ -93,6 +93,10 @@ impl Format for Interface {
                 memory_bytes: interface.memory.get(),
                 engines: interface.engines,
                 message_ns: ns(settings, "machine.interface.message", interface.message)?,
+                place_ns: match interface.place {
+                    Some(place) => ns(settings, "machine.interface.place", place)?,
+                    None => ns(settings, "machine.interface.message", interface.message)?,
+                },
                 store_bytes_per_s: bytes_per_s(interface.store),
                 packet_ns: ns(settings, "machine.interface.packet", interface.packet)?,
                 udp_ns: ns(settings, "machine.interface.udp", interface.udp)?,
@@ -142,7 +146,9 @@ impl Format for Interface {
         }
     }
 
-    fn watch(watch: &mut Watch<'_>, _machine: &Machine, work: &Work) {
+    fn watch(watch: &mut Watch<'_>, machine: &Machine, work: &Work) {
+        let places = work.sent_bytes(machine) < work.share_bytes(machine);
+        let is_place_given = watch.settings().given("machine.interface.place").is_some();
         let mut vain = |key, vain: bool, cause: &'static str, hint: &str| {
             let reason = vain.then(|| Reason {
                 problem: format!("it has no effect with this {cause}"),
@@ -168,11 +174,23 @@ impl Format for Interface {
         for key in [
             "workload.stripes",
             "machine.interface.bus",
-            "machine.interface.message",
             "machine.interface.store",
         ] {
             vain(key, stay, "workload.sink", to_interface);
         }
+        let reshuffles = "workload.reshuffle = \"fast\"";
+        let (cause, hint) = match stay {
+            true => ("workload.sink", to_interface),
+            false => ("workload.reshuffle", reshuffles),
+        };
+        let message = stay || places && is_place_given;
+        vain("machine.interface.message", message, cause, hint);
+        vain(
+            "machine.interface.place",
+            inside || stay || !places,
+            "workload.reshuffle",
+            "workload.reshuffle = \"none\" with small blocks from cells to the interface or network",
+        );
         let (cause, hint) = match inside {
             true => ("workload.origin", cells),
             false => ("workload.sink", to_interface),

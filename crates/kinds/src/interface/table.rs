@@ -75,10 +75,14 @@ pub(super) struct InterfaceTable {
     /// DMA engines for links (section 5.3.2: 6).
     #[describe(label = "DMA engines", kind = Kind::whole(1, 4_096), default = 6)]
     pub(super) engines: u32,
-    /// Time of the interface's processor to set up a message from a cell. The paper does not give
-    /// it.
+    /// Time of the interface's processor to set up a message from a cell over its link. The paper does
+    /// not give it.
     #[describe(label = "set-up per message", kind = SPAN, default = "2.5 us")]
     pub(super) message: Time,
+    /// Time of the interface's processor for a message of a small block, which it takes to its place
+    /// itself (section 6.3: `reshuffle = "none"`). The paper does not give it.
+    #[describe(label = "placement per block", kind = SPAN, derived = "machine.interface.message")]
+    pub(super) place: Option<Time>,
     /// What moves from staging to network memory. The paper does not give it.
     #[describe(label = "store bandwidth", default = "160 MB/s")]
     pub(super) store: Bandwidth,

@@ -19,7 +19,7 @@ pub(crate) struct Message {
 impl Message {
     pub fn of(job: &Job) -> Option<Self> {
         let think = |arrivals: &Arrivals| match arrivals {
-            Arrivals::Closed { think } => *think,
+            Arrivals::Closed { think, .. } => *think,
             Arrivals::Open { .. } => Time::ZERO,
         };
         let (sizes, reads, think) = match &job.traffic {

@@ -11,6 +11,7 @@ mod read;
 mod start;
 mod subject;
 mod table;
+mod vain;
 
 use figures::nodes;
 pub(crate) use format::{tables, workload};
@@ -21,3 +22,4 @@ pub(crate) use read::{Nodes, check_live, jobs};
 pub(crate) use start::{Parts, check_start};
 pub(crate) use subject::{Running, Runs, never, subject};
 pub(crate) use table::{CommonTable, WorkloadTable};
+pub(crate) use vain::watch;

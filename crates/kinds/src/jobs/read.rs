@@ -2,8 +2,8 @@
 
 use super::misfit::misfit;
 use super::table::{
-    ArrivalsTable, Asking, CommonTable, Count, JobTable, NodeLoad, Reads, ServersWord,
-    TrafficTable, WorkloadTable,
+    ArrivalsTable, Asking, CommonTable, Count, JobTable, NodeLoad, Reads, ServersTable,
+    ServersWord, TrafficTable, WorkloadTable,
 };
 use isthmus_scenario::format::{
     Describe, Layer, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
@@ -12,7 +12,7 @@ use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{
-    Arrivals, Io, Job, JobsTraffic, Servers, Sizes, Targets, Traffic,
+    Arrivals, Io, Job, JobsTraffic, Serve, Servers, Sizes, Targets, Traffic,
 };
 use isthmus_workload::storage::StorageSpec;
 
@@ -38,9 +38,10 @@ pub(crate) struct Nodes {
 }
 
 impl WorkloadTable {
-    /// The servers, and the rest.
-    pub fn split(self) -> (CommonTable, Servers) {
-        (self.common, servers(self.servers.placement))
+    /// The servers with the requests that they work on at a time, and the rest.
+    pub fn split(self) -> (CommonTable, Servers, Serve) {
+        let ServersTable { placement, serve } = self.servers;
+        (self.common, servers(placement), serve)
     }
 }
 
@@ -96,6 +97,7 @@ pub(crate) fn jobs(
         return Err(settings.problem(key, problem, hint));
     }
     let mut traffic = JobsTraffic {
+        serve: Serve::All,
         storage: StorageSpec::None,
         servers,
         mapping: table.mapping,
@@ -326,7 +328,10 @@ impl JobReader<'_> {
 
     fn arrivals(&mut self, table: ArrivalsTable, message: Bytes) -> Result<Arrivals, Problem> {
         let (own, gaps) = match table {
-            ArrivalsTable::Closed { think } => return Ok(Arrivals::Closed { think }),
+            ArrivalsTable::Closed {
+                think,
+                think_times: spread,
+            } => return Ok(Arrivals::Closed { think, spread }),
             ArrivalsTable::Open { load, gaps } => (load, gaps),
         };
         let key = match own {

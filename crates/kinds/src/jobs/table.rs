@@ -4,7 +4,9 @@
 use isthmus_scenario::format::{Describe, Held, Kind, NODES_MAX, Value};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
-use isthmus_workload::jobs::spec::{AllReduce, Destinations, JobNodes, Listed, Mapping, Spread};
+use isthmus_workload::jobs::spec::{
+    AllReduce, Destinations, JobNodes, Listed, Mapping, Serve, Spread,
+};
 
 const COUNT: Kind = Kind::whole(1, NODES_MAX as u64);
 const NODE: Kind = Kind::whole(0, (NODES_MAX - 1) as u64);
@@ -62,6 +64,11 @@ pub(super) struct ServersTable {
     /// distances, these.
     #[describe(choice, label = "I/O servers", default = "none")]
     pub(super) placement: ServersWord,
+    /// How many requests a server works on at a time: all that have come, or one from its first to its
+    /// last byte, while the others wait in the order in which they were handed over (on networks of
+    /// packets only). A client learns without delay that it is its turn.
+    #[describe(words, label = "requests served", default = "all")]
+    pub(super) serve: Serve,
 }
 
 /// Which nodes are I/O servers, by the word of `workload.servers.placement`.
@@ -106,6 +113,7 @@ pub(super) struct Count {
     load,
     gaps,
     think,
+    think_times,
     pause,
     read_ratio,
     destinations,
@@ -286,9 +294,13 @@ pub(super) struct Asking {
 #[derive(Describe)]
 pub(super) enum ArrivalsTable {
     Closed {
-        /// From the completion of a message to the next one.
+        /// From the completion of a message to the next one, or its mean.
         #[describe(label = "think time", kind = Kind::span("us"), default = "0 s")]
         think: Time,
+        /// How these times spread around their mean: not at all, exponential, uniform up to twice the
+        /// mean.
+        #[describe(words, label = "think times", default = "fixed")]
+        think_times: Spread,
     },
     Open {
         /// Data that each node of the job asks to move: a bandwidth, or a share of what a node can

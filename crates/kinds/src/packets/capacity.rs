@@ -19,7 +19,7 @@ use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
-use isthmus_workload::jobs::spec::JobsTraffic;
+use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -102,6 +102,13 @@ pub(crate) fn capacity(
             capacity
                 .parts
                 .push(part("I/O server, read from", read, near.rate, basis));
+        }
+        if traffic.serve == Serve::One {
+            let both = |server: usize| asked.written[server] + asked.read[server];
+            let demand = servers.map(both).fold(0.0, f64::max);
+            let basis = "what one interface sends, reads or writes".to_owned();
+            let name = "I/O server, one request at a time";
+            (capacity.parts).push(part(name, demand, near.rate, basis));
         }
     }
     let nodes = fabric.node_count();
@@ -351,6 +358,20 @@ load = "100 MB/s"
         close(down.demand, 300.0);
         close(part(&found, "link into a node, busiest").demand, 300.0);
         assert!(!found.parts.iter().any(|part| part.at_most));
+    }
+
+    /// Half of the 300 MB/s are read and half written: a server that works on one request at a time is asked
+    /// for all of it, where one link carries 335 MB/s.
+    #[test]
+    fn reads_and_writes_share_a_server_that_works_on_one_request() {
+        let half = QSNET.replace("traffic = \"io\"", "traffic = \"io\"\nread_ratio = 0.5");
+        let name = "I/O server, one request at a time";
+        let all = capacity_of(&half);
+        assert!(all.parts.iter().all(|part| part.name != name));
+        let one = capacity_of(&half.replace("count = 4", "count = 4\nserve = \"one\""));
+        close(part(&one, name).demand, 300.0);
+        close(part(&one, name).supply, 320.0 / 955.2 * 1e3);
+        close(part(&one, "I/O server, written to").demand, 150.0);
     }
 
     /// Faster links alone leave the interface what it is: 335 MB/s on links of 25 GB/s.

@@ -57,9 +57,10 @@ pub fn jobs(
         can_send: network.injection_bandwidth(),
         one_by_one: matches!(network.switching, Switching::Circuit { .. }),
     };
-    let (common, servers) = WorkloadTable::read(settings, "workload").split();
+    let (common, servers, serve) = WorkloadTable::read(settings, "workload").split();
     let mut traffic = crate::jobs::jobs(settings, &common, servers, machine)?;
     check_start(settings, &traffic, nodes, None)?;
+    traffic.serve = serve;
     traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
     if vain::requests(&traffic, nodes) {
         network::check_request(settings, network.nic.payload)?;

@@ -11,7 +11,7 @@ use isthmus_experiment::uses::Uses;
 use isthmus_machine::jobs::Replication as _;
 use isthmus_machine::packets::ways::Ways;
 use isthmus_machine::packets::{EngineError as Error, NetworkError, Simulation};
-use isthmus_workload::jobs::spec::JobsTraffic;
+use isthmus_workload::jobs::spec::{JobsTraffic, Serve};
 use std::sync::Arc;
 
 /// A machine with the jobs of `traffic`.
@@ -89,9 +89,10 @@ impl<F: Fabric> Runs for On<F> {
         capacity::capacity(&*self.0, &jobs.traffic, &jobs.layout, devices.as_ref())
     }
 
-    /// Of devices the closed forms of networks know nothing.
+    /// Of devices, and of servers that work on one request at a time, the closed forms of networks know
+    /// nothing.
     fn overlay(&self, jobs: &Measured) -> Overlay {
-        match jobs.is_stored_behind() {
+        match jobs.is_stored_behind() || jobs.traffic.serve == Serve::One {
             true => Overlay::default(),
             false => self.0.overlay(&jobs.traffic, &jobs.layout),
         }

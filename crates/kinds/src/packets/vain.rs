@@ -74,4 +74,5 @@ pub fn watch(watch: &mut Watch<'_>, network: &NetworkSpec, traffic: &JobsTraffic
         );
     }
     behind::watch(watch, traffic, nodes);
+    crate::jobs::watch(watch, traffic, nodes);
 }

@@ -10,8 +10,10 @@
 mod observe;
 mod replication;
 mod running;
+mod turns;
 
 pub use isthmus_workload::jobs::Phase;
 pub use observe::{Completed, Observer, Packet, Stored};
 pub use replication::Replication;
 pub(crate) use running::Jobs;
+pub(crate) use turns::Turns;

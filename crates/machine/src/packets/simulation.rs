@@ -2,7 +2,7 @@
 
 use super::network::{Network, NetworkError};
 use super::spec::Switching;
-use crate::jobs::{Completed, Jobs, Observer, Packet, Phase, Replication, Stored};
+use crate::jobs::{Completed, Jobs, Observer, Packet, Phase, Replication, Stored, Turns};
 use crate::storage::{JobStores, StationCount, is_answer};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
 use isthmus_packet::ways::Ways;
@@ -25,6 +25,11 @@ struct State {
     queues: Vec<u32>,
     /// What stands behind the servers.
     behind: Option<Behind>,
+    /// Where servers work on one request at a time.
+    turns: Option<Turns>,
+    /// Messages that are asked for and not complete and that the engine knows nothing of: those that
+    /// wait for their turn, and those of which the last byte is there.
+    apart: u64,
     /// Whether who writes knows that a message is complete by its last acknowledgement, as with circuits.
     /// With cut-through it does when the last byte is there, however long the links are.
     acknowledged: bool,
@@ -97,15 +102,13 @@ impl<W: Ways> Simulation<W> {
                 jobs,
                 queues,
                 behind,
+                turns: Turns::new(traffic, layout, ways.node_count()),
+                apart: 0,
                 acknowledged: matches!(network.spec().switching, Switching::Circuit { .. }),
             },
         };
-        let State { jobs, queues, .. } = &mut simulation.state;
-        jobs.begin();
-        for demand in jobs.take() {
-            let queue = queues[demand.process as usize];
-            simulation.engine.offer(demand.time, message(demand, queue));
-        }
+        simulation.state.jobs.begin();
+        simulation.state.offer(0, &mut simulation.engine);
         Ok(simulation)
     }
 
@@ -121,7 +124,7 @@ impl<W: Ways> Replication for Simulation<W> {
     }
 
     fn under_way(&self) -> u64 {
-        self.engine.open()
+        self.engine.open() + self.state.apart
     }
 
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool {
@@ -200,8 +203,7 @@ impl<O: Observer> Driver<'_, O> {
                 response: now - demand.asked,
                 network: now - demand.time,
             });
-            state.jobs.completed(now, &demand);
-            self.tell_and_offer(offers);
+            self.complete(now, &demand, offers);
             return true;
         }
         if demand.operation == Operation::Read {
@@ -214,22 +216,116 @@ impl<O: Observer> Driver<'_, O> {
         true
     }
 
+    /// A message is complete at `time`: its server turns to the next, and its process goes on.
+    #[inline]
+    fn complete(&mut self, time: Cycles, demand: &Demand, offers: &mut Offers<Demand>) {
+        let state = &mut *self.state;
+        if let Some(turns) = &mut state.turns
+            && turns.takes_turns(demand)
+            && let Some(next) = turns.done(demand.to)
+        {
+            state.begin(time, next, offers);
+        }
+        state.jobs.completed(time, demand);
+        self.tell_and_offer(time, offers);
+    }
+
     /// Tells of the phases that have ended and offers the messages that follow.
     #[inline]
-    fn tell_and_offer(&mut self, offers: &mut Offers<Demand>) {
+    fn tell_and_offer(&mut self, now: Cycles, offers: &mut Offers<Demand>) {
         self.state.jobs.tell_phases(self.observer);
-        self.state.offer(offers);
+        self.state.offer(now, offers);
+    }
+}
+
+/// What takes messages and reminds of them: the engine, and what a handler of it is given.
+trait Taker {
+    fn offer(&mut self, time: Cycles, message: Message<Demand>);
+    fn remind(&mut self, time: Cycles, node: u32, demand: Demand);
+}
+
+impl Taker for Offers<Demand> {
+    #[inline]
+    fn offer(&mut self, time: Cycles, message: Message<Demand>) {
+        self.offer(time, message);
+    }
+
+    #[inline]
+    fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
+        self.remind(time, node, demand);
+    }
+}
+
+impl<W: Ways> Taker for Engine<Demand, W> {
+    fn offer(&mut self, time: Cycles, message: Message<Demand>) {
+        isthmus_kernel::Engine::offer(self, time, message);
+    }
+
+    fn remind(&mut self, time: Cycles, node: u32, demand: Demand) {
+        self.remind(time, node, demand);
     }
 }
 
 impl State {
     /// Hands on the messages that the jobs have given.
     #[inline]
-    fn offer(&mut self, offers: &mut Offers<Demand>) {
+    fn offer(&mut self, now: Cycles, taker: &mut impl Taker) {
+        if self.turns.is_some() {
+            return self.offer_in_turn(now, taker);
+        }
         for demand in self.jobs.take() {
             let queue = self.queues[demand.process as usize];
-            offers.offer(demand.time, message(demand, queue));
+            taker.offer(demand.time, message(demand, queue));
         }
+    }
+
+    /// The same where servers work on one request at a time. What is handed over now may bring about
+    /// further messages.
+    fn offer_in_turn(&mut self, now: Cycles, taker: &mut impl Taker) {
+        loop {
+            let demands: Vec<Demand> = self.jobs.take().collect();
+            if demands.is_empty() {
+                return;
+            }
+            for demand in demands {
+                if !self.is_in_turn(&demand) {
+                    let queue = self.queues[demand.process as usize];
+                    taker.offer(demand.time, message(demand, queue));
+                    continue;
+                }
+                self.apart += 1;
+                if demand.time > now {
+                    taker.remind(demand.time, demand.from, demand);
+                } else {
+                    self.ask(now, demand, taker);
+                }
+            }
+        }
+    }
+
+    /// Whether a message has to wait until its server is free.
+    #[inline]
+    fn is_in_turn(&self, demand: &Demand) -> bool {
+        let turns = self.turns.as_ref();
+        turns.is_some_and(|turns| turns.takes_turns(demand))
+    }
+
+    /// The time of a message that has to wait for its turn has come: its process has handed it over.
+    fn ask(&mut self, now: Cycles, demand: Demand, taker: &mut impl Taker) {
+        if self.jobs.several(&demand) {
+            self.jobs.handed(now, &demand);
+        }
+        let turns = self.turns.as_mut();
+        if let Some(demand) = turns.and_then(|turns| turns.ask(demand)) {
+            self.begin(now, demand, taker);
+        }
+    }
+
+    /// The server of a message that has waited for its turn is free.
+    fn begin(&mut self, now: Cycles, demand: Demand, taker: &mut impl Taker) {
+        self.apart -= 1;
+        let queue = self.queues[demand.process as usize];
+        taker.offer(now, message(demand, queue));
     }
 }
 
@@ -248,8 +344,12 @@ impl<O: Observer> Handler for Driver<'_, O> {
         if self.state.behind.is_some() && self.is_taken_behind(delivery, offers) {
             return;
         }
+        let waits = self.state.is_in_turn(&demand);
         let State {
-            jobs, acknowledged, ..
+            jobs,
+            acknowledged,
+            apart,
+            ..
         } = &mut *self.state;
         let completed = if *acknowledged {
             delivery.completed
@@ -260,30 +360,39 @@ impl<O: Observer> Handler for Driver<'_, O> {
         self.observer.completed(&Completed {
             job: demand.job,
             response: completed - demand.asked,
-            network: completed - delivery.generated,
+            network: completed - demand.time,
         });
         jobs.arrived(delivery.arrived, &demand);
-        if completed > delivery.arrived && jobs.in_order(&demand) {
-            offers.remind(completed, demand.from, demand);
+        if completed > delivery.arrived && (waits || jobs.in_order(&demand)) {
+            *apart += u64::from(waits);
+            // Reminders at a client are of messages to be handed over, where these wait for a turn.
+            let node = if waits { demand.to } else { demand.from };
+            offers.remind(completed, node, demand);
+            self.tell_and_offer(delivery.arrived, offers);
         } else {
-            jobs.completed(completed, &demand);
+            self.complete(completed, &demand, offers);
         }
-        self.tell_and_offer(offers);
     }
 
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
         let (demand, state) = (message.tag, &mut *self.state);
-        if state.jobs.several(&demand) && !is_answer(message.from, &demand) {
+        let is_first = !is_answer(message.from, &demand) && !state.is_in_turn(&demand);
+        if state.jobs.several(&demand) && is_first {
             state.jobs.handed(time, &demand);
-            state.offer(offers);
+            state.offer(time, offers);
         }
     }
 
-    /// What has arrived before is complete.
-    fn reminded(&mut self, time: Cycles, _: u32, demand: Demand, offers: &mut Offers<Demand>) {
-        self.state.jobs.completed(time, &demand);
-        self.tell_and_offer(offers);
+    /// What has arrived before is complete, or what waits for its turn is handed over.
+    fn reminded(&mut self, time: Cycles, node: u32, demand: Demand, offers: &mut Offers<Demand>) {
+        let waits = self.state.is_in_turn(&demand);
+        if waits && node == demand.from {
+            self.state.ask(time, demand, offers);
+            return self.tell_and_offer(time, offers);
+        }
+        self.state.apart -= u64::from(waits);
+        self.complete(time, &demand, offers);
     }
 
     #[inline]

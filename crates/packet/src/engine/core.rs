@@ -243,6 +243,11 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
         self.accept(time, message);
     }
 
+    pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
+        self.offers.remind(time, node, tag);
+        self.take_reminders();
+    }
+
     pub fn run_until<H: Handler<Tag = T>>(&mut self, limit: Cycles, handler: &mut H) -> Ran {
         if handler.finished() {
             return Ran::Finished;

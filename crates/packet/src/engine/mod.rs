@@ -42,6 +42,8 @@ mod queue;
 mod returns;
 mod window;
 
+#[cfg(doc)]
+use crate::Offers;
 use crate::readings::AgeFrom;
 use crate::rules::Switching;
 use crate::traffic::{Handler, Message};
@@ -105,6 +107,12 @@ impl<T: Copy, W: Ways> Engine<T, W> {
                 Network::CutThrough(Core::new(ways, rules, seed, lanes, buffers))
             }
         }))
+    }
+
+    /// Reminds the handler at `time`, later than the present, of something that concerns `node`: for
+    /// what is known before the handler is first called, which then asks by [`Offers::remind`].
+    pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
+        core_of!(&mut self.0, core => core.remind(time, node, tag));
     }
 
     /// Messages offered and not delivered: those under way and those to be generated.

@@ -18,8 +18,8 @@ pub(super) enum Asking {
     Open { mean: f64, gaps: Gaps },
     /// At every multiple of so many ticks, so many messages at once.
     Bursts { period: f64, messages: u64 },
-    /// So many ticks after a message is complete.
-    Closed { think: Cycles },
+    /// A pause of this mean in ticks after a message is complete.
+    Closed { think: f64, spread: Spread },
 }
 
 impl Asking {
@@ -33,14 +33,10 @@ impl Asking {
                     gaps: gaps.into(),
                 }
             }
-            Arrivals::Closed { think } => Self::closed(think, tick),
-        }
-    }
-
-    /// One message after another.
-    pub(super) fn closed(think: Time, tick: Time) -> Self {
-        Self::Closed {
-            think: ticks(think, tick).round() as Cycles,
+            Arrivals::Closed { think, spread } => Self::Closed {
+                think: ticks(think, tick),
+                spread,
+            },
         }
     }
 }
@@ -69,7 +65,7 @@ pub(super) struct Client {
     drawn: u64,
     /// The last arrival that was drawn, and its messages.
     last: Option<(Cycles, u64)>,
-    /// Of a closed loop, the times for which messages have been asked that may lie ahead.
+    /// Of a closed loop, the times for which messages have been asked that may lie ahead, in order.
     ahead: VecDeque<Cycles>,
 }
 
@@ -90,13 +86,14 @@ impl Client {
     /// The next message, at `now` or later. A closed loop, which keeps `loops` messages going, has no
     /// pause before the first of each.
     pub(super) fn next(&mut self, asking: &Asking, now: Cycles, loops: u64) -> Asked {
-        if let Asking::Closed { think } = *asking {
+        if let Asking::Closed { think, spread } = *asking {
             let time = match self.drawn < loops {
                 true => now,
-                false => now + think,
+                false => now + self.pause(think, spread),
             };
             self.drawn += 1;
-            self.ahead.push_back(time);
+            let at = self.ahead.partition_point(|&earlier| earlier <= time);
+            self.ahead.insert(at, time);
             let place = 0;
             return Asked {
                 asked: time,
@@ -121,6 +118,14 @@ impl Client {
             asked,
             time: asked.max(now),
             place: all - left - 1,
+        }
+    }
+
+    /// The next pause of a closed loop. Equal ones are whole ticks, all alike.
+    fn pause(&mut self, mean: f64, spread: Spread) -> Cycles {
+        match spread {
+            Spread::Fixed => mean.round() as Cycles,
+            spread => Gaps::from(spread).next(mean, &mut self.gap, &mut self.arrival),
         }
     }
 

@@ -195,7 +195,8 @@ impl LayoutError {
 /// use isthmus_workload::Outstanding;
 /// use isthmus_workload::storage::StorageSpec;
 /// use isthmus_workload::jobs::Layout;
-/// use isthmus_workload::jobs::spec::{Job, JobNodes, JobsTraffic, Mapping, Servers, Traffic};
+/// use isthmus_workload::jobs::spec::{Job, JobNodes, JobsTraffic, Mapping, Serve, Servers};
+/// use isthmus_workload::jobs::spec::Traffic;
 /// use isthmus_units::{Bytes, Time};
 ///
 /// // Section 3.5 of the QsNET paper: two jobs of 28 nodes beside 8 dedicated servers.
@@ -207,6 +208,7 @@ impl LayoutError {
 ///     outstanding: Outstanding::ONE,
 /// };
 /// let traffic = JobsTraffic {
+///     serve: Serve::All,
 ///     servers: Servers::Distributed { count: 8, stride: None, offset: 0 },
 ///     storage: StorageSpec::None,
 ///     mapping: Mapping::Dedicated,

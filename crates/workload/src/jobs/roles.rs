@@ -4,7 +4,7 @@
 use crate::jobs::client::{Asking, ticks};
 use crate::jobs::collective::Plan;
 use crate::jobs::partners::partners;
-use crate::jobs::spec::{Destinations, Io, Sizes, Targets, Traffic};
+use crate::jobs::spec::{Arrivals, Destinations, Io, Sizes, Targets, Traffic};
 use isthmus_units::Time;
 
 /// What every client of a job does.
@@ -126,6 +126,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
             both_ways,
             pause,
         } => {
+            let (pauses, sizes) = (Arrivals::equal_pauses(*pause), Sizes::fixed(*message));
             let pairs = nodes.as_chunks::<2>().0.iter();
             let there = pairs.flat_map(|&[first, second]| {
                 let back = both_ways.then_some((second, Some(first)));
@@ -133,7 +134,7 @@ pub(super) fn clients(traffic: &Traffic, nodes: &[u32], servers: &[u32], tick: T
             });
             Clients {
                 nodes: there.flatten().collect(),
-                ..writes(Asking::closed(*pause, tick), Sizes::fixed(*message))
+                ..writes(Asking::new(pauses, sizes, tick), sizes)
             }
         }
         Traffic::AllToAll { .. }

@@ -73,7 +73,7 @@ pub struct Process {
 /// use isthmus_kernel::Streams;
 /// use isthmus_units::{Bytes, Time};
 /// use isthmus_workload::jobs::spec::{AllReduce, Job, JobNodes, JobsTraffic, Mapping, Servers};
-/// use isthmus_workload::jobs::spec::Traffic;
+/// use isthmus_workload::jobs::spec::{Serve, Traffic};
 /// use isthmus_workload::Outstanding;
 /// use isthmus_workload::storage::StorageSpec;
 /// use isthmus_workload::jobs::{JobsSource, Layout};
@@ -84,6 +84,7 @@ pub struct Process {
 ///     pause: Time::ZERO,
 /// };
 /// let traffic = JobsTraffic {
+///     serve: Serve::All,
 ///     servers: Servers::None,
 ///     storage: StorageSpec::None,
 ///     mapping: Mapping::Dedicated,

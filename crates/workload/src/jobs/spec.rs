@@ -34,6 +34,16 @@ pub enum Servers {
     },
 }
 
+/// How many requests an I/O server works on at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Serve {
+    /// All that have come.
+    All,
+    /// One, from its first to its last byte; the others wait in the order in which they were made.
+    One,
+}
+
 /// Whether nodes have one purpose or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
@@ -122,11 +132,23 @@ pub enum Arrivals {
         /// How gaps spread around the mean that the load asks for.
         gaps: Spread,
     },
-    /// This time after one is complete.
+    /// A pause after one is complete.
     Closed {
-        /// The time.
+        /// The mean pause.
         think: Time,
+        /// How pauses spread around it.
+        spread: Spread,
     },
+}
+
+impl Arrivals {
+    /// A closed loop with pauses all alike.
+    pub const fn equal_pauses(think: Time) -> Self {
+        Self::Closed {
+            think,
+            spread: Spread::Fixed,
+        }
+    }
 }
 
 /// I/O.
@@ -301,6 +323,8 @@ pub struct Job {
 pub struct JobsTraffic {
     /// The I/O servers.
     pub servers: Servers,
+    /// How many requests each of them works on at a time.
+    pub serve: Serve,
     /// What stands behind each of them.
     pub storage: StorageSpec,
     /// Whether jobs may run on I/O servers and on the same nodes.

@@ -33,6 +33,7 @@ impl Format for HypercubeJobs {
         let replaced = work.jobs.storage.is_some();
         let pes = 1 << machine.dimension;
         vain::own_device(watch, machine, replaced, behind::is_used(&work.jobs, pes));
+        crate::jobs::watch(watch, &work.jobs, pes);
         if replaced {
             behind::watch(watch, &work.jobs, pes);
         }

@@ -29,7 +29,9 @@ impl Format for SciJobs {
     }
 
     fn watch(watch: &mut Watch<'_>, machine: &SciSpec, work: &JobsOnRings) {
-        behind::watch(watch, &work.jobs, machine.shape.node_count());
+        let nodes = machine.shape.node_count();
+        behind::watch(watch, &work.jobs, nodes);
+        crate::jobs::watch(watch, &work.jobs, nodes);
     }
 
     fn failures(machine: &SciSpec, asked: &Asked) -> Option<Failures> {

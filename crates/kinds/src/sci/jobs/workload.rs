@@ -9,7 +9,7 @@ use crate::jobs::{Nodes, Parts, check_live, check_start, jobs};
 use isthmus_machine::sci::spec::{JobsOnRings, SciSpec, Source, Transfer};
 use isthmus_scenario::format::{Describe, Problem, Settings};
 use isthmus_units::{Bandwidth, Bytes};
-use isthmus_workload::jobs::spec::{Job, JobsTraffic, Traffic};
+use isthmus_workload::jobs::spec::{Job, JobsTraffic, Serve, Traffic};
 
 /// The jobs, checked against the fabric that they run on.
 pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRings, Problem> {
@@ -28,7 +28,14 @@ pub(super) fn build(settings: &Settings, machine: &SciSpec) -> Result<JobsOnRing
         can_send: can_send(machine, table.payload),
         one_by_one: false,
     };
-    let (common, servers) = table.jobs.split();
+    let (common, servers, serve) = table.jobs.split();
+    if serve == Serve::One {
+        return Err(settings.problem(
+            "workload.servers.serve",
+            "servers of SCI fabrics work on all requests that have come",
+            "remove it, or set another kind of machine",
+        ));
+    }
     let mut traffic = jobs(settings, &common, servers, nodes)?;
     check_listed(settings, &traffic)?;
     let transactions = Parts {
