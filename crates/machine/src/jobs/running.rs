@@ -169,7 +169,7 @@ mod tests {
     use isthmus_units::{Bandwidth, Bytes};
     use isthmus_workload::Outstanding;
     use isthmus_workload::jobs::spec::{
-        Arrivals, Job, JobNodes, Mapping, Servers, Sizes, Spread, Traffic,
+        Arrivals, Job, JobNodes, Mapping, Serve, Servers, Sizes, Spread, Traffic,
     };
     use isthmus_workload::storage::StorageSpec;
 
@@ -213,6 +213,7 @@ mod tests {
         };
         let traffic = JobsTraffic {
             servers: Servers::Listed(vec![8]),
+            serve: Serve::All,
             storage: StorageSpec::None,
             mapping: Mapping::Dedicated,
             jobs: vec![
