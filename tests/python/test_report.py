@@ -89,6 +89,17 @@ def test_the_demo_stays_below_two_megabytes(html):
     assert len(html.encode()) < 2e6
 
 
+def test_it_says_which_percentiles_rest_on_too_few_observations(page, load_sweep):
+    points = load_sweep.run.points
+    values = [each for p in points for m in p.measures for each in m.percentiles]
+    few = [each for each in values if not each.resolved]
+    assert {each.percent for each in few} == {99.9}
+    of = sum(each.percent == 99.9 for each in values)
+    said = f"{len(few):,} of {of:,} values of p99.9 rest on too few observations"
+    assert said in " ".join(page.text)
+    assert isthmus.report.too_few([]) == ""
+
+
 def test_without_scripts_the_tables_and_answers_remain(html, load_sweep):
     plain = html[: html.index('<script id="specs"')]
     for name in ("latency", "saturation", "accepted", "percentiles", "distribution", "channels"):

@@ -65,7 +65,7 @@ impl<'a> CutOff<'a> {
         if self.count() == 0 {
             return summary.percentiles.clone();
         }
-        let stretch = summary.replications.stretch.max(least_stretch);
+        let steady = least_stretch <= 1.0;
         let with = |longer: bool| {
             let each = self
                 .replications
@@ -82,14 +82,14 @@ impl<'a> CutOff<'a> {
                 })
                 .collect();
             let percents = &rules.measure.percentiles;
-            percentile_estimates(&histograms, percents, rules.stop.confidence, stretch)
+            percentile_estimates(&histograms, percents, rules.stop.confidence, steady)
         };
         let (Ok(shorter), Ok(longer)) = (with(false), with(true)) else {
             return summary.percentiles.clone();
         };
-        let each = shorter.into_iter().zip(longer);
-        each.map(|(shorter, longer)| PercentileEstimate {
-            high: if longer.high < ENDLESS as f64 / 2.0 {
+        let each = shorter.into_iter().zip(longer).zip(&summary.percentiles);
+        each.map(|((shorter, longer), ended)| PercentileEstimate {
+            high: if ended.high.is_finite() && longer.high < ENDLESS as f64 / 2.0 {
                 longer.high
             } else {
                 f64::INFINITY

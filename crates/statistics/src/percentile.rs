@@ -5,20 +5,28 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::histogram::{Bucket, Histogram, check_percentile};
-use crate::sections::STRETCH_MAX;
-use crate::share::{Share, ShareTest};
+use crate::share::ShareTest;
 
 /// Observations that must lie above a percentile for it to be a property of the distribution
 /// rather than of the largest few values.
 const FEWEST_ABOVE: f64 = 10.0;
+/// Density of a bucket over that of its neighbours from which on it may hold a single value.
+const STEP: f64 = 2.0;
+/// By how much less observations are worth where it is not known whether there is a steady state: such
+/// runs begin below it, at 90% of the knee of a hypercube by half a standard deviation of what they show.
+const DOUBT: f64 = 1.5;
 
 /// A percentile with its interval over replications.
 ///
-/// The interval holds every value at which the distribution may reach the percentile, by the shares
-/// of the replications at or below it (a test of the distribution function turned round: Woodruff,
-/// Journal of the American Statistical Association 47(260), 1952). It is right for values on a
-/// lattice, too, where it is a single value if that is clear, and it contains the whole bucket of
-/// the histogram at either end.
+/// The interval reaches from where the mean distribution of the replications comes to the lowest share
+/// of observations that may be seen below the percentile, to where it rises above the highest (Woodruff,
+/// Journal of the American Statistical Association 47(260), 1952). Both shares follow from how the
+/// shares of the replications scatter at the percentile. Ends lie in buckets of the histogram by straight
+/// line; a bucket that may hold a single value belongs to the interval as a whole. On a lattice the
+/// interval is therefore a single value if that is clear.
+///
+/// It presumes a steady state, and that replications are independent, but not that they are long: how far
+/// neighbours depend on one another is in how replications scatter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PercentileEstimate {
     /// Which percentile, from 0 to 100.
@@ -29,11 +37,11 @@ pub struct PercentileEstimate {
     /// Lower end of the interval, no less than the smallest value seen; minus infinity for a single
     /// replication.
     pub low: f64,
-    /// Upper end; infinite where too little was seen above the percentile to tell, and for a single
-    /// replication.
+    /// Upper end; infinite where too little was seen above the percentile to tell, where it is not known
+    /// whether there is a steady state, and for a single replication.
     pub high: f64,
     /// Whether every replication has at least ten observations above the percentile; otherwise
-    /// it rests on the largest few values and is biased low.
+    /// it rests on the largest few values.
     pub resolved: bool,
     /// What each replication says of it, to compare results with: the value less how far the share of
     /// the replication at or below it is above the mean of these shares, on a scale that spreads as
@@ -42,6 +50,13 @@ pub struct PercentileEstimate {
 }
 
 impl PercentileEstimate {
+    /// Take away the upper end, unless the whole interval is a single value.
+    pub(crate) fn leave_open(&mut self) {
+        if self.low < self.high {
+            self.high = f64::INFINITY;
+        }
+    }
+
     /// The same for the measure times a positive `factor`, as in a change of unit.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
@@ -55,9 +70,8 @@ impl PercentileEstimate {
     }
 }
 
-/// Percentiles with intervals over replications of the same measure. `stretch` is by how much more
-/// than they show the replications may scatter: see
-/// [`ReplicationMeans::stretch`](crate::ReplicationMeans::stretch).
+/// Percentiles with intervals over replications of the same measure. Where it is not known whether
+/// they are of a steady state (`steady`), the upper arm allows for runs that begin below it.
 ///
 /// # Errors
 /// [`Error::TooFew`] without replications or if one is empty, [`Error::OutOfRange`] for an
@@ -66,9 +80,9 @@ pub fn percentile_estimates(
     replications: &[Histogram],
     percentiles: &[f64],
     confidence: f64,
-    stretch: f64,
+    steady: bool,
 ) -> Result<Vec<PercentileEstimate>, Error> {
-    let spread = Spread::new(replications, confidence, stretch)?;
+    let spread = Spread::new(replications, confidence, steady)?;
     let of = |&percentile: &f64| {
         check_percentile(percentile)?;
         let above = 1.0 - percentile / 100.0;
@@ -91,12 +105,19 @@ struct Spread {
     min: u64,
     max: u64,
     test: Option<ShareTest>,
-    /// Whether the runs are too short to tell how far above a percentile may lie.
-    short: bool,
+    /// By how much less the observations are worth for the upper end.
+    doubt: f64,
+}
+
+/// One end of an interval.
+struct End {
+    at: f64,
+    /// How far it is from the percentile, less what is due to the width of a bucket.
+    apart: f64,
 }
 
 impl Spread {
-    fn new(replications: &[Histogram], confidence: f64, stretch: f64) -> Result<Self, Error> {
+    fn new(replications: &[Histogram], confidence: f64, steady: bool) -> Result<Self, Error> {
         let empty = replications.iter().any(|each| each.count() == 0);
         let mut all = Histogram::new();
         replications.iter().for_each(|each| all.merge(each));
@@ -118,14 +139,13 @@ impl Spread {
                 shares[position] = below as f64 / replication.count() as f64;
             }
         }
-        let within = stretch.min(STRETCH_MAX);
         Ok(Self {
             buckets,
             shares,
             min,
             max,
-            test: ShareTest::new(replications.len(), all.count(), confidence, within)?,
-            short: stretch > within,
+            test: ShareTest::new(replications.len(), all.count(), confidence)?,
+            doubt: if steady { 1.0 } else { DOUBT },
         })
     }
 
@@ -136,12 +156,8 @@ impl Spread {
 
     /// Where the mean distribution reaches `p`, the interval, and what each replication says.
     fn at(&self, p: f64, confidence: f64) -> Result<PercentileEstimate, Error> {
-        let last = self.buckets.len() - 1;
-        // Sums of shares may miss a whole number by rounding.
-        let reaches = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
-        let here = (0..last).find(reaches).unwrap_or(last);
+        let here = self.reaches(p);
         let value = self.within(here, p);
-        let (low, high) = self.interval(here, p);
         let found = PercentileEstimate {
             percentile: 100.0 * p,
             value,
@@ -150,80 +166,117 @@ impl Spread {
             resolved: false,
             each: vec![value; self.shares[here].len()],
         };
-        if self.test.is_none() {
+        let Some(test) = &self.test else {
             return Ok(found);
-        }
-        let seen = high.unwrap_or(here);
-        let below = if low < here {
-            value - self.ends(low).1
-        } else {
-            0.0
         };
-        let above = if seen > here {
-            self.ends(seen).0 - value
-        } else {
-            0.0
+        let (below, above) = self.around(here, p);
+        let low = self.low(test.lowest(p, test.worth(&below)), value);
+        let high = self.high(test.highest(p, test.worth(&above) / self.doubt), value);
+        let (mean, spread) = {
+            let shares = Estimate::from_samples(&above, confidence)?;
+            (shares.mean, shares.half_width)
         };
-        let (mean, shares) = (self.mean(here), &self.shares[here]);
-        let spread = Estimate::from_samples(shares, confidence)?.half_width;
-        let scale = if spread > 0.0 {
-            below.max(above) / spread
-        } else {
-            0.0
-        };
-        let each = shares.iter().map(|share| value - scale * (share - mean));
+        let apart = low.apart.max(high.as_ref().map_or(0.0, |high| high.apart));
+        let scale = if spread > 0.0 { apart / spread } else { 0.0 };
+        let each = above.iter().map(|share| value - scale * (share - mean));
         Ok(PercentileEstimate {
-            low: self.ends(low).0,
-            high: high.map_or(f64::INFINITY, |high| self.ends(high).1),
+            low: low.at,
+            high: high.map_or(f64::INFINITY, |high| high.at),
             each: each.collect(),
             ..found
         })
     }
 
+    /// The first bucket in or below which there is a share of `p`.
+    fn reaches(&self, p: f64) -> usize {
+        let last = self.buckets.len() - 1;
+        // Sums of shares may miss a whole number by rounding.
+        let reaches = |bucket: &usize| self.mean(*bucket) >= p * (1.0 - 1e-12);
+        (0..last).find(reaches).unwrap_or(last)
+    }
+
+    /// The shares of the replications next to where the mean distribution reaches `p`: below and
+    /// above the step there, or on the straight line.
+    fn around(&self, here: usize, p: f64) -> (Vec<f64>, Vec<f64>) {
+        let after = &self.shares[here];
+        let before = here.checked_sub(1).map_or_else(
+            || vec![0.0; after.len()],
+            |before| self.shares[before].clone(),
+        );
+        if self.is_step(here) {
+            return (before, after.clone());
+        }
+        let part = self.part(here, p);
+        let on = |(before, after): (&f64, &f64)| before + part * (after - before);
+        let line: Vec<f64> = before.iter().zip(after).map(on).collect();
+        (line.clone(), line)
+    }
+
+    /// The lower end, where the mean distribution reaches `share`.
+    fn low(&self, share: f64, value: f64) -> End {
+        let bucket = self.reaches(share);
+        let (lower, upper) = self.ends(bucket);
+        let (at, near) = if self.is_step(bucket) {
+            (lower, upper.min(value))
+        } else {
+            let at = self.within(bucket, share).min(value);
+            (at, at)
+        };
+        End {
+            at,
+            apart: value - near,
+        }
+    }
+
+    /// The upper end, where the mean distribution rises above `share`; none where it does not.
+    fn high(&self, share: f64, value: f64) -> Option<End> {
+        let bucket = (0..self.buckets.len()).find(|bucket| self.mean(*bucket) > share)?;
+        let (lower, upper) = self.ends(bucket);
+        let (at, near) = if self.is_step(bucket) {
+            (upper, lower.max(value))
+        } else {
+            let at = self.within(bucket, share).max(value);
+            (at, at)
+        };
+        Some(End {
+            at,
+            apart: near - value,
+        })
+    }
+
+    /// Whether a bucket is a step of the distribution: it can hold one value alone, or it holds so
+    /// much more than its neighbours that it may. Where in the bucket that value is, is not known.
+    fn is_step(&self, bucket: usize) -> bool {
+        let density =
+            |bucket: &Bucket| bucket.count as f64 / (bucket.upper - bucket.lower + 1) as f64;
+        let here = &self.buckets[bucket];
+        let below = bucket.checked_sub(1).map(|below| &self.buckets[below]);
+        let below = below.filter(|below| below.upper + 1 == here.lower);
+        let above = self.buckets.get(bucket + 1);
+        let above = above.filter(|above| here.upper + 1 == above.lower);
+        let beside = below.map_or(0.0, density).max(above.map_or(0.0, density));
+        here.lower == here.upper || density(here) > STEP * beside
+    }
+
     /// The place in a bucket: its values are taken as evenly spread over those that it can hold.
     fn within(&self, bucket: usize, p: f64) -> f64 {
         let (low, high) = self.ends(bucket);
+        low + (high - low) * self.part(bucket, p)
+    }
+
+    /// The part of a bucket up to where the mean distribution reaches `p`.
+    fn part(&self, bucket: usize, p: f64) -> f64 {
         let before = bucket
             .checked_sub(1)
             .map_or(0.0, |before| self.mean(before));
         let inside = self.mean(bucket) - before;
-        let part = ((p - before) / inside).clamp(0.0, 1.0);
-        low + (high - low) * part
+        ((p - before) / inside).clamp(0.0, 1.0)
     }
 
     /// The values that a bucket can hold: those seen end at the smallest and the largest.
     fn ends(&self, bucket: usize) -> (f64, f64) {
         let Bucket { lower, upper, .. } = self.buckets[bucket];
         (lower.max(self.min) as f64, upper.min(self.max) as f64)
-    }
-
-    /// The first bucket at which the distribution may have reached `p`, and the last before which it may
-    /// not have; none where that cannot be told.
-    fn interval(&self, here: usize, p: f64) -> (usize, Option<usize>) {
-        let Some(test) = &self.test else {
-            return (0, None);
-        };
-        let share = |bucket: usize, like: Option<&Share>| test.share(&self.shares[bucket], like);
-        let mut low = here;
-        let mut like = share(here, None);
-        while low > 0 {
-            let below = share(low - 1, Some(&like));
-            if !test.may_reach(&below, p) {
-                break;
-            }
-            (low, like) = (low - 1, below);
-        }
-        let mut high = here;
-        let mut like = share(here, None);
-        while test.may_be_down_at(&like, p) {
-            high += 1;
-            if high == self.buckets.len() {
-                return (low, None);
-            }
-            like = share(high, Some(&like));
-        }
-        let clear = low == high && self.shares[here].iter().all(|share| *share == 1.0);
-        (low, (clear || !self.short).then_some(high))
     }
 }
 
@@ -239,13 +292,14 @@ mod tests {
     }
 
     fn one(replications: &[Histogram], percentile: f64) -> PercentileEstimate {
-        percentile_estimates(replications, &[percentile], 0.95, 1.0)
+        percentile_estimates(replications, &[percentile], 0.95, true)
             .unwrap()
             .remove(0)
     }
 
     proptest! {
-        /// Whatever was seen: the value lies in it, and in the interval, which has the whole bucket.
+        /// Whatever was seen: the value lies in it, and in the interval, which has the whole of a bucket
+        /// that no other touches.
         #[test]
         fn nothing_beyond_what_was_seen(
             values in prop::collection::vec(
@@ -262,12 +316,19 @@ mod tests {
             prop_assert!(found.low >= min as f64);
             prop_assert!(found.high == f64::INFINITY || found.high <= max as f64);
             let mean = found.each.iter().sum::<f64>() / found.each.len() as f64;
-            prop_assert!((mean - found.value).abs() <= 1e-9 * found.value.abs(), "{found:?}");
+            let widest = found.each.iter().fold(0.0f64, |most, each| most.max(each.abs()));
+            prop_assert!((mean - found.value).abs() <= 1e-12 * widest, "{found:?}");
             let mut merged = Histogram::new();
             replications.iter().for_each(|each| merged.merge(each));
-            let bucket = merged.buckets().find(|b| b.upper as f64 >= found.value).unwrap();
-            prop_assert!(found.low <= bucket.lower.max(min) as f64, "{found:?} {bucket:?}");
-            prop_assert!(found.high >= bucket.upper.min(max) as f64, "{found:?} {bucket:?}");
+            let buckets: Vec<Bucket> = merged.buckets().collect();
+            let at = buckets.iter().position(|b| b.upper as f64 >= found.value).unwrap();
+            let bucket = buckets[at];
+            let touched = at > 0 && buckets[at - 1].upper + 1 == bucket.lower
+                || buckets.get(at + 1).is_some_and(|next| bucket.upper + 1 == next.lower);
+            if !touched && percentile < 100.0 {
+                prop_assert!(found.low <= bucket.lower.max(min) as f64, "{found:?} {bucket:?}");
+                prop_assert!(found.high >= bucket.upper.min(max) as f64, "{found:?} {bucket:?}");
+            }
         }
     }
 
@@ -307,6 +368,22 @@ mod tests {
         assert_eq!((far.low, far.high), (41.0, 41.0));
     }
 
+    /// Ten replications with each of 4096 values once: their shares do not differ, so that the median is
+    /// as well known as from n = 40,960 independent observations, to 1.96 sqrt(1/4 / n) of the values
+    /// and half an observation. That is less than the 32 values of a bucket.
+    #[test]
+    fn ends_lie_within_buckets() {
+        let even: Vec<Histogram> = (0..10).map(|_| histogram(4096..8192)).collect();
+        let found = one(&even, 50.0);
+        let n = 40_960.0f64;
+        let half = 4096.0 * (1.959_964 * (0.25 / n).sqrt() + 0.5 / n);
+        assert!((half - 19.9).abs() < 0.1);
+        assert!((found.value - 6143.5).abs() <= 32.0 / 2.0);
+        // The last value of a bucket is one less than the first of the next.
+        assert!((found.value - found.low - half).abs() <= 1.5, "{found:?}");
+        assert!((found.high - found.value - half).abs() <= 1.5, "{found:?}");
+    }
+
     /// Ten replications of 20 say nothing of how far the 99th percentile may lie: (0.99)^200 = 13%.
     #[test]
     fn what_too_little_was_seen_of_has_no_upper_end() {
@@ -323,24 +400,17 @@ mod tests {
     #[test]
     fn percentiles_of_replications() {
         let replications: Vec<Histogram> = (0..3).map(|i| histogram(1 + i..=100 + i)).collect();
-        let found = percentile_estimates(&replications, &[50.0, 95.0], 0.95, 1.0).unwrap();
+        let found = percentile_estimates(&replications, &[50.0, 95.0], 0.95, true).unwrap();
         // 50, 51, 52 and 95, 96, 97; five observations lie above the latter.
         assert_eq!((found[0].value, found[0].resolved), (51.0, true));
         assert_eq!((found[1].value, found[1].resolved), (96.0, false));
         let half = found[0].scaled(0.5);
         assert_eq!((half.value, half.low), (25.5, found[0].low / 2.0));
-        let wider = percentile_estimates(&replications, &[50.0], 0.95, 2.0)
-            .unwrap()
-            .remove(0);
-        assert!(wider.low < found[0].low && wider.high > found[0].high);
-        let short = percentile_estimates(&replications, &[50.0], 0.95, f64::INFINITY)
-            .unwrap()
-            .remove(0);
-        assert_eq!((short.low, short.high), (wider.low, f64::INFINITY));
+        let doubtful = percentile_estimates(&replications, &[50.0], 0.95, false).unwrap();
+        assert_eq!(doubtful[0].low, found[0].low);
+        assert!(doubtful[0].high > found[0].high);
         let same = [histogram([7; 50]), histogram([7; 60])];
-        let same = percentile_estimates(&same, &[50.0], 0.95, f64::INFINITY)
-            .unwrap()
-            .remove(0);
+        let same = one(&same, 50.0);
         assert_eq!((same.low, same.high), (7.0, 7.0));
     }
 
@@ -348,11 +418,11 @@ mod tests {
     fn empty_histograms_and_impossible_percentiles() {
         let empty = Histogram::new();
         assert!(matches!(
-            percentile_estimates(&[empty], &[50.0], 0.95, 1.0),
+            percentile_estimates(&[empty], &[50.0], 0.95, true),
             Err(Error::TooFew { .. })
         ));
-        assert!(percentile_estimates(&[], &[50.0], 0.95, 1.0).is_err());
+        assert!(percentile_estimates(&[], &[50.0], 0.95, true).is_err());
         let some = [histogram([1, 2])];
-        assert!(percentile_estimates(&some, &[100.1], 0.95, 1.0).is_err());
+        assert!(percentile_estimates(&some, &[100.1], 0.95, true).is_err());
     }
 }

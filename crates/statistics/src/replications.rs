@@ -134,7 +134,8 @@ pub struct Summary {
 impl Summary {
     /// Summarises the replications of one measure, given in a fixed order, whose means may scatter upwards
     /// by so many times as much as they show, or by more where they turn out to be short: 1 where there is
-    /// no reason to fear that.
+    /// known to be a steady state. Where that is not known and the end of the warm-up was not found either,
+    /// percentiles have no upper end.
     ///
     /// # Errors
     /// As [`ReplicationMeans::new`], [`Estimate::from_samples`] and [`percentile_estimates`].
@@ -158,9 +159,17 @@ impl Summary {
         for replication in &histograms {
             histogram.merge(replication);
         }
+        let steady = least_stretch <= 1.0;
+        let mut percentiles = percentile_estimates(&histograms, percentiles, confidence, steady)?;
+        if !steady && !means.warm_up_detected {
+            // The distribution may still move upwards.
+            for percentile in &mut percentiles {
+                percentile.leave_open();
+            }
+        }
         Ok(Self {
             mean: means.estimate(confidence)?.positive(stretch),
-            percentiles: percentile_estimates(&histograms, percentiles, confidence, stretch)?,
+            percentiles,
             replications: means,
             histogram,
         })
@@ -190,6 +199,23 @@ mod tests {
         assert_eq!(summary.percentiles[0].value, 24.0);
         assert_eq!(summary.histogram.max(), Some(34));
         assert!(summary.replications.warm_up_detected);
+    }
+
+    /// Values grow to the end: no steady state was seen. Whether there is one decides the upper end.
+    #[test]
+    fn percentiles_of_a_growing_run_have_no_upper_end() {
+        let growing = |from: u64| {
+            let mut recorder = Recorder::new();
+            (0..4000).for_each(|i| recorder.push(from + i / 4));
+            recorder
+        };
+        let replications: Vec<Recorder> = (1..=4).map(growing).collect();
+        let of = |least| Summary::of(&replications, WarmUp::Mser, &[50.0], 0.95, least).unwrap();
+        let (unknown, steady) = (of(2.0), of(1.0));
+        assert!(!unknown.replications.warm_up_detected);
+        assert!(unknown.percentiles[0].high.is_infinite());
+        assert!(steady.percentiles[0].high.is_finite());
+        assert_eq!(unknown.percentiles[0].low, steady.percentiles[0].low);
     }
 
     #[test]

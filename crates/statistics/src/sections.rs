@@ -16,7 +16,7 @@ const PARTS_OF_A_RUN: usize = 16;
 /// Correlation, in standard deviations of that of independent parts, that chance may give.
 const CHANCE_SIGMAS: f64 = 1.0;
 /// The most that is believed: a correlation of 0.6.
-pub(crate) const STRETCH_MAX: f64 = 2.0;
+const STRETCH_MAX: f64 = 2.0;
 /// Chance to give up on sections although nothing tells replications apart.
 const ANOVA_LEVEL: f64 = 0.1;
 

@@ -19,16 +19,10 @@ const MANY: f64 = 100.0;
 /// Observations from which on few successes are as good as Poisson.
 const POISSON_FROM: f64 = 3000.0;
 
-/// A share over replications, each of which counts alike, and what it rests on.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Share {
-    /// Mean of the shares.
-    pub value: f64,
-    /// Independent observations that it is worth.
-    pub worth: f64,
-}
+/// Steps in which an end of a band is halved: to 2^-50.
+const HALVINGS: u32 = 50;
 
-/// How shares are judged.
+/// How shares over replications, each of which counts alike, are judged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ShareTest {
     /// Probability of an error to one side.
@@ -40,53 +34,57 @@ pub(crate) struct ShareTest {
 }
 
 impl ShareTest {
-    /// For intervals of `confidence` over so many replications with so many observations in all.
-    /// They may scatter by `stretch`, which is finite, more than they show. A single replication says nothing of how
-    /// they scatter: none.
+    /// For intervals of `confidence` over `replications` with `observations` in all. None for a
+    /// single replication, which says nothing of how they scatter.
     pub fn new(
         replications: usize,
         observations: u64,
         confidence: f64,
-        stretch: f64,
     ) -> Result<Option<Self>, Error> {
         let tail = 0.5 - 0.5 * confidence;
         let normal = normal_quantile(1.0 - tail)?;
         if replications < 2 {
             return Ok(None);
         }
-        let ratio = normal / t_quantile(1.0 - tail, replications - 1)? / stretch;
+        let ratio = normal / t_quantile(1.0 - tail, replications - 1)?;
         Ok(Some(Self {
             tail,
-            observations: observations as f64 / (stretch * stretch),
+            observations: observations as f64,
             few: ratio * ratio,
         }))
     }
 
-    /// The share over replications with these shares. Where they are all 0 or all 1, or do not
-    /// differ, how they scatter is taken from `like`, if given.
-    pub fn share(&self, shares: &[f64], like: Option<&Share>) -> Share {
+    /// Return how many independent observations are worth as much as these shares of the
+    /// replications. Shares that do not differ are worth the observations there are.
+    pub fn worth(&self, shares: &[f64]) -> f64 {
         let (value, variance) = mean_and_variance(shares);
         let variance = variance.unwrap_or(0.0) / shares.len() as f64;
         let worth = if variance > 0.0 && value > 0.0 && value < 1.0 {
             self.few * value * (1.0 - value) / variance
         } else {
-            like.map_or(self.observations, |like| like.worth)
+            self.observations
         };
-        Share {
-            value,
-            worth: worth.min(MOST_ALIKE * self.observations).max(1.0),
+        worth.min(MOST_ALIKE * self.observations).max(1.0)
+    }
+
+    /// Return the lowest share that may be seen where the true one is `p`, of so many independent
+    /// observations. It is no more than `p`.
+    pub fn lowest(&self, p: f64, worth: f64) -> f64 {
+        let (mut below, mut allowed) = (0.0, p);
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (below + allowed);
+            if at_most(middle * worth, worth, p) >= self.tail {
+                allowed = middle;
+            } else {
+                below = middle;
+            }
         }
+        allowed
     }
 
-    /// Whether the true share may be as high as `p`.
-    pub fn may_reach(&self, share: &Share, p: f64) -> bool {
-        share.value >= p || at_most(share.value * share.worth, share.worth, p) >= self.tail
-    }
-
-    /// Whether the true share may be as low as `p`.
-    pub fn may_be_down_at(&self, share: &Share, p: f64) -> bool {
-        let failures = (1.0 - share.value) * share.worth;
-        share.value <= p || at_most(failures, share.worth, 1.0 - p) >= self.tail
+    /// Return the highest share that may be seen where the true one is `p`. It is no less than `p`.
+    pub fn highest(&self, p: f64, worth: f64) -> f64 {
+        1.0 - self.lowest(1.0 - p, worth)
     }
 }
 
@@ -152,29 +150,42 @@ mod tests {
         assert_eq!(at_most(2.0, 10.0, 1.0), 0.0);
     }
 
-    /// None of n: the share may be p as long as (1-p)^n is no less than the tail.
+    /// None of n may be seen as long as (1-p)^n is no less than the tail.
     #[test]
-    fn nothing_seen_leaves_room_above() {
-        let test = ShareTest::new(10, 500, 0.95, 1.0).unwrap().unwrap();
-        let none = test.share(&[0.0; 10], None);
+    fn nothing_is_seen_of_what_is_rare() {
+        let test = ShareTest::new(10, 500, 0.95).unwrap().unwrap();
         let limit = 1.0 - 0.025f64.powf(1.0 / 500.0);
-        assert!(test.may_reach(&none, 0.99 * limit) && !test.may_reach(&none, 1.01 * limit));
-        assert!(test.may_be_down_at(&none, 0.0));
-        let all = test.share(&[1.0; 10], None);
-        assert!(test.may_be_down_at(&all, 1.0 - 0.99 * limit));
-        assert!(!test.may_be_down_at(&all, 1.0 - 1.01 * limit));
+        assert!(test.lowest(0.99 * limit, 500.0) < 1e-12);
+        assert!(test.lowest(1.01 * limit, 500.0) > 1e-6);
+        assert!(test.highest(1.0 - 0.99 * limit, 500.0) > 1.0 - 1e-12);
+        assert!(test.highest(1.0 - 1.01 * limit, 500.0) < 1.0 - 1e-6);
+        assert_eq!(
+            (test.lowest(0.0, 500.0), test.highest(1.0, 500.0)),
+            (0.0, 1.0)
+        );
+    }
+
+    /// With many observations the band is `p +- z sqrt(p (1-p) / n)`, less the half of the
+    /// observation that Clopper and Pearson count more.
+    #[test]
+    fn bands_are_those_of_the_normal_distribution() {
+        let test = ShareTest::new(10, 100_000, 0.95).unwrap().unwrap();
+        let (p, n) = (0.9f64, 100_000.0f64);
+        let half = 1.959_964 * (p * (1.0 - p) / n).sqrt() + 0.5 / n;
+        let (low, high) = (test.lowest(p, n), test.highest(p, n));
+        assert!((low - (p - half)).abs() < 1e-3 * half, "{low}");
+        assert!((high - (p + half)).abs() < 1e-3 * half, "{high}");
     }
 
     #[test]
     fn replications_that_scatter_are_worth_less() {
-        let test = ShareTest::new(4, 4000, 0.95, 1.0).unwrap().unwrap();
-        let apart = test.share(&[0.3, 0.5, 0.4, 0.6], None);
-        let alike = test.share(&[0.44, 0.45, 0.46, 0.45], None);
+        let test = ShareTest::new(4, 4000, 0.95).unwrap().unwrap();
+        let apart = test.worth(&[0.3, 0.5, 0.4, 0.6]);
         // Variance of the mean 0.0167 / 4: 0.2475 / 0.00417 = 59.4, times (1.960 / 3.182)^2.
-        assert!((apart.worth - 59.4 * (1.960f64 / 3.1824).powi(2)).abs() < 0.1);
-        assert!(alike.worth > 1000.0);
-        assert_eq!(test.share(&[0.45; 4], None).worth, 4000.0);
-        assert_eq!(test.share(&[1.0; 4], Some(&apart)).worth, apart.worth);
-        assert_eq!(ShareTest::new(1, 4000, 0.95, 1.0).unwrap(), None);
+        assert!((apart - 59.4 * (1.960f64 / 3.1824).powi(2)).abs() < 0.1);
+        assert!(test.worth(&[0.44, 0.45, 0.46, 0.45]) > 1000.0);
+        assert_eq!(test.worth(&[0.45; 4]), 4000.0);
+        assert_eq!(test.worth(&[1.0; 4]), 4000.0);
+        assert_eq!(ShareTest::new(1, 4000, 0.95).unwrap(), None);
     }
 }

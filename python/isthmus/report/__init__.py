@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from isthmus.results.kinds import KINDS, MAP
 from isthmus.results.series import VARIANTS
 from isthmus.wording import (
     EXACT,
+    counted,
     ended,
     estimate,
     flow_label,
@@ -73,11 +75,22 @@ def render(results: Results, inputs: str | None = None) -> str:
         jobs=any(p.jobs for p in run.points),
         canonical=results.canonical,
         error_rate=max((p.verdict.error_rate for p in run.points), default=0.0),
-        unresolved=sum(
-            not each.resolved for p in run.points for m in p.measures for each in m.percentiles
-        ),
+        too_few=too_few(run.points),
         undecided=sum(p.verdict.verdict == "undecided" for p in run.points),
         unconverged=sum(not p.converged for p in run.points if p.verdict.verdict == "stable"),
+    )
+
+
+def too_few(points: Sequence[PointResult]) -> str:
+    """Return which percentiles rest on too few observations, and how many of their values; empty if
+    none does.
+    """
+    values = [each for p in points for m in p.measures for each in m.percentiles]
+    of = Counter(each.percent for each in values)
+    few = Counter(each.percent for each in values if not each.resolved)
+    return " and ".join(
+        f"{few[percent]:,} of {counted(of[percent], 'value')} of p{percent:g}"
+        for percent in sorted(few)
     )
 
 

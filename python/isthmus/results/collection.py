@@ -166,8 +166,8 @@ class Results:
         Columns: ``point``, one per axis (``key`` or ``key [unit]``), the other ones of `settings`,
         then ``offered [UNIT]``, ``verdict``, ``measure``, ``statistic``, ``unit`` (of value, low,
         high and analytic), ``value``, ``low``, ``high`` (its interval), ``resolved`` (of
-        percentiles: false where a replication had fewer than ten observations above, so that the
-        value is biased low), ``analytic``, ``residual`` (value / analytic - 1), ``samples``,
+        percentiles: false where it rests on too few observations, fewer than ten above it in some
+        replication), ``analytic``, ``residual`` (value / analytic - 1), ``samples``,
         ``converged``, ``origin`` (of the verdict: simulation or model). A point of which nothing
         was measured has one row, without a measure.
         """

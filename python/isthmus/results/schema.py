@@ -172,7 +172,7 @@ class Percentile:
     low: float | None
     high: float | None
     resolved: bool
-    """False where a replication had fewer than ten observations above it: biased low."""
+    """False where it rests on too few observations: fewer than ten above it in some replication."""
     each: list[float] = field(default_factory=list, repr=False)
     """What each replication says of it, to compare with others; the core makes them."""
 

@@ -67,8 +67,8 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
     Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers where the axis has
     them), ``offered [UNIT]`` in the unit of the run's load, ``verdict``, ``measure``,
     ``statistic``, ``unit`` (of value, low, high and analytic), ``value``, ``low``, ``high`` (the
-    interval), ``resolved`` (of percentiles: false where a replication had fewer than ten
-    observations above, so that the value is biased low), ``analytic``, ``residual``
+    interval), ``resolved`` (of percentiles: false where it rests on too few
+    observations, fewer than ten above it in some replication), ``analytic``, ``residual``
     (value / analytic - 1), ``samples``, ``unended`` (observations that the end of the run cut off),
     ``converged``, ``origin`` (of the verdict: simulation or
     model). A point of which nothing was measured has one row, without a measure.
