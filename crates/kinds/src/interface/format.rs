@@ -185,12 +185,14 @@ impl Format for Interface {
         };
         let message = stay || places && is_place_given;
         vain("machine.interface.message", message, cause, hint);
-        vain(
-            "machine.interface.place",
-            inside || stay || !places,
-            "workload.reshuffle",
-            "workload.reshuffle = \"none\" with small blocks from cells to the interface or network",
-        );
+        let (cause, hint) = match (inside, stay, work.reshuffle) {
+            (true, ..) => ("workload.origin", cells),
+            (_, true, _) => ("workload.sink", to_interface),
+            (.., Reshuffle::None) => ("workload.block", "a smaller workload.block"),
+            _ => ("workload.reshuffle", "workload.reshuffle = \"none\""),
+        };
+        let place = inside || stay || !places;
+        vain("machine.interface.place", place, cause, hint);
         let (cause, hint) = match inside {
             true => ("workload.origin", cells),
             false => ("workload.sink", to_interface),
