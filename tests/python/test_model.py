@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import random
 
 import pytest
 
@@ -157,6 +158,31 @@ def test_the_guides_table_is_what_the_kept_residuals_say(bench_model):
     page = (REPOSITORY / "docs" / "analysis.md").read_text()
     for row in bench_model.table(kept["summary"]):
         assert row in page
+
+
+def test_one_lane_for_each_link_is_near_below_60_percent_of_the_knee(bench_model):
+    """The guide's counts: machines within 10% below 30% of the knee, and from there to 60%."""
+    cases = json.loads(bench_model.KEPT.read_text())["cases"]
+    cases = [case for case in cases if case["machine"]["link_lanes"] == 1]
+    for low, high, expected in ((0, 0.3, [46, 46, 46]), (0.3, 0.6, [51, 50, 46])):
+        chosen = [case for case in cases if low <= case["at"] < high]
+        near = [
+            sum(size <= 0.1 for size in bench_model.sizes(chosen, name))
+            for name in bench_model.MEASURES
+        ]
+        assert [len(chosen), *near] == expected
+
+
+def test_trees_with_circuits_are_as_near_as_the_guide_says(monkeypatch):
+    """The short form of bench/estimates.py: the first trees with circuits of the guide's table."""
+    monkeypatch.syspath_prepend(REPOSITORY / "bench")
+    bench = importlib.import_module("estimates")
+    drawn = (bench.tree(random.Random(f"2/{number}")) for number in range(12))
+    circuits = [text for text in drawn if 'switching = "circuit"' in text][:4]
+    assert len(circuits) == 4
+    for text in circuits:
+        at = bench.measures(text)["all.accepted"]
+        assert -0.18 <= at.analytic / at.mean - 1 <= 0.2
 
 
 def test_jobs_on_fat_trees_have_a_table_without_simulation() -> None:
