@@ -260,6 +260,11 @@ def table_of_percentiles(found: dict[str, Found]) -> str:
     return "\n".join(lines)
 
 
+def oracle_error(seeds: int) -> float:
+    """The relative standard error of the oracle's width: that of a standard deviation."""
+    return 1 / math.sqrt(2 * (seeds - 1))
+
+
 def split(measures: Iterable[Measure]) -> tuple[list[Measure], list[Measure], list[Measure]]:
     """Percentiles on a step, of too few observations, and all others."""
     step: list[Measure] = []
@@ -286,7 +291,7 @@ def complaints(found: dict[str, Found]) -> list[str]:
             width = statistics.median(m.width for m in rest)
             if held < LEAST or (kind in SMOOTH and held > MOST):
                 lines.append(f"{kind}, {percentile}: {held:.1%} hold")
-            if kind in SMOOTH and width > WIDEST:
+            if kind in SMOOTH and width > WIDEST * (1 + oracle_error(len(rest[0].found))):
                 lines.append(f"{kind}, {percentile}: {width:.2f} times as wide as the oracle")
             if float(percentile[1:]) <= 90 and unended > MOST_OPEN:
                 lines.append(f"{kind}, {percentile}: {unended:.1%} have no upper end")

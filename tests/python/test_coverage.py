@@ -66,7 +66,8 @@ def test_the_kept_table_of_percentiles_is_as_it_must_be():
             assert float(share.rstrip("%")) >= 100 * coverage.LEAST, (kind, percentile)
             if kind in coverage.SMOOTH:
                 assert float(share.rstrip("%")) <= 100 * coverage.MOST, (kind, percentile)
-                assert float(width.split()[0]) <= coverage.WIDEST, (kind, percentile)
+                most = coverage.WIDEST * (1 + coverage.oracle_error(400))
+                assert float(width.split()[0]) <= most, (kind, percentile)
             if percentile in ("p50", "p90"):
                 assert float(unended.rstrip("%")) <= 100 * coverage.MOST_OPEN, (kind, percentile)
 
