@@ -45,16 +45,17 @@ def baseline_sentence(
         parts.append(peak_words(own_peak, None, "", None))
     if point:
         parts.append(timeless_words(layout, series, point, told=own is not None))
-        told = [m for m in measures if not is_timeless(layout, point, m)]
-        if layout.of_jobs and told:
+        shown = [m for m in measures if not is_timeless(layout, point, m)]
+        if layout.of_jobs and shown:
             parts.append(incomplete_words(layout, series))
-        for name in told[: 3 if layout.of_jobs else 2]:
+        where = f" {place}" if place else ""
+        for name in shown[: 3 if layout.of_jobs else 2]:
             m = point.measure(name)
-            if layout.of_jobs and name == told[0] and is_varied(layout, series):
+            if layout.of_jobs and name == shown[0] and is_varied(layout, series):
                 parts.append(course_words(layout, series, name))
             elif m and m.best[0] is not None:
-                where = f" {place}" if place and name == told[0] else ""
                 parts.append(f"{time_label(layout, [point], name)} {value_words(m)}{where}")
+                where = ""
     return join(parts) or verdict_words(series)
 
 
@@ -73,9 +74,7 @@ def is_varied(layout: View, series: Series) -> bool:
 
 def course_words(layout: View, series: Series, name: str) -> str:
     """A measure along the axis of a series: at each value, or at the first and the last of many."""
-    found = [(p, m) for p in series.points if (m := p.measure(name)) and is_known(m)]
-    if all(m.best[0] is None for _, m in found):
-        return ""
+    found = [(p, m) for p in series.points if (m := p.measure(name)) and m.best[0] is not None]
     if len(found) > NAMED:
         found = [found[0], found[-1]]
     axis = layout.x_axis
@@ -85,12 +84,8 @@ def course_words(layout: View, series: Series, name: str) -> str:
         value = "saturated" if is_timeless(layout, point, name) else value_words(m)
         where = axis_text(layout.run, axis, point.values[axis], point.machine)
         parts.append(f"{value} at {point.values[axis].text if parts else where}")
-    return f"{time_label(layout, series.points, name)} {', '.join(parts)}" if parts else ""
-
-
-def is_known(m: Measure) -> bool:
-    """Whether anything is known of a measure, if only what it is longer than."""
-    return (m.best[0], m.low) != (None, None)
+    label = time_label(layout, [p for p, _ in found], name)
+    return f"{label} {', '.join(parts)}" if parts else ""
 
 
 def time_label(layout: View, points: list[PointResult], name: str) -> str:

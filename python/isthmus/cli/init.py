@@ -26,7 +26,7 @@ KINDS = sorted(each.name[:-5] for each in STARTS.iterdir() if each.name.endswith
   isthmus init fat-tree | isthmus run - --quick
   isthmus init graph torus.toml         switches joined in any form
   isthmus init graph mine.toml --graph net.graphml
-  isthmus init graph mine.toml --graph net.graphml --ignored "LinkSpeed, Country"
+  isthmus init graph mine.toml --graph net.graphml --ignored Country
   isthmus init graph mine.toml --graph net.txt --routes tables.txt
 
 KIND is the kind of machine; hypercube if left out. `isthmus check --fields` lists what else a

@@ -254,7 +254,7 @@ _MARKS: dict[str, dict[str, Any]] = {
     "model": {"ls": (0, (4, 2)), "lw": 1.1},
     "saturated": {"marker": "o", "ls": "", "markerfacecolor": PAPER},
     "undecided": {"marker": "o", "ls": "", "fillstyle": "left", "markerfacecoloralt": PAPER},
-    "incomplete": {"marker": "|", "ls": "", "ms": 9},
+    "incomplete": {"marker": "o", "ls": "", "markerfacecolor": PAPER},
     "collapsed": {"marker": "X", "ls": "", "ms": 9},
 }
 

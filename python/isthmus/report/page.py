@@ -38,7 +38,7 @@ GLYPHS = {
     "saturated": f'<circle cx="13" cy="7" r="4" {_STROKE}/>',
     "undecided": f'<circle cx="13" cy="7" r="4.4" {_STROKE}/><circle cx="13" cy="7" r="1.8" '
     'fill="currentColor"/>',
-    "incomplete": f'<path d="M8,2L18,12" {_STROKE}/>',
+    "incomplete": f'<circle cx="13" cy="7" r="4" {_STROKE}/>',
     "collapsed": f'<path d="M9,3L17,11M17,3L9,11" {_STROKE}/>',
     "bar": '<path d="M1,3H18V11H1Z" fill="currentColor" opacity=".45"/>'
     f'<path d="M14,7H23" {_STROKE}/>',

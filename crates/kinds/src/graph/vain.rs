@@ -3,7 +3,7 @@
 use isthmus_machine::graph::spec::Shape;
 use isthmus_scenario::format::{Reason, Watch};
 
-/// Tells `watch` of them.
+/// Report them to `watch`.
 pub(super) fn watch(watch: &mut Watch<'_>, shape: &Shape) {
     let delay = "machine.delay";
     let &Shape::Dragonfly {

@@ -5,7 +5,7 @@ use super::behind;
 use isthmus_scenario::format::{Reason, Watch};
 use isthmus_workload::jobs::spec::JobsTraffic;
 
-/// Tells `watch` of them on a machine of so many nodes.
+/// Report them to `watch`, on a machine of so many nodes.
 pub(crate) fn watch(watch: &mut Watch<'_>, traffic: &JobsTraffic, nodes: u32) {
     for job in &traffic.jobs {
         let [think, times] =

@@ -22,7 +22,7 @@ pub struct Crossed {
 }
 
 /// The runs of links that packets of `from` to any of `to` take by the engine's own ways, each destination as likely as
-/// the others. A run is told by its first link. `is_kept` says of a place on a way of so many runs whether to keep it.
+/// the others. Its first link identifies a run. `is_kept` says of a place on a way of so many runs whether to keep it.
 pub(crate) fn routed(
     ways: &impl Ways,
     from: u32,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 ///
 /// Calling contract: for each demand that [`takes_turns`](Self::takes_turns), [`ask`](Self::ask) at its
 /// time, and [`done`](Self::done) when it is complete. Both in the order of times; of the demands of one
-/// tick the one that is told first is served first. A demand begins when either gives it.
+/// tick the first one reported is served first. A demand begins when either gives it.
 #[derive(Debug)]
 pub(crate) struct Turns {
     /// By node; empty for all that are no servers.
