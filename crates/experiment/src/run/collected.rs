@@ -69,11 +69,14 @@ impl Experiment {
         Ok(Some(json))
     }
 
-    /// What the journal holds of these, read on all threads.
+    /// What the journal holds of these, read on all threads. The error is that of the first that is damaged.
     fn contents(&self, entries: &[&Entry]) -> Result<Vec<Option<Vec<u8>>>, JournalError> {
         let read = |entry: &&Entry| self.journal.written(entry);
         match self.pool() {
-            Ok(pool) => pool.install(|| entries.par_iter().map(read).collect()),
+            Ok(pool) => {
+                let all: Vec<_> = pool.install(|| entries.par_iter().map(read).collect());
+                all.into_iter().collect()
+            }
             Err(_) => entries.iter().map(read).collect(),
         }
     }

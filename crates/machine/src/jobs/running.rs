@@ -13,6 +13,32 @@ use std::vec::Drain;
 /// seen enough; what is left is told later.
 const TOLD_AT_ONCE: u64 = 1 << 16;
 
+/// How many messages of a process have been reported as offered, and its job.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    messages: u64,
+    job: u32,
+}
+
+/// A process and a time at or before its next message, as one number that grows with the time: a heap compares it
+/// in fewer instructions than a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Due(u128);
+
+impl Due {
+    fn new(time: Cycles, process: u32) -> Self {
+        Self(u128::from(time) << u32::BITS | u128::from(process))
+    }
+
+    fn time(self) -> Cycles {
+        (self.0 >> u32::BITS) as Cycles
+    }
+
+    fn process(self) -> u32 {
+        self.0 as u32
+    }
+}
+
 /// What jobs ask for, and what has been told of it.
 ///
 /// Calling contract: [`begin`](Self::begin) once. Whatever carries messages calls
@@ -24,11 +50,11 @@ pub(crate) struct Jobs {
     source: JobsSource,
     /// Whether any process may have several messages under way.
     several: bool,
-    /// Of each process how many of its messages have been told as offered.
-    told: Vec<u64>,
-    /// The processes of open loops, by a time at or before their next message. Their messages are reported in the
-    /// order of time, so that a backlog counts all that wait at any moment.
-    asking: BinaryHeap<Reverse<(Cycles, u32)>>,
+    /// What has been reported of each process.
+    told: Vec<Told>,
+    /// The processes of open loops. Their messages are reported in the order of time, so that a backlog counts all
+    /// that wait at any moment.
+    asking: BinaryHeap<Reverse<Due>>,
     /// Messages on their way to the engine.
     demands: Vec<Demand>,
 }
@@ -37,10 +63,14 @@ impl Jobs {
     /// The jobs of `traffic`, which lie where `layout` says, in ticks of this length.
     pub fn new(traffic: &JobsTraffic, layout: &Layout, tick: Time, streams: Streams) -> Self {
         let source = JobsSource::new(traffic, layout, tick, streams);
-        let processes = source.processes().len();
+        let processes = source.processes();
+        let untold = |process: &Process| Told {
+            messages: 0,
+            job: process.job,
+        };
         Self {
-            several: (0..processes as u32).any(|process| source.several(process)),
-            told: vec![0; processes],
+            several: (0..processes.len() as u32).any(|process| source.several(process)),
+            told: processes.iter().map(untold).collect(),
             asking: BinaryHeap::new(),
             source,
             demands: Vec::new(),
@@ -57,7 +87,9 @@ impl Jobs {
         self.source.begin(&mut self.demands);
         let processes = 0..self.told.len() as u32;
         let in_time = processes.filter(|&process| self.source.asks_next(process).is_some());
-        self.asking = in_time.map(|process| Reverse((0, process))).collect();
+        self.asking = in_time
+            .map(|process| Reverse(Due::new(0, process)))
+            .collect();
     }
 
     /// The messages that the source has given, to be offered to the engine.
@@ -109,7 +141,7 @@ impl Jobs {
     /// Report the messages that this process and all open loops have asked for by now.
     pub fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
         self.tell_asked_in_time(now, observer);
-        if self.source.asks_next(process).is_none() {
+        if self.asking.len() < self.told.len() {
             self.tell_asked(process, now, observer);
         }
     }
@@ -118,37 +150,36 @@ impl Jobs {
     pub fn tell_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
         self.tell_asked_in_time(now, observer);
         for process in 0..self.told.len() as u32 {
-            if self.source.asks_next(process).is_none() {
-                self.tell_asked(process, now, observer);
-            }
+            self.tell_asked(process, now, observer);
         }
     }
 
     fn tell_asked_in_time<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
-        while let Some(&Reverse((time, process))) = self.asking.peek()
-            && time <= now
+        while let Some(&Reverse(first)) = self.asking.peek()
+            && first.time() <= now
         {
-            if !self.tell_asked(process, time, observer) {
+            let process = first.process();
+            if !self.tell_asked(process, first.time(), observer) {
                 return;
             }
             let next = self.source.asks_next(process).unwrap_or(Cycles::MAX);
             if let Some(mut first) = self.asking.peek_mut() {
-                *first = Reverse((next, process));
+                *first = Reverse(Due::new(next, process));
             }
         }
     }
 
     /// Report the messages that one process has asked for by `now`. Return false if the observer had seen enough
     /// before the last of them.
+    #[inline]
     fn tell_asked<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) -> bool {
         let asked = self.source.asked_by(process, now);
-        let job = self.source.processes()[process as usize].job;
-        let told = &mut self.told[process as usize];
-        while *told < asked {
-            observer.offered(job);
-            *told += 1;
+        let Told { messages, job } = &mut self.told[process as usize];
+        while *messages < asked {
+            observer.offered(*job);
+            *messages += 1;
             // However much is asked for at once, an observer that has seen enough is heard.
-            if told.is_multiple_of(TOLD_AT_ONCE) && observer.finished() {
+            if messages.is_multiple_of(TOLD_AT_ONCE) && observer.finished() {
                 return false;
             }
         }
