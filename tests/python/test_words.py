@@ -131,3 +131,26 @@ def test_nothing_but_styled_text_is_markup(capsys, monkeypatch):
         words = ("x [/] y", "[dim]", ":x:", "[bold][/]", "axis [/]", "[/] value")
         for word in (*words, "job [/]") if columns == "200" else words:
             assert word in shown
+
+
+def test_numbers_are_whole_at_every_width(capsys, monkeypatch):
+    """A table whose numbers do not fit is a list. Text gives way before numbers do."""
+    number = "8.943 ± 0.061"
+    for width in range(40, 130):
+        monkeypatch.setenv("COLUMNS", str(width))
+        table = Table(pad_edge=False)
+        table.add_column("variant", no_wrap=True)
+        for head in (
+            "saturates at\n(GB/s)",
+            "carries at most\n(GB/s)",
+            "latency\n(µs) at 0.6 GB/s",
+        ):
+            table.add_column(head, justify="right")
+        table.add_column("fullest part")
+        table.add_row("unidirectional torus", number, number, number, "links of the rings 99%")
+        Output().table(table)
+        shown = capsys.readouterr().out
+        assert shown.count(number) == 3
+        assert shown.count("unidirectional torus") == 1
+        assert all(word in shown for word in ("at most", "latency", "links", "rings", "99%"))
+        assert max(len(line) for line in shown.splitlines()) <= width

@@ -51,7 +51,15 @@ class Output(Console):
         whole = [_glued(column.justify, column.no_wrap, column.cells) for column in table.columns]
         shown = Table(box=table.box, pad_edge=table.pad_edge, header_style=table.header_style)
         for column in table.columns:
-            shown.add_column(_text(column.header), justify=column.justify, overflow="fold")
+            # Columns of text give way where the page is narrow, those of numbers never.
+            whole_cells = column.justify == "right" or column.no_wrap
+            header = _text(column.header)
+            shown.add_column(
+                _in_one_piece(header) if whole_cells else header,
+                justify=column.justify,
+                overflow="fold",
+                no_wrap=whole_cells,
+            )
         for row in zip(*whole, strict=True):
             shown.add_row(*row)
         wanted = Measurement.get(self, self.options.update_width(WIDE), shown)
@@ -106,14 +114,14 @@ def _told_width() -> int:
 
 def _glued(justify: str, whole: bool, cells: Iterable[RenderableType]) -> list[Text]:
     """Cells as text; those of numbers, and those that must stay whole, in one piece a line."""
-    texts = []
-    for cell in cells:
-        text = _text(cell)
-        if justify == "right" or whole:
-            text = text.copy()
-            text.plain = text.plain.replace(" ", GLUE)
-        texts.append(text)
-    return texts
+    in_one_piece = justify == "right" or whole
+    return [_in_one_piece(_text(cell)) if in_one_piece else _text(cell) for cell in cells]
+
+
+def _in_one_piece(text: Text) -> Text:
+    text = text.copy()
+    text.plain = text.plain.replace(" ", GLUE)
+    return text
 
 
 def _text(words: RenderableType) -> Text:
