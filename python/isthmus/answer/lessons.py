@@ -205,7 +205,7 @@ def _no_loss(changes: list[Change]) -> str:
     elif "slightly more" in says:
         word = "slightly longer at most"
     else:
-        word = "no longer"
+        word = "as long as alone" if says == {"same"} else "no longer"
     return f"{word} ({_span(changes)})"
 
 

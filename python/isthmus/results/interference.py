@@ -44,8 +44,8 @@ class Change:
         """What the interval allows to say, by one rule for all words about jobs.
 
         ``more`` or ``less``: all of it lies beyond 1 by more than `MARGIN`. ``same``: all of it
-        lies within `MARGIN` of 1. ``slightly more``, ``slightly less``: it excludes 1 and reaches
-        into the margin. ``unknown``: it holds 1 and reaches beyond the margin, or there is none.
+        lies within `MARGIN` of 1. ``slightly more``, ``slightly less``: it excludes 1, reaches
+        into the margin and no further than twice the margin. ``unknown``: all else.
         """
         if self.low is None or self.high is None:
             return "unknown"
@@ -55,9 +55,10 @@ class Change:
             return "less"
         if self.low >= 1 - MARGIN and self.high <= 1 + MARGIN:
             return "same"
-        if self.low > 1:
+        if self.low > 1 and self.high <= 1 + 2 * MARGIN:
             return "slightly more"
-        return "slightly less" if self.high < 1 else "unknown"
+        slightly_less = self.high < 1 and self.low >= 1 - 2 * MARGIN
+        return "slightly less" if slightly_less else "unknown"
 
     @property
     def less(self) -> bool:
@@ -100,7 +101,7 @@ class Felt:
     tail_of: str
     """``phases``, ``messages``, or ``packets`` where messages are too few; else empty."""
     piles_up: bool
-    """Whether messages pile up beside others and did not alone."""
+    """Whether messages pile up beside others and are known not to do so alone."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,8 @@ def felt(job: str, together: PointResult, alone: PointResult, confidence: float)
     piled, before = (_piles_up(job, p) for p in (together, alone))
     if piled or before:
         longer = _of(f"{job}.accepted", alone, together, confidence)
-        return Felt("data", longer, None, None, "", piled and not before) if longer else None
+        began = piled and alone.verdict.verdict == "stable"
+        return Felt("data", longer, None, None, "", began) if longer else None
     for quantity, name in (("phase", "phases"), ("response", "messages")):
         mean = _of(f"{job}.{quantity}", together, alone, confidence)
         if mean is not None:
