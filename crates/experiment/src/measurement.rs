@@ -3,6 +3,7 @@
 mod course;
 
 use self::course::Course;
+use crate::cut_off;
 use crate::kept::stopwatch;
 use crate::known::{self, Known};
 use crate::limits::BacklogLimit;
@@ -10,7 +11,7 @@ use crate::recorders::Recorders;
 use crate::replication::{Finished, Halt, Length, Replication, Shared};
 use crate::result::{Collapse, EndedBy};
 use crate::rules::{PERIODS_MIN, Rules};
-use crate::subject::Subject;
+use crate::subject::{Subject, Unended};
 use isthmus_kernel::Cycles;
 use isthmus_scenario::{StopRule, Warmup};
 use isthmus_statistics::{Error, Judgement, Precision, SaturationTest, Target, Verdict};
@@ -231,7 +232,11 @@ impl Plan<'_> {
             Verdict::Saturated => long_enough,
             Verdict::Undecided if judged.served.is_none() => false,
             _ => {
-                long_enough && known::all_within(&recorders, self.rules, self.subject, QUICK_WIDTH)
+                let unended: Vec<Unended> =
+                    replications.iter().flat_map(Replication::unended).collect();
+                long_enough
+                    && !cut_off::leaves_late(&unended, &recorders)
+                    && known::all_within(&recorders, self.rules, self.subject, QUICK_WIDTH)
             }
         }
     }

@@ -1,5 +1,6 @@
 //! One replication of one point.
 
+use crate::cut_off;
 use crate::kept::Kept;
 use crate::limits::{BacklogLimit, CYCLES_MAX, Memory};
 use crate::progress::Progress;
@@ -297,6 +298,11 @@ impl Replication {
         self.simulation.now()
     }
 
+    /// Observations that have not ended, of measures of which they are many.
+    pub fn unended(&self) -> Vec<Unended> {
+        cut_off::told(self.simulation.unended(), &self.recorders)
+    }
+
     /// What it has come to so far.
     pub fn so_far(&self) -> Finished {
         let cycles = self.simulation.now();
@@ -307,7 +313,7 @@ impl Replication {
                 cycles,
             }),
             overfull: self.recorders.is_overfull(),
-            unended: self.simulation.unended(),
+            unended: self.unended(),
             figures: self.simulation.figures(),
             recorders: self.recorders.clone(),
             cycles,

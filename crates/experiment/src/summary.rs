@@ -93,12 +93,17 @@ impl Report {
         let varies = summary.histogram.min() != summary.histogram.max();
         let moves_on = unsteady && varies && estimate.half_width == 0.0;
         let no_end = moves_on || cut.is_late(summary.mean.mean, used);
+        // The mean of those that ended leaves out the time that the others have taken.
+        let left_out = match varies {
+            true => cut.total_age() * cycle_us / used as f64,
+            false => 0.0,
+        };
         let percentiles = cut.percentiles(&summary, rules, least);
         self.measures.push(Measure {
             unit: "us".to_owned(),
             mean: Some(estimate.mean),
             low: finite(estimate.low),
-            high: finite(estimate.high).filter(|_| !no_end),
+            high: finite(estimate.high + left_out).filter(|_| !no_end),
             each: (summary.replications.means.iter())
                 .map(|mean| mean * cycle_us)
                 .collect(),

@@ -1,17 +1,24 @@
-//! Checkpoints that end, that fall behind, and that the end of a run cuts off.
+//! Checkpoints that end, that fall behind, and that the end of a run cuts off; messages that it cuts off.
 
 use isthmus_experiment::result::{Measure, PointResult, RunResult, State};
 use isthmus_experiment::{Experiment, Options};
 use isthmus_kinds::KINDS;
 
-/// A tree of 16 nodes with links of 12.5 GB/s, the last node an I/O server.
+/// A tree of 16 nodes with links of 12.5 GB/s, the last node an I/O server, and a job that writes checkpoints.
 fn run(device: &str, ckpt: &str, stop: &str, seed: u64) -> RunResult {
+    let job =
+        format!("[workload.jobs.ckpt]\ntraffic = \"checkpoint\"\nmessage = \"64 KiB\"\n{ckpt}");
+    run_job(device, &job, stop, seed)
+}
+
+/// The same machine with this job.
+fn run_job(device: &str, job: &str, stop: &str, seed: u64) -> RunResult {
     let text = format!(
         "version = 1\nname = \"f\"\nseed = {seed}\n[machine]\nkind = \"fat-tree\"\narity = 4\nlevels = 2\n\
          switching = \"cut-through\"\nbandwidth = \"12.5 GB/s\"\n\
          nic = {{ payload = \"4 KiB\", dma_period = \"10 ns\", receive_delay = \"0 s\" }}\n\
          [workload.servers]\nplacement = \"clustered\"\ncount = 1\n{device}\n\
-         [workload.jobs.ckpt]\ntraffic = \"checkpoint\"\nmessage = \"64 KiB\"\n{ckpt}\n\
+         {job}\n\
          [stop]\nrule = \"fixed\"\nreplications = 2\n{stop}\n"
     );
     let scenario = KINDS
@@ -95,4 +102,28 @@ fn phases_that_end_in_time_are_stable() {
     assert_eq!(point.verdict.verdict, State::Stable);
     let time = phase(point);
     assert_eq!(time.mean, time.high, "nothing is random, and nothing grows");
+}
+
+/// 15 clients keep one message of 64 KiB each under way at a server with a link of 12.5 GB/s: by Little's law each takes
+/// 15 x 64 KiB / 12.5 GB/s = 78.6 us and less than a tenth more for headers. A run of 0.4 ms sees some five of each and
+/// cuts off the sixth, which the upper end allows for.
+#[test]
+fn messages_that_the_end_cuts_off_count() {
+    let job = "[workload.jobs.io]\ntraffic = \"io\"\nmessage = \"64 KiB\"\nsizes = \"exponential\"";
+    let of = |time: &str, name: &str| {
+        let result = run_job("", job, &format!("time = \"{time}\""), 1);
+        let mut measures = result.points[0].measures.iter();
+        let found = measures.find(|measure| measure.name == name);
+        found.expect("clients have messages").clone()
+    };
+    for name in ["io.response", "io.network"] {
+        let least = 15.0 * f64::from(1 << 16) / 12.5e3;
+        let short = of("0.4 ms", name);
+        assert_eq!(short.unended, 2 * 15, "{name}");
+        assert!(short.high.is_none_or(|high| high > least), "{name}");
+        let long = of("20 ms", name);
+        let (low, high) = (long.low.expect("known"), long.high.expect("known"));
+        assert!(low < 1.1 * least && least < high, "{name}: {low} to {high}");
+        assert_eq!(long.unended, 0, "fewer than one in a hundred");
+    }
 }

@@ -5,7 +5,7 @@ use isthmus_experiment::recorders::Recorders;
 use isthmus_experiment::result::JobSummary;
 use isthmus_experiment::subject::{Fate, FlowInfo, RateInfo, Unended};
 use isthmus_kernel::Cycles;
-use isthmus_machine::jobs::{Completed, Observer, Packet, Phase, Stored};
+use isthmus_machine::jobs::{Completed, Observer, Open, Packet, Phase, Stored};
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{Arrivals, Io, Job, JobsTraffic, Targets, Traffic};
@@ -364,15 +364,20 @@ impl Ears {
         self.sent.fill(0);
     }
 
-    /// The observations of which these phases are the first part.
-    pub fn unended(&self, phases: &[Phase]) -> Vec<Unended> {
-        let each = phases.iter().filter_map(|phase| {
+    /// The observations of which these phases and messages are the first part. A closed loop hands over a message
+    /// when it asks for it, so that its response and its time in the network are as old.
+    pub fn unended(&self, open: &Open) -> Vec<Unended> {
+        let phases = open.phases.iter().filter_map(|phase| {
             Some(Unended {
                 measure: self.told.phases[phase.job as usize]?,
                 age: phase.ended - phase.begun,
             })
         });
-        each.collect()
+        let messages = open.messages.iter().flat_map(|&(job, age)| {
+            let response = QUANTITIES.len() * job as usize;
+            [response, response + 1].map(|measure| Unended { measure, age })
+        });
+        phases.chain(messages).collect()
     }
 
     /// Nothing offered, and the bytes that have arrived for the processes of each node.

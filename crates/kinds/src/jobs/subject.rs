@@ -218,7 +218,7 @@ impl<S: Replication + Send> Simulated for Running<S> {
     }
 
     fn unended(&self) -> Vec<Unended> {
-        self.ears.unended(&self.simulation.open_phases())
+        self.ears.unended(&self.simulation.open())
     }
 }
 

@@ -14,7 +14,7 @@
 use crate::hypercube::build::Machine;
 use crate::hypercube::operation::{ErrandId, Step};
 use crate::hypercube::spec::Transfer;
-use crate::jobs::{Completed, Jobs, Observer, Packet, Phase, Replication, Stored};
+use crate::jobs::{Completed, Jobs, Observer, Open, Packet, Replication, Stored};
 use crate::storage::{JobStores, StationCount};
 use isthmus_kernel::{Cycles, Engine as _, Id, RunUntil, Slab, Streams, id};
 use isthmus_units::Bytes;
@@ -181,8 +181,8 @@ impl Replication for JobsSimulation {
         self.under_way() > 0
     }
 
-    fn open_phases(&self) -> Vec<Phase> {
-        self.state.jobs.open_phases(self.engine.now())
+    fn open(&self) -> Open {
+        self.state.jobs.open(self.engine.now())
     }
 
     fn restart_counts(&mut self) {

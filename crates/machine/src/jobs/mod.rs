@@ -16,4 +16,5 @@ pub use isthmus_workload::jobs::Phase;
 pub use observe::{Completed, Observer, Packet, Stored};
 pub use replication::Replication;
 pub(crate) use running::Jobs;
+pub use running::Open;
 pub(crate) use turns::Turns;

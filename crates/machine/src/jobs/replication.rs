@@ -1,9 +1,9 @@
 //! One replication of jobs, on a machine of any kind.
 
 use super::observe::Observer;
+use super::running::Open;
 use crate::storage::StationCount;
 use isthmus_kernel::Cycles;
-use isthmus_workload::jobs::Phase;
 
 /// A machine, its jobs and everything under way.
 pub trait Replication {
@@ -17,8 +17,8 @@ pub trait Replication {
     /// cycle `until` has happened. Returns whether anything is under way still.
     fn run_until<O: Observer>(&mut self, observer: &mut O, until: Cycles) -> bool;
 
-    /// Return the phases of jobs that have started and not ended, up to the present cycle.
-    fn open_phases(&self) -> Vec<Phase>;
+    /// Return what jobs have started and not ended, up to the present cycle.
+    fn open(&self) -> Open;
 
     /// Counts from now on what channels and devices do.
     fn restart_counts(&mut self);

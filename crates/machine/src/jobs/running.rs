@@ -39,6 +39,15 @@ impl Due {
     }
 }
 
+/// What has started and not ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Open {
+    /// The phases, up to the present.
+    pub phases: Vec<Phase>,
+    /// Of messages of closed loops the job and the time since they were asked for, in ticks.
+    pub messages: Vec<(u32, Cycles)>,
+}
+
 /// What jobs ask for, and what has been told of it.
 ///
 /// Calling contract: [`begin`](Self::begin) once. Whatever carries messages calls
@@ -186,10 +195,12 @@ impl Jobs {
         true
     }
 
-    /// Return the phases that have started by `now` and not ended. Call [`tell_all_offered`](Self::tell_all_offered)
-    /// first.
-    pub fn open_phases(&self, now: Cycles) -> Vec<Phase> {
-        self.source.open_phases(now)
+    /// Return what has started by `now` and not ended. Call [`tell_all_offered`](Self::tell_all_offered) first.
+    pub fn open(&self, now: Cycles) -> Open {
+        Open {
+            phases: self.source.open_phases(now),
+            messages: self.source.open_messages(now),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::network::{Network, NetworkError};
 use super::spec::Switching;
-use crate::jobs::{Completed, Jobs, Observer, Packet, Phase, Replication, Stored, Turns};
+use crate::jobs::{Completed, Jobs, Observer, Open, Packet, Replication, Stored, Turns};
 use crate::storage::{JobStores, StationCount, is_answer};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Streams};
 use isthmus_packet::ways::Ways;
@@ -140,8 +140,8 @@ impl<W: Ways> Replication for Simulation<W> {
         self.under_way() > 0
     }
 
-    fn open_phases(&self) -> Vec<Phase> {
-        self.state.jobs.open_phases(self.engine.now())
+    fn open(&self) -> Open {
+        self.state.jobs.open(self.engine.now())
     }
 
     fn restart_counts(&mut self) {

@@ -12,7 +12,7 @@
 //! which is asked when the first request has come in. Messages that reach a server in one cycle are served
 //! by the numbers of their processes.
 
-use crate::jobs::{Completed, Jobs, Observer, Packet as PacketSeen, Phase, Replication, Stored};
+use crate::jobs::{Completed, Jobs, Observer, Open, Packet as PacketSeen, Replication, Stored};
 use crate::sci::build::Machine;
 use crate::sci::rings::{LinkUse, Rings};
 use crate::sci::routing::Router;
@@ -204,8 +204,8 @@ impl Replication for JobsSimulation {
         self.under_way() > 0
     }
 
-    fn open_phases(&self) -> Vec<Phase> {
-        self.state.jobs.open_phases(self.now())
+    fn open(&self) -> Open {
+        self.state.jobs.open(self.now())
     }
 
     fn restart_counts(&mut self) {

@@ -145,22 +145,24 @@ impl Asker {
         self.next_known.then(|| self.next(asks, now))
     }
 
-    /// A message of burst number `burst` is complete at `now`; the bursts that have ended with it
-    /// are told by when they began and ended. Its next message, if it is to be known now.
+    /// A message of burst number `burst`, asked for at `asked`, is complete at `now`; the bursts that have ended with
+    /// it are told by when they began and ended. Its next message, if it is to be known now.
     #[inline]
     pub(super) fn completed(
         &mut self,
         asks: &Asks,
         now: Cycles,
-        burst: u64,
+        (asked, burst): (Cycles, u64),
         ended: impl FnMut(u64, Cycles, Cycles),
     ) -> Option<Next> {
+        let closed = matches!(asks.asking, Asking::Closed { .. });
+        if closed {
+            self.client.completed(asked);
+        }
         if asks.burst().is_some() {
             self.note_burst(burst, now, ended);
         }
-        let follows = asks.outstanding == Outstanding::ONE
-            || matches!(asks.asking, Asking::Closed { .. })
-            || !self.next_known;
+        let follows = closed || asks.outstanding == Outstanding::ONE || !self.next_known;
         // One message after another is not counted.
         self.under_way = self.under_way.saturating_sub(1);
         self.next_known |= follows;
@@ -219,6 +221,11 @@ impl Asker {
     /// When it asks next, if that is a matter of time: as [`Client::asks_next`].
     pub(super) fn asks_next(&self, asks: &Asks) -> Option<Cycles> {
         self.client.asks_next(&asks.asking)
+    }
+
+    /// Return for how long each message of a closed loop has been asked for and not complete.
+    pub(super) fn open_messages(&self, now: Cycles) -> impl Iterator<Item = Cycles> {
+        self.client.open(now)
     }
 
     /// Return the number of the first burst that is not complete, and the start of that and of all later ones.

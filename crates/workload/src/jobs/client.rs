@@ -65,8 +65,8 @@ pub(super) struct Client {
     drawn: u64,
     /// The last arrival that was drawn, and its messages.
     last: Option<(Cycles, u64)>,
-    /// Of a closed loop, the times for which messages have been asked that may lie ahead, in order.
-    ahead: VecDeque<Cycles>,
+    /// Of a closed loop, the times for which messages have been asked that are not complete, in order.
+    open: VecDeque<Cycles>,
 }
 
 impl Client {
@@ -79,7 +79,7 @@ impl Client {
             waiting: VecDeque::new(),
             drawn: 0,
             last: None,
-            ahead: VecDeque::new(),
+            open: VecDeque::new(),
         }
     }
 
@@ -92,8 +92,8 @@ impl Client {
                 false => now + self.pause(think, spread),
             };
             self.drawn += 1;
-            let at = self.ahead.partition_point(|&earlier| earlier <= time);
-            self.ahead.insert(at, time);
+            let at = self.open.partition_point(|&earlier| earlier <= time);
+            self.open.insert(at, time);
             let place = 0;
             return Asked {
                 asked: time,
@@ -154,13 +154,26 @@ impl Client {
         self.waiting.push_back((time, messages, messages));
     }
 
+    /// A message of a closed loop that was asked for at this time is complete.
+    #[inline]
+    pub(super) fn completed(&mut self, asked: Cycles) {
+        if let Ok(at) = self.open.binary_search(&asked) {
+            self.open.remove(at);
+        }
+    }
+
+    /// Return for how long each message of a closed loop has been asked for and not complete.
+    pub(super) fn open(&self, now: Cycles) -> impl Iterator<Item = Cycles> {
+        self.open
+            .iter()
+            .filter_map(move |&asked| now.checked_sub(asked))
+    }
+
     /// Messages asked for by `now`, which never goes back from call to call.
     pub(super) fn asked_by(&mut self, asking: &Asking, now: Cycles) -> u64 {
         if let Asking::Closed { .. } = asking {
-            while self.ahead.front().is_some_and(|&time| time <= now) {
-                self.ahead.pop_front();
-            }
-            return self.drawn - self.ahead.len() as u64;
+            let come = self.open.partition_point(|&time| time <= now);
+            return self.drawn - (self.open.len() - come) as u64;
         }
         while self.last.is_none_or(|(time, _)| time <= now) {
             self.draw_arrival(asking);

@@ -315,12 +315,17 @@ impl JobsSource {
             (Kind::Client(asker), Does::Ask(asks)) => {
                 let from = self.processes[process as usize];
                 let (phases, told) = (&mut runs.phases, &mut self.ended);
-                let next = asker.completed(asks, now, complete.step, |burst, begun, ended| {
-                    if let Some((begun, ended)) = phases.end(burst, begun, ended) {
-                        let job = from.job;
-                        told.push(Phase { job, begun, ended });
-                    }
-                });
+                let next = asker.completed(
+                    asks,
+                    now,
+                    (complete.asked, complete.step),
+                    |burst, begun, ended| {
+                        if let Some((begun, ended)) = phases.end(burst, begun, ended) {
+                            let job = from.job;
+                            told.push(Phase { job, begun, ended });
+                        }
+                    },
+                );
                 demands.extend(next.map(|next| demand(process, from, next)));
             }
             (Kind::Member(member), _) => {
@@ -412,6 +417,20 @@ impl JobsSource {
             );
         }
         found
+    }
+
+    /// Return the job and the age of each message of a closed loop that has been asked for by `now` and is not
+    /// complete.
+    pub fn open_messages(&self, now: Cycles) -> Vec<(u32, Cycles)> {
+        let each = self.states.iter().zip(&self.processes);
+        let ages = each.flat_map(|(state, process)| match &state.kind {
+            Kind::Client(asker) => {
+                let of_job = asker.open_messages(now).map(|age| (process.job, age));
+                of_job.collect()
+            }
+            Kind::Member(_) => Vec::new(),
+        });
+        ages.collect()
     }
 
     /// The phases that have ended since this was last asked for. Like completions they may be told
