@@ -160,6 +160,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
         utilisation,
         saturation: Some(saturation),
         bottleneck: Some(bottleneck),
+        ..Overlay::default()
     })
 }
 
