@@ -23,8 +23,14 @@ from isthmus import Scenario
 
 
 def tree(draw: random.Random) -> str:
-    """A fat tree whose nodes or clients keep messages under way."""
+    """A fat tree whose nodes or clients keep messages under way, alone or beside another job."""
     one = draw.choice
+    levels = one([2, 2, 3])
+    arity = one([2, 4, 4, 4, 8]) if levels == 2 else one([2, 4, 4, 4])
+    outstanding = one([1, 1, 2, 4, 16])
+    think, think_times = one([0, 0, 200, 1000, 5000]), one(["fixed", "exponential", "uniform"])
+    # Pauses of one length keep clients in step: part of a turn counts too many or too few.
+    turns = 40 if think and think_times == "fixed" else 10
     traffic = one(
         [
             'traffic = "uniform"',
@@ -35,29 +41,51 @@ def tree(draw: random.Random) -> str:
             ],
         ]
     )
+    spread = f'think_times = "{think_times}"' if think else ""
+    arrivals = f"""think = "{think} us"
+{spread}
+outstanding = {outstanding}"""
+    if draw.random() < 0.15:
+        arrivals = f"""arrivals = "open"
+load = "{one([10, 40, 120])} MB/s"
+outstanding = {outstanding}"""
+    mapping = one(["dedicated", "shared"])
+    part = (
+        ['nodes = "part 1 of 2"', 'nodes = "part 2 of 2"'] if mapping == "dedicated" else ["", ""]
+    )
+    beside = f"""
+[workload.jobs.beside]
+{part[1]}
+traffic = "uniform"
+message = "{one(["4 KiB", "16 KiB"])}"
+think = "{one(["200 us", "1 ms"])}"
+outstanding = {one([1, 4])}"""
+    beside, part[0] = one([(beside, part[0]), *[("", "")] * 4])
+    if arity == 2:
+        beside, part[0] = "", ""
     return f"""version = 1
 name = "tree"
 [machine]
 kind = "fat-tree"
-arity = 4
-levels = {one([2, 2, 3])}
+arity = {arity}
+levels = {levels}
 switching = "{one(["circuit", "cut-through"])}"
 [workload]
-mapping = "{one(["dedicated", "shared"])}"
+mapping = "{mapping}"
 [workload.servers]
 placement = "{one(["clustered", "distributed"])}"
-count = {one([1, 2, 4, 4])}
+count = {one([1, 2, 4, 4] if arity > 2 else [1, 2])}
 [workload.jobs.all]
+{part[0]}
 {traffic}
-message = "{one(["4 KiB", "16 KiB", "64 KiB"])}"
+message = "{one(["1 KiB", "4 KiB", "16 KiB", "64 KiB"])}"
 sizes = "{one(["fixed", "exponential"])}"
-think = "{one(["0 s", "0 s", "1 ms", "5 ms"])}"
-outstanding = {one([1, 1, 4, 16])}
+{arrivals}{beside}
 [measure]
 channels = false
 [stop]
 rule = "fixed"
-messages = 1000
+messages = {max(2000, turns * outstanding * arity**levels)}
 warmup = "mser5"
 replications = 2
 """
@@ -67,8 +95,10 @@ def fabric(draw: random.Random) -> str:
     """Transactions on any fabric: uniform, with a hot node, or from few senders."""
     one = draw.choice
     kind = one(
-        ["ring", "ring", "counter-rotating", "counter-rotating", "torus", "bidirectional-torus"]
-        + ["uniform-ring-torus", "manhattan"]
+        [
+            *[*2 * ["ring"], *2 * ["counter-rotating"]],
+            *["torus", "bidirectional-torus", "uniform-ring-torus", "manhattan"],
+        ]
     )
     flat = kind in ("ring", "counter-rotating")
     nodes = one([4, 6, 8, 10, 16]) if flat else 0

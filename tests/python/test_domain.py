@@ -5,6 +5,7 @@ import json
 import pytest
 
 from fixtures import synthetic
+from isthmus import Fabric, FatTree, Job, Jobs, PacketWorkload, analyze
 from isthmus.answer import answer
 from isthmus.papers.figures import Figure, Panel, chart_of
 from isthmus.papers.select import Source, value
@@ -83,3 +84,32 @@ def test_papers_draw_the_model_outside_its_domain_and_say_so(outside, entry):
 def test_a_curve_without_any_value_inside_has_no_residuals():
     run = results(lambda _: True).run
     assert "pe_pe.header" not in with_residuals(answer(run).view)
+
+
+def test_a_ring_leaves_the_domain_once_and_its_bound_never_does():
+    """Loads from 10% to 90% of the bound: a mean packet and its echo cross half of the links each,
+    41 and 5 symbols of 2 ns.
+    """
+    bound = 64 / (2 * (41 + 5) / 2)
+    loads = [f"{share * bound / 10:.4f} GB/s" for share in range(1, 10)]
+    work = PacketWorkload(load=loads[0])
+    found = analyze(Fabric(fabric="ring", size=4), work, sweep={"load": loads})
+    inside = [p.measure("latency").analytic is not None for p in found.run.points]
+    assert inside == sorted(inside, reverse=True)
+    assert inside[0]
+    assert not inside[-1]
+    assert all(p.measure("accepted").analytic for p in found.run.points)
+    rows = found.table.filter(measure="latency")["analytic"].to_list()
+    assert [row is not None for row in rows] == inside
+    last = found.run.points[-1].measure("latency").outside
+    assert last.value > found.run.points[0].measure("latency").analytic
+    assert last.reason in found.answer.unmodelled
+
+
+def test_uniform_traffic_with_cut_through_is_outside_the_domain():
+    work = Jobs(jobs={"all": Job(traffic="uniform")})
+    for switching, is_inside in (("circuit", True), ("cut-through", False)):
+        tree = FatTree(arity=4, levels=2, switching=switching)
+        measure = analyze(tree, work).run.points[0].measure("all.accepted")
+        assert (measure.analytic is not None) == is_inside
+        assert is_inside or "links between switches" in measure.outside.reason
