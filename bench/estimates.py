@@ -1,11 +1,13 @@
 """How far the models of SCI fabrics and fat trees are from the simulation, on random machines.
 
 Question: within how much of the simulation are the latency of SCI fabrics and the accepted
-bandwidth of closed loops on fat trees? Peer: the simulation of the same machine. Load: 5% to 72%
-of the link bound of SCI fabrics; closed loops on trees. Good is 95% of the machines within 10%.
+bandwidth of closed loops on fat trees? Peer: the simulation of the same machine. Load: 5% to 80%
+of the link bound of SCI fabrics; closed loops on trees. Good is that the model's domain contains
+70% of the machines, and that 95% of these are within 10%. The row that is printed counts machines,
+machines inside the domain, and of these the shares within 5% and 10% and the largest distance.
 
-    python bench/estimates.py sci --count 200 --seed 2 --out sci.csv
-    python bench/estimates.py fat-tree --count 200 --seed 2 --out fat-tree.csv
+    python bench/estimates.py sci --count 200 --seed 5 --out sci.csv
+    python bench/estimates.py fat-tree --count 200 --seed 5 --out fat-tree.csv
 """
 
 from __future__ import annotations
@@ -21,8 +23,14 @@ from isthmus import Scenario
 
 
 def tree(draw: random.Random) -> str:
-    """A fat tree whose nodes or clients keep messages under way."""
+    """A fat tree whose nodes or clients keep messages under way, alone or beside another job."""
     one = draw.choice
+    levels = one([2, 2, 3])
+    arity = one([2, 4, 4, 4, 8]) if levels == 2 else one([2, 4, 4, 4])
+    outstanding = one([1, 1, 2, 4, 16])
+    think, think_times = one([0, 0, 200, 1000, 5000]), one(["fixed", "exponential", "uniform"])
+    # Pauses of one length keep clients in step: part of a turn counts too many or too few.
+    turns = 40 if think and think_times == "fixed" else 10
     traffic = one(
         [
             'traffic = "uniform"',
@@ -33,50 +41,87 @@ def tree(draw: random.Random) -> str:
             ],
         ]
     )
+    spread = f'think_times = "{think_times}"' if think else ""
+    arrivals = f"""think = "{think} us"
+{spread}
+outstanding = {outstanding}"""
+    if draw.random() < 0.15:
+        arrivals = f"""arrivals = "open"
+load = "{one([10, 40, 120])} MB/s"
+outstanding = {outstanding}"""
+    mapping = one(["dedicated", "shared"])
+    part = (
+        ['nodes = "part 1 of 2"', 'nodes = "part 2 of 2"'] if mapping == "dedicated" else ["", ""]
+    )
+    beside = f"""
+[workload.jobs.beside]
+{part[1]}
+traffic = "uniform"
+message = "{one(["4 KiB", "16 KiB"])}"
+think = "{one(["200 us", "1 ms"])}"
+outstanding = {one([1, 4])}"""
+    beside, part[0] = one([(beside, part[0]), *[("", "")] * 4])
+    if arity == 2:
+        beside, part[0] = "", ""
     return f"""version = 1
 name = "tree"
 [machine]
 kind = "fat-tree"
-arity = 4
-levels = {one([2, 2, 3])}
+arity = {arity}
+levels = {levels}
 switching = "{one(["circuit", "cut-through"])}"
 [workload]
-mapping = "{one(["dedicated", "shared"])}"
+mapping = "{mapping}"
 [workload.servers]
 placement = "{one(["clustered", "distributed"])}"
-count = {one([1, 2, 4, 4])}
+count = {one([1, 2, 4, 4] if arity > 2 else [1, 2])}
 [workload.jobs.all]
+{part[0]}
 {traffic}
-message = "{one(["4 KiB", "16 KiB", "64 KiB"])}"
+message = "{one(["1 KiB", "4 KiB", "16 KiB", "64 KiB"])}"
 sizes = "{one(["fixed", "exponential"])}"
-think = "{one(["0 s", "0 s", "1 ms", "5 ms"])}"
-outstanding = {one([1, 1, 4, 16])}
+{arrivals}{beside}
 [measure]
 channels = false
 [stop]
 rule = "fixed"
-messages = 1000
+messages = {max(2000, turns * outstanding * arity**levels)}
 warmup = "mser5"
 replications = 2
 """
 
 
 def fabric(draw: random.Random) -> str:
-    """Moves of 64 bytes between random nodes of a ring, counter-rotating rings or a torus."""
+    """Transactions on any fabric: uniform, with a hot node, or from few senders."""
     one = draw.choice
-    kind = one(["ring", "ring", "counter-rotating", "torus", "bidirectional-torus"])
-    size = one(["4", "6", "8", "10"]) if "torus" not in kind else one(["3x3", "4x4"])
-    size = size if "x" not in size else f'"{size}"'
-    payload = one([16, 64, 64, 64, 256])
+    kind = one(
+        [
+            *[*2 * ["ring"], *2 * ["counter-rotating"]],
+            *["torus", "bidirectional-torus", "uniform-ring-torus", "manhattan"],
+        ]
+    )
+    flat = kind in ("ring", "counter-rotating")
+    nodes = one([4, 6, 8, 10, 16]) if flat else 0
+    width = 0 if flat else one([4, 6] if kind == "manhattan" else [3, 4, 5, 6])
+    nodes = nodes or width * width
+    pattern, payload = one(["", "", "", "hot", "few"]), one([16, 64, 64, 128, 256])
+    few = nodes // one([2, 4]) if pattern == "few" else 0
+    senders, traffic = sorted(draw.sample(range(nodes), few)), ""
+    if senders:
+        traffic = f"senders = {senders}\n"
+    elif pattern == "hot":
+        traffic = f"hot_node = {{ node = 1, probability = {one([0.05, 0.1, 0.2])} }}\n"
     text = f"""version = 1
 name = "fabric"
 [machine]
 kind = "sci"
 fabric = "{kind}"
-size = {size}
+size = {nodes if flat else f'"{width}x{width}"'}
+queues = {{ input = {one([2, 5, 5])}, output = {one([2, 5, 5])}, client = {one([2, 5, 5])} }}
 [workload]
+transaction = "{one(["move", "move", "read", "write"])}"
 payload = "{payload} B"
-load = "LOAD GB/s"
+{traffic}load = "LOAD GB/s"
 [measure]
 channels = false
 [stop]
@@ -85,9 +130,10 @@ messages = 10000
 warmup = "mser5"
 replications = 2
 """
-    part = draw.uniform(0.05, 0.72)
-    # A payload per ns in all is more than these links carry and less than the nodes can begin.
-    bound = measures(text.replace("LOAD", str(payload)), analyze=True)["accepted"].analytic
+    part = draw.uniform(0.05, 0.8)
+    # A packet from each sender every 8 ns is more than links carry.
+    most = payload * (len(senders) or nodes) / 8
+    bound = measures(text.replace("LOAD", f"{most}"), analyze=True)["accepted"].analytic
     return text.replace("LOAD", f"{part * bound:.6f}")
 
 
@@ -116,16 +162,21 @@ def main() -> None:
     sizes: list[float] = []
     with given.out.open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["number", "model", "simulated", "residual", "scenario"])
+        rows.writerow(["number", "model", "simulated", "outside", "scenario"])
         for number in range(given.count):
             text = drawn(random.Random(f"{given.seed}/{number}"))
             at = measures(text)[name]
-            rows.writerow([number, at.analytic, at.mean, at.residual, text])
+            reason = at.outside.reason if at.outside else ""
+            rows.writerow([number, at.model_anywhere, at.mean, reason, text])
             file.flush()
             if at.analytic and at.mean:
                 sizes.append(abs(at.analytic / at.mean - 1))
-    shares = [sum(size <= aim for size in sizes) / len(sizes) for aim in (0.05, 0.1)]
-    print(f"| {given.kind} | {len(sizes)} | {shares[0]:.0%} | {shares[1]:.0%} | {max(sizes):.0%} |")
+    inside = len(sizes)
+    shares = [sum(size <= aim for size in sizes) / inside for aim in (0.05, 0.1)]
+    print(
+        f"| {given.kind} | {given.count} | {inside} | {shares[0]:.0%} | {shares[1]:.1%} "
+        f"| {max(sizes):.0%} |"
+    )
 
 
 if __name__ == "__main__":

@@ -92,7 +92,8 @@ def analyze(
     """Evaluate the analysis only: the queueing model of section 6 of the hypercube paper, the
     bounds and the queueing estimate of SCI rings, the estimate of fat trees; nothing is simulated.
 
-    Every mean is null; the model's values are in the column ``analytic``. The load that saturates
+    Every mean is null; the model's values are in the column ``analytic``. Outside the model's
+    domain the column is empty, and ``results.answer.unmodelled`` says why. The load that saturates
     and the part that limits it stand in what `simulate` gives.
     """
     return Scenario.of(machine, workload, sweep=sweep, title=title).analyze()

@@ -139,6 +139,7 @@ impl<'a> CutOff<'a> {
             percentiles: Vec::new(),
             analytic: None,
             residual: None,
+            outside: None,
             target: None,
             warmup_share: 0.0,
         })

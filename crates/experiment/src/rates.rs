@@ -35,7 +35,7 @@ pub(crate) fn rates(
         let estimate = Estimate::of_rate(&values, events, rules.stop.confidence).ok()?;
         let estimate = estimate.scaled(rate.scale);
         let owed = 1.0 + owed(measurement, &recorders, rate, subject.period());
-        let analytic = overlay.measures.get(&*rate.name).copied();
+        let (analytic, outside) = overlay.split(&rate.name);
         Some(Measure {
             name: rate.name.to_string(),
             unit: rate.unit.to_owned(),
@@ -48,6 +48,7 @@ pub(crate) fn rates(
             percentiles: Vec::new(),
             analytic,
             residual: analytic.map(|value| estimate.mean / value - 1.0),
+            outside,
             target: None,
             warmup_share: 0.0,
         })

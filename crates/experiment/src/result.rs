@@ -324,14 +324,26 @@ pub struct Measure {
     pub unended: u64,
     /// Percentiles asked for, with intervals from replications.
     pub percentiles: Vec<Percentile>,
-    /// The analytic model's value; `None` where it has none or is saturated.
+    /// The analytic model's value; `None` where it has none, is saturated or is outside its domain.
     pub analytic: Option<f64>,
     /// mean / analytic - 1.
     pub residual: Option<f64>,
+    /// The analytic model's value where the machine or its load is outside the model's domain.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Outside>,
     /// Relative half-width asked for, if this measure was asked for.
     pub target: Option<f64>,
     /// Mean share of each replication cut off as warm-up.
     pub warmup_share: f64,
+}
+
+/// A model's value that is not to be relied on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outside {
+    /// What the model says, in the unit of the measure.
+    pub value: f64,
+    /// Why that is outside its domain, in one phrase that names the limit.
+    pub reason: String,
 }
 
 /// One percentile.

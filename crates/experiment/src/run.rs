@@ -416,7 +416,10 @@ fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
     let rates = rates.map(|rate| (rate.name.into_owned(), rate.unit));
     let latencies = subject.measures().iter().map(|name| (name.clone(), "us"));
     let measure = |(name, unit): (String, &str)| {
-        let analytic = overlay.measures.get(&name).copied()?;
+        let (analytic, outside) = overlay.split(&name);
+        if analytic.is_none() && outside.is_none() {
+            return None;
+        }
         Some(Measure {
             name,
             unit: unit.to_owned(),
@@ -427,8 +430,9 @@ fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
             samples: 0,
             unended: 0,
             percentiles: Vec::new(),
-            analytic: Some(analytic),
+            analytic,
             residual: None,
+            outside,
             target: None,
             warmup_share: 0.0,
         })

@@ -83,7 +83,7 @@ impl Report {
         let estimate = interval(&summary.replications, &replications, at, rules)
             .map_or(summary.mean, |(estimate, _)| estimate.positive(stretch))
             .scaled(cycle_us);
-        let analytic = overlay.measures.get(name).copied();
+        let (analytic, outside) = overlay.split(name);
         let (discarded, used): (u64, u64) = (
             summary.replications.discarded.iter().sum(),
             summary.replications.used.iter().sum(),
@@ -125,6 +125,7 @@ impl Report {
                 .collect(),
             analytic,
             residual: analytic.map(|value| estimate.mean / value - 1.0),
+            outside,
             target: {
                 let (of, relative) = rules.targets();
                 of.contains(name).then_some(relative)
@@ -150,7 +151,7 @@ impl Report {
 
 /// A number of which there is no other: its interval is that number.
 fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
-    let analytic = overlay.measures.get(figure.name).copied();
+    let (analytic, outside) = overlay.split(figure.name);
     Measure {
         name: figure.name.to_owned(),
         unit: figure.unit.to_owned(),
@@ -163,6 +164,7 @@ fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
         percentiles: Vec::new(),
         analytic,
         residual: analytic.map(|value| figure.value / value - 1.0),
+        outside,
         target: None,
         warmup_share: 0.0,
     }

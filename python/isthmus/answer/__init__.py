@@ -26,6 +26,7 @@ from isthmus.answer.sentences import (
     ratio_words,
     saturation_words,
     timeless_words,
+    unmodelled,
 )
 from isthmus.results.interference import interference
 from isthmus.results.schema import PointResult, RunResult
@@ -114,6 +115,8 @@ class Answer:
     """One sentence over all variants."""
     basis: str
     """What the verdicts rest on, in words."""
+    unmodelled: str
+    """Of which measures no model value is given and why, in words."""
     series: list[SeriesAnswer] = field(default_factory=list)
     busy_place: str = ""
     """Where pictures compare variants: the highest load at which most are stable, in words."""
@@ -203,6 +206,7 @@ def _answer(run: RunResult) -> Answer:
         place,
         told.conclusion if told else conclusion(found, layout),
         lessons_basis(told) if told else basis(layout, headline, place, found),
+        unmodelled(layout),
         found,
         busy_place,
         busy_x,

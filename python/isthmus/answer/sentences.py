@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 from isthmus.answer.grounds import Bracket, Peak, Ratio
 from isthmus.results.schema import Measure, PointResult, RunResult
 from isthmus.results.series import Series, View, axis_text
-from isthmus.wording import ended, estimate, estimate_in_unit, interval, number, unit_label
+from isthmus.wording import (
+    counted,
+    ended,
+    estimate,
+    estimate_in_unit,
+    interval,
+    number,
+    unit_label,
+)
 
 if TYPE_CHECKING:
     from isthmus.answer import SeriesAnswer
@@ -18,7 +26,7 @@ NODES = 12
 
 UNCOUNTED = "what fills first was not counted yet, `isthmus check` says what is asked for"
 NAMED = 4
-"""Most variants with the same outcome that a conclusion names."""
+"""Most variants with the same outcome, or measures, that a sentence names."""
 
 
 def join(parts: list[str]) -> str:
@@ -347,6 +355,26 @@ def basis(layout: View, headline: str | None, place: str, found: list[SeriesAnsw
     *first, last = grounds
     by = f"{', by '.join(first)} and by {last}" if first else last
     return f"Judged by {by}{model}."
+
+
+def unmodelled(layout: View) -> str:
+    """Say of which measures no model value is given and why; empty where all are in its domain."""
+    found: dict[str, dict[str, int]] = {}
+    for point in layout.run.points:
+        for measure in point.measures:
+            if measure.outside is not None:
+                of = found.setdefault(measure.outside.reason, {})
+                of[measure.name] = of.get(measure.name, 0) + 1
+    total, texts = len(layout.run.points), []
+    for reason, counts in found.items():
+        names = [name for name in layout.asked if name in counts] or list(counts)
+        labels = [layout.label(name) for name in names[:NAMED]]
+        if len(names) > NAMED:
+            labels.append(f"{len(names) - NAMED} more")
+        points = max(counts.values())
+        where = "" if points == total else f" at {points:,} of {counted(total, 'point')}"
+        texts.append(f"for {listed(labels)}{where} ({reason})")
+    return f"No model value is given {'; '.join(texts)}." if texts else ""
 
 
 def collapse_words(run: RunResult, point: PointResult) -> str:

@@ -333,6 +333,7 @@ def _x_axis(view: View, told: Curves) -> Spec:
     return axis("x", title, "x", log=scene.x_is_log(view))
 
 
-def marks(view: View, model: bool = True) -> list[Symbol]:
+def marks(view: View, *, model: bool = True, anywhere: bool = False) -> list[Symbol]:
     """The key of marks, only those that occur."""
-    return [Symbol(words, glyph) for glyph, words in scene.symbols(view, "▲", model=model).items()]
+    found = scene.symbols(view, "▲", model=model, anywhere=anywhere)
+    return [Symbol(words, glyph) for glyph, words in found.items()]

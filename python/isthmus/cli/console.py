@@ -146,6 +146,8 @@ def print_answer(answer: Answer) -> None:
         are = "is" if undecided == 1 else "are"
         points = counted(len(run.points), "point")
         notes.append(f"{undecided:,} of {points} {are} neither stable nor saturated.")
+    if answer.unmodelled:
+        notes.append(answer.unmodelled)
     if run.quick:
         notes.append("This was a quick run; without --quick the intervals are narrower.")
     out.text(styled(" ".join(notes), "dim"))

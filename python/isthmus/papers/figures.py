@@ -11,7 +11,8 @@
     title = "(a) PE-PE messages"
     measure = "pe_pe.router"
     at = "dimension=3"                   # fixes axes, as in a selector; may be absent
-    model = true                         # whether to draw the queueing model; false if absent
+    model = true                         # whether to draw the queueing model, also outside its
+                                         # domain; false if absent
     bound = true                         # whether to draw the analytic bound; false if absent
     log = true                           # force the scale; decided by the values if absent
     live = true                          # show what was measured live (`isthmus.papers.live`)
@@ -23,6 +24,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
 
 from isthmus.errors import IsthmusError
 from isthmus.papers.folder import Paper, read_toml
@@ -129,8 +132,7 @@ def draw(figure: Figure, run: RunResult) -> Drawn:
                     ax.axhline(limit, color=look(layout, series).colour, **BOUND)
             curves.curve_panel(ax, layout, told)
             curves.finish(ax, layout)
-        modelled = any(panel.model for panel in figure.panels)
-        entries = curves.marks(view(run), model=modelled)
+        entries = curves.marks(_modelled(figure, run), anywhere=True)
         if any(panel.bound for panel in figure.panels):
             entries.append(key("analytic bound", **BOUND))
         if figure.has_live:
@@ -157,12 +159,22 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
         last = _view(figure, panel, run)
         drawn.append(curves.curve_panel(last, _curves(panel, last)))
     assert last is not None
-    entries = curves.marks(view(run), model=any(panel.model for panel in figure.panels))
+    entries = curves.marks(_modelled(figure, run), anywhere=True)
     if any(panel.bound for panel in figure.panels):
         entries.append(Symbol("analytic bound", "bound"))
     if figure.has_live:
         entries.append(Symbol(LIVE, "simulated"))
     return curves.assembled(figure.name, last, drawn, entries)
+
+
+def _modelled(figure: Figure, run: RunResult) -> View:
+    """The run with those of its measures alone of which a panel shows the model."""
+    shown = {panel.measure for panel in figure.panels if panel.model}
+
+    def of(point: PointResult) -> PointResult:
+        return structs.replace(point, measures=[m for m in point.measures if m.name in shown])
+
+    return view(replace(run, points=[of(point) for point in run.points]))
 
 
 def _curves(panel: Panel, layout: View) -> Curves:
@@ -175,7 +187,7 @@ def _curves(panel: Panel, layout: View) -> Curves:
         mean_of(panel.measure),
         unit,
         with_unit(measure_label(panel.measure) if is_rate else "mean latency", unit),
-        model_of(panel.measure) if panel.model else None,
+        model_of(panel.measure, anywhere=True) if panel.model else None,
         log=log,
         zero=True if is_rate and not log else None,
         capped=not is_rate,

@@ -4,7 +4,8 @@ A *selector* gives a value with an interval::
 
     mean MEASURE            the simulated mean (mean pe_pe.header)
     p90 MEASURE             a percentile
-    analytic MEASURE        the queueing model's value, in the reading drawn beside simulations
+    analytic MEASURE        the queueing model's value, in the reading drawn beside simulations,
+                            within its domain or not
     model READING WHAT      the model under a reading of section 6 (model literal saturation);
                             for WHAT see `isthmus.papers.model`
     growth                  growth of the backlog per demand offered
@@ -204,7 +205,7 @@ def _percentile(words: list[str], fixed: Conditions, source: Source) -> Value:
 
 def _analytic(words: list[str], fixed: Conditions, source: Source) -> Value:
     found = _measured(words, fixed, source)
-    return Value(found.analytic if found else None)
+    return Value(found.model_anywhere if found else None)
 
 
 def _model(words: list[str], fixed: Conditions, source: Source) -> Value:

@@ -259,7 +259,7 @@ _MARKS: dict[str, dict[str, Any]] = {
 }
 
 
-def marks(view: View, model: bool = True) -> list[Any]:
+def marks(view: View, *, model: bool = True, anywhere: bool = False) -> list[Any]:
     """The key of marks, only those that occur."""
-    found = scene.symbols(view, "↑", model=model)
+    found = scene.symbols(view, "↑", model=model, anywhere=anywhere)
     return [key(words, **_MARKS[name]) for name, words in found.items()]

@@ -62,6 +62,7 @@ def render(results: Results, inputs: str | None = None) -> str:
         conclusion=sentence(said.conclusion),
         sentences=[sentence(text) for text in said.sentences],
         basis=said.basis,
+        unmodelled=said.unmodelled,
         exact=EXACT,
         lessons=lessons_rows(said),
         lead=lead,

@@ -71,12 +71,13 @@ def mean_of(name: str) -> Pick:
     return pick
 
 
-def model_of(name: str) -> Pick:
-    """Pick the model's value of a measure."""
+def model_of(name: str, *, anywhere: bool = False) -> Pick:
+    """Pick the model's value of a measure within the model's domain, or `anywhere`."""
 
     def pick(point: PointResult) -> Number:
         at = point.measure(name)
-        return (at.analytic if at else None, None, None)
+        value = at.model_anywhere if at and anywhere else at.analytic if at else None
+        return value, None, None
 
     return pick
 

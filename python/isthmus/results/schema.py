@@ -40,6 +40,7 @@ __all__ = [
     "Load",
     "Measure",
     "NodeUse",
+    "Outside",
     "Percentile",
     "PointResult",
     "RunResult",
@@ -178,6 +179,15 @@ class Percentile:
 
 
 @dataclass(frozen=True, slots=True)
+class Outside:
+    """A model's value that is not to be relied on."""
+
+    value: float
+    reason: str
+    """Why that is outside its domain, in one phrase that names the limit."""
+
+
+@dataclass(frozen=True, slots=True)
 class Measure:
     """One measured quantity at one point."""
 
@@ -193,7 +203,8 @@ class Measure:
     leaves them out, percentiles count them as longer than they had lasted."""
     percentiles: list[Percentile]
     analytic: float | None
-    """The analytic model's value; ``None`` where it has none or is saturated."""
+    """The analytic model's value; ``None`` where it has none, is saturated or is outside its
+    domain."""
     residual: float | None
     """mean / analytic - 1."""
     target: float | None
@@ -201,6 +212,8 @@ class Measure:
     warmup_share: Share
     each: list[float] = field(default_factory=list, repr=False)
     """The mean of each replication, which share their random numbers with those of other points."""
+    outside: Outside | None = None
+    """The analytic model's value where the machine or its load is outside the model's domain."""
 
     @property
     def best(self) -> tuple[float | None, float | None, float | None]:
@@ -208,6 +221,11 @@ class Measure:
         if self.mean is None and self.analytic is not None:
             return self.analytic, None, None
         return self.mean, self.low, self.high
+
+    @property
+    def model_anywhere(self) -> float | None:
+        """The analytic model's value, within the model's domain or not."""
+        return self.outside.value if self.outside else self.analytic
 
     @property
     def ended_words(self) -> str:

@@ -199,15 +199,24 @@ def x_is_log(view: View) -> bool:
     return not view.by_load and bool(xs) and min(xs) > 0 and max(xs) / min(xs) > LOG_SPAN
 
 
-def symbols(view: View, beyond: str, *, model: bool = True) -> dict[str, str]:
-    """What marks mean, only those that occur; `beyond` is the sign of a value off the plot."""
+def symbols(
+    view: View, beyond: str, *, model: bool = True, anywhere: bool = False
+) -> dict[str, str]:
+    """What marks mean, only those that occur; `beyond` is the sign of a value off the plot.
+
+    The model is one of them if it has a value within its domain, or `anywhere`.
+    """
     verdicts = {p.verdict.verdict for p in view.run.points}
     found = {}
     if view.run.simulated:
         words = "exact" if view.run.exact else f"{view.run.confidence:.0%} interval"
         found["simulated"] = f"simulated, {words}"
-    if model and any(m.analytic is not None for p in view.run.points for m in p.measures):
-        found["model"] = model_label(view)
+    measures = [m for p in view.run.points for m in p.measures] if model else []
+    within = any(m.analytic is not None for m in measures)
+    outside = anywhere and any(m.outside for m in measures)
+    if within or outside:
+        part = "in part " if within else ""
+        found["model"] = model_label(view) + (f" ({part}outside the domain)" if outside else "")
     if view.run.simulated:
         told = {
             "saturated": f"saturated: grows with the run ({beyond} off the plot)",

@@ -7,10 +7,12 @@
 //! |---|---|
 //! | [`Rules`] | what one node can send and receive, one way and both ways; latency (sections 4.1, 4.2) |
 //! | [`loops`] | what clients get that keep some messages going and meet in links and interfaces (section 4.4) |
+//! | [`domain`] | where that holds |
 //!
 //! Times are in ns, lengths in bytes, rates in bytes of payload per ns, which is GB/s, unless a name
 //! says otherwise. Links are numbered as the caller likes.
 
+pub mod domain;
 pub mod loops;
 mod lumps;
 mod rules;

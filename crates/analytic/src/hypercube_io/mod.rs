@@ -57,6 +57,7 @@
 //! latency, and the others are those of a machine that delivers all of its traffic.
 
 mod channel;
+pub mod domain;
 mod input;
 mod limit;
 mod reading;

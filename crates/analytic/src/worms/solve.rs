@@ -1,8 +1,9 @@
 //! The pass against the direction of travel: waits, latencies, and the load that saturates.
 
 use super::network::Network;
-use super::wait::{Inflow, LENGTHS, utilisation, waits};
+use super::wait::{Ahead, Inflow, LENGTHS, utilisation, waits};
 use crate::moments::Moments;
+use std::collections::BTreeMap;
 
 /// Mean header latency of a class in cycles.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -24,8 +25,8 @@ pub struct Solved {
     waits: Vec<Moments>,
     /// By step: the waits after it.
     later: Vec<Moments>,
-    /// By channel: variance of the later waits that any two of its worms have in common.
-    common: Vec<f64>,
+    /// By channel.
+    ahead: Vec<Ahead>,
     /// Share of time for which the lanes of each channel are held.
     pub utilisation: Vec<f64>,
 }
@@ -45,7 +46,7 @@ impl Network {
         Solved {
             waits: vec![Moments::ZERO; slots],
             later: vec![Moments::ZERO; self.steps.len()],
-            common: vec![0.0; self.lanes.len()],
+            ahead: vec![Ahead::default(); self.lanes.len()],
             utilisation: vec![0.0; self.lanes.len()],
         }
     }
@@ -55,23 +56,76 @@ impl Network {
         for &number in &self.steps_on[channel as usize] {
             solved.later[number as usize] = self.later(number, solved);
         }
-        let inflows = self.inflows(channel as usize, load, &solved.later);
+        let inflows = self.inflows(channel as usize, load, solved);
         let lanes = self.lanes[channel as usize];
-        let onward = self.onward[channel as usize].iter();
-        let common = onward
-            .map(|on| {
-                let next = solved.waits[on.slot as usize].variance();
-                on.share * on.share * (next + solved.common[on.channel as usize])
-            })
-            .sum();
-        solved.common[channel as usize] = common;
+        let ahead = self.ahead(channel as usize, solved);
+        solved.ahead[channel as usize] = ahead;
         let used = utilisation(&inflows, lanes);
         solved.utilisation[channel as usize] = used;
         let first = self.first_slot[channel as usize] as usize;
-        for (slot, wait) in waits(&inflows, lanes, common).into_iter().enumerate() {
+        for (slot, wait) in waits(&inflows, lanes, ahead).into_iter().enumerate() {
             solved.waits[first + slot] = wait;
         }
         used
+    }
+
+    /// What the worms on the lanes of a channel share behind it.
+    fn ahead(&self, channel: usize, solved: &Solved) -> Ahead {
+        let onward = self.onward[channel].iter();
+        let common = onward.map(|on| {
+            let wait = solved.waits[on.slot as usize].variance();
+            let others = 1.0 - self.share(channel, on.channel as usize, solved);
+            on.share * on.share * (wait * others + solved.ahead[on.channel as usize].common)
+        });
+        Ahead {
+            common: common.sum(),
+            serial: self.serial(channel, solved),
+        }
+    }
+
+    /// The share of the work that worms wait for at channel `to` that comes by channel `from`.
+    fn share(&self, from: usize, to: usize, solved: &Solved) -> f64 {
+        let (mut own, mut all) = (0.0, 0.0);
+        for arrival in &self.arrivals[to] {
+            let work = arrival.rate * self.service(arrival.step, solved).second;
+            all += work;
+            let input = self.inputs[to][(arrival.slot - self.first_slot[to]) as usize];
+            if input == Some(from as u32) {
+                own += work;
+            }
+        }
+        if all > 0.0 { own / all } else { 0.0 }
+    }
+
+    /// The probability that all worms on the lanes of a channel are bound for one lane.
+    fn serial(&self, channel: usize, solved: &Solved) -> f64 {
+        let lanes = self.lanes[channel];
+        if lanes == 1 {
+            return 1.0;
+        }
+        let mut loads = BTreeMap::new();
+        let mut all = 0.0;
+        for arrival in &self.arrivals[channel] {
+            let load = arrival.rate * self.service(arrival.step, solved).mean;
+            all += load;
+            for &(probability, next) in &self.steps[arrival.step as usize].next {
+                let next = self.steps[next as usize].channel;
+                *loads.entry(next).or_insert(0.0) += load * probability;
+            }
+        }
+        if !(all > 0.0 && all.is_finite()) {
+            return 0.0;
+        }
+        let together = |load: f64| (load / all).powi(lanes as i32);
+        let each = loads.into_iter();
+        each.map(|(next, load)| together(load) * solved.ahead[next as usize].serial)
+            .sum()
+    }
+
+    /// How long a worm holds the channel of a step.
+    fn service(&self, step: u32, solved: &Solved) -> Moments {
+        let length = self.lengths[self.steps[step as usize].length];
+        length.plus(&solved.later[step as usize])
     }
 
     /// Waits after a step.
@@ -88,12 +142,12 @@ impl Network {
         )
     }
 
-    fn inflows(&self, channel: usize, load: f64, later: &[Moments]) -> Vec<Inflow> {
+    fn inflows(&self, channel: usize, load: f64, solved: &Solved) -> Vec<Inflow> {
         let inputs = &self.inputs[channel];
         let mut sums = vec![(0.0, Moments::ZERO, [(0.0, 0.0); LENGTHS]); inputs.len()];
         for arrival in &self.arrivals[channel] {
             let step = &self.steps[arrival.step as usize];
-            let service = self.lengths[step.length].plus(&later[arrival.step as usize]);
+            let service = self.service(arrival.step, solved);
             let (rate, moments, kinds) =
                 &mut sums[(arrival.slot - self.first_slot[channel]) as usize];
             *rate += arrival.rate;
@@ -303,9 +357,12 @@ mod tests {
         let solved = network.solve(1.0);
         let wait = |step: usize| solved.waits[network.slots_of[step][0] as usize];
         assert!(wait(1).variance() > 0.0 && wait(0).mean > 0.0);
-        assert_eq!(solved.common[1], wait(1).variance());
-        let expected = wait(0).variance() + wait(1).variance();
-        assert_eq!(solved.common[0], expected);
+        // One in five that cross channel 3 come by channel 1; the wait for the others is common.
+        let others = 0.8 * wait(1).variance();
+        assert!((solved.ahead[1].common - others).abs() < 1e-9);
+        // Nothing else crosses channel 1, and all go on to the one lane of channel 3.
+        assert_eq!(solved.ahead[0].common, solved.ahead[1].common);
+        assert_eq!((solved.ahead[0].serial, solved.ahead[1].serial), (1.0, 1.0));
         // Where half of them go elsewhere, two wait together a quarter of the time.
         let mut halved = network.steps.clone();
         halved.push(step(4, Vec::new()));
@@ -313,11 +370,10 @@ mod tests {
         let starts = network.starts.clone();
         let network = Network::new(vec![8, 2, 1, 1, 1], network.lengths, halved, starts).unwrap();
         let solved = network.solve(1.0);
-        let waits = network.slots_of[1].iter();
-        let expected: f64 = waits
-            .map(|&slot| solved.waits[slot as usize].variance() / 4.0)
-            .sum();
-        assert!((solved.common[1] - expected).abs() < 1e-9);
+        // Then one in nine that cross channel 3 come by channel 1; nothing else crosses channel 4.
+        let wait = solved.waits[network.slots_of[1][0] as usize];
+        let expected = wait.variance() / 4.0 * 8.0 / 9.0;
+        assert!((solved.ahead[1].common - expected).abs() < 1e-9);
     }
 
     /// Three layers of three channels each; from each channel on to two of the next layer.

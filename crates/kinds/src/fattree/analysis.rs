@@ -5,9 +5,11 @@ use crate::jobs::{Message, is_io};
 use crate::packets::{Times, rules};
 use isthmus_analytic::Error;
 use isthmus_analytic::fattree::Rules;
+use isthmus_analytic::fattree::domain::{Load, QUICK, SHARED};
 use isthmus_analytic::fattree::loops::{self, Client, Use};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::fattree::Machine;
+use isthmus_machine::packets::spec::Switching;
 use isthmus_topology::trees::Vertex;
 use isthmus_workload::jobs::spec::{Job, JobsTraffic};
 use isthmus_workload::jobs::{Layout, Partners};
@@ -34,8 +36,9 @@ pub(super) fn overlay(machine: &Machine, traffic: &JobsTraffic, layout: &Layout)
 
 fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Overlay, Error> {
     let rules = rules(machine.network().spec(), 1).checked()?;
-    let mut clients = Vec::new();
+    let (mut clients, mut writes) = (Vec::new(), false);
     let mut job_of = Vec::new();
+    let (mut nodes, mut is_shared) = (BTreeMap::new(), false);
     let parts = Parts::new(machine, &rules, traffic, layout);
     for (number, job) in traffic.jobs.iter().enumerate() {
         let Some(message) = Message::of(job).filter(|_| job.active) else {
@@ -45,11 +48,13 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
             if let Some(client) = parts.client(job, &message, &partners) {
                 clients.push(client);
                 job_of.push(number);
+                writes |= message.reads < 1.0;
+                is_shared |= *nodes.entry(partners.client).or_insert(number) != number;
             }
         }
     }
     let paces = loops::solve(&clients)?;
-    let mut overlay = Overlay::default();
+    let (mut overlay, mut quick) = (Overlay::default(), Vec::new());
     let mut io = None;
     for (number, job) in traffic.jobs.iter().enumerate() {
         let own = || (clients.iter().zip(&paces).zip(&job_of)).filter(|(_, of)| **of == number);
@@ -69,6 +74,9 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
                 .sum();
             let response = under_way / messages - message.think_ns;
             let name = format!("{}.response", job.name);
+            if message.think_ns > response {
+                quick.push(name.clone());
+            }
             overlay.measures.insert(name, response / 1e3);
         }
         if is_io(layout, job) {
@@ -78,6 +86,17 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
     if let Some(io) = io.filter(|_| !layout.servers.is_empty()) {
         let each = io / layout.servers.len() as f64;
         overlay.measures.insert("servers.accepted".to_owned(), each);
+    }
+    overlay.bound(QUICK, |name| quick.iter().any(|quick| quick == name));
+    let tree = machine.tree();
+    if is_shared {
+        overlay.bound(SHARED, |_| true);
+    }
+    let load = Load::new(&clients, &paces, 2 * tree.node_count()..tree.bundle_count());
+    let switching = machine.network().spec().switching;
+    let cut_through = matches!(switching, Switching::CutThrough { .. });
+    if let Some(reason) = load.outside(cut_through, writes) {
+        overlay.bound(&reason, |_| true);
     }
     Ok(overlay)
 }

@@ -5,7 +5,7 @@ use super::figures::DISK;
 use super::routes::{Limit, Routes};
 use isthmus_analytic::disk::{self, Disks, Requests};
 use isthmus_analytic::hypercube_io::{
-    ChannelKind, HypercubeIo, Lanes, Reading, Serving, Solution, Traffic,
+    ChannelKind, HypercubeIo, Lanes, Reading, Serving, Solution, Traffic, domain,
 };
 use isthmus_analytic::moments::Moments;
 use isthmus_analytic::{Error, path::MessageClass};
@@ -113,13 +113,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
     let solution = queueing.model.solve(rate, &reading)?;
     let routes = Routes::new(machine, &queueing.model)?;
     let headers: Vec<Header> = match &routes {
-        Some(routes) => (routes.headers(rate).into_iter())
-            .map(|found| Header {
-                rate: found.rate,
-                generation: found.channels + found.waits + found.source,
-                router: found.channels - 1.0 + found.waits,
-            })
-            .collect(),
+        Some(routes) => walked(routes, rate),
         None => (solution.latencies.iter())
             .map(|found| Header {
                 rate: found.rate,
@@ -155,12 +149,49 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
             };
         }
     }
-    Ok(Overlay {
+    let mut overlay = Overlay {
         measures: measures(machine, spec, queueing, &headers),
         utilisation,
         saturation: Some(saturation),
         bottleneck: Some(bottleneck),
+        ..Overlay::default()
+    };
+    let traffic = &queueing.model.traffic;
+    let path = f64::from(spec.dimension + 2);
+    match &routes {
+        None => overlay.bound(
+            "the machine is too large to solve channel by channel",
+            |_| true,
+        ),
+        Some(_) if traffic.message.mean.min(traffic.request.mean) < path => {
+            overlay.bound("messages are shorter than their paths", |_| true);
+        }
+        Some(routes) => {
+            let more = Queueing {
+                rate: (1.0 + domain::STEP) * rate,
+                ..queueing.clone()
+            };
+            let more = measures(machine, spec, &more, &walked(routes, more.rate));
+            for (name, &value) in &overlay.measures {
+                let more = more.get(name).copied();
+                if let Some(reason) = domain::outside(name, value, more, spec.lanes.io_link) {
+                    overlay.outside.insert(name.clone(), reason);
+                }
+            }
+        }
+    }
+    Ok(overlay)
+}
+
+/// Header latencies on a machine's own routes.
+fn walked(routes: &Routes, rate: f64) -> Vec<Header> {
+    let each = routes.headers(rate).into_iter();
+    each.map(|found| Header {
+        rate: found.rate,
+        generation: found.channels + found.waits + found.source,
+        router: found.channels - 1.0 + found.waits,
     })
+    .collect()
 }
 
 /// The disks of the I/O nodes under requests that miss the cache; none where misses do not queue.

@@ -1,0 +1,164 @@
+//! Where the [paces](super::loops) of clients on a fat tree hold: their domain.
+//!
+//! Three causes lead out of it. With cut-through, packets wait in the buffers of switches and hold up those behind
+//! them, which paces know nothing of. With either form of switching the same happens at links between switches that
+//! are nearly full. And where messages wait for long at parts that are not full, it is chance that keeps these parts
+//! idle: then it matters whether clients choose their partners at random and how lengths are spread. The limits
+//! were set on random machines (`bench/estimates.py fat-tree`, seeds 2 and 3) and
+//! tested on fresh ones; the guide has the
+//! table.
+
+use super::loops::{Client, Pace};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// Largest share of the time for which links between switches are busy with data that clients send, with
+/// cut-through.
+pub const CUT_THROUGH_MAX: f64 = 0.35;
+/// The same with circuits.
+pub const CIRCUITS_MAX: f64 = 0.9;
+/// From so many times their time alone on, messages wait for long.
+pub const STRETCH_MAX: f64 = 1.5;
+/// Parts are full from here on.
+pub const FULL: f64 = 0.9;
+/// And hardly ever full up to here.
+pub const FREE: f64 = 0.7;
+/// Fewer clients than this may take turns for long, at parts of any load.
+pub const FEW: usize = 4;
+
+/// Why a response is outside the domain where it is shorter than the pause before it: Little's law gives it as the
+/// small difference of a turn and its pause, so that an error of the pace grows in it.
+pub const QUICK: &str = "clients think for longer than messages take";
+
+/// Why all is outside the domain where a node runs several jobs: their messages wait for one another at its
+/// interface, and the job that has fewer under way gets less than the paces say.
+pub const SHARED: &str = "nodes run several jobs";
+
+/// What clients ask of a fat tree at their paces.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Load {
+    /// Share of the time for which the busiest links between switches are busy.
+    pub between: f64,
+    /// The same of the busiest part of any form.
+    pub busiest: f64,
+    /// How many clients there are.
+    pub clients: usize,
+    /// Time of a message over its time with nothing in its way, the mean over clients.
+    pub stretch: f64,
+}
+
+impl Load {
+    /// The load of clients at these paces; parts with numbers `between` are links between switches.
+    pub fn new(clients: &[Client], paces: &[Pace], between: Range<u32>) -> Self {
+        let mut busy = BTreeMap::<u32, f64>::new();
+        let mut stretch = 0.0;
+        for (client, pace) in clients.iter().zip(paces) {
+            stretch += pace.time / client.transfer / clients.len() as f64;
+            for of in &client.uses {
+                *busy.entry(of.part).or_default() += pace.throughput * of.probability * of.busy;
+            }
+        }
+        let most = |busy: &mut dyn Iterator<Item = (&u32, &f64)>| {
+            busy.fold(0.0, |most: f64, (_, &share)| most.max(share))
+        };
+        Self {
+            between: most(&mut busy.range(between)),
+            busiest: most(&mut busy.iter()),
+            clients: clients.len(),
+            stretch,
+        }
+    }
+
+    /// Say why paces are outside their domain; `writes` is whether clients send data, which they do
+    /// not if all only read. None inside.
+    pub fn outside(&self, cut_through: bool, writes: bool) -> Option<String> {
+        let percent = |share: f64| format!("{:.0}%", 100.0 * share);
+        let (limit, switching) = match cut_through {
+            true => (CUT_THROUGH_MAX, "cut-through"),
+            false => (CIRCUITS_MAX, "circuits"),
+        };
+        if writes && self.between > limit {
+            let limit = percent(limit);
+            return Some(format!(
+                "links between switches busy for more than {limit} of the time with {switching}"
+            ));
+        }
+        let some = self.busiest > FREE || self.clients < FEW;
+        let by_chance = self.stretch > STRETCH_MAX && some && self.busiest < FULL;
+        by_chance.then(|| "messages wait for long at parts that chance leaves idle".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fattree::loops::Use;
+
+    const LOAD: Load = Load {
+        between: 0.0,
+        busiest: 0.0,
+        clients: 8,
+        stretch: 1.0,
+    };
+
+    /// Two clients that send 0.2 messages per time, each for 2 on a link of its own and for 1 on one of both.
+    #[test]
+    fn parts_are_as_busy_as_all_clients_keep_them() {
+        let client = |own| Client {
+            under_way: 1,
+            at_once: 1.0,
+            pause: 0.0,
+            transfer: 2.0,
+            offered: f64::INFINITY,
+            uses: [(own, 2.0), (9, 1.0)]
+                .map(|(part, busy)| Use {
+                    part,
+                    probability: 1.0,
+                    busy,
+                })
+                .into(),
+        };
+        let pace = Pace {
+            throughput: 0.2,
+            time: 5.0,
+        };
+        let found = Load::new(&[client(1), client(2)], &[pace; 2], 8..10);
+        let expected = [0.4, 0.4, 2.5];
+        for (found, expected) in [found.between, found.busiest, found.stretch]
+            .iter()
+            .zip(expected)
+        {
+            assert!((found - expected).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn each_limit_ends_the_domain() {
+        assert_eq!(LOAD.outside(true, true), None);
+        let between = |between| Load { between, ..LOAD };
+        let cut = between(CUT_THROUGH_MAX + 0.01);
+        assert!(cut.outside(true, true).unwrap().contains("cut-through"));
+        assert_eq!(cut.outside(false, true), None);
+        assert_eq!(cut.outside(true, false), None);
+        assert!(between(CIRCUITS_MAX + 0.01).outside(false, true).is_some());
+        // By chance between parts that are hardly ever full and full ones; at any of few clients.
+        let chance = |clients, busiest| {
+            let load = Load {
+                clients,
+                busiest,
+                stretch: 3.0,
+                ..LOAD
+            };
+            load.outside(false, false).is_some()
+        };
+        let shares = [0.5, FREE, 0.8, FULL, 1.0];
+        assert_eq!(
+            shares.map(|share| chance(FEW, share)),
+            [false, false, true, false, false]
+        );
+        assert_eq!(
+            shares.map(|share| chance(FEW - 1, share)),
+            [true, true, true, false, false]
+        );
+    }
+}
