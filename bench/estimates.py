@@ -1,11 +1,13 @@
 """How far the models of SCI fabrics and fat trees are from the simulation, on random machines.
 
 Question: within how much of the simulation are the latency of SCI fabrics and the accepted
-bandwidth of closed loops on fat trees? Peer: the simulation of the same machine. Load: 5% to 72%
-of the link bound of SCI fabrics; closed loops on trees. Good is 95% of the machines within 10%.
+bandwidth of closed loops on fat trees? Peer: the simulation of the same machine. Load: 5% to 80%
+of the link bound of SCI fabrics; closed loops on trees. Good is that the model's domain contains
+70% of the machines, and that 95% of these are within 10%. The row that is printed counts machines,
+machines inside the domain, and of these the shares within 5% and 10% and the largest distance.
 
-    python bench/estimates.py sci --count 200 --seed 2 --out sci.csv
-    python bench/estimates.py fat-tree --count 200 --seed 2 --out fat-tree.csv
+    python bench/estimates.py sci --count 200 --seed 5 --out sci.csv
+    python bench/estimates.py fat-tree --count 200 --seed 5 --out fat-tree.csv
 """
 
 from __future__ import annotations
@@ -62,21 +64,34 @@ replications = 2
 
 
 def fabric(draw: random.Random) -> str:
-    """Moves of 64 bytes between random nodes of a ring, counter-rotating rings or a torus."""
+    """Transactions on any fabric: uniform, with a hot node, or from few senders."""
     one = draw.choice
-    kind = one(["ring", "ring", "counter-rotating", "torus", "bidirectional-torus"])
-    size = one(["4", "6", "8", "10"]) if "torus" not in kind else one(["3x3", "4x4"])
-    size = size if "x" not in size else f'"{size}"'
-    payload = one([16, 64, 64, 64, 256])
+    kind = one(
+        ["ring", "ring", "counter-rotating", "counter-rotating", "torus", "bidirectional-torus"]
+        + ["uniform-ring-torus", "manhattan"]
+    )
+    flat = kind in ("ring", "counter-rotating")
+    nodes = one([4, 6, 8, 10, 16]) if flat else 0
+    width = 0 if flat else one([4, 6] if kind == "manhattan" else [3, 4, 5, 6])
+    nodes = nodes or width * width
+    pattern, payload = one(["", "", "", "hot", "few"]), one([16, 64, 64, 128, 256])
+    few = nodes // one([2, 4]) if pattern == "few" else 0
+    senders, traffic = sorted(draw.sample(range(nodes), few)), ""
+    if senders:
+        traffic = f"senders = {senders}\n"
+    elif pattern == "hot":
+        traffic = f"hot_node = {{ node = 1, probability = {one([0.05, 0.1, 0.2])} }}\n"
     text = f"""version = 1
 name = "fabric"
 [machine]
 kind = "sci"
 fabric = "{kind}"
-size = {size}
+size = {nodes if flat else f'"{width}x{width}"'}
+queues = {{ input = {one([2, 5, 5])}, output = {one([2, 5, 5])}, client = {one([2, 5, 5])} }}
 [workload]
+transaction = "{one(["move", "move", "read", "write"])}"
 payload = "{payload} B"
-load = "LOAD GB/s"
+{traffic}load = "LOAD GB/s"
 [measure]
 channels = false
 [stop]
@@ -85,9 +100,10 @@ messages = 10000
 warmup = "mser5"
 replications = 2
 """
-    part = draw.uniform(0.05, 0.72)
-    # A payload per ns in all is more than these links carry and less than the nodes can begin.
-    bound = measures(text.replace("LOAD", str(payload)), analyze=True)["accepted"].analytic
+    part = draw.uniform(0.05, 0.8)
+    # A packet from each sender every 8 ns is more than links carry.
+    most = payload * (len(senders) or nodes) / 8
+    bound = measures(text.replace("LOAD", f"{most}"), analyze=True)["accepted"].analytic
     return text.replace("LOAD", f"{part * bound:.6f}")
 
 
@@ -116,16 +132,21 @@ def main() -> None:
     sizes: list[float] = []
     with given.out.open("w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["number", "model", "simulated", "residual", "scenario"])
+        rows.writerow(["number", "model", "simulated", "outside", "scenario"])
         for number in range(given.count):
             text = drawn(random.Random(f"{given.seed}/{number}"))
             at = measures(text)[name]
-            rows.writerow([number, at.analytic, at.mean, at.residual, text])
+            reason = at.outside.reason if at.outside else ""
+            rows.writerow([number, at.model_anywhere, at.mean, reason, text])
             file.flush()
             if at.analytic and at.mean:
                 sizes.append(abs(at.analytic / at.mean - 1))
-    shares = [sum(size <= aim for size in sizes) / len(sizes) for aim in (0.05, 0.1)]
-    print(f"| {given.kind} | {len(sizes)} | {shares[0]:.0%} | {shares[1]:.0%} | {max(sizes):.0%} |")
+    inside = len(sizes)
+    shares = [sum(size <= aim for size in sizes) / inside for aim in (0.05, 0.1)]
+    print(
+        f"| {given.kind} | {given.count} | {inside} | {shares[0]:.0%} | {shares[1]:.1%} "
+        f"| {max(sizes):.0%} |"
+    )
 
 
 if __name__ == "__main__":

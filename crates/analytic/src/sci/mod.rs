@@ -11,11 +11,13 @@
 //! | [`light_load_latency`] | latency when no packet meets another |
 //! | [`insertion`] | waits at one interface, of packets that enter the ring and of those that pass |
 //! | [`estimate`] | latency at any load: queueing for the ring and in the bypass FIFOs passed |
+//! | [`domain`] | at which loads, and with how many slots, the estimate holds |
 //!
 //! Times are in symbol times (cycles), lengths in symbols, rates in transactions per cycle and
 //! fabric, unless a name says otherwise. Links are numbered as the caller likes; the link that
 //! leaves an interface stands for the interface as well.
 
+pub mod domain;
 pub mod equations;
 pub mod insertion;
 mod latency;

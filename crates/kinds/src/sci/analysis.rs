@@ -1,7 +1,9 @@
 //! The analytic model beside a simulated point: link loads, and queueing at every interface.
 
 use isthmus_analytic::Error;
-use isthmus_analytic::sci::{Class, LinkLoad, Timing, bottleneck, estimate, light_load_latency};
+use isthmus_analytic::sci::{
+    Class, LinkLoad, Timing, Waits, bottleneck, domain, estimate, light_load_latency,
+};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::sci::Machine;
 use isthmus_machine::sci::spec::FlowControl;
@@ -202,11 +204,45 @@ fn solve(
             put("response", request + turnaround + response);
         }
     }
+    let averages = [&asked.requests, &asked.responses];
+    let each = classes.iter().zip(averages);
+    let slots =
+        each.map(|(class, of)| slots_taken(machine, &timing, class, of, &found.waits, rate));
+    let share = rate / full.saturation_rate();
+    if let Some(reason) = domain::outside(share, slots.fold(0.0, f64::max)) {
+        overlay.bound(&reason, |_| true);
+    }
+    // A bound, which holds at every load.
     overlay.measures.insert("accepted".to_owned(), accepted);
     if rate < full.saturation_rate() {
         overlay.utilisation = utilisation(machine, &classes, rate);
     }
     Ok(overlay)
+}
+
+/// Largest mean share of a client's slots at an interface that its packets of a class keep taken.
+fn slots_taken(
+    machine: &Machine,
+    timing: &Timing,
+    class: &Class,
+    averages: &Averages,
+    waits: &[Waits],
+    rate: f64,
+) -> f64 {
+    let links = machine.fabric().links();
+    let mut rings: BTreeMap<u32, Vec<Waits>> = BTreeMap::new();
+    for (link, waits) in links.iter().zip(waits) {
+        rings.entry(link.ring).or_default().push(*waits);
+    }
+    let each = links.iter().zip(&averages.links).zip(waits);
+    let taken = each.map(|((link, of), waits)| {
+        let rate = rate * class.per_transaction * of.entries;
+        match rate > 0.0 {
+            true => domain::slots_taken(timing, class, rate, waits.output, &rings[&link.ring]),
+            false => 0.0,
+        }
+    });
+    taken.fold(0.0, f64::max) / f64::from(machine.spec().queues.client)
 }
 
 fn loads(averages: &Averages) -> Vec<LinkLoad> {

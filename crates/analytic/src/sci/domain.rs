@@ -1,0 +1,83 @@
+//! Where [`estimate`](super::estimate) holds: its domain.
+//!
+//! The estimate knows no queue of finite length. A packet keeps its slot of the client's queue until its echo is
+//! back. Where few slots are free, packets wait for one, and the estimate is too low. Near the bound of the busiest
+//! link it is too low as well. Both limits were set on 600 random fabrics (`bench/estimates.py sci`, seed 3) and
+//! tested on fresh ones; the guide has the table.
+
+use super::{Class, Timing, Waits};
+
+/// Largest load inside the domain, as a share of the load at which the busiest link is full.
+pub const LINK_SHARE_MAX: f64 = 0.7;
+
+/// Largest mean share of a client's slots at one interface that packets keep taken.
+pub const SLOTS_SHARE_MAX: f64 = 0.35;
+
+/// Return the mean number of slots that a client's packets of a class keep taken at one interface: they come at
+/// `rate` per cycle, wait for `output` cycles, and go round the ring whose interfaces have the waits `ring`,
+/// partly as an echo.
+pub fn slots_taken(timing: &Timing, class: &Class, rate: f64, output: f64, ring: &[Waits]) -> f64 {
+    let passed: f64 = ring.iter().map(|waits| timing.hop + waits.bypass).sum();
+    rate * (output + class.send_slot + passed + class.echo_slot)
+}
+
+/// Say why a fabric is outside the domain: `load` is a share of the link bound, `slots` the largest share of
+/// slots taken. None inside.
+pub fn outside(load: f64, slots: f64) -> Option<String> {
+    if load > LINK_SHARE_MAX {
+        let limit = 100.0 * LINK_SHARE_MAX;
+        return Some(format!("load above {limit:.0}% of the link bound"));
+    }
+    (slots > SLOTS_SHARE_MAX).then(|| {
+        let limit = 100.0 * SLOTS_SHARE_MAX;
+        format!(
+            "packets take more than {limit:.0}% of a client's slots until their echoes are back"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By Little's law: a packet of 41 symbols on a ring of 4 with 17 cycles a hop holds a slot for
+    /// 41 + 4 x 17 + 5 cycles where nothing waits.
+    #[test]
+    fn a_slot_is_held_for_a_trip_round_the_ring() {
+        let timing = Timing {
+            hop: 17.0,
+            ring_change: 33.0,
+            idle: 1.0,
+        };
+        let class = Class {
+            per_transaction: 1.0,
+            send_slot: 41.0,
+            echo_slot: 5.0,
+            links: &[],
+        };
+        let mut ring = [Waits {
+            utilisation: 0.0,
+            output: 0.0,
+            bypass: 0.0,
+        }; 4];
+        assert_eq!(slots_taken(&timing, &class, 0.01, 0.0, &ring), 1.14);
+        ring[2].bypass = 6.0;
+        assert_eq!(slots_taken(&timing, &class, 0.01, 10.0, &ring), 1.3);
+    }
+
+    /// More load or more slots taken never leads back into the domain.
+    #[test]
+    fn the_domain_ends_once() {
+        assert_eq!(outside(LINK_SHARE_MAX, SLOTS_SHARE_MAX), None);
+        assert!(
+            outside(0.71, 0.0)
+                .unwrap()
+                .contains("70% of the link bound")
+        );
+        assert!(
+            outside(0.0, 0.36)
+                .unwrap()
+                .contains("35% of a client's slots")
+        );
+    }
+}
