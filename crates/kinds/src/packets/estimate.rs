@@ -21,7 +21,7 @@ use isthmus_workload::jobs::spec::{JobsTraffic, Sizes};
 use std::collections::BTreeMap;
 
 /// Most ways that are followed.
-const WAYS_MAX: u64 = 1 << 20;
+const WAYS_MAX: u64 = 1 << 19;
 
 /// Writes, requests for reads, and the data that these bring.
 const KINDS: usize = 3;
