@@ -1,13 +1,15 @@
-"""How far the models of SCI fabrics and fat trees are from the simulation, on random machines.
+"""How far models are from the simulation, on random SCI fabrics, fat trees and graphs.
 
 Question: within how much of the simulation are the latency of SCI fabrics and the accepted
-bandwidth of closed loops on fat trees? Peer: the simulation of the same machine. Load: 5% to 80%
+bandwidth of closed loops on fat trees, and the response of open loops on networks of
+switches? Peer: the simulation of the same machine. Load: 5% to 80%
 of the link bound of SCI fabrics; closed loops on trees. Good is that the model's domain contains
 70% of the machines, and that 95% of these are within 10%. The row that is printed counts machines,
 machines inside the domain, and of these the shares within 5% and 10% and the largest distance.
 
     python bench/estimates.py sci --count 200 --seed 5 --out sci.csv
     python bench/estimates.py fat-tree --count 200 --seed 5 --out fat-tree.csv
+    python bench/estimates.py graph --count 200 --seed 1616 --out graph.csv
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from isthmus import Scenario
+from isthmus import IsthmusError, Scenario
 
 
 def tree(draw: random.Random) -> str:
@@ -137,17 +139,129 @@ replications = 2
     return text.replace("LOAD", f"{part * bound:.6f}")
 
 
-def measures(text: str, *, analyze: bool = False) -> dict[str, Any]:
-    """The measures of the one point of a scenario."""
+def switches(draw: random.Random) -> str:
+    """The form of a network of switches of 6 to 96 nodes."""
+    one = draw.choice
+    form = one(["ring", "torus", "mesh", "dragonfly", "edges"])
+    if form == "dragonfly":
+        links = one([1, 1, 2])
+        return f"""graph = "dragonfly"
+nodes = {one([1, 2])}
+routers = {one([2, 3, 4])}
+groups = {one([3, 4, 5, 8])}
+global_links = {links}
+global_delay = "{one([0, 100, 500])} ns"
+group_routing = "{one(["minimal", "minimal", "valiant"])}"
+"""
+    at = f"""nodes_per_switch = {one([1, 2, 3, 4])}
+routing = "{one(["minimal", "minimal", "up-down"])}"
+"""
+    if form == "ring":
+        return f'graph = "ring"\nswitches = {draw.randrange(3, 11)}\n{at}'
+    if form != "edges":
+        return f'graph = "{form}"\nsize = "{one(["3x3", "4x4", "2x5", "3x2x2", "4x6"])}"\n{at}'
+    count, cables = one([6, 8, 12, 16]), one([3, 4])
+    while True:
+        ends = [switch for switch in range(count) for _ in range(cables)]
+        draw.shuffle(ends)
+        pairs = {(min(pair), max(pair)) for pair in zip(ends[::2], ends[1::2], strict=True)}
+        joined = {0}
+        for _ in range(count):
+            joined |= {end for pair in pairs if joined & set(pair) for end in pair}
+        if len(joined) == count and len(pairs) == count * cables // 2:
+            break
+    edges = "\n".join(f"{a} {b}" for a, b in sorted(pairs))
+    return f'graph = "edges"\nedges = """\n{edges}\n"""\n{at}'
+
+
+def network(draw: random.Random) -> str:
+    """Nodes on switches that send at random times, up to 80% of what the busiest part carries."""
+    one = draw.choice
+    bandwidth, payload = one([1.0, 12.5, 25.0]), one([256, 1024, 4096])
+    packet = (payload + 32) / bandwidth
+    channels = one([2, 4, 4, 8])
+    held = (
+        f'switching = "cut-through"\nbuffer = {channels * one([1, 2, 4, 8, 16])}'
+        if draw.random() < 0.75
+        else 'switching = "circuit"'
+    )
+    traffic = one(
+        [
+            "uniform",
+            "uniform",
+            "io",
+            "io",
+            f'shift"\noffset = {one([1, 2, 3, 5])}\n#"',
+        ]
+    )
+    io = traffic == "io"
+    servers = f"""[workload.servers]
+placement = "{one(["clustered", "distributed"])}"
+count = {one([1, 2, 4])}
+"""
+    asks = f"""destinations = "{one(["random", "interleaved", "blocked"])}"
+read_ratio = {one([0, 1, 0.5])}
+"""
+    text = f"""version = 1
+name = "graph"
+[machine]
+kind = "graph"
+{switches(draw)}delay = "{one([0, 0, 20, 150])} ns"
+bandwidth = "{bandwidth} GB/s"
+switch_latency = "{one([35, 100, 300])} ns"
+virtual_channels = {channels}
+{held}
+[machine.nic]
+payload = "{payload} B"
+overhead = "32 B"
+dma_period = "{round(one([0.1, 0.1, 0.9, 1.5]) * packet)} ns"
+receive_delay = "{round(one([0.0, 0.0, 0.1]) * packet)} ns"
+software_latency = "{one([0, 500])} ns"
+{servers if io else ""}[workload.jobs.all]
+traffic = "{traffic}"
+message = "{payload * one([1, 2, 4, 8, 16])} B"
+sizes = "{one(["fixed", "exponential"])}"
+{asks if io else ""}load = "LOAD MB/s"
+[measure]
+channels = false
+[stop]
+rule = "fixed"
+messages = 20000
+warmup = "mser5"
+replications = 2
+"""
+    part = draw.uniform(0.05, 0.8)
+    low, high = 0.0, bandwidth * 1000
+    try:
+        while high - low > high / 500:
+            middle = (low + high) / 2
+            full = point(text.replace("LOAD", f"{middle}"), analyze=True).verdict.verdict
+            low, high = (low, middle) if full == "saturated" else (middle, high)
+    except IsthmusError:  # too few virtual channels for the routes, or too few nodes
+        return network(draw)
+    return text.replace("LOAD", f"{part * low:.6f}")
+
+
+def point(text: str, *, analyze: bool = False) -> Any:
+    """The one point of a scenario."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "machine.toml"
         file.write_text(text)
         scenario = Scenario.load(file)
         found = scenario.analyze() if analyze else scenario.run(jobs=1)
-        return {m.name: m for m in found.run.points[0].measures}
+        return found.run.points[0]
 
 
-KINDS = {"sci": (fabric, "latency"), "fat-tree": (tree, "all.accepted")}
+def measures(text: str, *, analyze: bool = False) -> dict[str, Any]:
+    """The measures of the one point of a scenario."""
+    return {m.name: m for m in point(text, analyze=analyze).measures}
+
+
+KINDS = {
+    "sci": (fabric, "latency"),
+    "fat-tree": (tree, "all.accepted"),
+    "graph": (network, "all.response"),
+}
 
 
 def main() -> None:

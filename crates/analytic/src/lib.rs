@@ -11,6 +11,7 @@
 //! | [`path`] | the message classes, and the channels on the path of each |
 //! | [`sci`] | rings of SCI and fabrics of them: peak throughput, latency at any load |
 //! | [`fattree`] | I/O on fat trees: bounds, closed loops of clients |
+//! | [`trains`] | messages as trains of packets on networks of any form: waits at nodes and links |
 //! | [`balance`] | section 3 of the hypercube paper: by how much the I/O bandwidth must grow |
 //!
 //! Times are in channel cycles, lengths in flits (one flit crosses one channel in one cycle),
@@ -29,6 +30,7 @@ pub mod path;
 pub mod queue;
 pub mod sci;
 pub mod staged;
+pub mod trains;
 pub mod worms;
 
 pub use error::Error;

@@ -15,6 +15,7 @@ mod finite_work;
 mod good;
 mod good_fat_tree;
 mod good_sci;
+mod graph_estimates;
 mod graph_limits;
 mod graph_runs;
 mod graph_scale;

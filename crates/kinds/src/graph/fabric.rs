@@ -15,6 +15,9 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
+/// Among 1 to 6 links chance falls on so many lots each as often.
+const LOTS: u32 = 60;
+
 impl Kind for Graph {
     type Built = Built;
     type Summary = GraphSummary;
@@ -115,6 +118,24 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
             Shape::Dragonfly { routing, links, .. } => {
                 *routing != DragonflyRouting::Minimal || *links > 1
             }
+        }
+    }
+
+    fn choices(&self) -> Option<[u32; 2]> {
+        let Shape::Dragonfly {
+            routing,
+            links,
+            groups,
+            ..
+        } = &self.spec().shape
+        else {
+            return Some([1, 1]);
+        };
+        let at_links = if *links > 1 { LOTS } else { 1 };
+        match routing {
+            DragonflyRouting::Minimal => Some([1, at_links]),
+            DragonflyRouting::Valiant => Some([groups.saturating_sub(2).max(1), at_links]),
+            DragonflyRouting::Ugal => None,
         }
     }
 

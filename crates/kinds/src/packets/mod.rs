@@ -3,8 +3,10 @@
 
 mod capacity;
 mod credits;
+mod estimate;
 mod figures;
 mod format;
+mod lengths;
 mod loads;
 mod message;
 mod network;

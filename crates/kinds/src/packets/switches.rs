@@ -1,6 +1,6 @@
 //! Networks of switches whose form is a wiring.
 
-use super::{Bundle, Crossed, Fabric, Link, flaw, routed};
+use super::{Bundle, Crossed, Fabric, Link, estimate, flaw, routed};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::ways::Ways;
@@ -29,6 +29,13 @@ pub trait Switches: Debug + Send + Sync + 'static {
     /// Whether which switches packets pass is drawn by lot. No by default.
     fn is_drawn(&self) -> bool {
         false
+    }
+
+    /// Among how many ways chance decides at the injection, and at a link: see
+    /// [`follow_all`](isthmus_machine::packets::follow_all). `None` where packets follow what links hold. By default
+    /// there is one way.
+    fn choices(&self) -> Option<[u32; 2]> {
+        Some([1, 1])
     }
 
     /// What a signal takes along the longest link. None by default.
@@ -127,8 +134,8 @@ impl<S: Switches> Fabric for S {
         }
     }
 
-    fn overlay(&self, _: &JobsTraffic, _: &Layout) -> Overlay {
-        Overlay::default()
+    fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
+        estimate::overlay(self, traffic, layout)
     }
 }
 
@@ -155,6 +162,12 @@ pub fn unroutable(error: &RoutedError) -> Flaw {
 /// Where a link begins and ends.
 fn ends(wiring: &Wiring, link: u32) -> (u32, u32) {
     (wiring.target(wiring.reverse(link)), wiring.target(link))
+}
+
+/// What a signal takes along a link.
+pub(super) fn delay_of<S: Switches>(switches: &S, link: u32) -> Time {
+    let (from, to) = ends(switches.routed().wiring(), link);
+    between(switches, from, to, Time::ZERO, S::delay)
 }
 
 /// The kind of a link, and its place in the order in which packets cross them.

@@ -13,5 +13,5 @@ pub use crate::jobs::{Completed, Observer, Packet, Phase, Stored};
 pub use crate::storage::StationCount;
 pub use isthmus_packet::{Counters, Error as EngineError, ways};
 pub use network::{Network, NetworkError};
-pub use routed::{Routed, RoutedError, follow};
+pub use routed::{Routed, RoutedError, follow, follow_all};
 pub use simulation::Simulation;

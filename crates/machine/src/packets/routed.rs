@@ -1,7 +1,8 @@
 //! A network in any form, with the ways through it.
 
 use super::network::{Network, NetworkError};
-use isthmus_packet::ways::{Header, Run, Ways};
+use isthmus_kernel::Cycles;
+use isthmus_packet::ways::{Header, LocalView, Run, Ways};
 use isthmus_topology::Wiring;
 use isthmus_topology::deadlock;
 use std::collections::{BTreeMap, BTreeSet};
@@ -156,6 +157,30 @@ impl<W> Routed<W> {
 /// The runs of links that a packet takes and the class of channels on each, where nothing is drawn by lot;
 /// no further than the longest way is said to be.
 pub fn follow<W: Ways>(ways: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
+    walk(ways, from, to, [0, 0])
+}
+
+/// All ways of a packet, each as likely as the others, where chance decides among so many when the packet is injected,
+/// and among so many, or a part of them, at a link. It must not follow what links hold.
+pub fn follow_all<W: Ways>(
+    ways: &W,
+    from: u32,
+    to: u32,
+    [first, next]: [u32; 2],
+) -> impl Iterator<Item = Vec<(Run, u16)>> {
+    // The middle of each part of all lots.
+    let lot = |place: u32, of: u32| {
+        let part = u64::MAX / u64::from(of);
+        part * u64::from(place) + part / 2
+    };
+    (0..first).flat_map(move |place| {
+        let first = lot(place, first);
+        (0..next).map(move |place| walk(ways, from, to, [first, lot(place, next)]))
+    })
+}
+
+/// The way by these lots, the one at the injection and that at each link.
+fn walk<W: Ways>(ways: &W, from: u32, to: u32, [first, next]: [u64; 2]) -> Vec<(Run, u16)> {
     let mut header = Header {
         from,
         to,
@@ -163,16 +188,34 @@ pub fn follow<W: Ways>(ways: &W, from: u32, to: u32) -> Vec<(Run, u16)> {
         state: ways.state(from, to),
         class: 0,
     };
-    let first = ways.first(&mut header, || 0);
-    let mut way = vec![(first, header.class)];
+    let run = ways.first(&mut header, || next);
+    header.state = ways.set_out(&header, &Idle, || first);
+    let mut way = vec![(run, header.class)];
     while let Some(&(run, _)) = way.last() {
         let end = ways.end(run.first);
         if end.vertex == to || way.len() > ways.longest() as usize {
             break;
         }
         header.links += 1;
-        let next = ways.next(&mut header, end, || 0);
-        way.push((next, header.class));
+        let run = ways.next(&mut header, end, || next);
+        way.push((run, header.class));
     }
     way
+}
+
+/// A network without packets.
+struct Idle;
+
+impl LocalView for Idle {
+    fn free_at(&self, _: u32) -> Cycles {
+        0
+    }
+
+    fn taken(&self, _: u32) -> u64 {
+        0
+    }
+
+    fn waiting(&self, _: u32) -> u64 {
+        0
+    }
 }
