@@ -233,7 +233,7 @@ def draw(cases: list[dict[str, Any]], path: Path) -> None:
             row[1].step(of, shares, where="post", color=color, label=f"{label} ({len(of)})")
         row[0].set_ylim(-EDGE - 2, EDGE + 2)
         row[0].set_ylabel("model above simulation (%)")
-        row[0].set_title(f"{title}, 95% intervals; grey dots: outside the domain", loc="left")
+        row[0].set_title(f"{title}, 95% intervals; grey: outside", loc="left")
         row[0].set_xlabel("load (% of the knee)")
         row[1].axvline(100 * AIM, color="#555555", linewidth=0.8)
         row[1].set_title(f"{title}: machines inside within so much", loc="left")
