@@ -5,20 +5,13 @@
 //! They are censored observations: each lasts longer than its age at the end of the run.
 
 use crate::measurement::Measurement;
-use crate::recorders::Recorders;
 use crate::replication::Finished;
 use crate::result::Measure;
 use crate::rules::Rules;
-use crate::subject::Unended;
+use crate::unended;
 use isthmus_kernel::Cycles;
 use isthmus_statistics::{PercentileEstimate, Recorder, Summary, WarmUp, percentile_estimates};
 
-/// Share of the observations that may have been cut off beyond the mean: where there are more, the mean of the
-/// others has no upper end.
-const LATE_MAX: f64 = 0.05;
-/// Share of the observations of a replication from which on those that were cut off are told. A closed loop has
-/// messages under way at the end of every run.
-const TOLD_MIN: f64 = 0.01;
 /// Longer than anything that is observed.
 const ENDLESS: u64 = 1 << 62;
 
@@ -61,7 +54,7 @@ impl<'a> CutOff<'a> {
     /// Whether so many of them had lasted longer than the mean of the `used` others, in cycles, that this
     /// mean is too low by an unknown amount.
     pub fn is_late(&self, mean: f64, used: u64) -> bool {
-        are_late(self.all_ages(), mean, used)
+        unended::are_late(self.all_ages(), mean, used)
     }
 
     /// The percentiles of a measure with `summary`, in cycles. Value and lower end take what was cut off as
@@ -144,31 +137,4 @@ impl<'a> CutOff<'a> {
             warmup_share: 0.0,
         })
     }
-}
-
-fn are_late(ages: impl Iterator<Item = Cycles>, mean: f64, used: u64) -> bool {
-    let late = ages.filter(|&age| age as f64 > mean).count();
-    late as f64 > LATE_MAX * used as f64
-}
-
-/// Return those of what was cut off that are to be told, of measures of which enough is cut off.
-pub(crate) fn told(mut unended: Vec<Unended>, recorders: &Recorders) -> Vec<Unended> {
-    let mut counts = vec![0_u64; recorders.latencies.len()];
-    unended.iter().for_each(|cut| counts[cut.measure] += 1);
-    let ended = |measure: usize| recorders.latencies[measure].series().count() as f64;
-    unended.retain(|cut| counts[cut.measure] as f64 > TOLD_MIN * ended(cut.measure));
-    unended
-}
-
-/// Whether what was cut off leaves the mean of any measure without an upper end.
-pub(crate) fn leaves_late(unended: &[Unended], recorders: &[&Recorders]) -> bool {
-    let measures = recorders.first().map_or(0, |one| one.latencies.len());
-    (0..measures).any(|at| {
-        let series = recorders.iter().map(|one| one.latencies[at].series());
-        let (count, sum) = series.fold((0, 0.0), |(count, sum), series| {
-            (count + series.count(), sum + series.sum())
-        });
-        let ages = unended.iter().filter(|cut| cut.measure == at);
-        count > 0 && are_late(ages.map(|cut| cut.age), sum / count as f64, count)
-    })
 }

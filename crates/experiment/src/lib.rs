@@ -33,6 +33,7 @@ mod search;
 pub mod subject;
 mod summary;
 mod task;
+mod unended;
 pub mod uses;
 
 pub use error::{RunError, SetupError};

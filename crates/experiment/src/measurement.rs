@@ -3,7 +3,6 @@
 mod course;
 
 use self::course::Course;
-use crate::cut_off;
 use crate::kept::stopwatch;
 use crate::known::{self, Known};
 use crate::limits::BacklogLimit;
@@ -12,6 +11,7 @@ use crate::replication::{Finished, Halt, Length, Replication, Shared};
 use crate::result::{Collapse, EndedBy};
 use crate::rules::{PERIODS_MIN, Rules};
 use crate::subject::{Subject, Unended};
+use crate::unended;
 use isthmus_kernel::Cycles;
 use isthmus_scenario::{StopRule, Warmup};
 use isthmus_statistics::{Error, Judgement, Precision, SaturationTest, Target, Verdict};
@@ -235,7 +235,7 @@ impl Plan<'_> {
                 let unended: Vec<Unended> =
                     replications.iter().flat_map(Replication::unended).collect();
                 long_enough
-                    && !cut_off::leaves_late(&unended, &recorders)
+                    && !unended::leaves_late(&unended, &recorders)
                     && known::all_within(&recorders, self.rules, self.subject, QUICK_WIDTH)
             }
         }

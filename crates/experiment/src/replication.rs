@@ -1,12 +1,12 @@
 //! One replication of one point.
 
-use crate::cut_off;
 use crate::kept::Kept;
 use crate::limits::{BacklogLimit, CYCLES_MAX, Memory};
 use crate::progress::Progress;
 use crate::recorders::Recorders;
 use crate::result::Collapse;
 use crate::subject::{Counted, Figure, Simulated, Subject, Unended};
+use crate::unended;
 use isthmus_kernel::Cycles;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -300,7 +300,7 @@ impl Replication {
 
     /// Observations that have not ended, of measures of which they are many.
     pub fn unended(&self) -> Vec<Unended> {
-        cut_off::told(self.simulation.unended(), &self.recorders)
+        unended::told(self.simulation.unended(), &self.recorders)
     }
 
     /// What it has come to so far.

@@ -9,6 +9,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from isthmus.answer.sentences import unmodelled
 from isthmus.arguments import FORMS
 from isthmus.errors import IsthmusError
 from isthmus.plots import (
@@ -82,7 +83,9 @@ def draw(
     if not (of_measure or KINDS[kind].applies(layout)):
         have = ", ".join(k.name for k in KINDS.values() if k.applies(layout)) or "none"
         of = "these measures have" if measure is not None else "this run has"
-        raise IsthmusError(f"{of} nothing to draw for {kind!r}; there is {have}")
+        why = unmodelled(layout)
+        why = f". {why.removesuffix('.')}" if why else ""
+        raise IsthmusError(f"{of} nothing to draw for {kind!r}; there is {have}{why}")
     if axes is None:
         with styled():
             return _DRAWN[kind](layout, **options)

@@ -1,0 +1,40 @@
+//! Observations that have not ended when a replication does: which of them count, and what they leave unknown.
+
+use crate::recorders::Recorders;
+use crate::subject::Unended;
+use isthmus_kernel::Cycles;
+
+/// Share of the observations that may have been cut off beyond the mean: where there are more, the mean of the
+/// others has no upper end.
+const LATE_MAX: f64 = 0.05;
+/// Share of the observations of a replication from which on those that were cut off are told. A closed loop has
+/// messages under way at the end of every run.
+const TOLD_MIN: f64 = 0.01;
+
+/// Whether so many of these ages are above the mean of the `used` others that this mean is too low by an unknown amount.
+pub(crate) fn are_late(ages: impl Iterator<Item = Cycles>, mean: f64, used: u64) -> bool {
+    let late = ages.filter(|&age| age as f64 > mean).count();
+    late as f64 > LATE_MAX * used as f64
+}
+
+/// Return those of what was cut off that are to be told, of measures of which enough is cut off.
+pub(crate) fn told(mut unended: Vec<Unended>, recorders: &Recorders) -> Vec<Unended> {
+    let mut counts = vec![0_u64; recorders.latencies.len()];
+    unended.iter().for_each(|cut| counts[cut.measure] += 1);
+    let ended = |measure: usize| recorders.latencies[measure].series().count() as f64;
+    unended.retain(|cut| counts[cut.measure] as f64 > TOLD_MIN * ended(cut.measure));
+    unended
+}
+
+/// Whether what was cut off leaves the mean of any measure without an upper end.
+pub(crate) fn leaves_late(unended: &[Unended], recorders: &[&Recorders]) -> bool {
+    let measures = recorders.first().map_or(0, |one| one.latencies.len());
+    (0..measures).any(|at| {
+        let series = recorders.iter().map(|one| one.latencies[at].series());
+        let (count, sum) = series.fold((0, 0.0), |(count, sum), series| {
+            (count + series.count(), sum + series.sum())
+        });
+        let ages = unended.iter().filter(|cut| cut.measure == at);
+        count > 0 && are_late(ages.map(|cut| cut.age), sum / count as f64, count)
+    })
+}
