@@ -75,6 +75,10 @@ def test_papers_draw_the_model_outside_its_domain_and_say_so(outside, entry):
     figure = Figure("f", "", run.name, (Panel("a", "pe_pe.header", model=True),))
     chart = chart_of(figure, run)
     assert entry in [symbol.label for symbol in chart.marks]
+    without = Figure("f", "", run.name, (Panel("a", "pe_pe.header"),))
+    marks = [symbol.label for symbol in chart_of(without, run).marks]
+    assert marks
+    assert marks == [symbol.label for symbol in chart.marks if "model" not in symbol.label]
     point = run.points[1]
     at = "; ".join(f"{a.key}={v.text}" for a, v in zip(run.axes, point.values, strict=True))
     expected = results(lambda _: False).run.points[1].measure("pe_pe.header").analytic

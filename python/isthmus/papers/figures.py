@@ -168,11 +168,15 @@ def chart_of(figure: Figure, run: RunResult) -> Chart:
 
 
 def _modelled(figure: Figure, run: RunResult) -> View:
-    """The run with those of its measures alone of which a panel shows the model."""
+    """The run with the model's values only of measures of which a panel shows the model."""
     shown = {panel.measure for panel in figure.panels if panel.model}
 
     def of(point: PointResult) -> PointResult:
-        return structs.replace(point, measures=[m for m in point.measures if m.name in shown])
+        measures = [
+            m if m.name in shown else replace(m, analytic=None, outside=None)
+            for m in point.measures
+        ]
+        return structs.replace(point, measures=measures)
 
     return view(replace(run, points=[of(point) for point in run.points]))
 
