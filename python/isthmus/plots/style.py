@@ -193,7 +193,7 @@ def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> No
         figure.legend(
             handles=list(extra),
             loc="outside lower left",
-            ncols=min(len(extra), max(1, int(figure.get_figwidth() / 2.2))),
+            ncols=_mark_columns(figure, [str(mark.get_label()) for mark in extra]),
             fontsize=8.5,
             labelcolor=MUTED,
             handlelength=2.0,
@@ -205,6 +205,13 @@ def _columns(figure: Figure, view: View) -> int:
     longest = max(len(s.label) for s in view.series)
     fit = int(figure.get_figwidth() / max(1.5, 0.6 + 0.07 * longest))
     return min(len(view.series), max(1, fit))
+
+
+def _mark_columns(figure: Figure, labels: list[str]) -> int:
+    """The same of what marks mean, in smaller letters: the longest may stand side by side."""
+    widths = sorted((0.65 + 0.06 * len(label) for label in labels), reverse=True)
+    fits = [n for n in range(1, len(labels) + 1) if sum(widths[:n]) <= figure.get_figwidth()]
+    return max(fits, default=1)
 
 
 def key(label: str, **style: Any) -> Line2D:
