@@ -113,6 +113,6 @@ def test_percentiles_on_steps_and_of_too_few_observations_are_told_apart():
     row = coverage.table_of_percentiles({"graph": at}).splitlines()[-1]
     assert row.startswith("| graph | p50 | 1 | 100.0% | ")
     assert row.endswith("| 0.0% | 1, 100.0% | 1, 100.0%, 0.0% |")
-    told = coverage.complaints({"graph": at})
-    assert [line.partition(":")[0] for line in told] == ["graph, p50", "graph, p50"]
-    assert told[0] == "graph, p50: 100.0% hold"
+    found = coverage.complaints({"graph": at})
+    assert [line.partition(":")[0] for line in found] == ["graph, p50", "graph, p50"]
+    assert found[0] == "graph, p50: 100.0% hold"

@@ -298,9 +298,9 @@ impl Replication {
         self.simulation.now()
     }
 
-    /// Observations that have not ended, of measures of which they are many.
+    /// Return the unended observations that count.
     pub fn unended(&self) -> Vec<Unended> {
-        unended::told(self.simulation.unended(), &self.recorders)
+        unended::counted(self.simulation.unended(), &self.recorders)
     }
 
     /// What it has come to so far.

@@ -7,9 +7,9 @@ use isthmus_kernel::Cycles;
 /// Share of the observations that may have been cut off beyond the mean: where there are more, the mean of the
 /// others has no upper end.
 const LATE_MAX: f64 = 0.05;
-/// Share of the observations of a replication from which on those that were cut off are told. A closed loop has
-/// messages under way at the end of every run.
-const TOLD_MIN: f64 = 0.01;
+/// Share of the observations of a replication above which unended ones count. A closed loop has messages under way at
+/// the end of every run.
+const COUNTED_MIN: f64 = 0.01;
 
 /// Whether so many of these ages are above the mean of the `used` others that this mean is too low by an unknown amount.
 pub(crate) fn are_late(ages: impl Iterator<Item = Cycles>, mean: f64, used: u64) -> bool {
@@ -17,12 +17,12 @@ pub(crate) fn are_late(ages: impl Iterator<Item = Cycles>, mean: f64, used: u64)
     late as f64 > LATE_MAX * used as f64
 }
 
-/// Return those of what was cut off that are to be told, of measures of which enough is cut off.
-pub(crate) fn told(mut unended: Vec<Unended>, recorders: &Recorders) -> Vec<Unended> {
+/// Return the observations of measures that have enough unended ones to count.
+pub(crate) fn counted(mut unended: Vec<Unended>, recorders: &Recorders) -> Vec<Unended> {
     let mut counts = vec![0_u64; recorders.latencies.len()];
     unended.iter().for_each(|cut| counts[cut.measure] += 1);
     let ended = |measure: usize| recorders.latencies[measure].series().count() as f64;
-    unended.retain(|cut| counts[cut.measure] as f64 > TOLD_MIN * ended(cut.measure));
+    unended.retain(|cut| counts[cut.measure] as f64 > COUNTED_MIN * ended(cut.measure));
     unended
 }
 

@@ -4,8 +4,7 @@
 //! them, which paces know nothing of. With either form of switching the same happens at links between switches that
 //! are nearly full. And where messages wait for long at parts that are not full, it is chance that keeps these parts
 //! idle: then it matters whether clients choose their partners at random and how lengths are spread. The limits
-//! were set on random machines (`bench/estimates.py fat-tree`, seeds 2 and 3) and
-//! tested on fresh ones; the guide has the
+//! were set on random machines (`bench/estimates.py fat-tree`, seeds 2 and 3) and tested on others; the guide has the
 //! table.
 
 use super::loops::{Client, Pace};
@@ -80,12 +79,12 @@ impl Load {
         if writes && self.between > limit {
             let limit = percent(limit);
             return Some(format!(
-                "links between switches busy for more than {limit} of the time with {switching}"
+                "links between switches are used above {limit} with {switching}"
             ));
         }
         let some = self.busiest > FREE || self.clients < FEW;
         let by_chance = self.stretch > STRETCH_MAX && some && self.busiest < FULL;
-        by_chance.then(|| "messages wait for long at parts that chance leaves idle".to_owned())
+        by_chance.then(|| "messages wait for long at links or servers that are not full".to_owned())
     }
 }
 

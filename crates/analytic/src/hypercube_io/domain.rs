@@ -34,7 +34,7 @@ pub fn outside(measure: &str, value: f64, more: Option<f64>, io_link: u32) -> Op
     let inside = more.is_some_and(|more| more <= (1.0 + limit) * value);
     (!inside).then(|| {
         let (step, limit) = (100.0 * STEP, 100.0 * limit);
-        format!("{step:.0}% more load makes it more than {limit:.0}% longer")
+        format!("{step:.0}% more load lengthens it by more than {limit:.0}%")
     })
 }
 
@@ -57,7 +57,7 @@ mod tests {
     fn reads_by_an_io_network_of_one_lane_have_a_limit_of_their_own() {
         assert_eq!(outside("read.network", 1.0, Some(1.3), 2), None);
         let reason = outside("read.network", 1.0, Some(1.3), 1).unwrap();
-        assert_eq!(reason, "10% more load makes it more than 22% longer");
+        assert_eq!(reason, "10% more load lengthens it by more than 22%");
         assert!(outside("write.network", 1.0, Some(1.3), 2).is_some());
     }
 }

@@ -30,9 +30,7 @@ pub fn outside(load: f64, slots: f64) -> Option<String> {
     }
     (slots > SLOTS_SHARE_MAX).then(|| {
         let limit = 100.0 * SLOTS_SHARE_MAX;
-        format!(
-            "packets take more than {limit:.0}% of a client's slots until their echoes are back"
-        )
+        format!("packets and their echoes hold more than {limit:.0}% of a client's slots")
     })
 }
 

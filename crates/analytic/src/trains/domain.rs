@@ -1,14 +1,14 @@
 //! Where the waits of trains hold.
 
-/// Most of the latency that may be in doubt: see [`Wait::doubt`](super::Wait::doubt).
-const DOUBT_MAX: f64 = 0.05;
-/// Most that the busiest node or link may be asked for.
+/// Largest uncertainty as a share of the latency: see [`Wait::uncertainty`](super::Wait::uncertainty).
+const UNCERTAINTY_MAX: f64 = 0.05;
+/// Largest utilisation of the busiest node or link.
 const BUSIEST_MAX: f64 = 0.75;
 /// The same where packets hold circuits, whose waits for one another the model does not know.
 const CIRCUITS_MAX: f64 = 0.3;
-/// The most that is asked for of what buffers let through, where they hold less than a round trip of their link.
+/// Largest utilisation of the throughput of buffers that hold less than their link's round trip.
 const SHORT_MAX: f64 = 0.4;
-/// The same where a lane's buffers hold less than a message.
+/// The same where the buffers of a lane hold less than a message.
 const WHOLE_MAX: f64 = 0.3;
 
 /// What the domain depends on.
@@ -17,38 +17,42 @@ const WHOLE_MAX: f64 = 0.3;
 /// seed 1616). They are tested on others.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
-    /// The share of its time that the busiest node or link is asked for.
+    /// Utilisation of the busiest node or link.
     pub busiest: f64,
-    /// The doubt in the waits of all messages, by their latency.
-    pub doubt: f64,
+    /// The uncertainty of the waits of all messages, as a share of their latency.
+    pub uncertainty: f64,
     /// Whether packets hold circuits.
     pub circuits: bool,
-    /// The share of what the buffer behind the busiest link lets through that is asked for.
+    /// Offered load over the throughput of the buffer behind the busiest link.
     pub buffered: f64,
-    /// The least that the buffer behind a link lets through, by the link: 1 if all.
+    /// Smallest throughput of the buffer behind a link, as a share of the link's.
     pub let_through: f64,
     /// Packets of a message over those that the buffers of the lanes of one class hold.
     pub messages: f64,
 }
 
 impl Load {
-    /// Why the model does not hold, in one phrase.
+    /// Return why the model does not hold, in one phrase. None inside the domain.
     pub fn outside(&self) -> Option<&'static str> {
         if self.busiest > BUSIEST_MAX {
-            return Some("the busiest part is asked for more than 75% of what it does");
+            return Some("the busiest link or node is used above 75%");
         }
-        if self.doubt.is_nan() || self.doubt > DOUBT_MAX {
-            return Some("packets that wait in an input hold up others for too long");
+        if self.uncertainty.is_nan() || self.uncertainty > UNCERTAINTY_MAX {
+            return Some("head-of-line blocking is uncertain by more than 5% of the latency");
         }
         if self.circuits {
             let many = self.busiest > CIRCUITS_MAX;
-            return many.then_some("circuits above 30% of what the busiest part does");
+            return many.then_some("the busiest link or node is used above 30% with circuits");
         }
         if self.let_through < 1.0 && self.buffered > SHORT_MAX {
-            return Some("buffers of less than a round trip above 40% of what they let through");
+            return Some(
+                "buffers are shorter than a link's round trip and used above 40% of their throughput",
+            );
         }
         if self.messages > 1.0 && self.buffered > WHOLE_MAX {
-            return Some("buffers of less than a message above 30% of what they let through");
+            return Some(
+                "buffers are shorter than a message and used above 30% of their throughput",
+            );
         }
         None
     }
@@ -63,7 +67,7 @@ mod tests {
     fn each_limit_is_named() {
         let inside = Load {
             busiest: 0.3,
-            doubt: 0.05,
+            uncertainty: 0.05,
             circuits: false,
             buffered: 0.3,
             let_through: 0.5,
@@ -85,17 +89,17 @@ mod tests {
             ),
             (
                 Load {
-                    doubt: 0.06,
+                    uncertainty: 0.06,
                     ..inside
                 },
-                "input",
+                "head-of-line",
             ),
             (
                 Load {
                     busiest: 0.31,
                     ..circuits
                 },
-                "circuits",
+                "30% with circuits",
             ),
             (
                 Load {

@@ -29,7 +29,7 @@
 //! input hold up those behind them on the same lane though these go on over other links. As a queue whose messages take
 //! S + W an input has more work than with S alone; the difference, over its lanes, is added to the wait. How many
 //! messages come while others wait is known within bounds only, none and all: half of them is taken, and the distance
-//! of the bounds is [`Wait::doubt`]. [`Load`] says where all that holds.
+//! of the bounds is [`Wait::uncertainty`]. [`Load`] says where all that holds.
 
 mod domain;
 mod network;

@@ -48,9 +48,9 @@ pub struct Wait {
     pub node: f64,
     /// Of its last packet, for all links behind that of the node.
     pub last: f64,
-    /// By how much the last packet's wait is less or more if packets that wait in an input hold up no more, or twice as
-    /// many.
-    pub doubt: f64,
+    /// Distance between the bounds of the last packet's wait: head-of-line blocking may affect none or all of the
+    /// messages that arrive meanwhile.
+    pub uncertainty: f64,
 }
 
 /// What is asked of nodes and links.
@@ -74,8 +74,8 @@ impl Network {
         }
     }
 
-    /// Adds messages of a class, so many per ns, from a node over links. Each link is the first of so many beside one
-    /// another, any of which packets take.
+    /// Add `rate` messages per ns of a class from a node over `links`: the first link of each bundle, and the width of
+    /// the bundle.
     pub fn add(&mut self, class: usize, rate: f64, node: u32, links: &[(u32, u32)]) {
         let count = self.classes;
         let rates = |rates: &mut Vec<f64>| {
@@ -133,7 +133,7 @@ impl Queues<'_> {
         load
     }
 
-    /// The share of its time that the busiest link or node is asked for; 1 or more is more than it can do.
+    /// Return the utilisation that the busiest link or node would need; from 1 on it is saturated.
     pub fn busiest(&self) -> f64 {
         let mut links: BTreeMap<u32, f64> = BTreeMap::new();
         for (&(to, _), rates) in &self.network.crossings {
@@ -195,7 +195,7 @@ impl Queues<'_> {
                     if rate > 0.0 {
                         let (train, first) = (&class.train, &crossing.first);
                         sums[number].last += rate * (first.wait(train.before_last) + before);
-                        sums[number].doubt += rate * (high - low);
+                        sums[number].uncertainty += rate * (high - low);
                     }
                 }
             }
@@ -205,7 +205,7 @@ impl Queues<'_> {
                 *sum = Wait {
                     node: sum.node / rate,
                     last: sum.last / rate,
-                    doubt: sum.doubt / rate,
+                    uncertainty: sum.uncertainty / rate,
                 };
             }
         }

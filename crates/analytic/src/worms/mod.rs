@@ -31,7 +31,7 @@
 //!    lane further on, only one of them moves on at a time: its time left counts, not the least of m.
 //!    What waits behind what waits lengthens this by 1 / (1 - rho'), as in rule 1; rho' is the load of
 //!    those that may come while all lanes are held, which worms of an input whose lanes are all among
-//!    these cannot. Where no more lanes lead to a channel than it has itself, nobody waits.
+//!    these cannot. Where no more lanes lead to a channel than it has itself, no worm waits.
 //!
 //! 4. Worms on the lanes of one channel that are bound for the same busy place wait there for the same
 //!    reason: they hold their lanes at the same time more often than by chance. Where waits W that any

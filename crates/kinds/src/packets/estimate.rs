@@ -1,5 +1,4 @@
-//! The analytic estimate beside a simulated point of a network of switches: open loops, whose messages are trains of
-//! packets.
+//! The analytic estimate of open loops on a network of switches, whose messages are trains of packets.
 
 use super::credits::Credits;
 use super::lengths::{Pace, lengths};
@@ -20,8 +19,8 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{JobsTraffic, Sizes};
 use std::collections::BTreeMap;
 
-/// Most ways that are followed.
-const WAYS_MAX: u64 = 1 << 19;
+/// Largest number of routes to follow.
+const ROUTES_MAX: u64 = 1 << 19;
 
 /// Writes, requests for reads, and the data that these bring.
 const KINDS: usize = 3;
@@ -155,7 +154,7 @@ fn solve(
     let asks: Vec<Foretold<'_>> = foretold(traffic).collect();
     let each = u64::from(choices[0]) * u64::from(choices[1]);
     let pairs = |asks: &Foretold<'_>| layout.pairs(asks.number, asks.job).count() as u64;
-    if asks.iter().map(pairs).sum::<u64>() * each > WAYS_MAX {
+    if asks.iter().map(pairs).sum::<u64>() * each > ROUTES_MAX {
         return Ok(None);
     }
     let spec = switches.network().spec();
@@ -194,7 +193,7 @@ fn solve(
     let queues = ways.network.queues(&classes, lanes);
     let waits = queues.waits();
     let mut overlay = Overlay::default();
-    let (mut io, mut turns, mut doubt) = (None, 0.0_f64, 0.0_f64);
+    let (mut io, mut turns, mut uncertainty) = (None, 0.0_f64, 0.0_f64);
     for (job, asks) in asks.iter().enumerate() {
         let of = KINDS * job..KINDS * (job + 1);
         let job = Job {
@@ -207,7 +206,7 @@ fn solve(
         let (response, alone) = job.latencies()?;
         turns = job.turns().max(turns);
         let known = [("response", response), ("network", alone)];
-        doubt = doubt.max(job.doubt() / response);
+        uncertainty = uncertainty.max(job.uncertainty() / response);
         for (quantity, value) in known.into_iter().filter(|(_, value)| value.is_finite()) {
             (overlay.measures).insert(format!("{name}.{quantity}"), value / 1e3);
         }
@@ -230,7 +229,7 @@ fn solve(
     let most = classes.iter().map(|class| class.train.packets);
     let load = Load {
         busiest: busiest.max(turns),
-        doubt,
+        uncertainty,
         circuits: rules.link.circuits.is_finite(),
         buffered,
         let_through,
@@ -421,9 +420,9 @@ impl Job<'_> {
         each * time
     }
 
-    /// The doubt in all its waits, in ns.
-    fn doubt(&self) -> f64 {
-        self.waits.iter().map(|wait| wait.doubt).sum()
+    /// Return the uncertainty of all its waits, in ns.
+    fn uncertainty(&self) -> f64 {
+        self.waits.iter().map(|wait| wait.uncertainty).sum()
     }
 
     /// Means in ns: of a message since it was asked for, and since it was handed over.

@@ -15,7 +15,7 @@ const TOLD_AT_ONCE: u64 = 1 << 16;
 
 /// How many messages of a process have been reported as offered, and its job.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct Reported {
     messages: u64,
     job: u32,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Jobs {
     /// Whether any process may have several messages under way.
     several: bool,
     /// What has been reported of each process.
-    told: Vec<Told>,
+    reported: Vec<Reported>,
     /// The processes of open loops. Their messages are reported in the order of time, so that a backlog counts all
     /// that wait at any moment.
     asking: BinaryHeap<Reverse<Due>>,
@@ -73,13 +73,13 @@ impl Jobs {
     pub fn new(traffic: &JobsTraffic, layout: &Layout, tick: Time, streams: Streams) -> Self {
         let source = JobsSource::new(traffic, layout, tick, streams);
         let processes = source.processes();
-        let untold = |process: &Process| Told {
+        let none_reported = |process: &Process| Reported {
             messages: 0,
             job: process.job,
         };
         Self {
             several: (0..processes.len() as u32).any(|process| source.several(process)),
-            told: processes.iter().map(untold).collect(),
+            reported: processes.iter().map(none_reported).collect(),
             asking: BinaryHeap::new(),
             source,
             demands: Vec::new(),
@@ -94,7 +94,7 @@ impl Jobs {
     /// Lets all processes ask for their first messages.
     pub fn begin(&mut self) {
         self.source.begin(&mut self.demands);
-        let processes = 0..self.told.len() as u32;
+        let processes = 0..self.reported.len() as u32;
         let in_time = processes.filter(|&process| self.source.asks_next(process).is_some());
         self.asking = in_time
             .map(|process| Reverse(Due::new(0, process)))
@@ -150,7 +150,7 @@ impl Jobs {
     /// Report the messages that this process and all open loops have asked for by now.
     pub fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
         self.tell_asked_in_time(now, observer);
-        if self.asking.len() < self.told.len() {
+        if self.asking.len() < self.reported.len() {
             self.tell_asked(process, now, observer);
         }
     }
@@ -158,7 +158,7 @@ impl Jobs {
     /// The same of all processes, at the end of a run that has not been finished.
     pub fn tell_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
         self.tell_asked_in_time(now, observer);
-        for process in 0..self.told.len() as u32 {
+        for process in 0..self.reported.len() as u32 {
             self.tell_asked(process, now, observer);
         }
     }
@@ -183,7 +183,7 @@ impl Jobs {
     #[inline]
     fn tell_asked<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) -> bool {
         let asked = self.source.asked_by(process, now);
-        let Told { messages, job } = &mut self.told[process as usize];
+        let Reported { messages, job } = &mut self.reported[process as usize];
         while *messages < asked {
             observer.offered(*job);
             *messages += 1;

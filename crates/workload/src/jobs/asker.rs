@@ -145,8 +145,8 @@ impl Asker {
         self.next_known.then(|| self.next(asks, now))
     }
 
-    /// A message of burst number `burst`, asked for at `asked`, is complete at `now`; the bursts that have ended with
-    /// it are told by when they began and ended. Its next message, if it is to be known now.
+    /// Take note that a message of burst number `burst`, requested at `asked`, is complete at `now`. Report each burst
+    /// that ends with it to `ended`: its number, start and end. Return the next message if it is known now.
     #[inline]
     pub(super) fn completed(
         &mut self,
