@@ -9,7 +9,6 @@
 
 use super::loops::{Client, Pace};
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 /// Largest share of the time for which links between switches are busy with data that clients send, with
 /// cut-through.
@@ -25,9 +24,9 @@ pub const FREE: f64 = 0.7;
 /// Fewer clients than this may take turns for long, at parts of any load.
 pub const FEW: usize = 4;
 
-/// Why a response is outside the domain where it is shorter than the pause before it: Little's law gives it as the
-/// small difference of a turn and its pause, so that an error of the pace grows in it.
-pub const QUICK: &str = "clients think for longer than messages take";
+/// From so many times their time alone on, messages wait for too long for a response that is shorter than the pause
+/// before it.
+pub const QUICK_STRETCH_MAX: f64 = 1.1;
 
 /// Why all is outside the domain where a node runs several jobs: their messages wait for one another at its
 /// interface, and the job that has fewer under way gets less than the paces say.
@@ -47,8 +46,8 @@ pub struct Load {
 }
 
 impl Load {
-    /// The load of clients at these paces; parts with numbers `between` are links between switches.
-    pub fn new(clients: &[Client], paces: &[Pace], between: Range<u32>) -> Self {
+    /// The load of clients at these paces; `between` says of a part whether it is a link between switches.
+    pub fn new(clients: &[Client], paces: &[Pace], between: impl Fn(u32) -> bool) -> Self {
         let mut busy = BTreeMap::<u32, f64>::new();
         let mut stretch = 0.0;
         for (client, pace) in clients.iter().zip(paces) {
@@ -57,15 +56,30 @@ impl Load {
                 *busy.entry(of.part).or_default() += pace.throughput * of.probability * of.busy;
             }
         }
-        let most = |busy: &mut dyn Iterator<Item = (&u32, &f64)>| {
-            busy.fold(0.0, |most: f64, (_, &share)| most.max(share))
+        let most = |of: &dyn Fn(u32) -> bool| {
+            let parts = busy.iter().filter(|(part, _)| of(**part));
+            parts.fold(0.0, |most: f64, (_, &share)| most.max(share))
         };
         Self {
-            between: most(&mut busy.range(between)),
-            busiest: most(&mut busy.iter()),
+            between: most(&between),
+            busiest: most(&|_| true),
             clients: clients.len(),
             stretch,
         }
+    }
+
+    /// Say why the response of a job is outside its domain if it is shorter than the `pause` before it, both in one unit of
+    /// time. Little's law gives it as the small difference of a turn and its pause, so that an error of the pace grows in
+    /// it. Pauses that are all `alike` keep clients in step: their messages meet each time. None inside.
+    pub fn outside_quick(&self, response: f64, pause: f64, alike: bool) -> Option<&'static str> {
+        if pause <= response {
+            return None;
+        }
+        if alike {
+            return Some("clients pause for longer than messages take, and always for as long");
+        }
+        let waits = self.stretch > QUICK_STRETCH_MAX;
+        waits.then_some("clients pause for longer than messages take, and messages wait")
     }
 
     /// Say why paces are outside their domain; `writes` is whether clients send data, which they do
@@ -121,7 +135,7 @@ mod tests {
             throughput: 0.2,
             time: 5.0,
         };
-        let found = Load::new(&[client(1), client(2)], &[pace; 2], 8..10);
+        let found = Load::new(&[client(1), client(2)], &[pace; 2], |part| part == 9);
         let expected = [0.4, 0.4, 2.5];
         for (found, expected) in [found.between, found.busiest, found.stretch]
             .iter()
@@ -129,6 +143,18 @@ mod tests {
         {
             assert!((found - expected).abs() < 1e-12);
         }
+    }
+
+    #[test]
+    fn responses_shorter_than_their_pause_need_pauses_that_vary_and_light_load() {
+        let outside = |stretch, response, pause, alike| {
+            let load = Load { stretch, ..LOAD };
+            load.outside_quick(response, pause, alike)
+        };
+        assert_eq!(outside(9.0, 2.0, 2.0, true), None);
+        assert!(outside(1.0, 2.0, 2.1, true).unwrap().contains("always"));
+        assert_eq!(outside(QUICK_STRETCH_MAX, 2.0, 2.1, false), None);
+        assert!(outside(1.11, 2.0, 2.1, false).unwrap().contains("wait"));
     }
 
     #[test]

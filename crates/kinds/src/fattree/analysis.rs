@@ -2,10 +2,10 @@
 //! links, interfaces and servers.
 
 use crate::jobs::{Message, is_io};
-use crate::packets::{Times, rules};
+use crate::packets::{Crossed, Fabric, Times, rules};
 use isthmus_analytic::Error;
 use isthmus_analytic::fattree::Rules;
-use isthmus_analytic::fattree::domain::{Load, QUICK, SHARED};
+use isthmus_analytic::fattree::domain::{Load, SHARED};
 use isthmus_analytic::fattree::loops::{self, Client, Use};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::fattree::Machine;
@@ -54,7 +54,8 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
         }
     }
     let paces = loops::solve(&clients)?;
-    let (mut overlay, mut quick) = (Overlay::default(), Vec::new());
+    let load = Load::new(&clients, &paces, |part| parts.is_between(part));
+    let mut overlay = Overlay::default();
     let mut io = None;
     for (number, job) in traffic.jobs.iter().enumerate() {
         let own = || (clients.iter().zip(&paces).zip(&job_of)).filter(|(_, of)| **of == number);
@@ -74,10 +75,15 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
                 .sum();
             let response = under_way / messages - message.think_ns;
             let name = format!("{}.response", job.name);
-            if message.think_ns > response {
-                quick.push(name.clone());
+            overlay.measures.insert(name.clone(), response / 1e3);
+            let Message {
+                think_ns,
+                thinks_alike,
+                ..
+            } = message;
+            if let Some(reason) = load.outside_quick(response, think_ns, thinks_alike) {
+                overlay.bound(reason, |quick| quick == name);
             }
-            overlay.measures.insert(name, response / 1e3);
         }
         if is_io(layout, job) {
             *io.get_or_insert(0.0) += total;
@@ -87,12 +93,9 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
         let each = io / layout.servers.len() as f64;
         overlay.measures.insert("servers.accepted".to_owned(), each);
     }
-    overlay.bound(QUICK, |name| quick.iter().any(|quick| quick == name));
-    let tree = machine.tree();
     if is_shared {
         overlay.bound(SHARED, |_| true);
     }
-    let load = Load::new(&clients, &paces, 2 * tree.node_count()..tree.bundle_count());
     let switching = machine.network().spec().switching;
     let cut_through = matches!(switching, Switching::CutThrough { .. });
     if let Some(reason) = load.outside(cut_through, writes) {
@@ -101,13 +104,15 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
     Ok(overlay)
 }
 
-/// What clients share: the links between each subtree and the rest, taken together, then the DMA engine
-/// of each node.
+/// What clients share: the links between each subtree and the rest, taken together where ascents are spread over
+/// them, each by itself otherwise; then the DMA engine of each node.
 struct Parts<'a> {
     machine: &'a Machine,
     rules: &'a Rules,
     /// Nodes that send data, whose engines are delayed by what they receive.
     sends: Vec<bool>,
+    /// The part that is the engine of the first node.
+    engines: u32,
 }
 
 impl<'a> Parts<'a> {
@@ -124,10 +129,29 @@ impl<'a> Parts<'a> {
                 }
             }
         }
+        let tree = machine.tree();
         Self {
             machine,
             rules,
             sends,
+            engines: tree.bundle_count().max(tree.link_count()),
+        }
+    }
+
+    /// How many links a bundle has: all between a subtree and the rest, or one where a rule gives it.
+    fn width(&self, bundle: u32) -> f64 {
+        match self.machine.spec().ascent.is_spread() {
+            true => f64::from(self.machine.tree().bundle_width(bundle)),
+            false => 1.0,
+        }
+    }
+
+    /// Whether a part is a link between switches.
+    fn is_between(&self, part: u32) -> bool {
+        let tree = self.machine.tree();
+        match self.machine.spec().ascent.is_spread() {
+            true => (2 * tree.node_count()..tree.bundle_count()).contains(&part),
+            false => part < tree.link_count() && tree.link(part).level > 0,
         }
     }
 
@@ -163,21 +187,18 @@ impl<'a> Parts<'a> {
 
     /// The parts that the messages of a client use, of which such a share are reads.
     fn uses(&self, reads: f64, times: &Times, partners: &Partners) -> Vec<Use> {
-        let tree = self.machine.tree();
         let (node, writes) = (partners.client, 1.0 - reads);
         let mut asked = Asked::default();
-        let cross = |shares: &[(u32, f64)], part: f64, asked: &mut Asked| {
-            for &(bundle, share) in shares {
-                let width = f64::from(tree.bundle_width(bundle));
-                asked.add(bundle, part * share, times.wire / width);
+        let cross = |from: u32, to: &[u32], part: f64, asked: &mut Asked| {
+            for Crossed { bundle, share, .. } in self.machine.shares(from, to) {
+                asked.add(bundle, part * share, times.wire / self.width(bundle));
             }
         };
-        let engine = |node: u32| tree.bundle_count() + node;
+        let engine = |node: u32| self.engines + node;
         let others = || (partners.others.iter().copied()).filter(|&other| other != node);
         let each = 1.0 / others().count() as f64;
         if writes > 0.0 {
-            let shares = tree.bundle_shares(node, &partners.others);
-            cross(&shares, writes, &mut asked);
+            cross(node, &partners.others, writes, &mut asked);
             asked.add(engine(node), writes, times.engine);
         }
         if reads > 0.0 && self.sends[node as usize] {
@@ -185,8 +206,7 @@ impl<'a> Parts<'a> {
         }
         for other in others() {
             if reads > 0.0 {
-                let shares = tree.bundle_shares(other, &[node]);
-                cross(&shares, reads * each, &mut asked);
+                cross(other, &[node], reads * each, &mut asked);
                 asked.add(engine(other), reads * each, times.engine);
             }
             if writes > 0.0 && self.sends[other as usize] {

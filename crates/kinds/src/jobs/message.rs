@@ -12,6 +12,8 @@ pub(crate) struct Message {
     pub reads: f64,
     /// Between the end of one and the next being asked for.
     pub think_ns: f64,
+    /// Whether that time is always the same.
+    pub thinks_alike: bool,
     /// Per node in GB/s, of those that do not wait for what they get.
     pub offered: Option<f64>,
 }
@@ -19,17 +21,21 @@ pub(crate) struct Message {
 impl Message {
     pub fn of(job: &Job) -> Option<Self> {
         let think = |arrivals: &Arrivals| match arrivals {
-            Arrivals::Closed { think, .. } => *think,
-            Arrivals::Open { .. } => Time::ZERO,
+            Arrivals::Closed { think, spread } => (*think, *spread),
+            Arrivals::Open { .. } => (Time::ZERO, Spread::Fixed),
         };
-        let (sizes, reads, think) = match &job.traffic {
+        let (sizes, reads, (think, spread)) = match &job.traffic {
             Traffic::Io(io) => (io.sizes, io.read_ratio, think(&io.arrivals)),
             Traffic::Uniform { sizes, arrivals }
             | Traffic::Shift {
                 sizes, arrivals, ..
             } => (*sizes, 0.0, think(arrivals)),
-            Traffic::Checkpoint { message, .. } => (Sizes::fixed(*message), 0.0, Time::ZERO),
-            Traffic::Ping { message, pause, .. } => (Sizes::fixed(*message), 0.0, *pause),
+            Traffic::Checkpoint { message, .. } => {
+                (Sizes::fixed(*message), 0.0, (Time::ZERO, Spread::Fixed))
+            }
+            Traffic::Ping { message, pause, .. } => {
+                (Sizes::fixed(*message), 0.0, (*pause, Spread::Fixed))
+            }
             Traffic::AllToAll { .. }
             | Traffic::AllReduce { .. }
             | Traffic::Neighbours { .. }
@@ -40,6 +46,7 @@ impl Message {
             bytes: sizes.mean.get() as f64,
             reads,
             think_ns: ns(think),
+            thinks_alike: spread == Spread::Fixed,
             offered: limit(job),
         })
     }

@@ -5,7 +5,7 @@ use isthmus_kernel::{Cycles, Streams};
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Phase, Process};
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::vec::Drain;
 
@@ -20,24 +20,33 @@ struct Reported {
     job: u32,
 }
 
-/// A process and a time at or before its next message, as one number that grows with the time: a heap compares it
-/// in fewer instructions than a pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Due(u128);
+/// A process and a time at or before its next message; the earliest is the greatest. Which of several at one time comes first
+/// does not matter: nothing completes between them.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    time: Cycles,
+    process: u32,
+}
 
-impl Due {
-    fn new(time: Cycles, process: u32) -> Self {
-        Self(u128::from(time) << u32::BITS | u128::from(process))
-    }
-
-    fn time(self) -> Cycles {
-        (self.0 >> u32::BITS) as Cycles
-    }
-
-    fn process(self) -> u32 {
-        self.0 as u32
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.time.cmp(&self.time)
     }
 }
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.time == other.time
+    }
+}
+
+impl Eq for Due {}
 
 /// What has started and not ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,7 +72,7 @@ pub(crate) struct Jobs {
     reported: Vec<Reported>,
     /// The processes of open loops. Their messages are reported in the order of time, so that a backlog counts all
     /// that wait at any moment.
-    asking: BinaryHeap<Reverse<Due>>,
+    asking: BinaryHeap<Due>,
     /// Messages on their way to the engine.
     demands: Vec<Demand>,
 }
@@ -95,10 +104,9 @@ impl Jobs {
     pub fn begin(&mut self) {
         self.source.begin(&mut self.demands);
         let processes = 0..self.reported.len() as u32;
-        let in_time = processes.filter(|&process| self.source.asks_next(process).is_some());
-        self.asking = in_time
-            .map(|process| Reverse(Due::new(0, process)))
-            .collect();
+        let in_time =
+            processes.filter(|&process| self.source.asked_in_time(process, 0).1.is_some());
+        self.asking = in_time.map(|process| Due { time: 0, process }).collect();
     }
 
     /// The messages that the source has given, to be offered to the engine.
@@ -164,25 +172,28 @@ impl Jobs {
     }
 
     fn tell_asked_in_time<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
-        while let Some(&Reverse(first)) = self.asking.peek()
-            && first.time() <= now
+        while let Some(&Due { time, process }) = self.asking.peek()
+            && time <= now
         {
-            let process = first.process();
-            if !self.tell_asked(process, first.time(), observer) {
+            let (asked, next) = self.source.asked_in_time(process, time);
+            if !self.report(process, asked, observer) {
                 return;
             }
-            let next = self.source.asks_next(process).unwrap_or(Cycles::MAX);
             if let Some(mut first) = self.asking.peek_mut() {
-                *first = Reverse(Due::new(next, process));
+                first.time = next.unwrap_or(Cycles::MAX);
             }
         }
     }
 
-    /// Report the messages that one process has asked for by `now`. Return false if the observer had seen enough
+    fn tell_asked<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
+        let asked = self.source.asked_by(process, now);
+        self.report(process, asked, observer);
+    }
+
+    /// Report the first `asked` messages of a process that have not been. Return false if the observer had seen enough
     /// before the last of them.
     #[inline]
-    fn tell_asked<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) -> bool {
-        let asked = self.source.asked_by(process, now);
+    fn report<O: Observer>(&mut self, process: u32, asked: u64, observer: &mut O) -> bool {
         let Reported { messages, job } = &mut self.reported[process as usize];
         while *messages < asked {
             observer.offered(*job);

@@ -218,9 +218,9 @@ impl Asker {
         self.client.asked_by(&asks.asking, now)
     }
 
-    /// When it asks next, if that is a matter of time: as [`Client::asks_next`].
-    pub(super) fn asks_next(&self, asks: &Asks) -> Option<Cycles> {
-        self.client.asks_next(&asks.asking)
+    /// The same with the time at which it asks next: as [`Client::asked_in_time`].
+    pub(super) fn asked_in_time(&mut self, asks: &Asks, now: Cycles) -> (u64, Option<Cycles>) {
+        self.client.asked_in_time(&asks.asking, now)
     }
 
     /// Return for how long each message of a closed loop has been asked for and not complete.

@@ -171,24 +171,23 @@ impl Client {
 
     /// Messages asked for by `now`, which never goes back from call to call.
     pub(super) fn asked_by(&mut self, asking: &Asking, now: Cycles) -> u64 {
-        if let Asking::Closed { .. } = asking {
-            let come = self.open.partition_point(|&time| time <= now);
-            return self.drawn - (self.open.len() - come) as u64;
-        }
-        while self.last.is_none_or(|(time, _)| time <= now) {
-            self.draw_arrival(asking);
-        }
-        match self.last {
-            Some((time, messages)) if time > now => self.drawn - messages,
-            _ => self.drawn,
-        }
+        self.asked_in_time(asking, now).0
     }
 
-    /// Of arrivals in time, when the first message after those of [`asked_by`](Self::asked_by) is asked for.
-    pub(super) fn asks_next(&self, asking: &Asking) -> Option<Cycles> {
-        match asking {
-            Asking::Closed { .. } => None,
-            _ => self.last.map(|(time, _)| time),
+    /// The same and, of arrivals in time, when the next message is asked for.
+    #[inline]
+    pub(super) fn asked_in_time(&mut self, asking: &Asking, now: Cycles) -> (u64, Option<Cycles>) {
+        if let Asking::Closed { .. } = asking {
+            let come = self.open.partition_point(|&time| time <= now);
+            return (self.drawn - (self.open.len() - come) as u64, None);
+        }
+        loop {
+            if let Some((time, messages)) = self.last
+                && time > now
+            {
+                return (self.drawn - messages, Some(time));
+            }
+            self.draw_arrival(asking);
         }
     }
 

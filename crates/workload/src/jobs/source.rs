@@ -367,13 +367,14 @@ impl JobsSource {
         }
     }
 
-    /// When a process asks for its next message, the first after those of [`asked_by`](Self::asked_by), where
-    /// that is a matter of time and not of what is complete.
-    pub fn asks_next(&self, process: u32) -> Option<Cycles> {
-        let state = &self.states[process as usize];
-        match (&state.kind, &self.jobs[state.runs as usize].does) {
-            (Kind::Client(asker), Does::Ask(asks)) => asker.asks_next(asks),
-            _ => None,
+    /// The same with the time at which it asks for the next one, where that is a matter of time and not of what is
+    /// complete.
+    pub fn asked_in_time(&mut self, process: u32, now: Cycles) -> (u64, Option<Cycles>) {
+        let state = &mut self.states[process as usize];
+        match (&mut state.kind, &self.jobs[state.runs as usize].does) {
+            (Kind::Client(asker), Does::Ask(asks)) => asker.asked_in_time(asks, now),
+            (Kind::Member(member), _) => (member.asked_by(now), None),
+            _ => unreachable!("clients ask"),
         }
     }
 
