@@ -179,7 +179,7 @@ def test_two_lanes_for_each_link_are_inside_at_low_loads_and_outside_near_the_kn
         asked = dataclasses.replace(work, rate=f"{rate} /ms")
         found = measure(analyze(cube, asked).run, "pe_pe.header")
         assert (found.analytic is not None, found.outside is None) == (inside, inside)
-    assert found.outside.reason == "10% more load lengthens it by more than 27%"
+    assert found.outside.reason == "10% more load lengthens it by more than 25%"
 
 
 def test_trees_with_circuits_are_as_near_as_the_guide_says(monkeypatch):

@@ -8,10 +8,10 @@
 pub const STEP: f64 = 0.1;
 
 /// Largest growth of a latency of PE-PE messages, requests and writes, which start at PEs.
-pub const GROWTH_MAX: f64 = 0.27;
+pub const GROWTH_MAX: f64 = 0.25;
 
 /// Largest growth of a latency of whole reads, forwards and replies.
-pub const READ_GROWTH_MAX: f64 = 0.31;
+pub const READ_GROWTH_MAX: f64 = 0.29;
 
 /// The latencies that start at PEs.
 const OF_PES: [&str; 3] = ["pe_pe.", "request.", "write."];
