@@ -183,6 +183,7 @@ mod tests {
         Inflow {
             lanes,
             rate: load / length,
+            together: 0.0,
             service: Moments::fixed(length),
             kinds,
         }

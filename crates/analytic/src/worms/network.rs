@@ -24,6 +24,19 @@ pub struct Start {
     pub step: u32,
     /// Worms per cycle at a load of 1.
     pub rate: f64,
+    /// Whether it asks for answers, or is one.
+    pub turn: Turn,
+}
+
+/// Whether worms of one start cause others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// They start at random times and cause none.
+    Alone,
+    /// They ask in this group, on one path: each is answered where it ends.
+    Asks(u32),
+    /// They answer those of this group.
+    Answers(u32),
 }
 
 /// One way into a channel: a step before it, or a start.
@@ -32,6 +45,10 @@ pub(super) struct Arrival {
     pub(super) step: u32,
     pub(super) rate: f64,
     pub(super) slot: u32,
+    /// Of the rate, worms that answer.
+    pub(super) answers: f64,
+    /// The group that they answer.
+    pub(super) group: u32,
 }
 
 /// Channels and all that crosses them; see the module's description.
@@ -57,6 +74,8 @@ pub struct Network {
     pub(super) fed: Vec<u32>,
     /// By channel: where its worms go on to, with the slot of their wait and their share.
     pub(super) onward: Vec<Vec<Onward>>,
+    /// Number of groups of worms that ask.
+    pub(super) groups: usize,
 }
 
 /// Of the worms of a channel, those that go on to one other.
@@ -131,7 +150,13 @@ impl Network {
             steps_on[step.channel as usize].push(number);
         }
         let order = last_first(&steps, &steps_on)?;
+        let groups = starts.iter().map(|start| match start.turn {
+            Turn::Alone => 0,
+            Turn::Asks(group) | Turn::Answers(group) => group as usize + 1,
+        });
+        let groups = groups.max().unwrap_or(0);
         let mut network = Self {
+            groups,
             lanes,
             lengths,
             steps,
@@ -168,16 +193,29 @@ impl Network {
     /// Finds who arrives where how often.
     fn count(&mut self) {
         let mut rates = vec![0.0; self.steps.len()];
+        let mut answering = vec![(0.0, 0u32); self.steps.len()];
         let arrivals = &mut self.arrivals;
-        let mut arrive = |step: u32, channel: u32, rate: f64, slot: u32| {
+        let mut arrive = |step: u32, channel: u32, rate: f64, slot: u32, (answers, group)| {
             if rate > 0.0 {
-                arrivals[channel as usize].push(Arrival { step, rate, slot });
+                arrivals[channel as usize].push(Arrival {
+                    step,
+                    rate,
+                    slot,
+                    answers,
+                    group,
+                });
             }
         };
         for (start, &slot) in self.starts.iter().zip(&self.slot_of_start) {
             rates[start.step as usize] += start.rate;
             let channel = self.steps[start.step as usize].channel;
-            arrive(start.step, channel, start.rate, slot);
+            let mut answers = (0.0, 0);
+            if let Turn::Answers(group) = start.turn {
+                answers = (start.rate, group);
+                answering[start.step as usize].0 += start.rate;
+                answering[start.step as usize].1 = group;
+            }
+            arrive(start.step, channel, start.rate, slot, answers);
         }
         for &channel in self.order.iter().rev() {
             let onward = &mut self.onward[channel as usize];
@@ -190,7 +228,12 @@ impl Network {
                     let rate = rates[number as usize] * probability;
                     rates[next as usize] += rate;
                     let channel = self.steps[next as usize].channel;
-                    arrive(next, channel, rate, slot);
+                    let (answers, group) = answering[number as usize];
+                    if answers > 0.0 {
+                        answering[next as usize].0 += answers * probability;
+                        answering[next as usize].1 = group;
+                    }
+                    arrive(next, channel, rate, slot, (answers * probability, group));
                     match onward.iter_mut().find(|known| known.slot == slot) {
                         Some(known) => known.share += rate,
                         None => onward.push(Onward {

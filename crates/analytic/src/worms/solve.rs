@@ -22,7 +22,11 @@ pub struct Uses {
 #[derive(Debug, Clone)]
 pub struct Solved {
     /// Waits by slot.
-    waits: Vec<Moments>,
+    pub(super) waits: Vec<Moments>,
+    /// By step: the wait for other answers that come to its channel together.
+    pub(super) met: Vec<Moments>,
+    /// By group: the time in which worms that ask gather; none in the first pass.
+    pub(super) gathering: Vec<f64>,
     /// By step: the waits after it.
     later: Vec<Moments>,
     /// By channel.
@@ -35,16 +39,32 @@ impl Network {
     /// Waits and use when every start sends `load` times its rate.
     pub fn solve(&self, load: f64) -> Solved {
         let mut solved = self.idle();
-        for &channel in &self.order {
-            self.solve_channel(channel, load, &mut solved);
+        for pass in 0..self.passes() {
+            self.gather(pass, &mut solved);
+            for &channel in &self.order {
+                self.solve_channel(channel, load, &mut solved);
+            }
         }
         solved
+    }
+
+    /// Answers come together as the waits of a first pass say, in which they come independently.
+    fn passes(&self) -> usize {
+        if self.groups > 0 { 2 } else { 1 }
+    }
+
+    fn gather(&self, pass: usize, solved: &mut Solved) {
+        if pass > 0 {
+            solved.gathering = self.gathering(solved);
+        }
     }
 
     fn idle(&self) -> Solved {
         let slots: usize = self.inputs.iter().map(Vec::len).sum();
         Solved {
             waits: vec![Moments::ZERO; slots],
+            met: vec![Moments::ZERO; self.steps.len()],
+            gathering: Vec::new(),
             later: vec![Moments::ZERO; self.steps.len()],
             ahead: vec![Ahead::default(); self.lanes.len()],
             utilisation: vec![0.0; self.lanes.len()],
@@ -56,7 +76,11 @@ impl Network {
         for &number in &self.steps_on[channel as usize] {
             solved.later[number as usize] = self.later(number, solved);
         }
-        let inflows = self.inflows(channel as usize, load, solved);
+        let mut inflows = self.inflows(channel as usize, load, solved);
+        let together = self.meet(channel as usize, load, solved);
+        for (inflow, together) in inflows.iter_mut().zip(together) {
+            inflow.together = together;
+        }
         let lanes = self.lanes[channel as usize];
         let ahead = self.ahead(channel as usize, solved);
         solved.ahead[channel as usize] = ahead;
@@ -123,7 +147,7 @@ impl Network {
     }
 
     /// How long a worm holds the channel of a step.
-    fn service(&self, step: u32, solved: &Solved) -> Moments {
+    pub(super) fn service(&self, step: u32, solved: &Solved) -> Moments {
         let length = self.lengths[self.steps[step as usize].length];
         length.plus(&solved.later[step as usize])
     }
@@ -135,7 +159,7 @@ impl Network {
         let parts = step.next.iter().zip(slots);
         Moments::weighted(
             parts.map(|(&(probability, next), &slot)| {
-                let wait = solved.waits[slot as usize];
+                let wait = solved.waits[slot as usize].plus(&solved.met[next as usize]);
                 (probability, wait.plus(&solved.later[next as usize]))
             }),
             1.0,
@@ -161,6 +185,7 @@ impl Network {
         each.map(|(&from, (rate, sum, kinds))| Inflow {
             lanes: from.map(|from| self.fed[from as usize]),
             rate: load * rate,
+            together: 0.0,
             service: if rate > 0.0 {
                 Moments {
                     mean: sum.mean / rate,
@@ -195,7 +220,8 @@ impl Network {
                     let (more, later) = ahead[next as usize];
                     channels += probability * more;
                     if probability > 0.0 {
-                        waits += probability * (solved.waits[slot as usize].mean + later);
+                        let met = solved.met[next as usize].mean;
+                        waits += probability * (solved.waits[slot as usize].mean + met + later);
                     }
                 }
                 ahead[number as usize] = (channels, waits);
@@ -209,7 +235,8 @@ impl Network {
                 sum.rate += start.rate;
                 sum.channels += start.rate * channels;
                 sum.waits += start.rate * waits;
-                sum.source += start.rate * solved.waits[slot as usize].mean;
+                let met = solved.met[start.step as usize].mean;
+                sum.source += start.rate * (solved.waits[slot as usize].mean + met);
             }
         }
         for sum in found.iter_mut().filter(|sum| sum.rate > 0.0) {
@@ -226,7 +253,11 @@ impl Network {
         let full = |load: f64| {
             let held = |used: f64| used.is_nan() || used >= 1.0;
             let mut solved = self.idle();
-            (self.order.iter()).any(|&channel| held(self.solve_channel(channel, load, &mut solved)))
+            (0..self.passes()).any(|pass| {
+                self.gather(pass, &mut solved);
+                let mut order = self.order.iter();
+                order.any(|&channel| held(self.solve_channel(channel, load, &mut solved)))
+            })
         };
         let mut high = self.bound()?;
         let mut low = 0.0;
@@ -261,7 +292,7 @@ impl Network {
 mod tests {
     use super::*;
     use crate::queue;
-    use crate::worms::network::{Start, Step};
+    use crate::worms::network::{Start, Step, Turn};
     use proptest::prelude::*;
 
     fn step(channel: u32, next: Vec<(f64, u32)>) -> Step {
@@ -277,6 +308,7 @@ mod tests {
             class: 0,
             step,
             rate,
+            turn: Turn::Alone,
         }
     }
 
@@ -374,6 +406,88 @@ mod tests {
         let wait = solved.waits[network.slots_of[1][0] as usize];
         let expected = wait.variance() / 4.0 * 8.0 / 9.0;
         assert!((solved.ahead[1].common - expected).abs() < 1e-9);
+    }
+
+    /// Worms of one flit ask on channel 0, where worms of 100 flits start, too; answers of 100 flits start on the channels
+    /// from 1 on, evenly, and go on to the last channel.
+    fn answered(sources: u32, ask: f64, long: f64) -> (Network, Solved) {
+        let (flit, block) = (Moments::fixed(1.0), Moments::fixed(100.0));
+        let last = sources + 1;
+        let mut steps = vec![step(0, Vec::new()), step(last, Vec::new())];
+        steps.push(Step {
+            length: 1,
+            ..step(0, Vec::new())
+        });
+        steps[1].length = 1;
+        let turned = |turn, step, rate| Start {
+            turn,
+            ..start(step, rate)
+        };
+        let mut starts = vec![turned(Turn::Asks(0), 0, ask), start(2, long)];
+        for source in 1..=sources {
+            steps.push(Step {
+                length: 1,
+                ..step(source, vec![(1.0, 1)])
+            });
+            let answers = ask / f64::from(sources);
+            starts.push(turned(Turn::Answers(0), 2 + source, answers));
+        }
+        let lanes = vec![1; last as usize + 1];
+        let network = Network::new(lanes, vec![flit, block], steps, starts).unwrap();
+        let solved = network.solve(1.0);
+        (network, solved)
+    }
+
+    /// M/D/1 with arrivals in groups, c others in the mean: the work is lambda S^2 (1 + c) / 2 (1 - rho), and c S / 2 is before
+    /// an answer in its group.
+    #[test]
+    fn answers_to_worms_that_waited_together_come_together() {
+        let (ask, long, length) = (0.004, 0.005, 100.0);
+        let (network, solved) = answered(1, ask, long);
+        // What comes in one service goes on together.
+        let others = ask * (long * length * length + ask);
+        let rho = ask * length;
+        let work = rho * length * (1.0 + others) / (2.0 * (1.0 - rho));
+        let found = network.headers(&solved, 1);
+        let source = solved.waits[network.slot_of_start[2] as usize].mean;
+        assert!((source / work - 1.0).abs() < 1e-9);
+        assert!((solved.met[3].mean / (others * length / 2.0) - 1.0).abs() < 1e-9);
+        assert_eq!(solved.met[1], Moments::ZERO, "they follow one another");
+        assert!(found[0].source > 0.0);
+        // Without what they could wait for, hardly any come together.
+        assert!(answered(1, ask, 0.0).1.met[3].mean < 1e-3);
+    }
+
+    /// Answers from three sources meet those of the two others at the last channel.
+    #[test]
+    fn answers_from_several_places_meet_later() {
+        let (ask, long) = (0.003, 0.005);
+        let (_, solved) = answered(3, ask, long);
+        let gathered = long * 100.0 * 100.0 + ask;
+        let met = |others: f64| gathered * others * 100.0 / 2.0;
+        assert!((solved.met[1].mean / met(ask * 2.0 / 3.0) - 1.0).abs() < 1e-9);
+        // The sources' own answers are held up there, and so hold the source.
+        let service = 100.0 + solved.later[3].mean;
+        let expected = gathered * ask / 3.0 * service / 2.0;
+        assert!((solved.met[3].mean / expected - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn answers_together_fill_a_machine_no_later() {
+        let (network, _) = answered(3, 0.003, 0.005);
+        let alone = network.starts.iter().map(|&start| Start {
+            turn: Turn::Alone,
+            ..start
+        });
+        let lengths = network.lengths.clone();
+        let alone = Network::new(
+            network.lanes.clone(),
+            lengths,
+            network.steps.clone(),
+            alone.collect(),
+        );
+        let (together, alone) = (network.saturation(1e-6), alone.unwrap().saturation(1e-6));
+        assert!(together.unwrap() <= alone.unwrap());
     }
 
     /// Three layers of three channels each; from each channel on to two of the next layer.

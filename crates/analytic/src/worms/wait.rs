@@ -17,6 +17,8 @@ pub(super) struct Inflow {
     pub lanes: Option<u32>,
     /// Worms per cycle.
     pub rate: f64,
+    /// What worms that come together add to the rate times E\[S^2\]; only with one lane.
+    pub together: f64,
     /// For how long one holds a lane of this channel.
     pub service: Moments,
     /// By kind of length: the share of time for which one holds a lane, and the mean time left.
@@ -75,7 +77,12 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, ahead: Ahead) -> Vec<Moments
     let services = inflows.iter().map(|inflow| (inflow.rate, inflow.service));
     let service = Moments::weighted(services, rate);
     let excess = ahead.common / (service.mean * service.mean);
+    let together: f64 = inflows.iter().map(|inflow| inflow.together).sum();
     let open = || {
+        let service = Moments {
+            second: service.second + together / rate,
+            ..service
+        };
         let mean = mgm(inflows, rate, &service, lanes, ahead.serial);
         let waiting = queue::waiting_probability(rate, service.mean, lanes);
         let alone = queue::wait_moments(rate, &service, lanes, mean);
@@ -85,7 +92,7 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, ahead: Ahead) -> Vec<Moments
         return vec![open(); inflows.len()];
     }
     if lanes == 1 {
-        one_lane(inflows, rate * service.second, rho)
+        one_lane(inflows, rate * service.second + together, rho)
     } else {
         several_lanes(inflows, (lanes, rho), excess, ahead.serial)
     }
@@ -182,7 +189,7 @@ impl Found {
 
 const ROUNDS_MAX: usize = 60;
 
-/// Rule 2: `work` is the arrival rate times E\[S^2\] of all together.
+/// Rule 2: `work` is the arrival rate times E\[S^2\], with what worms that come together add.
 fn one_lane(inflows: &[Inflow], work: f64, rho: f64) -> Vec<Moments> {
     let full = work / (2.0 * (1.0 - rho));
     let each: Vec<Found> = inflows.iter().map(Found::of).collect();
@@ -239,7 +246,8 @@ fn one_lane(inflows: &[Inflow], work: f64, rho: f64) -> Vec<Moments> {
         .map(|(inflow, found)| {
             let repair = found.left + found.waiting;
             let mean = if inflow.single() {
-                let others = 1.0 - inflow.rate * inflow.service.second / work;
+                let own = inflow.rate * inflow.service.second + inflow.together;
+                let others = 1.0 - own / work;
                 DRAPER_GHOSH * full * others.max(0.0) + (1.0 - DRAPER_GHOSH) * repair
             } else {
                 repair
@@ -321,6 +329,7 @@ mod tests {
         Inflow {
             lanes,
             rate,
+            together: 0.0,
             service: Moments::fixed(length),
             kinds,
         }

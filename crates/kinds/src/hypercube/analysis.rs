@@ -174,7 +174,7 @@ fn solve(built: &Built, queueing: &Queueing) -> Result<Overlay, Error> {
             let more = measures(machine, spec, &more, &walked(routes, more.rate));
             for (name, &value) in &overlay.measures {
                 let more = more.get(name).copied();
-                if let Some(reason) = domain::outside(name, value, more, spec.lanes.io_link) {
+                if let Some(reason) = domain::outside(name, value, more) {
                     overlay.outside.insert(name.clone(), reason);
                 }
             }

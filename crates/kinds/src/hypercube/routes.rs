@@ -3,7 +3,7 @@
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::HypercubeIo;
 use isthmus_analytic::path::MessageClass;
-use isthmus_analytic::worms::{Network, Start, Step, Uses};
+use isthmus_analytic::worms::{Network, Start, Step, Turn, Uses};
 use isthmus_machine::hypercube::{ChannelKind, Machine};
 use std::collections::HashMap;
 
@@ -215,6 +215,7 @@ impl Walked {
                 class: MessageClass::PePe as usize,
                 step,
                 rate,
+                turn: Turn::Alone,
             });
         }
     }
@@ -235,15 +236,20 @@ impl Walked {
         for pe in machine.cube().nodes() {
             let asked = machine.asks(pe);
             machine.path_ask(pe, asked, &mut path);
-            self.walk(MessageClass::Request, reads, REQUEST, &path);
-            self.walk(MessageClass::Write, writes, WRITE, &path);
+            self.walk((MessageClass::Request, Turn::Alone), reads, REQUEST, &path);
+            self.walk((MessageClass::Write, Turn::Alone), writes, WRITE, &path);
             path.clear();
             machine.path_reply(asked, asked, pe, &mut path);
-            self.walk(MessageClass::ReplyLocal, local, REPLY, &path);
+            self.walk((MessageClass::ReplyLocal, Turn::Alone), local, REPLY, &path);
             path.clear();
             for from in (0..io_nodes).filter(|&from| from != asked && remote > 0.0) {
                 machine.path_reply(from, asked, pe, &mut path);
-                self.walk(MessageClass::ReplyRemote, remote, REPLY, &path);
+                self.walk(
+                    (MessageClass::ReplyRemote, Turn::Answers(asked)),
+                    remote,
+                    REPLY,
+                    &path,
+                );
                 path.clear();
             }
         }
@@ -251,13 +257,24 @@ impl Walked {
             let rate = remote * machine.clients(asked).len() as f64;
             for to in (0..io_nodes).filter(|&to| to != asked) {
                 machine.path_forward(asked, to, &mut path);
-                self.walk(MessageClass::Forward, rate, REQUEST, &path);
+                self.walk(
+                    (MessageClass::Forward, Turn::Asks(asked)),
+                    rate,
+                    REQUEST,
+                    &path,
+                );
                 path.clear();
             }
         }
     }
 
-    fn walk(&mut self, class: MessageClass, rate: f64, length: usize, path: &[u32]) {
+    fn walk(
+        &mut self,
+        (class, turn): (MessageClass, Turn),
+        rate: f64,
+        length: usize,
+        path: &[u32],
+    ) {
         if rate <= 0.0 {
             return;
         }
@@ -282,6 +299,7 @@ impl Walked {
                 class: class as usize,
                 step,
                 rate,
+                turn,
             });
         }
     }
