@@ -4,9 +4,9 @@ Question: within how much of the simulation are the latency of SCI fabrics, the 
 and the response of closed loops on fat trees, and the response of open loops on networks of
 switches? Peer: the simulation of the same machine. Load: 5% to 80% of the link bound of SCI
 fabrics; closed loops on trees. Good is that the model's domain contains 70% of the machines, and
-that 95% of these are within 10%. The row that is printed for each measure counts machines, machines
-inside the domain, those of them whose mean the simulation does not know to 10%, and of the others
-the shares within 5% and 10% and the largest distance.
+that 95% of these are within 10%. One row for each measure has the number of machines, of machines
+inside the domain, and of those of them whose mean the simulation does not know to 10%. Of the other
+machines inside it has the shares within 5% and 10%, and the largest distance.
 
     python bench/estimates.py sci --count 200 --seed 5 --out sci.csv
     python bench/estimates.py fat-tree --count 200 --seed 5 --out fat-tree.csv
@@ -263,13 +263,16 @@ KINDS = {
     "fat-tree": (tree, ["all.accepted", "all.response"]),
     "graph": (network, ["all.response"]),
 }
-UNKNOWN = 0.1
-"""Relative half width of an interval from which on the simulation does not know a mean."""
+HALF_WIDTH_MAX = 0.1
+"""Largest relative half width of the interval of a mean that the simulation knows."""
 
 
 def is_known(at: Any) -> bool:
-    """Whether the simulation knows a mean: not where many messages are under way at its end."""
-    return at.high is not None and at.high - at.low <= 2 * UNKNOWN * at.mean
+    """Return whether the simulation knows a mean.
+
+    Where many messages are under way at its end, the interval is wide or has no upper end.
+    """
+    return at.high is not None and at.high - at.low <= 2 * HALF_WIDTH_MAX * at.mean
 
 
 def main() -> None:
@@ -289,9 +292,9 @@ def main() -> None:
         )
         for number in range(given.count):
             text = drawn(random.Random(f"{given.seed}/{number}"))
-            known = measures(text)
+            simulated = measures(text)
             for name in names:
-                at = known.get(name)
+                at = simulated.get(name)
                 if at is None or at.model_anywhere is None or at.mean is None:
                     continue
                 found[name].append(at)

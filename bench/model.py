@@ -4,7 +4,7 @@ Question: which machines does the model's domain contain, and within how much of
 the model there? Peer: the simulation of the same machine. Load: one of each machine's own, even
 between 5% and 80% of its knee. Good is that the domain contains 70% of the machines, and that 95%
 of these are within 10%. The model and its domain were set on the machines of the first seeds; those
-of the last were compared afterwards, and only these say how well it foretells.
+of the last were compared afterwards, and only these show how well it predicts.
 
     python bench/model.py simulate                measures what the model is held against
     python bench/model.py                         compares, and draws the residuals
@@ -36,17 +36,17 @@ TITLES = {
 AIM = 0.10
 BELOW = 0.8
 SEEDS = (11, 12, 13, 14)
-EACH = 200
-HELD_OUT = EACH * (len(SEEDS) - 1)
-"""The first machine of the last seed. Those before it set the model and its domain; from it on they
-were compared once the domain was fixed."""
+PER_SEED = 200
+HELD_OUT = PER_SEED * (len(SEEDS) - 1)
+"""Number of the first machine of the last seed. The model and its domain were set on those before
+it; this and later ones were compared once the domain was fixed."""
 
 
 def drawn(count: int) -> list[dict[str, Any]]:
     """Machines and work, as arguments of `Hypercube` and `Workload`."""
     machines = []
     for number in range(count):
-        draw = random.Random(f"{SEEDS[number // EACH]}/{number % EACH}")
+        draw = random.Random(f"{SEEDS[number // PER_SEED]}/{number % PER_SEED}")
         d = draw.randint(3, 7)
         b = draw.choice([0, 1, 1, 2, 2, 3, 4])
         kind = draw.choice(
@@ -184,7 +184,10 @@ EDGE = 60.0
 
 
 def interval(case: dict[str, Any], name: str) -> tuple[float, float, float]:
-    """The least, middle and greatest residual of a case over the simulation's interval."""
+    """The least, middle and greatest residual of a case over the simulation's interval.
+
+    An end that is open or 0 is replaced by the mean.
+    """
     mean, low, high = (end or case["simulated"][name][0] for end in case["simulated"][name])
     told = (1 + case["residual"][name]) * mean
     return told / high - 1, told / mean - 1, told / low - 1
@@ -261,7 +264,7 @@ def main() -> None:
     cases = json.loads(KEPT.read_text())["cases"] if KEPT.exists() else []
     if given.action == "simulate":
         known = {case["number"] for case in cases}
-        for number, case in enumerate(drawn(given.count or EACH * len(SEEDS))):
+        for number, case in enumerate(drawn(given.count or PER_SEED * len(SEEDS))):
             if number not in known:
                 cases.append({"number": number, **measured(case)})
                 _keep(cases)

@@ -193,7 +193,7 @@ def test_a_rank_that_dies_is_named(form):
 
 @pytest.mark.parametrize("form", ["alltoall", "pairwise"])
 def test_a_rank_that_dies_while_others_wait_in_mpi_is_named(form):
-    # A launcher that leaves ranks alone may end with status 0 whatever becomes of them.
+    # A launcher that leaves ranks alone may exit with status 0 even if one died.
     done = mpiexec(4, "-c", DIES, form, "within", launcher=alone())
     assert re.search(r"isthmus: rank [013] waits in vain for rank 2: ended", done.stderr)
 

@@ -24,9 +24,8 @@ pub const FREE: f64 = 0.7;
 /// Fewer clients than this may take turns for long, at parts of any load.
 pub const FEW: usize = 4;
 
-/// From so many times their time alone on, messages wait for too long for a response that is shorter than the pause
-/// before it.
-pub const QUICK_STRETCH_MAX: f64 = 1.1;
+/// Largest [`Load::stretch`] at which a response that is shorter than the pause before it is inside the domain.
+pub const SHORT_STRETCH_MAX: f64 = 1.1;
 
 /// Why all is outside the domain where a node runs several jobs: their messages wait for one another at its
 /// interface, and the job that has fewer under way gets less than the paces say.
@@ -46,7 +45,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// The load of clients at these paces; `between` says of a part whether it is a link between switches.
+    /// The load of clients at these paces; `between` returns whether a part is a link between switches.
     pub fn new(clients: &[Client], paces: &[Pace], between: impl Fn(u32) -> bool) -> Self {
         let mut busy = BTreeMap::<u32, f64>::new();
         let mut stretch = 0.0;
@@ -68,17 +67,17 @@ impl Load {
         }
     }
 
-    /// Say why the response of a job is outside its domain if it is shorter than the `pause` before it, both in one unit of
-    /// time. Little's law gives it as the small difference of a turn and its pause, so that an error of the pace grows in
-    /// it. Pauses that are all `alike` keep clients in step: their messages meet each time. None inside.
-    pub fn outside_quick(&self, response: f64, pause: f64, alike: bool) -> Option<&'static str> {
+    /// Return why a response is outside its domain because it is shorter than the `pause` before it, in the same unit; none
+    /// inside. Little's law gives a response as the difference of a turn and its pause, so that a short one has a large
+    /// relative error. Equal pauses keep clients in step: their messages meet each time.
+    pub fn outside_short(&self, response: f64, pause: f64, is_equal: bool) -> Option<&'static str> {
         if pause <= response {
             return None;
         }
-        if alike {
-            return Some("clients pause for longer than messages take, and always for as long");
+        if is_equal {
+            return Some("clients pause for longer than messages take, and all pauses are equal");
         }
-        let waits = self.stretch > QUICK_STRETCH_MAX;
+        let waits = self.stretch > SHORT_STRETCH_MAX;
         waits.then_some("clients pause for longer than messages take, and messages wait")
     }
 
@@ -147,13 +146,13 @@ mod tests {
 
     #[test]
     fn responses_shorter_than_their_pause_need_pauses_that_vary_and_light_load() {
-        let outside = |stretch, response, pause, alike| {
+        let outside = |stretch, response, pause, is_equal| {
             let load = Load { stretch, ..LOAD };
-            load.outside_quick(response, pause, alike)
+            load.outside_short(response, pause, is_equal)
         };
         assert_eq!(outside(9.0, 2.0, 2.0, true), None);
-        assert!(outside(1.0, 2.0, 2.1, true).unwrap().contains("always"));
-        assert_eq!(outside(QUICK_STRETCH_MAX, 2.0, 2.1, false), None);
+        assert!(outside(1.0, 2.0, 2.1, true).unwrap().contains("equal"));
+        assert_eq!(outside(SHORT_STRETCH_MAX, 2.0, 2.1, false), None);
         assert!(outside(1.11, 2.0, 2.1, false).unwrap().contains("wait"));
     }
 

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     /// An M/M/1 queue: W = rho / (1 - rho) grows by 1.1 (1 - rho) / (1 - 1.1 rho) - 1, which is g at
-    /// rho = (g - 0.1) / 1.1 g.
+    /// rho = (g - 0.1) / (1.1 g).
     #[test]
     fn the_domain_of_a_queue_ends_once() {
         let wait = |rho: f64| (rho < 1.0).then(|| rho / (1.0 - rho));

@@ -43,12 +43,12 @@
 //!    probability that both go on to it, and so on from there. Of that wait only the part for worms of
 //!    other channels counts: those of their own are among the worms counted.
 //!
-//! 5. Worms that ask and wait for the same channel go on together, and so do the answers to them. Worms that come while one
-//!    holds a channel gather for twice the mean time that is left of it, W (1 - rho); with the rate of answers this is the
-//!    mean number c of others that come with an answer. At a source of one lane the wait is that of M/G/1 with arrivals in
-//!    groups: E\[S^2\] grows by c E\[S\]^2, and an answer waits for half of its group besides, c E\[S\] / 2. At a later
-//!    channel of one lane only those by other lanes count. Nothing is fitted. Where several lanes are free, answers are
-//!    taken as independent.
+//! 5. Worms that ask and wait for the same channel go on one after the other, so that their answers come in batches. A worm
+//!    finds a mean residual time R = W (1 - rho) of the worm that holds the channel, and gathers with those that come within
+//!    R before and R after it. Hence c, the mean number of other answers in the batch of an answer, is 2 R times the rate of
+//!    answers. At a source of one lane the wait is that of M/G/1 with batch arrivals: E\[S^2\] grows by c E\[S\]^2, and an
+//!    answer also waits for half of the others in its batch, c E\[S\] / 2. At a later channel of one lane only answers that
+//!    come by other lanes count. Nothing is fitted. At channels of several lanes, answers are taken as independent.
 //!
 //! A channel counts with no more lanes than what leads to it can hold at once: two lanes behind a source
 //! of one are one.
@@ -67,6 +67,6 @@ mod solve;
 mod together;
 mod wait;
 
-pub use network::{Network, Start, Step, Turn};
+pub use network::{Network, Role, Start, Step};
 pub use solve::{Solved, Uses};
 pub use wait::DRAPER_GHOSH;

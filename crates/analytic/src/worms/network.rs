@@ -24,18 +24,18 @@ pub struct Start {
     pub step: u32,
     /// Worms per cycle at a load of 1.
     pub rate: f64,
-    /// Whether it asks for answers, or is one.
-    pub turn: Turn,
+    /// Whether its worms ask or answer.
+    pub role: Role,
 }
 
-/// Whether worms of one start cause others.
+/// The role of worms in exchanges of one that asks and one that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// They start at random times and cause none.
+pub enum Role {
+    /// They start at random times and have no answer.
     Alone,
-    /// They ask in this group, on one path: each is answered where it ends.
+    /// They ask in this group, and are answered where they end. They must have one path.
     Asks(u32),
-    /// They answer those of this group.
+    /// They answer worms of this group. All answers that cross a step must be of one group.
     Answers(u32),
 }
 
@@ -45,9 +45,9 @@ pub(super) struct Arrival {
     pub(super) step: u32,
     pub(super) rate: f64,
     pub(super) slot: u32,
-    /// Of the rate, worms that answer.
+    /// The part of `rate` that are answers.
     pub(super) answers: f64,
-    /// The group that they answer.
+    /// The group of these answers; 0 if there are none.
     pub(super) group: u32,
 }
 
@@ -74,7 +74,7 @@ pub struct Network {
     pub(super) fed: Vec<u32>,
     /// By channel: where its worms go on to, with the slot of their wait and their share.
     pub(super) onward: Vec<Vec<Onward>>,
-    /// Number of groups of worms that ask.
+    /// Number of groups of worms that ask and answer.
     pub(super) groups: usize,
 }
 
@@ -150,9 +150,9 @@ impl Network {
             steps_on[step.channel as usize].push(number);
         }
         let order = last_first(&steps, &steps_on)?;
-        let groups = starts.iter().map(|start| match start.turn {
-            Turn::Alone => 0,
-            Turn::Asks(group) | Turn::Answers(group) => group as usize + 1,
+        let groups = starts.iter().map(|start| match start.role {
+            Role::Alone => 0,
+            Role::Asks(group) | Role::Answers(group) => group as usize + 1,
         });
         let groups = groups.max().unwrap_or(0);
         let mut network = Self {
@@ -176,6 +176,11 @@ impl Network {
         Ok(network)
     }
 
+    /// The input of a channel that has this slot.
+    pub(super) fn input_of(&self, channel: usize, slot: u32) -> usize {
+        (slot - self.first_slot[channel]) as usize
+    }
+
     /// Finds how many lanes can be held: no more than those of the channels before, which worms hold,
     /// too, or any number where worms start.
     fn feed(&mut self) {
@@ -193,6 +198,7 @@ impl Network {
     /// Finds who arrives where how often.
     fn count(&mut self) {
         let mut rates = vec![0.0; self.steps.len()];
+        // By step: the rate of answers, and their group.
         let mut answering = vec![(0.0, 0u32); self.steps.len()];
         let arrivals = &mut self.arrivals;
         let mut arrive = |step: u32, channel: u32, rate: f64, slot: u32, (answers, group)| {
@@ -210,7 +216,7 @@ impl Network {
             rates[start.step as usize] += start.rate;
             let channel = self.steps[start.step as usize].channel;
             let mut answers = (0.0, 0);
-            if let Turn::Answers(group) = start.turn {
+            if let Role::Answers(group) = start.role {
                 answers = (start.rate, group);
                 answering[start.step as usize].0 += start.rate;
                 answering[start.step as usize].1 = group;

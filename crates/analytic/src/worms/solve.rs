@@ -23,9 +23,9 @@ pub struct Uses {
 pub struct Solved {
     /// Waits by slot.
     pub(super) waits: Vec<Moments>,
-    /// By step: the wait for other answers that come to its channel together.
+    /// By step: the wait for other answers of the same batch.
     pub(super) met: Vec<Moments>,
-    /// By group: the time in which worms that ask gather; none in the first pass.
+    /// By group: the time in which worms that ask gather; empty in the first pass.
     pub(super) gathering: Vec<f64>,
     /// By step: the waits after it.
     later: Vec<Moments>,
@@ -35,28 +35,32 @@ pub struct Solved {
     pub utilisation: Vec<f64>,
 }
 
+impl Solved {
+    /// The whole wait for the channel of a step, which has this slot.
+    pub(super) fn wait(&self, slot: u32, step: u32) -> Moments {
+        self.waits[slot as usize].plus(&self.met[step as usize])
+    }
+}
+
 impl Network {
     /// Waits and use when every start sends `load` times its rate.
     pub fn solve(&self, load: f64) -> Solved {
         let mut solved = self.idle();
-        for pass in 0..self.passes() {
-            self.gather(pass, &mut solved);
-            for &channel in &self.order {
-                self.solve_channel(channel, load, &mut solved);
-            }
-        }
+        self.solve_until(load, &mut solved, |_| false);
         solved
     }
 
-    /// Answers come together as the waits of a first pass say, in which they come independently.
-    fn passes(&self) -> usize {
-        if self.groups > 0 { 2 } else { 1 }
-    }
-
-    fn gather(&self, pass: usize, solved: &mut Solved) {
-        if pass > 0 {
-            solved.gathering = self.gathering(solved);
-        }
+    /// Solve all channels, twice if worms ask: the first pass takes answers as independent, and its waits give the batches
+    /// of the second. Stop at the first channel whose utilisation `is_full`, and return whether there is one.
+    fn solve_until(&self, load: f64, solved: &mut Solved, is_full: impl Fn(f64) -> bool) -> bool {
+        let passes = if self.groups > 0 { 2 } else { 1 };
+        (0..passes).any(|pass| {
+            if pass > 0 {
+                solved.gathering = self.gathering(solved);
+            }
+            let mut order = self.order.iter();
+            order.any(|&channel| is_full(self.solve_channel(channel, load, solved)))
+        })
     }
 
     fn idle(&self) -> Solved {
@@ -76,11 +80,8 @@ impl Network {
         for &number in &self.steps_on[channel as usize] {
             solved.later[number as usize] = self.later(number, solved);
         }
-        let mut inflows = self.inflows(channel as usize, load, solved);
         let together = self.meet(channel as usize, load, solved);
-        for (inflow, together) in inflows.iter_mut().zip(together) {
-            inflow.together = together;
-        }
+        let inflows = self.inflows(channel as usize, load, &together, solved);
         let lanes = self.lanes[channel as usize];
         let ahead = self.ahead(channel as usize, solved);
         solved.ahead[channel as usize] = ahead;
@@ -113,7 +114,7 @@ impl Network {
         for arrival in &self.arrivals[to] {
             let work = arrival.rate * self.service(arrival.step, solved).second;
             all += work;
-            let input = self.inputs[to][(arrival.slot - self.first_slot[to]) as usize];
+            let input = self.inputs[to][self.input_of(to, arrival.slot)];
             if input == Some(from as u32) {
                 own += work;
             }
@@ -159,21 +160,21 @@ impl Network {
         let parts = step.next.iter().zip(slots);
         Moments::weighted(
             parts.map(|(&(probability, next), &slot)| {
-                let wait = solved.waits[slot as usize].plus(&solved.met[next as usize]);
+                let wait = solved.wait(slot, next);
                 (probability, wait.plus(&solved.later[next as usize]))
             }),
             1.0,
         )
     }
 
-    fn inflows(&self, channel: usize, load: f64, solved: &Solved) -> Vec<Inflow> {
+    /// By input: what comes, with the addition of [`meet`](Self::meet).
+    fn inflows(&self, channel: usize, load: f64, together: &[f64], solved: &Solved) -> Vec<Inflow> {
         let inputs = &self.inputs[channel];
         let mut sums = vec![(0.0, Moments::ZERO, [(0.0, 0.0); LENGTHS]); inputs.len()];
         for arrival in &self.arrivals[channel] {
             let step = &self.steps[arrival.step as usize];
             let service = self.service(arrival.step, solved);
-            let (rate, moments, kinds) =
-                &mut sums[(arrival.slot - self.first_slot[channel]) as usize];
+            let (rate, moments, kinds) = &mut sums[self.input_of(channel, arrival.slot)];
             *rate += arrival.rate;
             moments.mean += arrival.rate * service.mean;
             moments.second += arrival.rate * service.second;
@@ -181,11 +182,11 @@ impl Network {
             kinds[step.length].0 += arrival.rate * service.mean;
             kinds[step.length].1 += arrival.rate * service.second;
         }
-        let each = inputs.iter().zip(sums);
-        each.map(|(&from, (rate, sum, kinds))| Inflow {
+        let each = inputs.iter().zip(together).zip(sums);
+        each.map(|((&from, &together), (rate, sum, kinds))| Inflow {
             lanes: from.map(|from| self.fed[from as usize]),
             rate: load * rate,
-            together: 0.0,
+            together,
             service: if rate > 0.0 {
                 Moments {
                     mean: sum.mean / rate,
@@ -220,8 +221,7 @@ impl Network {
                     let (more, later) = ahead[next as usize];
                     channels += probability * more;
                     if probability > 0.0 {
-                        let met = solved.met[next as usize].mean;
-                        waits += probability * (solved.waits[slot as usize].mean + met + later);
+                        waits += probability * (solved.wait(slot, next).mean + later);
                     }
                 }
                 ahead[number as usize] = (channels, waits);
@@ -235,8 +235,7 @@ impl Network {
                 sum.rate += start.rate;
                 sum.channels += start.rate * channels;
                 sum.waits += start.rate * waits;
-                let met = solved.met[start.step as usize].mean;
-                sum.source += start.rate * (solved.waits[slot as usize].mean + met);
+                sum.source += start.rate * solved.wait(slot, start.step).mean;
             }
         }
         for sum in found.iter_mut().filter(|sum| sum.rate > 0.0) {
@@ -252,12 +251,7 @@ impl Network {
     pub fn saturation(&self, precision: f64) -> Option<f64> {
         let full = |load: f64| {
             let held = |used: f64| used.is_nan() || used >= 1.0;
-            let mut solved = self.idle();
-            (0..self.passes()).any(|pass| {
-                self.gather(pass, &mut solved);
-                let mut order = self.order.iter();
-                order.any(|&channel| held(self.solve_channel(channel, load, &mut solved)))
-            })
+            self.solve_until(load, &mut self.idle(), held)
         };
         let mut high = self.bound()?;
         let mut low = 0.0;
@@ -292,7 +286,7 @@ impl Network {
 mod tests {
     use super::*;
     use crate::queue;
-    use crate::worms::network::{Start, Step, Turn};
+    use crate::worms::network::{Role, Start, Step};
     use proptest::prelude::*;
 
     fn step(channel: u32, next: Vec<(f64, u32)>) -> Step {
@@ -308,11 +302,10 @@ mod tests {
             class: 0,
             step,
             rate,
-            turn: Turn::Alone,
+            role: Role::Alone,
         }
     }
 
-    /// One source, three channels in a row: only the first has a queue, that of M/D/1.
     /// Worms that start on channel 0 go on to 1, others start on 2; all meet in 3.
     fn meeting(lanes: [u32; 4], rates: [f64; 2]) -> Network {
         let steps = vec![
@@ -325,6 +318,7 @@ mod tests {
         Network::new(lanes.to_vec(), vec![Moments::fixed(100.0)], steps, starts).unwrap()
     }
 
+    /// One source, three channels in a row: only the first has a queue, that of M/D/1.
     #[test]
     fn a_single_lane_source_waits_as_in_md1() {
         let steps = vec![
@@ -408,8 +402,8 @@ mod tests {
         assert!((solved.ahead[1].common - expected).abs() < 1e-9);
     }
 
-    /// Worms of one flit ask on channel 0, where worms of 100 flits start, too; answers of 100 flits start on the channels
-    /// from 1 on, evenly, and go on to the last channel.
+    /// Worms of one flit ask on channel 0, where worms of 100 flits start, too. Answers of 100 flits start evenly on
+    /// channels 1 to `sources` and go on to the last channel.
     fn answered(sources: u32, ask: f64, long: f64) -> (Network, Solved) {
         let (flit, block) = (Moments::fixed(1.0), Moments::fixed(100.0));
         let last = sources + 1;
@@ -419,18 +413,18 @@ mod tests {
             ..step(0, Vec::new())
         });
         steps[1].length = 1;
-        let turned = |turn, step, rate| Start {
-            turn,
+        let with_role = |role, step, rate| Start {
+            role,
             ..start(step, rate)
         };
-        let mut starts = vec![turned(Turn::Asks(0), 0, ask), start(2, long)];
+        let mut starts = vec![with_role(Role::Asks(0), 0, ask), start(2, long)];
         for source in 1..=sources {
             steps.push(Step {
                 length: 1,
                 ..step(source, vec![(1.0, 1)])
             });
             let answers = ask / f64::from(sources);
-            starts.push(turned(Turn::Answers(0), 2 + source, answers));
+            starts.push(with_role(Role::Answers(0), 2 + source, answers));
         }
         let lanes = vec![1; last as usize + 1];
         let network = Network::new(lanes, vec![flit, block], steps, starts).unwrap();
@@ -438,13 +432,13 @@ mod tests {
         (network, solved)
     }
 
-    /// M/D/1 with arrivals in groups, c others in the mean: the work is lambda S^2 (1 + c) / 2 (1 - rho), and c S / 2 is before
-    /// an answer in its group.
+    /// M/D/1 with batch arrivals, c others in the mean: the wait for earlier batches is lambda S^2 (1 + c) / 2 (1 - rho),
+    /// and that for others of the same batch is c S / 2.
     #[test]
     fn answers_to_worms_that_waited_together_come_together() {
         let (ask, long, length) = (0.004, 0.005, 100.0);
         let (network, solved) = answered(1, ask, long);
-        // What comes in one service goes on together.
+        // c is the rate of answers times 2 R, and 2 R is the sum of rate times E[S^2] on channel 0.
         let others = ask * (long * length * length + ask);
         let rho = ask * length;
         let work = rho * length * (1.0 + others) / (2.0 * (1.0 - rho));
@@ -454,11 +448,11 @@ mod tests {
         assert!((solved.met[3].mean / (others * length / 2.0) - 1.0).abs() < 1e-9);
         assert_eq!(solved.met[1], Moments::ZERO, "they follow one another");
         assert!(found[0].source > 0.0);
-        // Without what they could wait for, hardly any come together.
+        // With no long worms to wait for, hardly any come together.
         assert!(answered(1, ask, 0.0).1.met[3].mean < 1e-3);
     }
 
-    /// Answers from three sources meet those of the two others at the last channel.
+    /// Answers from each of three sources meet those from the two others at the last channel.
     #[test]
     fn answers_from_several_places_meet_later() {
         let (ask, long) = (0.003, 0.005);
@@ -466,17 +460,17 @@ mod tests {
         let gathered = long * 100.0 * 100.0 + ask;
         let met = |others: f64| gathered * others * 100.0 / 2.0;
         assert!((solved.met[1].mean / met(ask * 2.0 / 3.0) - 1.0).abs() < 1e-9);
-        // The sources' own answers are held up there, and so hold the source.
+        // Answers hold their source while they wait there.
         let service = 100.0 + solved.later[3].mean;
         let expected = gathered * ask / 3.0 * service / 2.0;
         assert!((solved.met[3].mean / expected - 1.0).abs() < 1e-9);
     }
 
     #[test]
-    fn answers_together_fill_a_machine_no_later() {
+    fn batches_of_answers_do_not_raise_the_saturation_load() {
         let (network, _) = answered(3, 0.003, 0.005);
         let alone = network.starts.iter().map(|&start| Start {
-            turn: Turn::Alone,
+            role: Role::Alone,
             ..start
         });
         let lengths = network.lengths.clone();

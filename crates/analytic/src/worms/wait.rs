@@ -17,7 +17,7 @@ pub(super) struct Inflow {
     pub lanes: Option<u32>,
     /// Worms per cycle.
     pub rate: f64,
-    /// What worms that come together add to the rate times E\[S^2\]; only with one lane.
+    /// What batches of answers add to the rate times E\[S^2\]; 0 at channels of several lanes.
     pub together: f64,
     /// For how long one holds a lane of this channel.
     pub service: Moments,
@@ -189,7 +189,7 @@ impl Found {
 
 const ROUNDS_MAX: usize = 60;
 
-/// Rule 2: `work` is the arrival rate times E\[S^2\], with what worms that come together add.
+/// Rule 2: `work` is the arrival rate times E\[S^2\] of all, with the additions of batches.
 fn one_lane(inflows: &[Inflow], work: f64, rho: f64) -> Vec<Moments> {
     let full = work / (2.0 * (1.0 - rho));
     let each: Vec<Found> = inflows.iter().map(Found::of).collect();

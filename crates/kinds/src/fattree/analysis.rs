@@ -76,13 +76,9 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
             let response = under_way / messages - message.think_ns;
             let name = format!("{}.response", job.name);
             overlay.measures.insert(name.clone(), response / 1e3);
-            let Message {
-                think_ns,
-                thinks_alike,
-                ..
-            } = message;
-            if let Some(reason) = load.outside_quick(response, think_ns, thinks_alike) {
-                overlay.bound(reason, |quick| quick == name);
+            let (pause, is_equal) = (message.think_ns, message.think_is_fixed);
+            if let Some(reason) = load.outside_short(response, pause, is_equal) {
+                overlay.bound(reason, |measure| measure == name);
             }
         }
         if is_io(layout, job) {
@@ -104,14 +100,14 @@ fn solve(machine: &Machine, traffic: &JobsTraffic, layout: &Layout) -> Result<Ov
     Ok(overlay)
 }
 
-/// What clients share: the links between each subtree and the rest, taken together where ascents are spread over
-/// them, each by itself otherwise; then the DMA engine of each node.
+/// What clients share: the links between each subtree and the rest, as one part if ascents are spread over them and else
+/// one by one; then the DMA engine of each node.
 struct Parts<'a> {
     machine: &'a Machine,
     rules: &'a Rules,
     /// Nodes that send data, whose engines are delayed by what they receive.
     sends: Vec<bool>,
-    /// The part that is the engine of the first node.
+    /// Number of the part that is the engine of node 0; links, or bundles of links, have lower numbers.
     engines: u32,
 }
 
@@ -138,7 +134,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// How many links a bundle has: all between a subtree and the rest, or one where a rule gives it.
+    /// Number of links in a part: all of a bundle if ascents are spread over them, else one.
     fn width(&self, bundle: u32) -> f64 {
         match self.machine.spec().ascent.is_spread() {
             true => f64::from(self.machine.tree().bundle_width(bundle)),

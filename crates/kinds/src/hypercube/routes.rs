@@ -3,7 +3,7 @@
 use isthmus_analytic::Error;
 use isthmus_analytic::hypercube_io::HypercubeIo;
 use isthmus_analytic::path::MessageClass;
-use isthmus_analytic::worms::{Network, Start, Step, Turn, Uses};
+use isthmus_analytic::worms::{Network, Role, Start, Step, Uses};
 use isthmus_machine::hypercube::{ChannelKind, Machine};
 use std::collections::HashMap;
 
@@ -215,7 +215,7 @@ impl Walked {
                 class: MessageClass::PePe as usize,
                 step,
                 rate,
-                turn: Turn::Alone,
+                role: Role::Alone,
             });
         }
     }
@@ -236,16 +236,16 @@ impl Walked {
         for pe in machine.cube().nodes() {
             let asked = machine.asks(pe);
             machine.path_ask(pe, asked, &mut path);
-            self.walk((MessageClass::Request, Turn::Alone), reads, REQUEST, &path);
-            self.walk((MessageClass::Write, Turn::Alone), writes, WRITE, &path);
+            self.walk((MessageClass::Request, Role::Alone), reads, REQUEST, &path);
+            self.walk((MessageClass::Write, Role::Alone), writes, WRITE, &path);
             path.clear();
             machine.path_reply(asked, asked, pe, &mut path);
-            self.walk((MessageClass::ReplyLocal, Turn::Alone), local, REPLY, &path);
+            self.walk((MessageClass::ReplyLocal, Role::Alone), local, REPLY, &path);
             path.clear();
             for from in (0..io_nodes).filter(|&from| from != asked && remote > 0.0) {
                 machine.path_reply(from, asked, pe, &mut path);
                 self.walk(
-                    (MessageClass::ReplyRemote, Turn::Answers(asked)),
+                    (MessageClass::ReplyRemote, Role::Answers(asked)),
                     remote,
                     REPLY,
                     &path,
@@ -258,7 +258,7 @@ impl Walked {
             for to in (0..io_nodes).filter(|&to| to != asked) {
                 machine.path_forward(asked, to, &mut path);
                 self.walk(
-                    (MessageClass::Forward, Turn::Asks(asked)),
+                    (MessageClass::Forward, Role::Asks(asked)),
                     rate,
                     REQUEST,
                     &path,
@@ -270,7 +270,7 @@ impl Walked {
 
     fn walk(
         &mut self,
-        (class, turn): (MessageClass, Turn),
+        (class, role): (MessageClass, Role),
         rate: f64,
         length: usize,
         path: &[u32],
@@ -299,7 +299,7 @@ impl Walked {
                 class: class as usize,
                 step,
                 rate,
-                turn,
+                role,
             });
         }
     }

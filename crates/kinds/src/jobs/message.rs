@@ -13,16 +13,17 @@ pub(crate) struct Message {
     /// Between the end of one and the next being asked for.
     pub think_ns: f64,
     /// Whether that time is always the same.
-    pub thinks_alike: bool,
+    pub think_is_fixed: bool,
     /// Per node in GB/s, of those that do not wait for what they get.
     pub offered: Option<f64>,
 }
 
 impl Message {
     pub fn of(job: &Job) -> Option<Self> {
+        let fixed = |think| (think, Spread::Fixed);
         let think = |arrivals: &Arrivals| match arrivals {
             Arrivals::Closed { think, spread } => (*think, *spread),
-            Arrivals::Open { .. } => (Time::ZERO, Spread::Fixed),
+            Arrivals::Open { .. } => fixed(Time::ZERO),
         };
         let (sizes, reads, (think, spread)) = match &job.traffic {
             Traffic::Io(io) => (io.sizes, io.read_ratio, think(&io.arrivals)),
@@ -30,12 +31,8 @@ impl Message {
             | Traffic::Shift {
                 sizes, arrivals, ..
             } => (*sizes, 0.0, think(arrivals)),
-            Traffic::Checkpoint { message, .. } => {
-                (Sizes::fixed(*message), 0.0, (Time::ZERO, Spread::Fixed))
-            }
-            Traffic::Ping { message, pause, .. } => {
-                (Sizes::fixed(*message), 0.0, (*pause, Spread::Fixed))
-            }
+            Traffic::Checkpoint { message, .. } => (Sizes::fixed(*message), 0.0, fixed(Time::ZERO)),
+            Traffic::Ping { message, pause, .. } => (Sizes::fixed(*message), 0.0, fixed(*pause)),
             Traffic::AllToAll { .. }
             | Traffic::AllReduce { .. }
             | Traffic::Neighbours { .. }
@@ -46,7 +43,7 @@ impl Message {
             bytes: sizes.mean.get() as f64,
             reads,
             think_ns: ns(think),
-            thinks_alike: spread == Spread::Fixed,
+            think_is_fixed: spread == Spread::Fixed,
             offered: limit(job),
         })
     }

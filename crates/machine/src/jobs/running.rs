@@ -9,9 +9,9 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::vec::Drain;
 
-/// Messages of a process that are told as asked for before the observer is asked whether it has
-/// seen enough; what is left is told later.
-const TOLD_AT_ONCE: u64 = 1 << 16;
+/// Messages of a process that are reported before the observer is asked whether it has seen enough; the rest is reported
+/// later.
+const REPORTED_AT_ONCE: u64 = 1 << 16;
 
 /// How many messages of a process have been reported as offered, and its job.
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +20,8 @@ struct Reported {
     job: u32,
 }
 
-/// A process and a time at or before its next message; the earliest is the greatest. Which of several at one time comes first
-/// does not matter: nothing completes between them.
+/// A process and a time at or before its next message. The earliest is the greatest, for a max-heap. The order at equal
+/// times has no effect, because no message completes between these reports.
 #[derive(Debug, Clone, Copy)]
 struct Due {
     time: Cycles,
@@ -104,9 +104,8 @@ impl Jobs {
     pub fn begin(&mut self) {
         self.source.begin(&mut self.demands);
         let processes = 0..self.reported.len() as u32;
-        let in_time =
-            processes.filter(|&process| self.source.asked_in_time(process, 0).1.is_some());
-        self.asking = in_time.map(|process| Due { time: 0, process }).collect();
+        let open = processes.filter(|&process| self.source.asked_and_next(process, 0).1.is_some());
+        self.asking = open.map(|process| Due { time: 0, process }).collect();
     }
 
     /// The messages that the source has given, to be offered to the engine.
@@ -157,25 +156,26 @@ impl Jobs {
 
     /// Report the messages that this process and all open loops have asked for by now.
     pub fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
-        self.tell_asked_in_time(now, observer);
+        self.report_open_loops(now, observer);
         if self.asking.len() < self.reported.len() {
-            self.tell_asked(process, now, observer);
+            self.report_process(process, now, observer);
         }
     }
 
     /// The same of all processes, at the end of a run that has not been finished.
     pub fn tell_all_offered<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
-        self.tell_asked_in_time(now, observer);
+        self.report_open_loops(now, observer);
         for process in 0..self.reported.len() as u32 {
-            self.tell_asked(process, now, observer);
+            self.report_process(process, now, observer);
         }
     }
 
-    fn tell_asked_in_time<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
+    /// Report the messages that open loops have asked for by `now`, in the order of time.
+    fn report_open_loops<O: Observer>(&mut self, now: Cycles, observer: &mut O) {
         while let Some(&Due { time, process }) = self.asking.peek()
             && time <= now
         {
-            let (asked, next) = self.source.asked_in_time(process, time);
+            let (asked, next) = self.source.asked_and_next(process, time);
             if !self.report(process, asked, observer) {
                 return;
             }
@@ -185,21 +185,21 @@ impl Jobs {
         }
     }
 
-    fn tell_asked<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
+    fn report_process<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
         let asked = self.source.asked_by(process, now);
         self.report(process, asked, observer);
     }
 
-    /// Report the first `asked` messages of a process that have not been. Return false if the observer had seen enough
-    /// before the last of them.
+    /// Report the first `asked` messages of a process, except those that are already reported. Return false if the observer
+    /// had seen enough before the last of them.
     #[inline]
     fn report<O: Observer>(&mut self, process: u32, asked: u64, observer: &mut O) -> bool {
         let Reported { messages, job } = &mut self.reported[process as usize];
         while *messages < asked {
             observer.offered(*job);
             *messages += 1;
-            // However much is asked for at once, an observer that has seen enough is heard.
-            if messages.is_multiple_of(TOLD_AT_ONCE) && observer.finished() {
+            // An observer may end a run while a process asks for very many messages at once.
+            if messages.is_multiple_of(REPORTED_AT_ONCE) && observer.finished() {
                 return false;
             }
         }

@@ -213,14 +213,9 @@ impl Asker {
         }
     }
 
-    /// Messages that it has asked for by `now`, which never goes back from call to call.
-    pub(super) fn asked_by(&mut self, asks: &Asks, now: Cycles) -> u64 {
-        self.client.asked_by(&asks.asking, now)
-    }
-
-    /// The same with the time at which it asks next: as [`Client::asked_in_time`].
-    pub(super) fn asked_in_time(&mut self, asks: &Asks, now: Cycles) -> (u64, Option<Cycles>) {
-        self.client.asked_in_time(&asks.asking, now)
+    /// As [`Client::asked_and_next`].
+    pub(super) fn asked_and_next(&mut self, asks: &Asks, now: Cycles) -> (u64, Option<Cycles>) {
+        self.client.asked_and_next(&asks.asking, now)
     }
 
     /// Return for how long each message of a closed loop has been asked for and not complete.

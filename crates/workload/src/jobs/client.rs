@@ -169,14 +169,10 @@ impl Client {
             .filter_map(move |&asked| now.checked_sub(asked))
     }
 
-    /// Messages asked for by `now`, which never goes back from call to call.
-    pub(super) fn asked_by(&mut self, asking: &Asking, now: Cycles) -> u64 {
-        self.asked_in_time(asking, now).0
-    }
-
-    /// The same and, of arrivals in time, when the next message is asked for.
+    /// Return how many messages have been asked for by `now`, and when the next one is; none in a closed loop, where this
+    /// depends on completions. `now` must not go back from call to call.
     #[inline]
-    pub(super) fn asked_in_time(&mut self, asking: &Asking, now: Cycles) -> (u64, Option<Cycles>) {
+    pub(super) fn asked_and_next(&mut self, asking: &Asking, now: Cycles) -> (u64, Option<Cycles>) {
         if let Asking::Closed { .. } = asking {
             let come = self.open.partition_point(|&time| time <= now);
             return (self.drawn - (self.open.len() - come) as u64, None);

@@ -359,20 +359,15 @@ impl JobsSource {
     /// Messages that `process` has asked for by `now`, which never goes back from call to call. In
     /// an open loop this counts those that wait for their turn.
     pub fn asked_by(&mut self, process: u32, now: Cycles) -> u64 {
-        let state = &mut self.states[process as usize];
-        match (&mut state.kind, &self.jobs[state.runs as usize].does) {
-            (Kind::Client(asker), Does::Ask(asks)) => asker.asked_by(asks, now),
-            (Kind::Member(member), _) => member.asked_by(now),
-            _ => unreachable!("clients ask"),
-        }
+        self.asked_and_next(process, now).0
     }
 
-    /// The same with the time at which it asks for the next one, where that is a matter of time and not of what is
-    /// complete.
-    pub fn asked_in_time(&mut self, process: u32, now: Cycles) -> (u64, Option<Cycles>) {
+    /// Return [`asked_by`](Self::asked_by), and when the process asks for its next message; none where that depends on
+    /// completions.
+    pub fn asked_and_next(&mut self, process: u32, now: Cycles) -> (u64, Option<Cycles>) {
         let state = &mut self.states[process as usize];
         match (&mut state.kind, &self.jobs[state.runs as usize].does) {
-            (Kind::Client(asker), Does::Ask(asks)) => asker.asked_in_time(asks, now),
+            (Kind::Client(asker), Does::Ask(asks)) => asker.asked_and_next(asks, now),
             (Kind::Member(member), _) => (member.asked_by(now), None),
             _ => unreachable!("clients ask"),
         }
