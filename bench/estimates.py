@@ -240,7 +240,7 @@ replications = 2
 
 
 def knee(text: str, high: float, parts: int, *, analyze: bool) -> float:
-    """Return the highest load in MB/s that does not saturate, up to ``high``, to one of so many parts."""
+    """Return the highest load in MB/s, up to ``high``, that does not saturate."""
     low = 0.0
     while high - low > high / parts:
         middle = (low + high) / 2
