@@ -49,6 +49,6 @@ mod domain;
 mod network;
 mod train;
 
-pub use domain::{Circuits, Load};
+pub use domain::Load;
 pub use network::{Channels, Class, Hop, Network, Queues, Wait};
 pub use train::{Packets, Train};

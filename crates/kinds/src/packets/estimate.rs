@@ -9,9 +9,7 @@ use crate::jobs::{is_io, ns};
 use isthmus_analytic::Error;
 use isthmus_analytic::fattree::Rules;
 use isthmus_analytic::queue::mg1_wait;
-use isthmus_analytic::trains::{
-    Channels, Circuits, Class, Hop, Load, Network, Packets, Train, Wait,
-};
+use isthmus_analytic::trains::{Channels, Class, Hop, Load, Network, Packets, Train, Wait};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::follow_all;
 use isthmus_machine::packets::spec::NetworkSpec;
@@ -233,7 +231,7 @@ fn solve(
     let waits = queues.waits();
     let mut overlay = Overlay::default();
     let mut io = None;
-    let (mut turns, mut client) = (0.0_f64, 0.0_f64);
+    let mut turns = 0.0_f64;
     let (mut uncertainty, mut held) = (0.0_f64, 0.0_f64);
     for (job, asks) in asks.iter().enumerate() {
         let of = KINDS * job..KINDS * (job + 1);
@@ -246,7 +244,6 @@ fn solve(
         let name = &asks.job.name;
         let found = job.latencies()?;
         turns = found.busiest_alone.max(turns);
-        client = found.busiest.max(client);
         let known = [("response", found.response), ("network", found.network)];
         uncertainty = uncertainty.max(job.uncertainty() / found.response);
         held = held.max(job.waits.iter().map(|wait| wait.last).sum::<f64>() / found.response);
@@ -273,10 +270,7 @@ fn solve(
     let load = Load {
         busiest: busiest.max(turns),
         uncertainty,
-        circuits: rules.link.circuits.is_finite().then_some(Circuits {
-            client,
-            waits: held,
-        }),
+        circuits: rules.link.circuits.is_finite().then_some(held),
         buffered,
         let_through,
         messages: places.map_or(0.0, |[near, _]| {
@@ -513,7 +507,6 @@ impl Job<'_> {
             if one_by_one {
                 let share = rate * time.mean;
                 all.busiest_alone = all.busiest_alone.max(rate * busy);
-                all.busiest = all.busiest.max(share);
                 response = match share < 1.0 {
                     true => {
                         let scv = (time.square / (time.mean * time.mean) - 1.0).max(0.0);
@@ -577,8 +570,6 @@ struct Latencies {
     response: f64,
     /// Since it was handed over.
     network: f64,
-    /// The share of its time for which the busiest client waits for its messages.
-    busiest: f64,
-    /// The same with nothing in the way of messages.
+    /// The share of its time for which the busiest client waits for its messages, with nothing in their way.
     busiest_alone: f64,
 }
