@@ -232,15 +232,22 @@ warmup = "mser5"
 replications = 2
 """
     part = draw.uniform(0.05, 0.8)
-    low, high = 0.0, bandwidth * 1000
     try:
-        while high - low > high / 500:
-            middle = (low + high) / 2
-            full = point(text.replace("LOAD", f"{middle}"), analyze=True).verdict.verdict
-            low, high = (low, middle) if full == "saturated" else (middle, high)
+        bound = knee(text, bandwidth * 1000, 500, analyze=True)
     except IsthmusError:  # too few virtual channels for the routes, or too few nodes
         return network(draw)
-    return text.replace("LOAD", f"{part * low:.6f}")
+    short = text.replace("messages = 20000", "messages = 5000")
+    return text.replace("LOAD", f"{part * knee(short, bound, 30, analyze=False):.6f}")
+
+
+def knee(text: str, high: float, parts: int, *, analyze: bool) -> float:
+    """Return the highest load in MB/s, up to ``high``, that does not saturate."""
+    low = 0.0
+    while high - low > high / parts:
+        middle = (low + high) / 2
+        full = point(text.replace("LOAD", f"{middle:.6f}"), analyze=analyze).verdict.verdict
+        low, high = (low, middle) if full == "saturated" else (middle, high)
+    return low
 
 
 def point(text: str, *, analyze: bool = False) -> Any:

@@ -23,18 +23,32 @@
 //! Trains with gaps, u being the share of the time that a packet is on the link, meet only as far as two of them ask
 //! for more than the link: see [`Train`].
 //!
+//! # Circuits
+//!
+//! A circuit holds a channel of a link for H: the time of its packet, of its way to the end and back, and its later
+//! waits. A message of K packets that has n of them under way holds n channels for K H / n. Of m channels it is one of
+//! c = m / n customers, and with the utilisation rho of the channels it waits
+//!
+//! D = (K H / n) (1 - n / (2 K)) C(c, rho) / (c (1 - rho)),
+//!
+//! C being Erlang's formula: processor sharing where it has many rounds of n packets, one queue where it has one. Only
+//! the part of rho that comes by other links counts. Each packet waits n D / K, which lengthens H on the links before;
+//! a fixed number of rounds over all links gives all waits.
+//!
 //! # Limits
 //!
 //! Poisson arrivals, buffers that are deep enough, packets in the order of their injection. Packets that wait in an
 //! input hold up those behind them on the same lane though these go on over other links. As a queue whose messages take
-//! S + W an input has more work than with S alone; the difference, over its lanes, is added to the wait. How many
-//! messages come while others wait is known within bounds only, none and all: half of them is taken, and the distance
-//! of the bounds is [`Wait::uncertainty`]. [`Load`] says where all that holds.
+//! S + W an input has more work than with S alone. A packet goes to the emptiest of L lanes, so that it is held up only
+//! if L others wait. Two trains that meet share the link, so that a train that waits W has W / (2 p) packets there. With
+//! exponential waits of mean w the work beyond L - 1 of these is the part exp(-2 (L - 1) p / w). It is an upper bound:
+//! the link for which a packet is bound may work on others meanwhile. Half of it is taken, and all of it is
+//! [`Wait::uncertainty`]. [`Load`] says where all that holds.
 
 mod domain;
 mod network;
 mod train;
 
 pub use domain::Load;
-pub use network::{Class, Network, Queues, Wait};
+pub use network::{Channels, Class, Hop, Network, Queues, Wait};
 pub use train::{Packets, Train};

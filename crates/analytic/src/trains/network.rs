@@ -4,6 +4,18 @@ use super::Train;
 use crate::queue::waiting_probability;
 use std::collections::BTreeMap;
 
+/// Rounds in which waits for circuits are found from those behind them.
+const ROUNDS: usize = 64;
+
+/// The probability that customers who ask for the share `rho` of as many servers have to wait (Erlang's C), between whole
+/// numbers of servers in proportion.
+fn shared(servers: f64, rho: f64) -> f64 {
+    let whole = servers.floor().max(1.0);
+    let of = |servers: f64| waiting_probability(rho * servers, 1.0, servers as u32);
+    let part = servers - whole;
+    of(whole) * (1.0 - part) + of(whole + 1.0) * part
+}
+
 /// A kind of message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class {
@@ -12,6 +24,42 @@ pub struct Class {
     /// Whether its messages take turns at their node, packet by packet, with all that are there; otherwise they go
     /// one after another.
     pub by_turns: bool,
+    /// Whether each node that they go to waits for one of them before it asks for the next.
+    pub asked_one_by_one: bool,
+}
+
+/// A link of a route.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hop {
+    /// The first link of its bundle.
+    pub link: u32,
+    /// The width of the bundle.
+    pub beside: u32,
+    /// The class of channels.
+    pub channel: u16,
+    /// For how long a circuit holds a channel of it beyond the time of the packet, in ns.
+    pub held: f64,
+}
+
+/// What a packet holds at a switch that it waits at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Channels {
+    /// A place of the buffer of one of so many channels, each of them first in, first out.
+    Buffers(f64),
+    /// One of so many channels of each link on its way; of one node no more packets than `in_flight` are under way.
+    Circuits {
+        /// Channels of a class.
+        channels: f64,
+        /// Packets of a node.
+        in_flight: f64,
+    },
+}
+
+/// Messages per ns of each class that come by one link, and the sum of what their circuits hold beyond a packet.
+#[derive(Debug, Default, Clone)]
+struct Circuits {
+    rates: Vec<f64>,
+    held: Vec<f64>,
 }
 
 /// What asks for a link, or comes by one.
@@ -23,6 +71,8 @@ struct Work {
     residual: f64,
     /// r.
     packets: f64,
+    /// Packets per ns.
+    count: f64,
 }
 
 impl Work {
@@ -30,6 +80,7 @@ impl Work {
         self.work += rate * train.work;
         self.residual += rate * train.residual;
         self.packets += rate * train.packet_residual;
+        self.count += rate * train.packets;
     }
 
     /// M.
@@ -48,8 +99,9 @@ pub struct Wait {
     pub node: f64,
     /// Of its last packet, for all links behind that of the node.
     pub last: f64,
-    /// Distance between the bounds of the last packet's wait: head-of-line blocking may affect none or all of the
-    /// messages that arrive meanwhile.
+    /// The part of it for channels that circuits hold.
+    pub circuits: f64,
+    /// Distance between the bounds of the last packet's wait: head-of-line blocking may delay it or not.
     pub uncertainty: f64,
 }
 
@@ -59,10 +111,14 @@ pub struct Network {
     classes: usize,
     /// Messages of each class per ns from each node.
     nodes: BTreeMap<u32, Vec<f64>>,
+    /// The same by the last link of the route.
+    sent_to: BTreeMap<(u32, u32), Vec<f64>>,
     /// The same from one link on to another, by the second.
     crossings: BTreeMap<(u32, u32), Vec<f64>>,
     /// Links that lie beside the one.
     beside: BTreeMap<u32, u32>,
+    /// Circuits by the class of channels and the link that they come by.
+    circuits: BTreeMap<(u32, u16), BTreeMap<u32, Circuits>>,
 }
 
 impl Network {
@@ -74,20 +130,30 @@ impl Network {
         }
     }
 
-    /// Add `rate` messages per ns of a class from a node over `links`: the first link of each bundle, and the width of
-    /// the bundle.
-    pub fn add(&mut self, class: usize, rate: f64, node: u32, links: &[(u32, u32)]) {
+    /// Add `rate` messages per ns of a class from a node over `links`.
+    pub fn add(&mut self, class: usize, rate: f64, node: u32, links: &[Hop]) {
         let count = self.classes;
-        let rates = |rates: &mut Vec<f64>| {
+        let add = |rates: &mut Vec<f64>, rate: f64| {
             rates.resize(count, 0.0);
             rates[class] += rate;
         };
-        rates(self.nodes.entry(node).or_default());
-        for pair in links.windows(2) {
-            rates(self.crossings.entry((pair[1].0, pair[0].0)).or_default());
+        add(self.nodes.entry(node).or_default(), rate);
+        if let Some(last) = links.last() {
+            add(self.sent_to.entry((node, last.link)).or_default(), rate);
         }
-        for &(link, beside) in links.iter().filter(|&&(_, beside)| beside > 1) {
-            self.beside.insert(link, beside);
+        for pair in links.windows(2) {
+            let (from, to) = (pair[0], pair[1]);
+            add(
+                self.crossings.entry((to.link, from.link)).or_default(),
+                rate,
+            );
+            let circuits = self.circuits.entry((to.link, to.channel)).or_default();
+            let circuits = circuits.entry(from.link).or_default();
+            add(&mut circuits.rates, rate);
+            add(&mut circuits.held, rate * to.held);
+        }
+        for hop in links.iter().filter(|hop| hop.beside > 1) {
+            self.beside.insert(hop.link, hop.beside);
         }
     }
 
@@ -105,13 +171,12 @@ impl Network {
         self.beside.get(&link).copied().unwrap_or(1).into()
     }
 
-    /// The queues of its nodes and links for messages of these kinds, where each input of a switch has so many lanes for
-    /// a packet.
-    pub fn queues<'a>(&'a self, classes: &'a [Class], lanes: f64) -> Queues<'a> {
+    /// The queues of its nodes and links for messages of these kinds.
+    pub fn queues<'a>(&'a self, classes: &'a [Class], channels: Channels) -> Queues<'a> {
         Queues {
             network: self,
             classes,
-            lanes,
+            channels,
         }
     }
 }
@@ -121,7 +186,7 @@ impl Network {
 pub struct Queues<'a> {
     network: &'a Network,
     classes: &'a [Class],
-    lanes: f64,
+    channels: Channels,
 }
 
 impl Queues<'_> {
@@ -162,8 +227,8 @@ impl Queues<'_> {
         let count = self.classes.len();
         let mut sums = vec![Wait::default(); count];
         let mut sent = vec![0.0; count];
-        for rates in self.network.nodes.values() {
-            let (work, left) = self.node(rates);
+        for (&node, rates) in &self.network.nodes {
+            let (all, left) = self.node(rates);
             for (number, class) in self.classes.iter().enumerate() {
                 let rate = rates[number];
                 if rate == 0.0 {
@@ -175,7 +240,11 @@ impl Queues<'_> {
                     spread,
                     ..
                 } = class.train;
-                let wait = match (work >= 1.0, class.by_turns) {
+                let work = match class.asked_one_by_one {
+                    true => all * (1.0 - self.own_share(node, number, rate)),
+                    false => all,
+                };
+                let wait = match (all >= 1.0, class.by_turns) {
                     (true, _) => f64::INFINITY,
                     // M/G/1 with processor sharing (Kleinrock, vol. 2, 1976, section 4.4) until the last packet, which
                     // finds one half done.
@@ -186,16 +255,24 @@ impl Queues<'_> {
                 sent[number] += rate;
             }
         }
-        for held in self.held().values() {
+        let held = self.held();
+        let circuits = self.circuits(&held);
+        for (&from, held) in &held {
             for crossing in &held.crossings {
-                let [low, before, high] =
-                    [0.0, 0.5, 1.0].map(|part| held.before(crossing, part) / self.lanes);
+                let blocked = match self.channels {
+                    Channels::Buffers(lanes) => held.before(crossing, lanes),
+                    Channels::Circuits { .. } => 0.0,
+                };
                 for (number, class) in self.classes.iter().enumerate() {
                     let rate = crossing.rates[number];
                     if rate > 0.0 {
                         let (train, first) = (&class.train, &crossing.first);
-                        sums[number].last += rate * (first.wait(train.before_last) + before);
-                        sums[number].uncertainty += rate * (high - low);
+                        let taken = circuits.get(&(crossing.to, from));
+                        let taken = taken.map_or(0.0, |waits| waits[number] / rate);
+                        let sum = &mut sums[number];
+                        sum.last += rate * (first.wait(train.before_last) + blocked / 2.0 + taken);
+                        sum.circuits += rate * taken;
+                        sum.uncertainty += rate * blocked;
                     }
                 }
             }
@@ -205,11 +282,116 @@ impl Queues<'_> {
                 *sum = Wait {
                     node: sum.node / rate,
                     last: sum.last / rate,
+                    circuits: sum.circuits / rate,
                     uncertainty: sum.uncertainty / rate,
                 };
             }
         }
         sums
+    }
+
+    /// Sums of what messages of each class wait for channels that circuits hold, by the links that they cross to and
+    /// from; infinite where channels are asked for more than they do.
+    fn circuits(&self, held: &BTreeMap<u32, Held<'_>>) -> BTreeMap<(u32, u32), Vec<f64>> {
+        let mut waits: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+        let Channels::Circuits {
+            channels,
+            in_flight,
+        } = self.channels
+        else {
+            return waits;
+        };
+        // Of a packet, behind each link.
+        let mut later: BTreeMap<u32, f64> = BTreeMap::new();
+        for _ in 0..ROUNDS {
+            waits.clear();
+            let mut packet_waits: BTreeMap<(u32, u32), f64> = BTreeMap::new();
+            for (&(to, _), inputs) in &self.network.circuits {
+                let channels = channels * self.network.width(to);
+                let behind = later.get(&to).copied().unwrap_or(0.0);
+                // What each class asks for by each input: channels, the time of a message, its channels.
+                let mut asked: Vec<Vec<(f64, f64, f64)>> = Vec::new();
+                let (mut all, mut held_by) = (0.0, 0.0);
+                for circuits in inputs.values() {
+                    let each = (self.classes.iter().enumerate()).map(|(number, class)| {
+                        let rate = circuits.rates[number];
+                        if rate == 0.0 {
+                            return (0.0, 0.0, 1.0);
+                        }
+                        let train = &class.train;
+                        let packet = train.work / train.packets;
+                        let time = packet + circuits.held[number] / rate + behind;
+                        let most = in_flight.min(train.packets).max(1.0);
+                        let own = (time * train.packets / train.pace).clamp(1.0, most);
+                        (
+                            rate * train.packets * time / channels,
+                            train.packets * time / own,
+                            own,
+                        )
+                    });
+                    let each: Vec<(f64, f64, f64)> = each.collect();
+                    for &(share, _, own) in &each {
+                        all += share;
+                        held_by += share * own;
+                    }
+                    asked.push(each);
+                }
+                let servers = (channels * all / held_by).max(1.0);
+                let taken = match all < 1.0 {
+                    _ if all == 0.0 => 0.0,
+                    true => shared(servers, all) / (servers * (1.0 - all)),
+                    false => f64::INFINITY,
+                };
+                for ((&from, circuits), asked) in inputs.iter().zip(&asked) {
+                    let own = asked.iter().map(|of| of.0).sum::<f64>();
+                    let others = if all.is_finite() {
+                        1.0 - own / all
+                    } else {
+                        1.0
+                    };
+                    let sums = waits.entry((to, from)).or_default();
+                    sums.resize(self.classes.len(), 0.0);
+                    for (number, &(share, time, own)) in asked.iter().enumerate() {
+                        if share == 0.0 || others <= 1e-9 {
+                            continue;
+                        }
+                        let packets = self.classes[number].train.packets;
+                        let rounds = (packets / own).max(1.0);
+                        let wait = time * (1.0 - 0.5 / rounds) * others * taken;
+                        sums[number] += circuits.rates[number] * wait;
+                        *packet_waits.entry((to, from)).or_default() +=
+                            circuits.rates[number] * packets * wait / rounds;
+                    }
+                }
+            }
+            let mut next: BTreeMap<u32, f64> = BTreeMap::new();
+            for (&from, held) in held {
+                let (mut sum, mut count) = (0.0, 0.0);
+                for crossing in &held.crossings {
+                    let behind = later.get(&crossing.to).copied().unwrap_or(0.0);
+                    sum += packet_waits
+                        .get(&(crossing.to, from))
+                        .copied()
+                        .unwrap_or(0.0);
+                    for (class, &rate) in self.classes.iter().zip(crossing.rates) {
+                        let packets = class.train.packets;
+                        let rounds = (packets / in_flight).max(1.0);
+                        let wait = crossing.first.wait(class.train.before_last) / rounds;
+                        sum += rate * packets * (wait + behind);
+                        count += rate * packets;
+                    }
+                }
+                next.insert(from, sum / count);
+            }
+            later = next;
+        }
+        waits
+    }
+
+    /// How likely a message of a class finds one from its node to the same one.
+    fn own_share(&self, node: u32, class: usize, rate: f64) -> f64 {
+        let to = self.network.sent_to.range((node, 0)..=(node, u32::MAX));
+        to.map(|(_, rates)| (rates[class] / rate).powi(2)).sum()
     }
 
     /// All crossings, by the link from which they lead.
@@ -222,7 +404,7 @@ impl Queues<'_> {
             {
                 inputs.push((from, rates));
             }
-            self.at_link(self.network.width(to), &inputs, &mut held);
+            self.at_link(to, &inputs, &mut held);
         }
         held
     }
@@ -230,10 +412,11 @@ impl Queues<'_> {
     /// What packets wait for a link, by the links that they come by.
     fn at_link<'a>(
         &self,
-        width: f64,
+        to: u32,
         inputs: &[(u32, &'a Vec<f64>)],
         held: &mut BTreeMap<u32, Held<'a>>,
     ) {
+        let width = self.network.width(to);
         let loads: Vec<Work> = (inputs.iter())
             .map(|(_, rates)| self.load(rates, width))
             .collect();
@@ -243,6 +426,7 @@ impl Queues<'_> {
             all.work += load.work;
             all.residual += load.residual;
             all.packets += load.packets;
+            all.count += load.count;
             behind += load.queue();
         }
         // Of several links one may be free: M/G/m over M/G/1, by Lee and Longton.
@@ -270,9 +454,11 @@ impl Queues<'_> {
                 of.load.add(rate, &class.train);
                 let wait = first.wait(class.train.before_last);
                 of.wait += rate * wait;
+                of.met_others += rate * others;
                 of.met += rate * wait * class.train.work;
             }
             of.crossings.push(Crossing {
+                to,
                 rates,
                 own: *own,
                 first,
@@ -298,6 +484,7 @@ impl First {
 
 #[derive(Debug)]
 struct Crossing<'a> {
+    to: u32,
     rates: &'a Vec<f64>,
     own: Work,
     first: First,
@@ -310,25 +497,26 @@ struct Held<'a> {
     /// lambda W
     wait: f64,
     met: f64,
+    /// Messages per ns, each by the share of its link that others ask for.
+    met_others: f64,
     crossings: Vec<Crossing<'a>>,
 }
 
 impl Held<'_> {
-    /// What the packets that wait here, for other links than its own, bring a packet.
-    fn before(&self, own: &Crossing<'_>, part: f64) -> f64 {
+    /// What the packets that wait here, for other links than its own, bring a packet at most.
+    fn before(&self, own: &Crossing<'_>, lanes: f64) -> f64 {
         let share = self.load.work;
-        if share <= 0.0 || share >= 1.0 {
+        if share <= 0.0 || share >= 1.0 || self.wait <= 0.0 || self.wait.is_infinite() {
             return 0.0;
         }
         let other = (1.0 - own.own.work / share).max(0.0);
         let (wait, met) = (other * self.wait, other * self.met);
         let left = self.load.residual / share;
         let held = self.load.residual + met + 2.0 / 3.0 * wait * left;
-        let free = 1.0 - share - part * wait;
-        if free <= 0.0 {
-            return f64::INFINITY;
-        }
-        (held / free - self.load.queue()).max(0.0)
+        let packet = share / self.load.count;
+        let each = self.wait / self.met_others;
+        let full = (-2.0 * (lanes - 1.0) * packet / each).exp();
+        full * (held / (1.0 - share) - self.load.queue()).max(0.0)
     }
 }
 
@@ -350,6 +538,16 @@ mod tests {
         Class {
             train: Train::new([packets]).unwrap(),
             by_turns: false,
+            asked_one_by_one: false,
+        }
+    }
+
+    fn hop(link: u32) -> Hop {
+        Hop {
+            link,
+            beside: 1,
+            channel: 0,
+            held: 0.0,
         }
     }
 
@@ -357,10 +555,13 @@ mod tests {
     fn wait(packets: f64, rates: &[f64]) -> f64 {
         let mut network = Network::new(1);
         for (node, &rate) in (0..).zip(rates) {
-            network.add(0, rate, node, &[(node, 1), (9, 1)]);
+            network.add(0, rate, node, &[hop(node), hop(9)]);
         }
         let classes = [class(packets)];
-        network.queues(&classes, f64::INFINITY).waits()[0].last
+        network
+            .queues(&classes, Channels::Buffers(f64::INFINITY))
+            .waits()[0]
+            .last
     }
 
     /// By conservation of work: packets of one length that come by several links wait, at nodes and at the link they
@@ -390,5 +591,56 @@ mod tests {
                 "{found} for {expected}"
             );
         }
+    }
+
+    /// Circuits of two nodes on one channel that each holds for 1 ns of its packet and 3 ns more, at the rate r: with
+    /// rho = 8 r they wait half of M/D/1, rho 4 / (2 (1 - rho)), since those of one node never meet. Of two channels
+    /// each, with Erlang's C = rho^2 2 / (1 + rho) at rho = 4 r, half of C 4 / (4 (1 - rho)).
+    #[test]
+    fn circuits_wait_for_channels() {
+        let rate = 0.05;
+        let held = |channel: u32| Hop {
+            held: 3.0,
+            ..hop(channel)
+        };
+        let mut network = Network::new(1);
+        for node in 0..2 {
+            network.add(0, rate, node, &[held(node), held(9)]);
+        }
+        let classes = [class(1.0)];
+        let wait = |channels: f64| {
+            let circuits = Channels::Circuits {
+                channels,
+                in_flight: 1.0,
+            };
+            network.queues(&classes, circuits).waits()[0].circuits
+        };
+        let (one, two) = (8.0 * rate, 4.0 * rate);
+        let shared = 2.0 * two * two / (1.0 + two);
+        for (channels, expected) in [
+            (1.0, one * 4.0 / (2.0 * (1.0 - one)) / 2.0),
+            (2.0, shared * 4.0 / (4.0 * (1.0 - two)) / 2.0),
+        ] {
+            let found = wait(channels);
+            assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
+        }
+    }
+
+    /// A packet finds an empty lane but where all of them have one that waits.
+    #[test]
+    fn lanes_keep_packets_from_blocking_others() {
+        let mut network = Network::new(1);
+        for (node, to) in [(0, 9), (1, 9), (0, 8)] {
+            network.add(0, 0.2, node, &[hop(node), hop(to)]);
+        }
+        let classes = [class(1.0)];
+        let blocked = |lanes: f64| {
+            let queues = network.queues(&classes, Channels::Buffers(lanes));
+            queues.waits()[0].uncertainty
+        };
+        let [one, two, four] = [1.0, 2.0, 4.0].map(blocked);
+        assert!(one > 0.0 && two < one / 2.0);
+        // Each lane more leaves the same part.
+        assert!((four / one - (two / one).powi(3)).abs() < 1e-9);
     }
 }

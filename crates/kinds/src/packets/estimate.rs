@@ -5,11 +5,11 @@ use super::lengths::{Pace, lengths};
 use super::switches::{Switches, delay_of};
 use super::{Fabric, rules};
 use crate::jobs::capacity::{Foretold, foretold, left_out};
-use crate::jobs::{Message, is_io, ns};
+use crate::jobs::{is_io, ns};
 use isthmus_analytic::Error;
 use isthmus_analytic::fattree::Rules;
 use isthmus_analytic::queue::mg1_wait;
-use isthmus_analytic::trains::{Class, Load, Network, Packets, Train, Wait};
+use isthmus_analytic::trains::{Channels, Class, Hop, Load, Network, Packets, Train, Wait};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::follow_all;
 use isthmus_machine::packets::spec::NetworkSpec;
@@ -17,7 +17,7 @@ use isthmus_machine::packets::ways::Ways as _;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::{JobsTraffic, Sizes};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest number of routes to follow.
 const ROUTES_MAX: u64 = 1 << 19;
@@ -40,14 +40,44 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
         .unwrap_or_default()
 }
 
+/// How many messages go over so many switches and such delays in ps.
+type Routes = BTreeMap<(u32, u64), f64>;
+
 /// Messages of one kind of a job.
 #[derive(Default)]
 struct Sent {
     /// Messages per ns of all nodes.
     rate: f64,
-    /// How many of them go over so many switches and such delays in ps.
-    ways: BTreeMap<(u32, u64), f64>,
+    /// Where they go.
+    ways: Routes,
+    /// The same of each client.
+    clients: BTreeMap<u32, Routes>,
     lengths: Vec<Packets>,
+}
+
+/// Mean and mean square of a time, in ns and ns^2.
+#[derive(Debug, Clone, Copy, Default)]
+struct Moments {
+    mean: f64,
+    square: f64,
+}
+
+impl Moments {
+    /// Of a time that is one of `each` at these rates.
+    fn over(rates: &Routes, each: &BTreeMap<(u32, u64), Self>) -> Self {
+        let all = rates.values().sum::<f64>().max(f64::MIN_POSITIVE);
+        rates.iter().fold(Self::default(), |sum, (over, rate)| {
+            let of = each[over];
+            Self {
+                mean: sum.mean + rate / all * of.mean,
+                square: sum.square + rate / all * of.square,
+            }
+        })
+    }
+
+    fn variance(self) -> f64 {
+        self.square - self.mean * self.mean
+    }
 }
 
 /// What is known of links and interfaces.
@@ -119,20 +149,20 @@ impl Sent {
     }
 
     /// Of a message with nothing in its way, from its first packet to the last byte or its acknowledgement: the mean
-    /// and the mean square, in ns.
-    fn alone(&self, links: &Links<'_>, acknowledged: bool) -> (f64, f64) {
-        let (mut mean, mut square) = (0.0, 0.0);
-        for (&over, rate) in &self.ways {
+    /// and the mean square by its route, in ns.
+    fn alone(&self, links: &Links<'_>, acknowledged: bool) -> BTreeMap<(u32, u64), Moments> {
+        let moments = self.ways.keys().map(|&over| {
             let (way, back) = links.way(over);
             let way = way + if acknowledged { back } else { 0.0 };
+            let mut sum = Moments::default();
             for packets in &self.lengths {
-                let part = rate / self.rate * packets.probability;
                 let time = links.spread(packets, over) + packets.last_ns + way;
-                mean += part * time;
-                square += part * time * time;
+                sum.mean += packets.probability * time;
+                sum.square += packets.probability * time * time;
             }
-        }
-        (mean, square)
+            (over, sum)
+        });
+        moments.collect()
     }
 
     /// Mean of what a way gives.
@@ -173,7 +203,7 @@ fn solve(
             .zip(credits(longest))
             .map(<[Credits; 2]>::from),
     };
-    let ways = Followed::of(switches, layout, &asks, choices);
+    let ways = Followed::of(switches, layout, &asks, &links, choices);
     let sent = ways.sent(&links, &asks);
     let classes = (sent.iter().enumerate()).map(|(class, sent)| {
         let train = Train::new(sent.paced(&links))?;
@@ -182,18 +212,27 @@ fn solve(
             _ => train.apart(),
         };
         let by_turns = class % KINDS == DATA;
-        Ok(Class { train, by_turns })
+        Ok(Class {
+            train,
+            by_turns,
+            asked_one_by_one: by_turns && asks[class / KINDS].job.outstanding.limit() == Some(1),
+        })
     });
     let classes = classes.collect::<Result<Vec<Class>, Error>>()?;
-    // A lane of a circuit holds one packet, and none waits behind it.
-    let lanes = match rules.link.circuits.is_finite() {
-        true => f64::INFINITY,
-        false => f64::from(spec.virtual_channels / switches.ways().classes().max(1)),
+    let lanes = f64::from(spec.virtual_channels / switches.ways().classes().max(1));
+    let channels = match links.rules.link.circuits.is_finite() {
+        true => Channels::Circuits {
+            channels: lanes,
+            in_flight: links.rules.interface.in_flight.min(lanes),
+        },
+        false => Channels::Buffers(lanes),
     };
-    let queues = ways.network.queues(&classes, lanes);
+    let queues = ways.network.queues(&classes, channels);
     let waits = queues.waits();
     let mut overlay = Overlay::default();
-    let (mut io, mut turns, mut uncertainty) = (None, 0.0_f64, 0.0_f64);
+    let mut io = None;
+    let mut turns = 0.0_f64;
+    let (mut uncertainty, mut held) = (0.0_f64, 0.0_f64);
     for (job, asks) in asks.iter().enumerate() {
         let of = KINDS * job..KINDS * (job + 1);
         let job = Job {
@@ -203,10 +242,11 @@ fn solve(
             waits: &waits[of],
         };
         let name = &asks.job.name;
-        let (response, alone) = job.latencies()?;
-        turns = job.turns().max(turns);
-        let known = [("response", response), ("network", alone)];
-        uncertainty = uncertainty.max(job.uncertainty() / response);
+        let found = job.latencies()?;
+        turns = found.busiest_alone.max(turns);
+        let known = [("response", found.response), ("network", found.network)];
+        uncertainty = uncertainty.max(job.uncertainty() / found.response);
+        held = held.max(job.waits.iter().map(|wait| wait.last).sum::<f64>() / found.response);
         for (quantity, value) in known.into_iter().filter(|(_, value)| value.is_finite()) {
             (overlay.measures).insert(format!("{name}.{quantity}"), value / 1e3);
         }
@@ -230,7 +270,7 @@ fn solve(
     let load = Load {
         busiest: busiest.max(turns),
         uncertainty,
-        circuits: rules.link.circuits.is_finite(),
+        circuits: rules.link.circuits.is_finite().then_some(held),
         buffered,
         let_through,
         messages: places.map_or(0.0, |[near, _]| {
@@ -249,10 +289,36 @@ fn solve(
     Ok(Some(overlay))
 }
 
+/// The links of a route, and for how long a circuit holds each of them: from the header's start until the
+/// acknowledgement has come back along it.
+fn hops(
+    switches: &impl Switches,
+    links: &Links<'_>,
+    way: impl DoubleEndedIterator<Item = (u32, u32, u16)>,
+) -> Vec<Hop> {
+    let link = &links.rules.link;
+    let switch = link.switch_ns + link.acknowledgement_switch_ns;
+    let mut held = link.acknowledgement_ns - switch;
+    let mut hops = Vec::new();
+    for (link, beside, channel) in way.rev() {
+        held += switch + 2.0 * ns(delay_of(switches, link));
+        hops.push(Hop {
+            link,
+            beside,
+            channel,
+            held,
+        });
+    }
+    hops.reverse();
+    hops
+}
+
 /// All ways of all jobs.
 struct Followed {
     network: Network,
-    ways: Vec<BTreeMap<(u32, u64), f64>>,
+    ways: Vec<Routes>,
+    /// The same by client.
+    clients: Vec<BTreeMap<u32, Routes>>,
     /// Packets per ns that come in at a node, seen by what it sends of each class.
     received: Vec<f64>,
     /// Messages per ns of each class on a link, by the class of channels.
@@ -264,13 +330,15 @@ impl Followed {
         switches: &impl Switches,
         layout: &Layout,
         asks: &[Foretold<'_>],
+        links: &Links<'_>,
         choices: [u32; 2],
     ) -> Self {
         let payload = switches.network().spec().nic.payload.get() as f64;
         let each = f64::from(choices[0]) * f64::from(choices[1]);
         let count = KINDS * asks.len();
         let mut network = Network::new(count);
-        let mut ways = vec![BTreeMap::new(); count];
+        let mut ways = vec![Routes::new(); count];
+        let mut clients = vec![BTreeMap::<u32, Routes>::new(); count];
         let mut channels: BTreeMap<u32, BTreeMap<u16, Vec<f64>>> = BTreeMap::new();
         let mut packets = vec![0.0; switches.node_count() as usize];
         for (job, asks) in asks.iter().enumerate() {
@@ -293,19 +361,25 @@ impl Followed {
                             _ => message.packets(payload),
                         };
                     for way in follow_all(&**switches.ways(), from, to, choices) {
-                        let links: Vec<(u32, u32)> =
-                            way.iter().map(|(run, _)| (run.first, run.links)).collect();
-                        let ps = links.iter().map(|&(link, _)| delay_of(switches, link).ps());
+                        let runs = way
+                            .iter()
+                            .map(|&(run, channel)| (run.first, run.links, channel));
+                        let hops = hops(switches, links, runs);
+                        let ps = way
+                            .iter()
+                            .map(|(run, _)| delay_of(switches, run.first).ps());
                         let over = (way.len() as u32 - 1, ps.sum());
                         let class = KINDS * job + kind;
                         *ways[class].entry(over).or_default() += rate / each;
+                        let of_client = clients[class].entry(pair.client).or_default();
+                        *of_client.entry(over).or_default() += rate / each;
                         for &(run, channel) in &way {
                             let rates = channels.entry(run.first).or_default();
                             let rates = rates.entry(channel).or_default();
                             rates.resize(count, 0.0);
                             rates[class] += rate / each / f64::from(run.links);
                         }
-                        network.add(class, rate / each, from, &links);
+                        network.add(class, rate / each, from, &hops);
                     }
                 }
             }
@@ -320,6 +394,7 @@ impl Followed {
         Self {
             network,
             ways,
+            clients,
             received,
             channels,
         }
@@ -368,6 +443,7 @@ impl Followed {
             let mut sent = Sent {
                 rate: ways.values().sum(),
                 ways: ways.clone(),
+                clients: self.clients[class].clone(),
                 lengths: Vec::new(),
             };
             let taken = received * links.rules.interface.receive_ns;
@@ -385,6 +461,11 @@ impl Followed {
     }
 }
 
+/// Whether a client waits for a message to be complete before it hands over the next.
+fn is_one_by_one(asks: &Foretold<'_>) -> bool {
+    asks.job.outstanding.limit().is_some()
+}
+
 /// A job with what the queues say of its messages.
 struct Job<'a> {
     asks: &'a Foretold<'a>,
@@ -399,71 +480,96 @@ impl Job<'_> {
         self.sent[0].rate + self.sent[REQUEST].rate
     }
 
-    /// The share of its time that a client is busy with its messages one by one, with nothing in their way; none where
-    /// it need not wait for one to hand over the next.
-    fn turns(&self) -> f64 {
-        if self.asks.job.outstanding.limit().is_none() {
-            return 0.0;
-        }
-        let message = &self.asks.message;
-        let each = message.offered.unwrap_or_default() / message.bytes;
-        let alone = |kind: usize, acknowledged| self.sent[kind].alone(self.links, acknowledged).0;
-        let Message { reads, .. } = message;
-        let mut time = self.links.rules.interface.software_ns;
-        if *reads < 1.0 {
-            time += (1.0 - reads) * alone(0, true);
-        }
-        if *reads > 0.0 {
-            let turnaround = ns(self.links.spec.nic.read_turnaround);
-            time += reads * (alone(REQUEST, false) + turnaround + alone(DATA, false));
-        }
-        each * time
-    }
-
     /// Return the uncertainty of all its waits, in ns.
     fn uncertainty(&self) -> f64 {
         self.waits.iter().map(|wait| wait.uncertainty).sum()
     }
 
-    /// Means in ns: of a message since it was asked for, and since it was handed over.
-    fn latencies(&self) -> Result<(f64, f64), Error> {
+    /// Where messages go and how long they take.
+    fn latencies(&self) -> Result<Latencies, Error> {
+        let kinds = self.sent.iter().enumerate();
+        let alone: Vec<_> = kinds
+            .map(|(kind, sent)| sent.alone(self.links, kind == 0))
+            .collect();
+        let one_by_one = is_one_by_one(self.asks);
+        let clients: BTreeSet<u32> = (self.sent.iter())
+            .flat_map(|sent| sent.clients.keys().copied())
+            .collect();
+        let mut all = Latencies::default();
+        for client in clients {
+            let rate = |kind: usize| -> f64 {
+                let routes = self.sent[kind].clients.get(&client);
+                routes.map_or(0.0, |routes| routes.values().sum())
+            };
+            let rate = rate(0) + rate(REQUEST);
+            let (time, busy) = self.of_client(client, &alone, one_by_one);
+            let mut response = time.mean;
+            if one_by_one {
+                let share = rate * time.mean;
+                all.busiest_alone = all.busiest_alone.max(rate * busy);
+                response = match share < 1.0 {
+                    true => {
+                        let scv = (time.square / (time.mean * time.mean) - 1.0).max(0.0);
+                        response + mg1_wait(rate, time.mean, scv)?
+                    }
+                    false => f64::INFINITY,
+                };
+            }
+            all.network += rate * time.mean;
+            all.response += rate * response;
+        }
+        all.network /= self.rate();
+        all.response /= self.rate();
+        Ok(all)
+    }
+
+    /// What a message of a client takes since it was handed over, and its mean with nothing in the way.
+    fn of_client(
+        &self,
+        client: u32,
+        alone: &[BTreeMap<(u32, u64), Moments>],
+        one_by_one: bool,
+    ) -> (Moments, f64) {
         let reads = self.asks.message.reads;
-        let one_by_one = self.asks.job.outstanding.limit().is_some();
         let turnaround = ns(self.links.spec.nic.read_turnaround);
-        let (mut mean, mut square) = (0.0, 0.0);
-        let mut add = |share: f64, kinds: &[usize], acknowledged: bool, more: f64| {
+        let none = Routes::new();
+        let (mut sum, mut busy) = (Moments::default(), 0.0);
+        let mut add = |share: f64, kinds: &[usize], more: f64| {
             if share == 0.0 {
                 return;
             }
             let mut time = self.links.rules.interface.software_ns + more;
             let mut variance = 0.0;
+            busy += share * time;
             for &kind in kinds {
                 let (sent, wait) = (&self.sent[kind], &self.waits[kind]);
-                let (own, own_square) = sent.alone(self.links, acknowledged);
+                let own = Moments::over(sent.clients.get(&client).unwrap_or(&none), &alone[kind]);
                 let node = match one_by_one && kind != DATA {
                     true => 0.0,
                     false => wait.node,
                 };
-                time += own + node + wait.last;
-                variance += own_square - own * own + wait.last * wait.last;
+                time += own.mean + node + wait.last;
+                busy += share * own.mean;
+                // Waits grow with the packets of a message.
+                let longer = (own.mean + wait.last) / own.mean.max(f64::MIN_POSITIVE);
+                variance += own.variance() * longer * longer + wait.last * wait.last;
             }
-            mean += share * time;
-            square += share * (time * time + variance);
+            sum.mean += share * time;
+            sum.square += share * (time * time + variance);
         };
-        add(1.0 - reads, &[0], true, 0.0);
-        add(reads, &[REQUEST, DATA], false, turnaround);
-        let mut response = mean;
-        if one_by_one {
-            // Clients are alike: each hands over its messages one by one.
-            let clients = self.rate() * self.asks.message.bytes;
-            let clients = clients / self.asks.message.offered.unwrap_or(clients);
-            let rate = self.rate() / clients;
-            if rate * mean >= 1.0 {
-                return Ok((f64::INFINITY, mean));
-            }
-            let scv = (square / (mean * mean) - 1.0).max(0.0);
-            response += mg1_wait(rate, mean, scv)?;
-        }
-        Ok((response, mean))
+        add(1.0 - reads, &[0], 0.0);
+        add(reads, &[REQUEST, DATA], turnaround);
+        (sum, busy)
     }
+}
+
+/// Means in ns, and how busy clients are that wait for a message to be complete before they hand over the next.
+#[derive(Debug, Clone, Copy, Default)]
+struct Latencies {
+    /// Of a message since it was asked for.
+    response: f64,
+    /// Since it was handed over.
+    network: f64,
+    /// The share of its time for which the busiest client waits for its messages, with nothing in their way.
+    busiest_alone: f64,
 }
