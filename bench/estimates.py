@@ -312,6 +312,9 @@ def main() -> None:
     for name, of in found.items():
         inside = [at for at in of if at.analytic]
         sizes = [abs(at.analytic / at.mean - 1) for at in inside if is_known(at)]
+        if not sizes:
+            print(f"| {name} | {len(of)} | {len(inside)} | {len(inside)} |")
+            continue
         shares = [sum(size <= aim for size in sizes) / len(sizes) for aim in (0.05, 0.1)]
         print(
             f"| {name} | {len(of)} | {len(inside)} | {len(inside) - len(sizes)} | {shares[0]:.0%} "
