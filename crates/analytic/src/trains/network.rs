@@ -1,20 +1,10 @@
 //! Queues at nodes and links, and what trains wait for in all.
 
+mod circuits;
+
 use super::Train;
 use crate::queue::waiting_probability;
 use std::collections::BTreeMap;
-
-/// Rounds in which waits for circuits are found from those behind them.
-const ROUNDS: usize = 64;
-
-/// The probability that customers who ask for the share `rho` of as many servers have to wait (Erlang's C), between whole
-/// numbers of servers in proportion.
-fn shared(servers: f64, rho: f64) -> f64 {
-    let whole = servers.floor().max(1.0);
-    let of = |servers: f64| waiting_probability(rho * servers, 1.0, servers as u32);
-    let part = servers - whole;
-    of(whole) * (1.0 - part) + of(whole + 1.0) * part
-}
 
 /// A kind of message.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -288,104 +278,6 @@ impl Queues<'_> {
             }
         }
         sums
-    }
-
-    /// Sums of what messages of each class wait for channels that circuits hold, by the links that they cross to and
-    /// from; infinite where channels are asked for more than they do.
-    fn circuits(&self, held: &BTreeMap<u32, Held<'_>>) -> BTreeMap<(u32, u32), Vec<f64>> {
-        let mut waits: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
-        let Channels::Circuits {
-            channels,
-            in_flight,
-        } = self.channels
-        else {
-            return waits;
-        };
-        // Of a packet, behind each link.
-        let mut later: BTreeMap<u32, f64> = BTreeMap::new();
-        for _ in 0..ROUNDS {
-            waits.clear();
-            let mut packet_waits: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-            for (&(to, _), inputs) in &self.network.circuits {
-                let channels = channels * self.network.width(to);
-                let behind = later.get(&to).copied().unwrap_or(0.0);
-                // What each class asks for by each input: channels, the time of a message, its channels.
-                let mut asked: Vec<Vec<(f64, f64, f64)>> = Vec::new();
-                let (mut all, mut held_by) = (0.0, 0.0);
-                for circuits in inputs.values() {
-                    let each = (self.classes.iter().enumerate()).map(|(number, class)| {
-                        let rate = circuits.rates[number];
-                        if rate == 0.0 {
-                            return (0.0, 0.0, 1.0);
-                        }
-                        let train = &class.train;
-                        let packet = train.work / train.packets;
-                        let time = packet + circuits.held[number] / rate + behind;
-                        let most = in_flight.min(train.packets).max(1.0);
-                        let own = (time * train.packets / train.pace).clamp(1.0, most);
-                        (
-                            rate * train.packets * time / channels,
-                            train.packets * time / own,
-                            own,
-                        )
-                    });
-                    let each: Vec<(f64, f64, f64)> = each.collect();
-                    for &(share, _, own) in &each {
-                        all += share;
-                        held_by += share * own;
-                    }
-                    asked.push(each);
-                }
-                let servers = (channels * all / held_by).max(1.0);
-                let taken = match all < 1.0 {
-                    _ if all == 0.0 => 0.0,
-                    true => shared(servers, all) / (servers * (1.0 - all)),
-                    false => f64::INFINITY,
-                };
-                for ((&from, circuits), asked) in inputs.iter().zip(&asked) {
-                    let own = asked.iter().map(|of| of.0).sum::<f64>();
-                    let others = if all.is_finite() {
-                        1.0 - own / all
-                    } else {
-                        1.0
-                    };
-                    let sums = waits.entry((to, from)).or_default();
-                    sums.resize(self.classes.len(), 0.0);
-                    for (number, &(share, time, own)) in asked.iter().enumerate() {
-                        if share == 0.0 || others <= 1e-9 {
-                            continue;
-                        }
-                        let packets = self.classes[number].train.packets;
-                        let rounds = (packets / own).max(1.0);
-                        let wait = time * (1.0 - 0.5 / rounds) * others * taken;
-                        sums[number] += circuits.rates[number] * wait;
-                        *packet_waits.entry((to, from)).or_default() +=
-                            circuits.rates[number] * packets * wait / rounds;
-                    }
-                }
-            }
-            let mut next: BTreeMap<u32, f64> = BTreeMap::new();
-            for (&from, held) in held {
-                let (mut sum, mut count) = (0.0, 0.0);
-                for crossing in &held.crossings {
-                    let behind = later.get(&crossing.to).copied().unwrap_or(0.0);
-                    sum += packet_waits
-                        .get(&(crossing.to, from))
-                        .copied()
-                        .unwrap_or(0.0);
-                    for (class, &rate) in self.classes.iter().zip(crossing.rates) {
-                        let packets = class.train.packets;
-                        let rounds = (packets / in_flight).max(1.0);
-                        let wait = crossing.first.wait(class.train.before_last) / rounds;
-                        sum += rate * packets * (wait + behind);
-                        count += rate * packets;
-                    }
-                }
-                next.insert(from, sum / count);
-            }
-            later = next;
-        }
-        waits
     }
 
     /// How likely a message of a class finds one from its node to the same one.
