@@ -5,7 +5,7 @@ import json
 import pytest
 
 from fixtures import synthetic
-from isthmus import Fabric, FatTree, Job, Jobs, PacketWorkload, analyze
+from isthmus import Fabric, FatTree, Job, Jobs, PacketWorkload, Scenario, analyze
 from isthmus.answer import answer
 from isthmus.papers.figures import Figure, Panel, chart_of
 from isthmus.papers.select import Source, value
@@ -60,6 +60,35 @@ def test_one_note_says_why_no_value_is_given(upper):
     assert note.startswith("No model value is given for PE-PE ")
     assert note.endswith(f" at {count} of {total} points ({REASON}).")
     assert answer(results(lambda _: False).run).unmodelled == ""
+
+
+def test_an_analysis_without_a_model_says_why(tmp_path):
+    """Of UGAL's ways nothing is known; a simulation beside it needs no such note."""
+    file = tmp_path / "ugal.toml"
+    file.write_text(
+        """version = 1
+name = "ugal"
+[machine]
+kind = "graph"
+graph = "dragonfly"
+nodes = 1
+routers = 2
+groups = 3
+group_routing = "ugal"
+virtual_channels = 3
+[workload.jobs.all]
+traffic = "uniform"
+load = "10 MB/s"
+[stop]
+rule = "fixed"
+messages = 1000
+warmup = "none"
+"""
+    )
+    scenario = Scenario.load(file)
+    said = scenario.analyze().answer.unmodelled
+    assert said == "There is no model value: the ways of packets depend on the queues."
+    assert scenario.run(jobs=1).answer.unmodelled == ""
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ fn client(under_way: u32, pause: f64, uses: &[(u32, f64, f64)]) -> Client {
                 part,
                 probability,
                 busy,
+                is_stream: false,
             })
             .collect(),
     }
@@ -89,7 +90,7 @@ proptest! {
             pause: *pause,
             transfer: *transfer,
             offered: offered.unwrap_or(f64::INFINITY),
-            uses: uses.iter().map(|(&part, &(probability, busy))| Use { part, probability, busy: busy * transfer }).collect(),
+            uses: uses.iter().map(|(&part, &(probability, busy))| Use { part, probability, busy: busy * transfer, is_stream: false }).collect(),
         }).collect();
         let paces = solve(&clients).unwrap();
         let mut busy = [0.0; 6];
@@ -122,6 +123,29 @@ fn links_side_by_side() {
         let found = rate(&vec![client(1, 0.0, &wide); count]);
         assert!((found / expected - 1.0).abs() < 1e-6, "{count}: {found}");
     }
+}
+
+/// What all comes to a part from one before it has waited there; what comes from elsewhere has not.
+#[test]
+fn messages_of_one_stream_wait_once() {
+    let uses = [(0, 1.0, 1.0), (1, 1.0, 1.0)];
+    let stream = Use {
+        part: 2,
+        probability: 1.0,
+        busy: 1.0,
+        is_stream: true,
+    };
+    let mut behind = client(1, 2.0, &uses);
+    behind.uses.push(stream);
+    let alone = rate(&vec![client(1, 2.0, &uses[..1]); 5]);
+    assert!((rate(&vec![behind.clone(); 5]) / alone - 1.0).abs() < 1e-9);
+    // One more that comes to part 1 by itself is in the way of all, and these of it.
+    let other = client(1, 2.0, &uses[1..]);
+    let mut all = vec![behind; 5];
+    all.push(other);
+    let paces = solve(&all).unwrap();
+    assert!(rate(&all[..5]) > 5.0 * paces[0].throughput);
+    assert!(paces[5].time > 1.5, "{paces:?}");
 }
 
 /// More messages under way fill what one leaves idle, up to what the client's own part does.

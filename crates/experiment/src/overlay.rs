@@ -3,7 +3,7 @@
 use crate::result::Outside;
 use std::collections::BTreeMap;
 
-/// What the analytic model says of a point; empty where it says nothing.
+/// What the analytic model says of a point.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Overlay {
     /// Means by name of the measure: latencies in microseconds, rates in their units.
@@ -17,9 +17,19 @@ pub struct Overlay {
     pub saturation: Option<f64>,
     /// That channel, or its kind.
     pub bottleneck: Option<String>,
+    /// Why there is no model, in one phrase, where that is known.
+    pub absent: Option<String>,
 }
 
 impl Overlay {
+    /// No model, for this reason.
+    pub fn absent(reason: impl Into<String>) -> Self {
+        Self {
+            absent: Some(reason.into()),
+            ..Self::default()
+        }
+    }
+
     /// Mark the values of all measures that `is_of` accepts as outside the model's domain.
     pub fn bound(&mut self, reason: &str, is_of: impl Fn(&str) -> bool) {
         let of = self.measures.keys().filter(|name| is_of(name));

@@ -192,6 +192,9 @@ pub struct PointResult {
     pub servers: Vec<u32>,
     /// Why no message arrives any more, if it came to that.
     pub collapse: Option<Collapse>,
+    /// Why the model says nothing of a point that was not simulated, in one phrase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmodelled: Option<String>,
 }
 
 /// How a machine came to deliver nothing any more.

@@ -269,6 +269,7 @@ impl Experiment {
                 jobs: subject.jobs(),
                 servers: subject.servers(),
                 collapse: measurement.collapse(),
+                unmodelled: None,
             })
         })
     }
@@ -331,6 +332,7 @@ impl Experiment {
             jobs: subject.jobs(),
             servers: subject.servers(),
             collapse: None,
+            unmodelled: overlay.absent,
         }
     }
 

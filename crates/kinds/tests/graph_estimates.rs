@@ -128,19 +128,40 @@ fn it_is_near_the_simulation_where_it_holds() {
     assert!(outside.expect("a reason").reason.contains("75%"));
 }
 
-/// What follows from what they get, or from what links hold, is not modelled.
+/// Ways that depend on what links hold are not modelled.
 #[test]
-fn loops_and_ugal_have_no_estimate() {
-    let ring = "graph = \"ring\"\nswitches = 4";
-    let dragonfly = "graph = \"dragonfly\"\nnodes = 1\nrouters = 2\ngroups = 3\ngroup_routing = \"ugal\"\n\
-                     virtual_channels = 3";
-    for (machine, load) in [(ring, ""), (dragonfly, "\nload = \"10 MB/s\"")] {
-        let found = experiment(machine, &format!("traffic = \"uniform\"{load}")).analyze();
+fn ugal_has_no_estimate() {
+    let machine = "graph = \"dragonfly\"\nnodes = 1\nrouters = 2\ngroups = 3\ngroup_routing = \"ugal\"\n\
+                   virtual_channels = 3";
+    for arrivals in ["load = \"10 MB/s\"", "outstanding = 1"] {
+        let found = experiment(machine, &format!("traffic = \"uniform\"\n{arrivals}")).analyze();
         assert!(
             found.points[0]
                 .measures
                 .iter()
                 .all(|m| m.analytic.is_none() && m.outside.is_none())
         );
+    }
+}
+
+/// Closed loops: pairs that meet nobody, with long and short buffers and with circuits; and one server that all read.
+#[test]
+fn loops_that_meet_nobody_and_one_server() {
+    let ring = "graph = \"ring\"\nswitches = 6\ndelay = \"200 ns\"\nvirtual_channels = 4";
+    let cut = "switching = \"cut-through\"\nbuffer =";
+    let pairs = "traffic = \"shift\"\noffset = 1\nmessage = \"64 KiB\"\noutstanding = 1";
+    let server = "traffic = \"io\"\nread_ratio = 1\nmessage = \"16 KiB\"\noutstanding = 2\n\
+                  [workload.servers]\nplacement = \"clustered\"\ncount = 1";
+    for (switching, job) in [
+        (format!("{cut} 32"), pairs),
+        (format!("{cut} 4"), pairs),
+        (String::new(), pairs),
+        (format!("{cut} 32"), server),
+    ] {
+        let found = experiment(&format!("{ring}\n{switching}"), job).run();
+        let found = found.expect("a whole run");
+        let accepted = measure(&found, "j.accepted");
+        let residual = model(accepted) / accepted.mean.expect("a mean") - 1.0;
+        assert!(residual.abs() < 0.03, "{switching}, {job}: {residual:+.3}");
     }
 }

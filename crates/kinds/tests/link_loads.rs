@@ -211,10 +211,10 @@ fn network() -> impl Strategy<Value = String> {
     let switches = (grid, routing, 1u32..3).prop_map(|(grid, routing, nodes)| {
         format!("kind = \"graph\"\n{grid}\nnodes_per_switch = {nodes}\nrouting = \"{routing}\"\nvirtual_channels = 8")
     });
-    let dragonfly = (1u32..3, 3u32..6).prop_map(|(nodes, groups)| {
+    let dragonfly = (1u32..3, 3u32..6, 1u32..4).prop_map(|(nodes, groups, links)| {
         format!(
             "kind = \"graph\"\ngraph = \"dragonfly\"\nnodes = {nodes}\nrouters = 3\ngroups = {groups}\n\
-             virtual_channels = 8"
+             global_links = {links}\nvirtual_channels = 8"
         )
     });
     // By a list: all around a ring one way, in another layer before the end of the ring than behind it.
@@ -255,6 +255,32 @@ proptest! {
     fn loads_of_links_of_networks_are_those_of_their_routes(machine in network(), job in job()) {
         agree(&machine, &job)?;
     }
+}
+
+/// 72 nodes ask for 71 MB/s each, 64/71 of it beyond their group of 8 nodes and 8 global links. By a third group all of that
+/// crosses two of these. Queues may lead it over any of them, but not over fewer than one out and one in.
+#[test]
+fn dragonflies_that_choose_by_hand() {
+    let demands = |routing: &str| -> BTreeMap<String, f64> {
+        let text = format!(
+            "version = 1\nname = \"x\"\n[machine]\nkind = \"graph\"\ngraph = \"dragonfly\"\nnodes = 2\nrouters = 4\n\
+             groups = 9\ngroup_routing = \"{routing}\"\nvirtual_channels = 3\n[workload.jobs.j]\n\
+             traffic = \"uniform\"\nload = \"71 MB/s\"\n"
+        );
+        let scenario = KINDS.parse(&text, "s.toml", &[]).expect("a scenario");
+        let parts = capacity(scenario).parts.into_iter();
+        parts
+            .map(|part| (part.name, part.demand.expect("a demand")))
+            .collect()
+    };
+    let valiant = demands("valiant");
+    assert!((valiant["global link, busiest"] - 128.0).abs() < 1e-9);
+    let ugal = demands("ugal");
+    for way in ["out of", "into"] {
+        let links = &ugal[&format!("global links {way} a group, busiest")];
+        assert!((links - 64.0).abs() < 1e-9, "{links}");
+    }
+    assert!(!ugal.keys().any(|name| name.starts_with("local")));
 }
 
 /// The share of the busiest link of a kind, as `check` has it and as a run has it.

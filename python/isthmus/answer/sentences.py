@@ -359,6 +359,9 @@ def basis(layout: View, headline: str | None, place: str, found: list[SeriesAnsw
 
 def unmodelled(layout: View) -> str:
     """Say of which measures no model value is given and why; empty where all are in its domain."""
+    absent = dict.fromkeys(p.unmodelled for p in layout.run.points if p.unmodelled)
+    if absent:
+        return f"There is no model value: {'; '.join(absent)}."
     found: dict[str, dict[str, int]] = {}
     for point in layout.run.points:
         for measure in point.measures:

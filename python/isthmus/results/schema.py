@@ -352,6 +352,8 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     """The I/O servers of the jobs."""
     collapse: Collapse | None
     """Why no message arrives any more, if it came to that."""
+    unmodelled: str | None = None
+    """Why the model says nothing of a point that was not simulated, in one phrase."""
 
     @property
     def channels(self) -> list[ChannelUse]:

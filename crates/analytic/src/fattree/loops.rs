@@ -8,7 +8,8 @@
 //! message fewer of its client, in proportion (Bard's and Schweitzer's approximation: P. J. Schweitzer,
 //! *Approximate analysis of multiclass closed networks of queues*, 1979); each other message is there or
 //! not independently, so that their number is taken to be binomial, with its mean and variance. By
-//! Little's law the throughput of a client is what it has under way over its turn, pauses included.
+//! Little's law the throughput of a client is what it has under way over its turn, pauses included. Messages that came
+//! from the same part before do not wait for one another twice: what they would if they were alone is taken off.
 //!
 //! For clients that are alike this is exact where one message alone fills a part: C clients of S servers
 //! keep S C / (C + S - 1) of them busy (W. J. Gordon, G. F. Newell, *Closed queuing systems with
@@ -28,6 +29,9 @@ pub struct Use {
     pub probability: f64,
     /// Time for which it keeps the part busy then, no longer than its transfer.
     pub busy: f64,
+    /// Whether this is no part, but all that comes to one from the same part before it. Such messages have waited for one
+    /// another there: what they alone would wait for is taken off.
+    pub is_stream: bool,
 }
 
 /// A client.
@@ -44,7 +48,7 @@ pub struct Client {
     pub transfer: f64,
     /// Messages per time that it is offered; infinite in a closed loop.
     pub offered: f64,
-    /// The parts that it uses, each once.
+    /// The parts and streams that it uses, each once.
     pub uses: Vec<Use>,
 }
 
@@ -116,6 +120,8 @@ struct Visit {
     /// Clients of the class that use a part.
     clients: f64,
     probability: f64,
+    /// 1; -1 for a stream.
+    sign: f64,
     /// Share of the part's time that it asks for while it moves.
     share: f64,
     /// Mean number of its messages there.
@@ -144,6 +150,7 @@ fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
                 parts: of.parts,
                 clients: of.clients,
                 probability: of.probability,
+                sign: if of.is_stream { -1.0 } else { 1.0 },
                 share: (of.busy / client.transfer).min(1.0),
                 present: 0.0,
             });
@@ -175,8 +182,9 @@ fn equilibrium(clients: &[Client], lumps: &Lumps) -> Result<Vec<Pace>, Error> {
             let mut time = client.transfer;
             for visit in visits.iter() {
                 let wait = client.transfer * excess(visit, most, &found[visit.part]);
-                time += visit.parts * visit.probability * wait;
+                time += visit.sign * visit.parts * visit.probability * wait;
             }
+            let time = time.max(client.transfer);
             // No more than is offered, and than moves.
             let throughput = (f64::from(client.under_way) / (client.pause + time))
                 .min(most / time)

@@ -14,6 +14,7 @@ pub(super) struct Joint {
     pub clients: f64,
     pub probability: f64,
     pub busy: f64,
+    pub is_stream: bool,
 }
 
 pub(super) struct Class {
@@ -86,6 +87,7 @@ pub(super) fn lumps(clients: &[Client]) -> Lumps {
                 clients: users[part_class][&(class, way)] as f64,
                 probability: like.probability,
                 busy: like.busy,
+                is_stream: like.is_stream,
             }
         };
         let uses = counted(seen.collect()).into_iter().map(joint).collect();
@@ -110,7 +112,8 @@ impl Edges {
     fn new(clients: &[Client]) -> Self {
         let uses = || clients.iter().flat_map(|client| &client.uses);
         let (parts, part_count) = number(uses().map(|of| of.part));
-        let (ways, _) = number(uses().map(|of| (rounded(of.probability), rounded(of.busy))));
+        let (ways, _) =
+            number(uses().map(|of| (rounded(of.probability), rounded(of.busy), of.is_stream)));
         let mut all = parts.into_iter().zip(ways);
         let mut of_part = vec![Vec::new(); part_count];
         let of_client = clients.iter().enumerate().map(|(number, client)| {

@@ -1,8 +1,8 @@
 //! Fat trees as networks of packets.
 
-use super::{FatTree, FatTreeSummary, analysis, figures};
+use super::{FatTree, FatTreeSummary, figures};
 use crate::jobs;
-use crate::packets::{self, Bundle, Crossed, Fabric, Link};
+use crate::packets::{self, Bundle, Crossed, Fabric, Limits, Link};
 use isthmus_experiment::subject::{Overlay, Subject};
 use isthmus_experiment::{Flaw, Kind};
 use isthmus_machine::fattree::spec::FatTreeSpec;
@@ -87,12 +87,13 @@ impl Fabric for Machine {
             return shares
                 .map(|(bundle, share)| Crossed {
                     bundle,
+                    before: None,
                     class: 0,
                     share,
                 })
                 .collect();
         }
-        packets::routed(&**self.ways(), from, to, |_, _| true)
+        packets::routed(&**self.ways(), from, to, [1, 1])
     }
 
     fn bundle(&self, number: u32) -> Bundle {
@@ -121,7 +122,7 @@ impl Fabric for Machine {
     }
 
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
-        analysis::overlay(self, traffic, layout)
+        packets::paces(self, traffic, layout, Limits::FatTrees)
     }
 }
 

@@ -1,6 +1,5 @@
 //! `machine.kind = "fat-tree"`: nodes below levels of switches, and the jobs that run on them.
 
-mod analysis;
 mod build;
 mod fabric;
 mod figures;

@@ -105,19 +105,17 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
     }
 
     fn between(&self, from: u32, to: u32) -> (&'static str, u8) {
-        match &self.spec().shape {
-            Shape::Dragonfly { routers, .. } if from / routers == to / routers => ("local_link", 1),
-            Shape::Dragonfly { .. } => ("global_link", 2),
-            Shape::Switches { .. } => ("switch_link", 1),
+        match (self.group(from), self.group(to)) {
+            (None, None) => ("switch_link", 1),
+            (from, to) if from == to => ("local_link", 1),
+            _ => ("global_link", 2),
         }
     }
 
-    fn is_drawn(&self) -> bool {
+    fn group(&self, switch: u32) -> Option<u32> {
         match &self.spec().shape {
-            Shape::Switches { .. } => false,
-            Shape::Dragonfly { routing, links, .. } => {
-                *routing != DragonflyRouting::Minimal || *links > 1
-            }
+            Shape::Switches { .. } => None,
+            Shape::Dragonfly { routers, .. } => Some(switch / routers),
         }
     }
 
@@ -146,20 +144,11 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
     fn delay(&self, from: u32, to: u32) -> Time {
         match self.spec().shape {
             Shape::Switches { delay, .. } => delay,
-            Shape::Dragonfly {
-                routers,
-                delay,
-                global_delay,
-                ..
-            } => {
-                if from / routers == to / routers {
-                    delay
-                } else {
-                    global_delay
-                }
-            }
+            Shape::Dragonfly { delay, .. } if self.group(from) == self.group(to) => delay,
+            Shape::Dragonfly { global_delay, .. } => global_delay,
         }
     }
+
     /// Behind a link between groups there is one group less to leave.
     fn classes(&self, from: u32, to: u32) -> u32 {
         let classes = self.ways().classes();

@@ -128,14 +128,17 @@ pub(crate) fn capacity(
     }
     capacity.parts.extend(kinds.into_values().map(link));
     capacity.remarks.extend(left_out(traffic));
-    if fabric.is_drawn() {
-        capacity.remarks.push(
-            "Links between switches are left out: which of them a packet takes is drawn by lot."
-                .to_owned(),
-        );
-    } else if fabric.node_count() > NODES_MAX {
+    if fabric.node_count() > NODES_MAX {
         capacity.remarks.push(format!(
             "Links between switches are left out in networks of more than {NODES_MAX} nodes."
+        ));
+    } else if !fabric.is_followed() {
+        let why = match fabric.choices() {
+            None => "which of them a packet takes depends on the queues",
+            Some(_) => "there are too many ways among which chance decides",
+        };
+        (capacity.remarks).push(format!(
+            "Single links between switches are left out: {why}."
         ));
     }
     capacity

@@ -1,9 +1,11 @@
-//! The analytic estimate of open loops on a network of switches, whose messages are trains of packets.
+//! The analytic estimate of jobs on a network of switches: messages of open loops are trains of packets, closed loops have
+//! [paces].
 
 use super::credits::Credits;
 use super::lengths::{Pace, lengths};
+use super::paces::BY_QUEUES;
 use super::switches::{Switches, delay_of};
-use super::{Fabric, rules};
+use super::{Fabric, Limits, paces, rules};
 use crate::jobs::capacity::{Foretold, foretold, left_out};
 use crate::jobs::{is_io, ns};
 use isthmus_analytic::Error;
@@ -32,12 +34,9 @@ pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &
     // What jobs ask for that go on when they get something is not known beforehand.
     let open = foretold(traffic).all(|asks| asks.message.offered.is_some());
     if !open || left_out(traffic).is_some() {
-        return Overlay::default();
+        return paces(switches, traffic, layout, Limits::Others);
     }
-    solve(switches, traffic, layout)
-        .ok()
-        .flatten()
-        .unwrap_or_default()
+    solve(switches, traffic, layout).unwrap_or_default()
 }
 
 /// How many messages go over so many switches and such delays in ps.
@@ -177,15 +176,16 @@ fn solve(
     switches: &impl Switches,
     traffic: &JobsTraffic,
     layout: &Layout,
-) -> Result<Option<Overlay>, Error> {
+) -> Result<Overlay, Error> {
     let Some(choices) = switches.choices() else {
-        return Ok(None);
+        return Ok(Overlay::absent(BY_QUEUES));
     };
     let asks: Vec<Foretold<'_>> = foretold(traffic).collect();
     let each = u64::from(choices[0]) * u64::from(choices[1]);
     let pairs = |asks: &Foretold<'_>| layout.pairs(asks.number, asks.job).count() as u64;
     if asks.iter().map(pairs).sum::<u64>() * each > ROUTES_MAX {
-        return Ok(None);
+        let reason = format!("there are more than {ROUTES_MAX} routes");
+        return Ok(Overlay::absent(reason));
     }
     let spec = switches.network().spec();
     let rules = rules(spec, switches.ways().classes()).checked()?;
@@ -286,7 +286,7 @@ fn solve(
     {
         overlay.saturation = Some(offered * 1e3 / busiest.max(turns).max(buffered));
     }
-    Ok(Some(overlay))
+    Ok(overlay)
 }
 
 /// The links of a route, and for how long a circuit holds each of them: from the header's start until the

@@ -3,7 +3,7 @@
 use super::{Bundle, Fabric};
 use crate::jobs::capacity::{Foretold, NODES_MAX, foretold};
 use crate::jobs::is_io;
-use isthmus_machine::packets::follow;
+use isthmus_machine::packets::follow_all;
 use isthmus_machine::packets::ways::Ways;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub struct Crossed {
     /// The bundle: see [`Fabric::bundle`].
     pub bundle: u32,
+    /// The bundle before it on their way, if packets are in order there.
+    pub before: Option<u32>,
     /// The class of channels.
     pub class: u16,
     /// Share of the packets.
@@ -22,28 +24,26 @@ pub struct Crossed {
 }
 
 /// The runs of links that packets of `from` to any of `to` take by the engine's own ways, each destination as likely as
-/// the others. Its first link identifies a run. `is_kept` says of a place on a way of so many runs whether to keep it.
-pub(crate) fn routed(
-    ways: &impl Ways,
-    from: u32,
-    to: &[u32],
-    is_kept: impl Fn(usize, usize) -> bool,
-) -> Vec<Crossed> {
+/// the others, among so many `choices`. Its first link identifies a run.
+pub(crate) fn routed(ways: &impl Ways, from: u32, to: &[u32], choices: [u32; 2]) -> Vec<Crossed> {
     let others = || to.iter().copied().filter(|&other| other != from);
-    let each = 1.0 / others().count().max(1) as f64;
+    let ways_of_each = f64::from(choices[0]) * f64::from(choices[1]);
+    let each = 1.0 / (others().count().max(1) as f64 * ways_of_each);
     let mut shares = BTreeMap::new();
     for other in others() {
-        let way = follow(ways, from, other);
-        for (place, &(run, class)) in way.iter().enumerate() {
-            if is_kept(place, way.len()) {
-                *shares.entry((run.first, class)).or_insert(0.0) += each;
+        for way in follow_all(ways, from, other, choices) {
+            let mut before = None;
+            for (run, class) in way {
+                *shares.entry((run.first, before, class)).or_insert(0.0) += each;
+                before = Some(run.first);
             }
         }
     }
     let crossed = shares.into_iter();
     crossed
-        .map(|((bundle, class), share)| Crossed {
+        .map(|((bundle, before, class), share)| Crossed {
             bundle,
+            before,
             class,
             share,
         })
@@ -138,6 +138,7 @@ impl Asked {
             bundle,
             class,
             share,
+            ..
         } in crossed
         {
             let classes = self.bundles.entry(bundle).or_default();

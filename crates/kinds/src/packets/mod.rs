@@ -11,6 +11,7 @@ mod loads;
 mod message;
 mod network;
 mod outstanding;
+mod paces;
 mod presets;
 mod rules;
 mod subject;
@@ -22,8 +23,9 @@ pub use crate::jobs::names;
 pub use format::tables;
 pub use loads::Crossed;
 pub(crate) use loads::routed;
-pub(crate) use message::Times;
+pub(crate) use message::{Times, Way};
 pub use network::{derived, network};
+pub(crate) use paces::{Limits, paces};
 pub(crate) use presets::{OF_GRAPHS, OF_TREES, preset};
 pub(crate) use rules::rules;
 pub use subject::{flaw, subject};
@@ -95,9 +97,16 @@ pub trait Fabric: Debug + Send + Sync + 'static {
     /// The most of them.
     fn switches_at_most(&self) -> u32;
 
-    /// Whether which switches packets pass is drawn by lot. No by default.
-    fn is_drawn(&self) -> bool {
-        false
+    /// Among how many ways chance decides at the injection, and at a link: see
+    /// [`follow_all`](isthmus_machine::packets::follow_all). `None` where packets follow what links hold. By default
+    /// there is one way, up to links that do alike.
+    fn choices(&self) -> Option<[u32; 2]> {
+        Some([1, 1])
+    }
+
+    /// Whether [`shares`](Self::shares) knows of all links. Yes by default.
+    fn is_followed(&self) -> bool {
+        true
     }
 
     /// What a signal takes along the longest link. None by default.

@@ -1,7 +1,7 @@
 //! What nodes can send with so many messages under way.
 
-use super::Fabric;
 use super::rules::sending;
+use super::{Fabric, Way};
 use crate::jobs::behind::Devices;
 use crate::jobs::capacity::{Foretold, NODES_MAX, foretold, held_back};
 use crate::jobs::{Message, stores};
@@ -20,7 +20,7 @@ pub(super) fn remarks(
     devices: Option<&Devices>,
 ) -> Vec<String> {
     // How long a way takes is known where no link has a delay and nothing is drawn by lot.
-    if fabric.is_drawn() || fabric.longest_delay() > Time::ZERO {
+    if fabric.choices() != Some([1, 1]) || fabric.longest_delay() > Time::ZERO {
         return Vec::new();
     }
     let remark = |asks: Foretold<'_>| {
@@ -83,7 +83,11 @@ fn distances(fabric: &impl Fabric, layout: &Layout, asks: &Foretold<'_>) -> BTre
 fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
     let there = rules.message_ns(message.bytes, switches).ok()?;
     let head = rules.interface.software_ns + f64::from(switches) * rules.link.switch_ns;
-    Some(there - head + message.turn_ns(fabric.network().spec(), rules, f64::from(switches)))
+    let way = Way {
+        switches: f64::from(switches),
+        delay: 0.0,
+    };
+    Some(there - head + message.turn_ns(fabric.network().spec(), rules, way))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Networks of packets with the jobs that run on them, as subjects of experiments.
 
-use super::{Fabric, capacity, figures, rules};
+use super::{Fabric, Way, capacity, figures, rules};
 use crate::jobs::behind;
 use crate::jobs::capacity::Foretold;
 use crate::jobs::{self, Measured, Running, Runs, ns};
@@ -80,7 +80,11 @@ impl<F: Fabric> Runs for On<F> {
     fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
         let (network, switches) = (self.0.network().spec(), self.0.switches_at_most());
         let rules = rules(network, self.0.ways().classes());
-        let times = asks.message.times(network, &rules, f64::from(switches));
+        let way = Way {
+            switches: f64::from(switches),
+            delay: 0.0,
+        };
+        let times = asks.message.times(network, &rules, way);
         times.transfer + times.turn + f64::from(switches) * ns(self.0.longest_delay())
     }
 
@@ -89,13 +93,14 @@ impl<F: Fabric> Runs for On<F> {
         capacity::capacity(&*self.0, &jobs.traffic, &jobs.layout, devices.as_ref())
     }
 
-    /// Of devices, and of servers that work on one request at a time, the closed forms of networks know
-    /// nothing.
     fn overlay(&self, jobs: &Measured) -> Overlay {
-        match jobs.is_stored_behind() || jobs.traffic.serve == Serve::One {
-            true => Overlay::default(),
-            false => self.0.overlay(&jobs.traffic, &jobs.layout),
+        if jobs.is_stored_behind() {
+            return Overlay::absent("there are devices behind servers");
         }
+        if jobs.traffic.serve == Serve::One {
+            return Overlay::absent("servers work on one request at a time");
+        }
+        self.0.overlay(&jobs.traffic, &jobs.layout)
     }
 
     fn uses(&self, jobs: &Measured, counted: &[Counted], overlay: &Overlay) -> Uses {

@@ -9,6 +9,7 @@ use isthmus_topology::Wiring;
 use isthmus_units::Time;
 use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::JobsTraffic;
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -26,14 +27,12 @@ pub trait Switches: Debug + Send + Sync + 'static {
         ("switch_link", 1)
     }
 
-    /// Whether which switches packets pass is drawn by lot. No by default.
-    fn is_drawn(&self) -> bool {
-        false
+    /// The group of a switch, where there are groups: what leaves one has to cross a link between groups. None by default.
+    fn group(&self, _switch: u32) -> Option<u32> {
+        None
     }
 
-    /// Among how many ways chance decides at the injection, and at a link: see
-    /// [`follow_all`](isthmus_machine::packets::follow_all). `None` where packets follow what links hold. By default
-    /// there is one way.
+    /// See [`Fabric::choices`].
     fn choices(&self) -> Option<[u32; 2]> {
         Some([1, 1])
     }
@@ -98,23 +97,43 @@ impl<S: Switches> Fabric for S {
         self.routed().ways().longest() - 1
     }
 
-    fn is_drawn(&self) -> bool {
-        self.is_drawn()
+    fn choices(&self) -> Option<[u32; 2]> {
+        self.choices()
+    }
+
+    fn is_followed(&self) -> bool {
+        followed(self).is_some()
     }
 
     fn longest_delay(&self) -> Time {
         self.longest_delay()
     }
 
-    /// Where ways are drawn by lot, only the links of nodes.
+    /// Where ways depend on queues, or are too many to follow: the links of nodes, and those between groups together.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
-        let is_kept = |place, count| !self.is_drawn() || place == 0 || place + 1 == count;
-        routed(&**self.routed().ways(), from, to, is_kept)
+        let ways = &**self.routed().ways();
+        match followed(self) {
+            Some(choices) => routed(ways, from, to, choices),
+            None => {
+                let mut links = routed(ways, from, to, [1, 1]);
+                let wiring = self.routed().wiring();
+                let nodes = wiring.node_count();
+                links.retain(|of| {
+                    let (from, to) = ends(wiring, of.bundle);
+                    from < nodes || to < nodes
+                });
+                links.extend(cuts(self, from, to));
+                links
+            }
+        }
     }
 
-    /// Links between the same two vertices, by the first of them.
+    /// Links between the same two vertices, by the first of them; or those out of a group or into it.
     fn bundle(&self, first: u32) -> Bundle {
         let wiring = self.routed().wiring();
+        if let Some(cut) = first.checked_sub(wiring.link_count()) {
+            return cut_bundle(self, cut);
+        }
         let (from, to) = ends(wiring, first);
         let (kind, rank) = kind(self, from, to);
         let beside = wiring
@@ -136,6 +155,86 @@ impl<S: Switches> Fabric for S {
 
     fn overlay(&self, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
         estimate::overlay(self, traffic, layout)
+    }
+}
+
+/// Largest number of ways between all pairs of nodes that are followed.
+const WAYS_MAX: u64 = 1 << 20;
+
+/// The choices on all ways, if they are known and not too many.
+fn followed<S: Switches>(switches: &S) -> Option<[u32; 2]> {
+    let nodes = u64::from(switches.routed().wiring().node_count());
+    let is_few =
+        |[first, next]: &[u32; 2]| u64::from(*first) * u64::from(*next) * nodes * nodes <= WAYS_MAX;
+    (switches.choices()).filter(|choices| *choices == [1, 1] || is_few(choices))
+}
+
+/// What of the packets of `from` to any of `to` leaves its group, and comes into others, at least. Nothing is known of the
+/// classes of channels on which it does: it is spread evenly.
+fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
+    let wiring = switches.routed().wiring();
+    let nodes = wiring.node_count();
+    let switch_of = |node: u32| wiring.target(wiring.out_of(node).start) - nodes;
+    let others = || to.iter().copied().filter(|&other| other != from);
+    let each = 1.0 / others().count().max(1) as f64;
+    let start = switch_of(from);
+    let mut shares = BTreeMap::new();
+    for end in others().map(switch_of) {
+        let (Some(out), Some(into)) = (switches.group(start), switches.group(end)) else {
+            continue;
+        };
+        if out != into {
+            let classes = switches.classes(start, end);
+            for cut in [2 * out, 2 * into + 1] {
+                for class in 0..classes as u16 {
+                    *shares.entry((cut, class)).or_insert(0.0) += each / f64::from(classes);
+                }
+            }
+        }
+    }
+    let crossed = |((cut, class), share)| Crossed {
+        bundle: wiring.link_count() + cut,
+        before: None,
+        class,
+        share,
+    };
+    shares.into_iter().map(crossed).collect()
+}
+
+/// Whether a cut has the links out of its group, not those into it.
+fn is_out(cut: u32) -> bool {
+    cut.is_multiple_of(2)
+}
+
+/// The links out of group `cut / 2` or into it.
+fn cut_links<S: Switches>(switches: &S, cut: u32) -> Vec<u32> {
+    let wiring = switches.routed().wiring();
+    let is_cut = |link: &u32| {
+        let (from, to) = ends(wiring, *link);
+        let ends = match is_out(cut) {
+            true => (from, to),
+            false => (to, from),
+        };
+        let group = |vertex: u32| switches.group(vertex.checked_sub(wiring.node_count())?);
+        group(ends.0) == Some(cut / 2) && group(ends.1).is_some_and(|other| other != cut / 2)
+    };
+    (0..wiring.link_count()).filter(is_cut).collect()
+}
+
+fn cut_bundle<S: Switches>(switches: &S, cut: u32) -> Bundle {
+    let links = cut_links(switches, cut);
+    let (from, to) = ends(switches.routed().wiring(), links[0]);
+    let (kind, rank) = kind(switches, from, to);
+    let (way, place) = match is_out(cut) {
+        true => ("out of", 1),
+        false => ("into", 2),
+    };
+    Bundle {
+        name: format!("{}s {way} a group, busiest", kind.replace('_', " ")),
+        order: (rank, place),
+        delay: between(switches, from, to, Time::ZERO, S::delay),
+        links,
+        into_node: false,
     }
 }
 

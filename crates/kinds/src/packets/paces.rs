@@ -1,0 +1,336 @@
+//! The analytic estimate of closed loops: clients that keep some messages going, which meet in links, interfaces and
+//! servers.
+
+use super::credits::Credits;
+use super::rules::node_links;
+use super::{Crossed, Fabric, OUT_OF_NODE, Times, Way, rules};
+use crate::jobs::capacity::NODES_MAX;
+use crate::jobs::{Message, is_io, ns};
+use isthmus_analytic::Error;
+use isthmus_analytic::fattree::Rules;
+use isthmus_analytic::fattree::domain::{Load, SHARED};
+use isthmus_analytic::fattree::loops::{self, Client, Use};
+use isthmus_experiment::subject::Overlay;
+use isthmus_machine::packets::spec::Switching;
+use isthmus_machine::packets::ways::Ways as _;
+use isthmus_workload::jobs::spec::{Job, JobsTraffic};
+use isthmus_workload::jobs::{Layout, Partners};
+use std::collections::BTreeMap;
+
+/// Why there is no model of ways that depend on queues.
+pub(super) const BY_QUEUES: &str = "the ways of packets depend on the queues";
+
+/// Which limits of the domain count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limits {
+    FatTrees,
+    Others,
+}
+
+/// What the model says of the jobs of `traffic`, laid out by `layout`.
+pub(crate) fn paces(
+    fabric: &impl Fabric,
+    traffic: &JobsTraffic,
+    layout: &Layout,
+    limits: Limits,
+) -> Overlay {
+    if let Some(reason) = unknown(fabric, traffic) {
+        return Overlay::absent(reason);
+    }
+    // Where the paces do not settle nothing is said.
+    solve(fabric, traffic, layout, limits).unwrap_or_default()
+}
+
+/// Why nothing can be said.
+fn unknown(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> {
+    if fabric.choices().is_none() {
+        return Some(BY_QUEUES.to_owned());
+    }
+    if fabric.node_count() > NODES_MAX {
+        return Some(format!("there are more than {NODES_MAX} nodes"));
+    }
+    if !fabric.is_followed() {
+        return Some("there are too many ways among which chance decides".to_owned());
+    }
+    // The bounds of an interface are those of one link.
+    if node_links(fabric) > 1.0 {
+        return Some("nodes have several links".to_owned());
+    }
+    // These take part of the links that closed loops know nothing of.
+    let mut active = traffic.jobs.iter().filter(|job| job.active);
+    (active.any(|job| Message::of(job).is_none()))
+        .then(|| "there are collective operations, listed messages or pings".to_owned())
+}
+
+fn solve(
+    fabric: &impl Fabric,
+    traffic: &JobsTraffic,
+    layout: &Layout,
+    limits: Limits,
+) -> Result<Overlay, Error> {
+    let rules = rules(fabric.network().spec(), fabric.ways().classes()).checked()?;
+    let (mut clients, mut writes) = (Vec::new(), false);
+    let mut job_of = Vec::new();
+    let (mut nodes, mut is_shared) = (BTreeMap::new(), false);
+    let mut parts = Parts::new(fabric, &rules, traffic, layout);
+    for (number, job) in traffic.jobs.iter().enumerate() {
+        let Some(message) = Message::of(job).filter(|_| job.active) else {
+            continue;
+        };
+        for partners in layout.partners(number, job) {
+            if let Some(client) = parts.client(job, &message, &partners) {
+                clients.push(client);
+                job_of.push(number);
+                writes |= message.reads < 1.0;
+                is_shared |= *nodes.entry(partners.client).or_insert(number) != number;
+            }
+        }
+    }
+    let paces = loops::solve(&clients)?;
+    let load = Load::new(&clients, &paces, |part| parts.is_between(part));
+    let mut overlay = Overlay::default();
+    let mut io = None;
+    for (number, job) in traffic.jobs.iter().enumerate() {
+        let own = || (clients.iter().zip(&paces).zip(&job_of)).filter(|(_, of)| **of == number);
+        let Some(message) = Message::of(job).filter(|_| job.active && own().count() > 0) else {
+            continue;
+        };
+        let messages: f64 = own().map(|((_, pace), _)| pace.throughput).sum();
+        // Bytes per nanosecond are GB/s.
+        let total = messages * message.bytes * 1e3;
+        let nodes = layout.jobs[number].len().max(1) as f64;
+        let name = format!("{}.accepted", job.name);
+        overlay.measures.insert(name, total / nodes);
+        if message.offered.is_none() {
+            // By Little's law; nanoseconds.
+            let under_way: f64 = own()
+                .map(|((client, _), _)| f64::from(client.under_way))
+                .sum();
+            let response = under_way / messages - message.think_ns;
+            let name = format!("{}.response", job.name);
+            overlay.measures.insert(name.clone(), response / 1e3);
+            let (pause, is_equal) = (message.think_ns, message.think_is_fixed);
+            if let Some(reason) = load.outside_short(response, pause, is_equal) {
+                overlay.bound(reason, |measure| measure == name);
+            }
+        }
+        if is_io(layout, job) {
+            *io.get_or_insert(0.0) += total;
+        }
+    }
+    if let Some(io) = io.filter(|_| !layout.servers.is_empty()) {
+        let each = io / layout.servers.len() as f64;
+        overlay.measures.insert("servers.accepted".to_owned(), each);
+    }
+    if is_shared {
+        overlay.bound(SHARED, |_| true);
+    }
+    let switching = fabric.network().spec().switching;
+    let cut_through = matches!(switching, Switching::CutThrough { .. });
+    let outside = match limits {
+        Limits::FatTrees => load.outside(cut_through, writes),
+        Limits::Others => load.outside_switches(parts.let_through(), parts.held),
+    };
+    if let Some(reason) = outside {
+        overlay.bound(&reason, |_| true);
+    }
+    Ok(overlay)
+}
+
+/// Number of the part that is the DMA engine of node 0; bundles of links have lower numbers.
+const ENGINES: u32 = 1 << 30;
+/// Number of the first stream; see [`Use::is_stream`].
+const STREAMS: u32 = 1 << 31;
+
+/// What clients share: bundles of links, then the DMA engine of each node.
+struct Parts<'a, F> {
+    fabric: &'a F,
+    rules: &'a Rules,
+    /// Nodes that send data, whose engines are delayed by what they receive.
+    sends: Vec<bool>,
+    bundles: BTreeMap<u32, Links>,
+    /// Numbers of the streams, by the part before and the bundle that they come to.
+    streams: BTreeMap<(u32, u32), u32>,
+    /// Longest time for which circuits hold a link or an interface, over that of their packets.
+    held: f64,
+}
+
+/// Links over which packets are spread evenly.
+#[derive(Debug, Clone, Copy)]
+struct Links {
+    count: f64,
+    /// Share of its bandwidth that the buffer behind each lets through.
+    let_through: f64,
+    /// What a signal takes along each, in ns.
+    delay: f64,
+    out_of_node: bool,
+    into_node: bool,
+}
+
+impl Links {
+    fn width(self) -> f64 {
+        self.count * self.let_through
+    }
+}
+
+impl<'a, F: Fabric> Parts<'a, F> {
+    fn new(fabric: &'a F, rules: &'a Rules, traffic: &JobsTraffic, layout: &Layout) -> Self {
+        let mut sends = vec![false; fabric.node_count() as usize];
+        for (number, job) in traffic.jobs.iter().enumerate() {
+            let Some(message) = Message::of(job).filter(|_| job.active) else {
+                continue;
+            };
+            for partners in layout.partners(number, job) {
+                sends[partners.client as usize] |= message.reads < 1.0;
+                for &other in partners.others.iter().filter(|_| message.reads > 0.0) {
+                    sends[other as usize] = true;
+                }
+            }
+        }
+        Self {
+            fabric,
+            rules,
+            sends,
+            bundles: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            held: 1.0,
+        }
+    }
+
+    fn links(&mut self, bundle: u32) -> Links {
+        let (fabric, rules) = (self.fabric, self.rules);
+        *self.bundles.entry(bundle).or_insert_with(|| {
+            let of = fabric.bundle(bundle);
+            let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
+            let credits = Credits::of(fabric, full_ps, of.delay, of.into_node);
+            Links {
+                count: of.links.len() as f64,
+                let_through: credits.map_or(1.0, |credits| credits.share(full_ps, 1.0)),
+                delay: ns(of.delay),
+                out_of_node: of.order == OUT_OF_NODE,
+                into_node: of.into_node,
+            }
+        })
+    }
+
+    /// Whether a part is a link between switches.
+    fn is_between(&self, part: u32) -> bool {
+        (self.bundles.get(&part)).is_some_and(|links| !links.out_of_node && !links.into_node)
+    }
+
+    /// The least that the buffers behind links let through.
+    fn let_through(&self) -> f64 {
+        let all = self.bundles.values().map(|links| links.let_through);
+        all.fold(1.0, f64::min)
+    }
+
+    /// A client of a job; nothing when it has no partner.
+    fn client(&mut self, job: &Job, message: &Message, partners: &Partners) -> Option<Client> {
+        let (mut links, mut delay) = (0.0, 0.0);
+        for Crossed { bundle, share, .. } in self.fabric.shares(partners.client, &partners.others) {
+            links += share;
+            delay += share * self.links(bundle).delay;
+        }
+        if links == 0.0 {
+            return None;
+        }
+        let way = Way {
+            switches: links - 1.0,
+            delay,
+        };
+        let times = message.times(self.fabric.network().spec(), self.rules, way);
+        // An interface without limit hands one message over after the other and waits for none.
+        let (under_way, turn) = match job.outstanding.limit() {
+            Some(limit) => (limit, times.turn),
+            None => (1, 0.0),
+        };
+        // It sends in order: a write keeps from moving what comes behind it, a request for a read does not.
+        let at_once = f64::from(under_way).min(1.0 / (1.0 - message.reads));
+        if self.rules.link.circuits.is_finite() {
+            self.held = self.held.max(times.link.max(times.engine) / times.wire);
+        }
+        let uses = self.uses(message.reads, &times, partners);
+        // Short buffers let a message through more slowly.
+        let busiest = uses.iter().map(|of| of.busy);
+        let transfer = busiest.fold(times.transfer, f64::max);
+        Some(Client {
+            under_way,
+            at_once,
+            pause: message.think_ns + turn,
+            transfer,
+            offered: message
+                .offered
+                .map_or(f64::INFINITY, |rate| rate / message.bytes),
+            uses,
+        })
+    }
+
+    /// The parts that the messages of a client use, of which such a share are reads.
+    fn uses(&mut self, reads: f64, times: &Times, partners: &Partners) -> Vec<Use> {
+        let (node, writes) = (partners.client, 1.0 - reads);
+        let mut asked = Asked::default();
+        let others = || (partners.others.iter().copied()).filter(|&other| other != node);
+        let each = 1.0 / others().count() as f64;
+        if writes > 0.0 {
+            self.cross(node, &partners.others, writes, times, &mut asked);
+            asked.add(ENGINES + node, writes, times.engine);
+        }
+        if reads > 0.0 && self.sends[node as usize] {
+            asked.add(ENGINES + node, reads, times.received);
+        }
+        for other in others() {
+            if reads > 0.0 {
+                self.cross(other, &[node], reads * each, times, &mut asked);
+                asked.add(ENGINES + other, reads * each, times.engine);
+            }
+            if writes > 0.0 && self.sends[other as usize] {
+                asked.add(ENGINES + other, writes * each, times.received);
+            }
+        }
+        asked.uses()
+    }
+
+    /// The links that messages of such a probability cross.
+    fn cross(&mut self, from: u32, to: &[u32], probability: f64, times: &Times, asked: &mut Asked) {
+        for crossed in self.fabric.shares(from, to) {
+            let (bundle, share) = (crossed.bundle, probability * crossed.share);
+            let links = self.links(bundle);
+            let busy = match links.into_node {
+                true => times.last_link / links.width(),
+                false => times.link / links.width(),
+            };
+            asked.add(bundle, share, busy);
+            let before = match crossed.before {
+                Some(before) => (before, times.link / self.links(before).width()),
+                None if links.out_of_node => (ENGINES + from, times.engine),
+                None => continue,
+            };
+            let number = STREAMS + self.streams.len() as u32;
+            let stream = *self.streams.entry((before.0, bundle)).or_insert(number);
+            asked.add(stream, share, busy.min(before.1));
+        }
+    }
+}
+
+/// What is asked of parts: the probability of a use, and that times the time for which it is busy.
+#[derive(Default)]
+struct Asked(BTreeMap<u32, (f64, f64)>);
+
+impl Asked {
+    fn add(&mut self, part: u32, probability: f64, busy: f64) {
+        let of = self.0.entry(part).or_default();
+        *of = (of.0 + probability, of.1 + probability * busy);
+    }
+
+    fn uses(self) -> Vec<Use> {
+        let parts = self.0.into_iter();
+        parts
+            .map(|(part, (probability, busy))| Use {
+                part,
+                probability: probability.min(1.0),
+                busy: busy / probability,
+                is_stream: part >= STREAMS,
+            })
+            .collect()
+    }
+}
