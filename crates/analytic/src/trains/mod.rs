@@ -44,13 +44,13 @@
 //! D = (K H / n) (1 - n / (2 K)) C(c, rho) / (c (1 - rho)),
 //!
 //! C being Erlang's formula: processor sharing where it has many rounds of n packets, one queue where it has one or each
-//! packet takes a route of its own. Only the part of rho that comes by other links counts. Each packet waits n D / K, which lengthens H on the links before;
-//! a fixed number of rounds over all links gives all waits.
+//! packet takes a route of its own. Only the part of rho that comes by other links counts. Each packet waits n D / K,
+//! which lengthens H on the links before; a fixed number of rounds over all links gives all waits.
 //!
 //! # Limits
 //!
-//! Poisson arrivals, packets in the order of their injection. Packets that wait in an
-//! input hold up those behind them on the same lane though these go on over other links. As a queue whose messages take
+//! Poisson arrivals, packets in the order of their injection. Packets that wait in an input hold up those behind them on
+//! the same lane though these go on over other links. As a queue whose messages take
 //! S + W an input has more work than with S alone. A packet goes to the emptiest of L lanes, so that it is held up only
 //! if L others wait. Two trains that meet share the link, so that a train that waits W has W / (2 p) packets there. With
 //! exponential waits of mean w the work beyond L - 1 of these is the part exp(-2 (L - 1) p / w). It is an upper bound:
