@@ -24,6 +24,7 @@ pub mod balance;
 pub mod disk;
 mod error;
 pub mod fattree;
+mod growth;
 pub mod hypercube_io;
 pub mod moments;
 pub mod path;

@@ -4,8 +4,8 @@
 //! independent. How fast a measure grows is computed from the model itself, from its solutions at two loads. The
 //! limits were set on random machines of `bench/model.py` and tested on machines of another seed; the guide has the table.
 
-/// By how much the load grows between the two solutions, as a share of it.
-pub const STEP: f64 = 0.1;
+use crate::growth;
+pub use crate::growth::STEP;
 
 /// Largest growth of a latency of PE-PE messages, requests and writes, which start at PEs.
 pub const GROWTH_MAX: f64 = 0.25;
@@ -24,11 +24,7 @@ pub fn outside(measure: &str, value: f64, more: Option<f64>) -> Option<String> {
     } else {
         READ_GROWTH_MAX
     };
-    let inside = more.is_some_and(|more| more <= (1.0 + limit) * value);
-    (!inside).then(|| {
-        let (step, limit) = (100.0 * STEP, 100.0 * limit);
-        format!("{step:.0}% more load lengthens it by more than {limit:.0}%")
-    })
+    growth::outside(limit, value, more)
 }
 
 #[cfg(test)]

@@ -23,6 +23,18 @@
 //! Trains with gaps, u being the share of the time that a packet is on the link, meet only as far as two of them ask
 //! for more than the link: see [`Train`].
 //!
+//! # Short buffers
+//!
+//! A packet holds its place in the buffer behind a link for the round trip T, and for its wait x for the next link. Of a
+//! buffer that holds the time R of packets, p each, a packet takes max(p, p (T + x) / R) of the link. Let x be
+//! exponential where a packet meets others. With the mean w of those and W of all packets a link is slower by the factor
+//!
+//! max(1, T / R) + (W / R) exp(-max(0, R - T) / w).
+//!
+//! Packets for the same link lose no time by each other, so that x counts by the share of packets for other links. The
+//! waits for links above hold with this factor on all times. Trains meet as far as they ask for more than the slower link.
+//! A fixed number of rounds over all links gives factors and waits.
+//!
 //! # Circuits
 //!
 //! A circuit holds a channel of a link for H: the time of its packet, of its way to the end and back, and its later
@@ -31,24 +43,24 @@
 //!
 //! D = (K H / n) (1 - n / (2 K)) C(c, rho) / (c (1 - rho)),
 //!
-//! C being Erlang's formula: processor sharing where it has many rounds of n packets, one queue where it has one. Only
-//! the part of rho that comes by other links counts. Each packet waits n D / K, which lengthens H on the links before;
-//! a fixed number of rounds over all links gives all waits.
+//! C being Erlang's formula: processor sharing where it has many rounds of n packets, one queue where it has one or each
+//! packet takes a route of its own. Only the part of rho that comes by other links counts. Each packet waits n D / K,
+//! which lengthens H on the links before; a fixed number of rounds over all links gives all waits.
 //!
 //! # Limits
 //!
-//! Poisson arrivals, buffers that are deep enough, packets in the order of their injection. Packets that wait in an
-//! input hold up those behind them on the same lane though these go on over other links. As a queue whose messages take
+//! Poisson arrivals, packets in the order of their injection. Packets that wait in an input hold up those behind them on
+//! the same lane though these go on over other links. As a queue whose messages take
 //! S + W an input has more work than with S alone. A packet goes to the emptiest of L lanes, so that it is held up only
 //! if L others wait. Two trains that meet share the link, so that a train that waits W has W / (2 p) packets there. With
 //! exponential waits of mean w the work beyond L - 1 of these is the part exp(-2 (L - 1) p / w). It is an upper bound:
-//! the link for which a packet is bound may work on others meanwhile. Half of it is taken, and all of it is
-//! [`Wait::uncertainty`]. [`Load`] says where all that holds.
+//! the link for which a packet is bound may work on others meanwhile. Half of it is taken. [`outside`] says where all that
+//! holds.
 
 mod domain;
 mod network;
 mod train;
 
-pub use domain::Load;
-pub use network::{Channels, Class, Hop, Network, Queues, Wait};
+pub use domain::{STEP, outside};
+pub use network::{Buffer, Channels, Class, Hop, Network, Queues, Wait};
 pub use train::{Packets, Train};

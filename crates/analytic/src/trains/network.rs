@@ -6,6 +6,11 @@ use super::Train;
 use crate::queue::waiting_probability;
 use std::collections::BTreeMap;
 
+/// Rounds in which it is found for how long places of buffers are held.
+const ROUNDS: usize = 8;
+/// How many times slower a link is whose packets wait without end.
+const ENDLESS: f64 = 1e9;
+
 /// A kind of message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class {
@@ -66,10 +71,11 @@ struct Work {
 }
 
 impl Work {
-    fn add(&mut self, rate: f64, train: &Train) {
-        self.work += rate * train.work;
-        self.residual += rate * train.residual;
-        self.packets += rate * train.packet_residual;
+    fn add(&mut self, rate: f64, train: &Train, slower: f64) {
+        let on_link = train.on_link(slower);
+        self.work += rate * on_link.work;
+        self.residual += rate * on_link.residual;
+        self.packets += rate * on_link.packet_residual;
         self.count += rate * train.packets;
     }
 
@@ -89,10 +95,15 @@ pub struct Wait {
     pub node: f64,
     /// Of its last packet, for all links behind that of the node.
     pub last: f64,
-    /// The part of it for channels that circuits hold.
-    pub circuits: f64,
-    /// Distance between the bounds of the last packet's wait: head-of-line blocking may delay it or not.
-    pub uncertainty: f64,
+}
+
+/// A buffer behind a link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Buffer {
+    /// The time on the link of the packets that it holds, in ns.
+    pub room: f64,
+    /// From a packet's start on the link to its place being known to be free again, in ns.
+    pub round: f64,
 }
 
 /// What is asked of nodes and links.
@@ -107,6 +118,8 @@ pub struct Network {
     crossings: BTreeMap<(u32, u32), Vec<f64>>,
     /// Links that lie beside the one.
     beside: BTreeMap<u32, u32>,
+    /// Buffers behind links.
+    buffers: BTreeMap<u32, Buffer>,
     /// Circuits by the class of channels and the link that they come by.
     circuits: BTreeMap<(u32, u16), BTreeMap<u32, Circuits>>,
 }
@@ -147,6 +160,17 @@ impl Network {
         }
     }
 
+    /// Multiply all rates.
+    pub fn scale(&mut self, by: f64) {
+        let circuits = self.circuits.values_mut().flat_map(BTreeMap::values_mut);
+        let circuits = circuits.flat_map(|of| [&mut of.rates, &mut of.held]);
+        let crossings = self.crossings.values_mut();
+        let nodes = self.nodes.values_mut().chain(self.sent_to.values_mut());
+        for rates in nodes.chain(crossings).chain(circuits) {
+            rates.iter_mut().for_each(|rate| *rate *= by);
+        }
+    }
+
     /// Each node with a class of which it sends and how many messages per ns.
     pub fn sources(&self) -> impl Iterator<Item = (u32, usize, f64)> {
         let nodes = self.nodes.iter();
@@ -156,6 +180,11 @@ impl Network {
         })
     }
 
+    /// Put a buffer behind a link.
+    pub fn buffer(&mut self, link: u32, buffer: Buffer) {
+        self.buffers.insert(link, buffer);
+    }
+
     /// Links beside one another.
     fn width(&self, link: u32) -> f64 {
         self.beside.get(&link).copied().unwrap_or(1).into()
@@ -163,11 +192,19 @@ impl Network {
 
     /// The queues of its nodes and links for messages of these kinds.
     pub fn queues<'a>(&'a self, classes: &'a [Class], channels: Channels) -> Queues<'a> {
-        Queues {
+        let mut queues = Queues {
             network: self,
             classes,
             channels,
+            slower: BTreeMap::new(),
+        };
+        queues.slower = queues.slower_links(&BTreeMap::new());
+        if !self.buffers.is_empty() {
+            for _ in 0..ROUNDS {
+                queues.slower = queues.slower_links(&queues.held());
+            }
         }
+        queues
     }
 }
 
@@ -177,13 +214,33 @@ pub struct Queues<'a> {
     network: &'a Network,
     classes: &'a [Class],
     channels: Channels,
+    /// Links on which packets take more than their time alone, and how many times as long.
+    slower: BTreeMap<u32, f64>,
 }
 
 impl Queues<'_> {
-    fn load(&self, rates: &[f64], width: f64) -> Work {
+    /// How many times as long as alone packets take on links whose buffers they hold for so long.
+    fn slower_links(&self, held: &BTreeMap<u32, Held<'_>>) -> BTreeMap<u32, f64> {
+        let each = self.network.buffers.iter().map(|(&link, buffer)| {
+            let alone = (buffer.round / buffer.room).max(1.0);
+            let more = held
+                .get(&link)
+                .map_or(0.0, |held| held.longer(self.classes, *buffer));
+            (link, alone + more)
+        });
+        each.filter(|&(_, slower)| slower > 1.0).collect()
+    }
+
+    /// How many times as long as alone packets take on a link.
+    fn slower(&self, link: u32) -> f64 {
+        self.slower.get(&link).copied().unwrap_or(1.0)
+    }
+
+    /// What these messages ask of a link of such a bundle where packets take so many times as long as alone.
+    fn load(&self, rates: &[f64], width: f64, slower: impl Fn(&Train) -> f64) -> Work {
         let mut load = Work::default();
-        for (class, rate) in self.classes.iter().zip(rates) {
-            load.add(rate / width, &class.train);
+        for (Class { train, .. }, rate) in self.classes.iter().zip(rates) {
+            load.add(rate / width, train, slower(train));
         }
         load
     }
@@ -192,7 +249,7 @@ impl Queues<'_> {
     pub fn busiest(&self) -> f64 {
         let mut links: BTreeMap<u32, f64> = BTreeMap::new();
         for (&(to, _), rates) in &self.network.crossings {
-            *links.entry(to).or_default() += self.load(rates, self.network.width(to)).work;
+            *links.entry(to).or_default() += self.load(rates, self.network.width(to), |_| 1.0).work;
         }
         let nodes = self.network.nodes.values();
         let nodes = nodes.map(|rates| self.node(rates).0);
@@ -259,10 +316,7 @@ impl Queues<'_> {
                         let (train, first) = (&class.train, &crossing.first);
                         let taken = circuits.get(&(crossing.to, from));
                         let taken = taken.map_or(0.0, |waits| waits[number] / rate);
-                        let sum = &mut sums[number];
-                        sum.last += rate * (first.wait(train.before_last) + blocked / 2.0 + taken);
-                        sum.circuits += rate * taken;
-                        sum.uncertainty += rate * blocked;
+                        sums[number].last += rate * (first.wait(train) + blocked / 2.0 + taken);
                     }
                 }
             }
@@ -272,8 +326,6 @@ impl Queues<'_> {
                 *sum = Wait {
                     node: sum.node / rate,
                     last: sum.last / rate,
-                    circuits: sum.circuits / rate,
-                    uncertainty: sum.uncertainty / rate,
                 };
             }
         }
@@ -309,42 +361,51 @@ impl Queues<'_> {
         held: &mut BTreeMap<u32, Held<'a>>,
     ) {
         let width = self.network.width(to);
+        let slower = self.slower(to);
         let loads: Vec<Work> = (inputs.iter())
-            .map(|(_, rates)| self.load(rates, width))
+            .map(|(_, rates)| self.load(rates, width, |_| slower))
             .collect();
+        let mut brought: Vec<f64> = Vec::new();
         let mut all = Work::default();
         let mut behind = 0.0;
-        for load in &loads {
+        for (load, (from, rates)) in loads.iter().zip(inputs) {
             all.work += load.work;
             all.residual += load.residual;
             all.packets += load.packets;
             all.count += load.count;
-            behind += load.queue();
+            // The link before, or their node, has put packets apart.
+            let before = self.slower(*from);
+            let there = self.load(rates, width, |train| {
+                before.max(slower.min(train.pace / train.work))
+            });
+            let queue = there.queue();
+            behind += queue * (load.work / there.work.max(f64::MIN_POSITIVE));
+            brought.push(queue);
         }
         // Of several links one may be free: M/G/m over M/G/1, by Lee and Longton.
         let taken = match width > 1.0 && all.work > 0.0 && all.work < 1.0 {
             true => waiting_probability(all.work * width, 1.0, width as u32) / (all.work * width),
             false => 1.0,
         };
-        for (&(from, rates), own) in inputs.iter().zip(&loads) {
+        for ((&(from, rates), own), before) in inputs.iter().zip(&loads).zip(&brought) {
             let others = (all.work - own.work).max(0.0);
             let first = match all.work >= 1.0 {
                 true => First {
                     fixed: f64::INFINITY,
                     others: 0.0,
+                    slower,
                 },
                 false => First {
                     fixed: taken
-                        * (all.queue() - behind
-                            + others * own.queue()
-                            + (all.packets - own.packets)),
+                        * (all.queue() - behind + others * before + (all.packets - own.packets)),
                     others: taken * others,
+                    slower,
                 },
             };
             let of = held.entry(from).or_default();
             for (class, &rate) in self.classes.iter().zip(rates) {
-                of.load.add(rate, &class.train);
-                let wait = first.wait(class.train.before_last);
+                of.load.add(rate, &class.train, 1.0);
+                let wait = first.wait(&class.train);
                 of.wait += rate * wait;
                 of.met_others += rate * others;
                 of.met += rate * wait * class.train.work;
@@ -352,7 +413,7 @@ impl Queues<'_> {
             of.crossings.push(Crossing {
                 to,
                 rates,
-                own: *own,
+                own: own.work / slower,
                 first,
             });
         }
@@ -365,12 +426,19 @@ struct First {
     fixed: f64,
     /// Share of the link that other inputs ask for.
     others: f64,
+    /// How often longer than alone packets take on the link.
+    slower: f64,
 }
 
 impl First {
-    /// Of a packet of a train, so much of which comes before it.
-    fn wait(&self, before: f64) -> f64 {
-        (self.fixed + self.others * before).max(0.0)
+    /// Of the last packet of a train.
+    fn wait(&self, train: &Train) -> f64 {
+        (self.fixed + self.others * train.on_link(self.slower).before_last).max(0.0)
+    }
+
+    /// Of one in the middle of a train.
+    fn middle(&self, train: &Train) -> f64 {
+        (self.fixed + self.others * train.on_link(self.slower).before_last / 2.0).max(0.0)
     }
 }
 
@@ -378,7 +446,8 @@ impl First {
 struct Crossing<'a> {
     to: u32,
     rates: &'a Vec<f64>,
-    own: Work,
+    /// rho with nothing that makes the link slower.
+    own: f64,
     first: First,
 }
 
@@ -395,13 +464,38 @@ struct Held<'a> {
 }
 
 impl Held<'_> {
+    /// By how many times the time of a packet alone the link before is slower because packets wait here for others.
+    fn longer(&self, classes: &[Class], buffer: Buffer) -> f64 {
+        let (mut wait, mut met, mut all) = (0.0, 0.0, 0.0);
+        for Crossing {
+            own, rates, first, ..
+        } in &self.crossings
+        {
+            let other = (1.0 - own / self.load.work).max(0.0);
+            for (Class { train, .. }, rate) in classes.iter().zip(*rates) {
+                let packets = rate * train.packets;
+                wait += other * packets * first.middle(train);
+                met += packets * first.others;
+                all += packets;
+            }
+        }
+        if wait.is_infinite() {
+            return ENDLESS;
+        }
+        if wait <= 0.0 {
+            return 0.0;
+        }
+        let left = (buffer.room - buffer.round).max(0.0);
+        wait / all / buffer.room * (-left * met / wait).exp()
+    }
+
     /// What the packets that wait here, for other links than its own, bring a packet at most.
     fn before(&self, own: &Crossing<'_>, lanes: f64) -> f64 {
         let share = self.load.work;
         if share <= 0.0 || share >= 1.0 || self.wait <= 0.0 || self.wait.is_infinite() {
             return 0.0;
         }
-        let other = (1.0 - own.own.work / share).max(0.0);
+        let other = (1.0 - own.own / share).max(0.0);
         let (wait, met) = (other * self.wait, other * self.met);
         let left = self.load.residual / share;
         let held = self.load.residual + met + 2.0 / 3.0 * wait * left;
@@ -505,7 +599,8 @@ mod tests {
                 channels,
                 in_flight: 1.0,
             };
-            network.queues(&classes, circuits).waits()[0].circuits
+            let last = |channels| network.queues(&classes, channels).waits()[0].last;
+            last(circuits) - last(Channels::Buffers(f64::INFINITY))
         };
         let (one, two) = (8.0 * rate, 4.0 * rate);
         let shared = 2.0 * two * two / (1.0 + two);
@@ -518,6 +613,65 @@ mod tests {
         }
     }
 
+    /// A link whose buffer lets half of it through, for trains at the pace of that, has the waits of links of half the
+    /// bandwidth.
+    #[test]
+    fn short_buffers_slow_their_link() {
+        for packets in [1.0, 3.0] {
+            let mut network = Network::new(1);
+            for node in 0..2 {
+                network.add(0, 0.05, node, &[hop(node), hop(9)]);
+            }
+            let wait = |network: &Network, ns: f64, pace: f64| {
+                let train = Train::new([Packets {
+                    probability: 1.0,
+                    full: packets - 1.0,
+                    full_ns: ns,
+                    full_pace_ns: pace,
+                    last_ns: ns,
+                    last_pace_ns: pace,
+                }]);
+                let class = Class {
+                    train: train.unwrap(),
+                    ..class(packets)
+                };
+                let classes = [class];
+                let queues = network.queues(&classes, Channels::Buffers(f64::INFINITY));
+                queues.waits()[0].last
+            };
+            let expected = wait(&network, 2.0, 2.0);
+            let buffer = Buffer {
+                room: 3.0,
+                round: 6.0,
+            };
+            network.buffer(9, buffer);
+            let found = wait(&network, 1.0, 2.0);
+            assert!(expected > 0.0 && (found - expected).abs() < 1e-12);
+        }
+    }
+
+    /// Packets of 1 ns from the link 0 that go on to two others hold their places for longer while they wait. Where the
+    /// buffer has no room left beyond its round trip, each nanosecond of that takes its share of the link.
+    #[test]
+    fn packets_that_wait_hold_their_places() {
+        let mut network = Network::new(1);
+        for (node, to) in [(0, 8), (0, 9), (1, 8), (2, 9)] {
+            network.add(0, 0.1, node, &[hop(node), hop(to)]);
+        }
+        let classes = [class(1.0)];
+        let queues = network.queues(&classes, Channels::Buffers(f64::INFINITY));
+        let longer = |room: f64| {
+            let buffer = Buffer { room, round: 2.0 };
+            queues.held()[&0].longer(&classes, buffer)
+        };
+        // Half of the packets are for the other link. Of 0.1 each W = M - 2 M_1 + 0.1 M_1 + 0.05, M = 0.1 / 0.8.
+        let one = 0.05 / 0.9;
+        let wait = 0.5 * (0.1 / 0.8 - 2.0 * one + 0.1 * one + 0.05);
+        assert!((longer(2.0) - wait / 2.0).abs() < 1e-12);
+        let spare = (-0.1 / wait).exp() * wait / 3.0;
+        assert!((longer(3.0) - spare).abs() < 1e-12);
+    }
+
     /// A packet finds an empty lane but where all of them have one that waits.
     #[test]
     fn lanes_keep_packets_from_blocking_others() {
@@ -528,8 +682,9 @@ mod tests {
         let classes = [class(1.0)];
         let blocked = |lanes: f64| {
             let queues = network.queues(&classes, Channels::Buffers(lanes));
-            queues.waits()[0].uncertainty
+            queues.waits()[0].last
         };
+        let blocked = |lanes: f64| blocked(lanes) - blocked(f64::INFINITY);
         let [one, two, four] = [1.0, 2.0, 4.0].map(blocked);
         assert!(one > 0.0 && two < one / 2.0);
         // Each lane more leaves the same part.

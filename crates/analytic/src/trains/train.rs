@@ -40,6 +40,19 @@ pub struct Train {
     pub spread: f64,
     /// The last packet on a link.
     pub last: f64,
+    /// Half the mean square of the work.
+    pub square: f64,
+    /// Half the squares of all packets of a message.
+    pub packet_residual: f64,
+    /// The part of trains that meet as wholes where they have no gaps.
+    pub together: f64,
+}
+
+/// What a train asks of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct OnLink {
+    /// All packets.
+    pub work: f64,
     /// Half the mean square of the work, as far as trains meet as wholes.
     pub residual: f64,
     /// Half the squares of all packets of a message.
@@ -54,8 +67,10 @@ impl Train {
     /// # Errors
     /// A time or probability that cannot be; packets that start before the one before them has left.
     pub fn new(lengths: impl IntoIterator<Item = Packets>) -> Result<Self, Error> {
-        let mut train = Self::default();
-        let mut squares = 0.0;
+        let mut train = Self {
+            together: 1.0,
+            ..Self::default()
+        };
         for length in lengths {
             let Packets {
                 probability,
@@ -83,12 +98,21 @@ impl Train {
             train.last += probability * last_ns;
             train.packet_residual +=
                 probability * (full * full_ns * full_ns + last_ns * last_ns) / 2.0;
-            squares += probability * work * work / 2.0;
+            train.square += probability * work * work / 2.0;
         }
-        let whole = whole(train.work, train.pace);
-        train.residual = whole * squares + (1.0 - whole) * train.packet_residual;
-        train.before_last = whole * (train.work - train.last);
         Ok(train)
+    }
+
+    /// On a link where packets take so many times as long as alone.
+    pub fn on_link(&self, slower: f64) -> OnLink {
+        let whole = self.together * whole(slower * self.work, self.pace);
+        let square = whole * self.square + (1.0 - whole) * self.packet_residual;
+        OnLink {
+            work: slower * self.work,
+            residual: slower * slower * square,
+            packet_residual: slower * slower * self.packet_residual,
+            before_last: slower * whole * (self.work - self.last),
+        }
     }
 
     /// The same where each packet of a message is sent by a way of its own: on the links near their node and near their
@@ -96,16 +120,23 @@ impl Train {
     /// trains is fitted to simulations.
     pub fn apart(self) -> Self {
         Self {
-            residual: (self.residual + self.packet_residual) / 2.0,
-            before_last: self.before_last / 2.0,
+            together: 0.5,
             ..self
         }
+    }
+
+    /// Whether each packet goes by a way of its own.
+    pub(super) fn is_apart(&self) -> bool {
+        self.together < 1.0
     }
 }
 
 /// The part f of a train that meets as a whole.
 fn whole(work: f64, pace: f64) -> f64 {
-    let share = if pace > 0.0 { work / pace } else { 1.0 };
+    let share = match pace > 0.0 {
+        true => (work / pace).min(1.0),
+        false => 1.0,
+    };
     if share <= 0.5 {
         return 0.0;
     }
@@ -137,8 +168,11 @@ mod tests {
         let train = Train::new([packets]).unwrap();
         assert_eq!((train.packets, train.work, train.pace), (4.0, 7.0, 7.0));
         assert_eq!((train.spread, train.last), (6.0, 1.0));
-        assert_eq!((train.residual, train.packet_residual), (24.5, 6.5));
-        assert_eq!(train.before_last, 6.0);
+        assert_eq!(
+            (train.on_link(1.0).residual, train.packet_residual),
+            (24.5, 6.5)
+        );
+        assert_eq!(train.on_link(1.0).before_last, 6.0);
         let half = Packets {
             probability: 0.5,
             ..packets
@@ -150,8 +184,8 @@ mod tests {
     #[test]
     fn trains_with_gaps_meet_packet_by_packet() {
         let train = Train::new([of(3.0, 4.0)]).unwrap();
-        assert_eq!(train.residual, train.packet_residual);
-        assert_eq!(train.before_last, 0.0);
+        assert_eq!(train.on_link(1.0).residual, train.packet_residual);
+        assert_eq!(train.on_link(1.0).before_last, 0.0);
         assert!((whole(3.0, 4.0) - 0.5 * 1.25 / (2.0 * 0.421_875)).abs() < 1e-12);
         assert!(Train::new([of(3.0, 1.0)]).is_err());
     }

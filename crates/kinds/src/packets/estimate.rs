@@ -11,7 +11,9 @@ use crate::jobs::{is_io, ns};
 use isthmus_analytic::Error;
 use isthmus_analytic::fattree::Rules;
 use isthmus_analytic::queue::mg1_wait;
-use isthmus_analytic::trains::{Channels, Class, Hop, Load, Network, Packets, Train, Wait};
+use isthmus_analytic::trains::{
+    Buffer, Channels, Class, Hop, Network, Packets, STEP, Train, Wait, outside,
+};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::follow_all;
 use isthmus_machine::packets::spec::NetworkSpec;
@@ -102,19 +104,18 @@ impl Links<'_> {
     /// So many packets of a node may be on a way, and its next one starts when the first is known to be through, so long
     /// after its start, in ns: circuits end with the acknowledgement, the places of a buffer are free when the packet
     /// has left it. `None` where nothing limits them.
-    fn window(&self, over: (u32, u64)) -> (f64, f64) {
-        let full = self.rules.packet_ns(self.rules.interface.payload);
+    fn window(&self, over: (u32, u64), packet: f64) -> (f64, f64) {
         let (way, back) = self.way(over);
         match &self.credits {
             None => {
                 let circuits = self.rules.link.circuits;
                 let most = self.rules.interface.in_flight.min(circuits);
-                (most, full + way + back)
+                (most, packet + way + back)
             }
             // The link of the node has no length, those between switches have.
             Some([near, far]) => {
                 let credits = if over.1 > 0 { far } else { near };
-                let ps = full * 1e3;
+                let ps = packet * 1e3;
                 (credits.places(ps), credits.round_ps(ps) / 1e3)
             }
         }
@@ -123,7 +124,7 @@ impl Links<'_> {
     /// From the first packet of a message to the last, with nothing in the way.
     fn spread(&self, packets: &Packets, over: (u32, u64)) -> f64 {
         let (full, pace) = (packets.full, packets.full_pace_ns);
-        let (most, turn) = self.window(over);
+        let (most, turn) = self.window(over, packets.full_ns);
         (full / most).floor() * turn.max(most * pace) + full % most * pace
     }
 }
@@ -131,18 +132,16 @@ impl Links<'_> {
 impl Sent {
     /// Its messages at the pace that is left to many packets.
     fn paced(&self, links: &Links<'_>) -> impl Iterator<Item = Packets> {
-        let least = match self.rate > 0.0 {
+        let least = |packet: f64| match self.rate > 0.0 {
             true => self.mean(|over| {
-                let (most, turn) = links.window(over);
+                let (most, turn) = links.window(over, packet);
                 turn / most
             }),
             false => 0.0,
         };
         self.lengths.iter().map(move |packets| Packets {
-            full_pace_ns: packets.full_pace_ns.max(least),
-            last_pace_ns: packets
-                .last_pace_ns
-                .max(least * packets.last_ns / packets.full_ns),
+            full_pace_ns: packets.full_pace_ns.max(least(packets.full_ns)),
+            last_pace_ns: packets.last_pace_ns.max(least(packets.last_ns)),
             ..*packets
         })
     }
@@ -203,55 +202,25 @@ fn solve(
             .zip(credits(longest))
             .map(<[Credits; 2]>::from),
     };
-    let ways = Followed::of(switches, layout, &asks, &links, choices);
-    let sent = ways.sent(&links, &asks);
-    let classes = (sent.iter().enumerate()).map(|(class, sent)| {
-        let train = Train::new(sent.paced(&links))?;
-        let train = match choices {
-            [1, _] => train,
-            _ => train.apart(),
-        };
-        let by_turns = class % KINDS == DATA;
-        Ok(Class {
-            train,
-            by_turns,
-            asked_one_by_one: by_turns && asks[class / KINDS].job.outstanding.limit() == Some(1),
-        })
-    });
-    let classes = classes.collect::<Result<Vec<Class>, Error>>()?;
-    let lanes = f64::from(spec.virtual_channels / switches.ways().classes().max(1));
-    let channels = match links.rules.link.circuits.is_finite() {
-        true => Channels::Circuits {
-            channels: lanes,
-            in_flight: links.rules.interface.in_flight.min(lanes),
-        },
-        false => Channels::Buffers(lanes),
-    };
-    let queues = ways.network.queues(&classes, channels);
-    let waits = queues.waits();
+    let mut ways = Followed::of(switches, layout, &asks, &links, choices);
+    let packets_apart = choices[0] > 1;
+    let found = ways.solution(switches, &links, &asks, packets_apart)?;
+    ways.scale(1.0 + STEP);
+    let more = ways.solution(switches, &links, &asks, packets_apart)?;
     let mut overlay = Overlay::default();
     let mut io = None;
-    let mut turns = 0.0_f64;
-    let (mut uncertainty, mut held) = (0.0_f64, 0.0_f64);
-    for (job, asks) in asks.iter().enumerate() {
-        let of = KINDS * job..KINDS * (job + 1);
-        let job = Job {
-            asks,
-            links: &links,
-            sent: &sent[of.clone()],
-            waits: &waits[of],
-        };
+    for (number, asks) in asks.iter().enumerate() {
         let name = &asks.job.name;
-        let found = job.latencies()?;
-        turns = found.busiest_alone.max(turns);
-        let known = [("response", found.response), ("network", found.network)];
-        uncertainty = uncertainty.max(job.uncertainty() / found.response);
-        held = held.max(job.waits.iter().map(|wait| wait.last).sum::<f64>() / found.response);
+        let (latencies, rate) = &found.jobs[number];
+        let known = [
+            ("response", latencies.response),
+            ("network", latencies.network),
+        ];
         for (quantity, value) in known.into_iter().filter(|(_, value)| value.is_finite()) {
             (overlay.measures).insert(format!("{name}.{quantity}"), value / 1e3);
         }
         // Bytes per nanosecond are GB/s.
-        let total = job.rate() * asks.message.bytes * 1e3;
+        let total = rate * asks.message.bytes * 1e3;
         let nodes = layout.jobs[asks.number].len().max(1) as f64;
         let accepted = format!("{name}.accepted");
         overlay.measures.insert(accepted, total / nodes);
@@ -263,30 +232,30 @@ fn solve(
         let each = io / layout.servers.len() as f64;
         overlay.measures.insert("servers.accepted".to_owned(), each);
     }
-    let busiest = queues.busiest();
-    let (buffered, let_through) = ways.buffers(switches, &classes, full_ps);
-    let places = links.credits.as_ref();
-    let most = classes.iter().map(|class| class.train.packets);
-    let load = Load {
-        busiest: busiest.max(turns),
-        uncertainty,
-        circuits: rules.link.circuits.is_finite().then_some(held),
-        buffered,
-        let_through,
-        messages: places.map_or(0.0, |[near, _]| {
-            most.fold(0.0, f64::max) / near.places(full_ps)
-        }),
-    };
-    if let Some(reason) = load.outside() {
-        overlay.bound(reason, |_| true);
+    let mut jobs = found.jobs.iter().zip(&more.jobs);
+    let mixed = links.credits.as_ref().filter(|_| choices != [1, 1]);
+    let mixed = mixed.map_or(0.0, |[near, _]| found.longest / near.places(full_ps));
+    let reason = jobs.find_map(|((at, _), (more, _))| outside(at.response, more.response, mixed));
+    if let Some(reason) = reason {
+        overlay.bound(&reason, |_| true);
     }
     // The share of its time that the part with most to do is asked for is proportional to the load.
     if let [asks] = &asks[..]
         && let Some(offered) = asks.message.offered
     {
-        overlay.saturation = Some(offered * 1e3 / busiest.max(turns).max(buffered));
+        overlay.saturation = Some(offered * 1e3 / found.busiest);
     }
     Ok(overlay)
+}
+
+/// What the model says at one load.
+struct Solution {
+    /// Of each job, and its messages per ns.
+    jobs: Vec<(Latencies, f64)>,
+    /// The share of its time that the busiest node, link, buffer or client is asked for.
+    busiest: f64,
+    /// Packets of the longest messages, as their kind's mean.
+    longest: f64,
 }
 
 /// The links of a route, and for how long a circuit holds each of them: from the header's start until the
@@ -400,10 +369,82 @@ impl Followed {
         }
     }
 
-    /// The share of its time that the busiest link is asked for, of what the buffer behind it lets through; and the
-    /// least that one lets through of packets of one class of channels.
-    fn buffers(&self, switches: &impl Switches, classes: &[Class], full_ps: f64) -> (f64, f64) {
-        let (mut busiest, mut least) = (0.0_f64, 1.0_f64);
+    /// Multiply all rates.
+    fn scale(&mut self, by: f64) {
+        self.network.scale(by);
+        let clients = self.clients.iter_mut().flat_map(BTreeMap::values_mut);
+        for routes in self.ways.iter_mut().chain(clients) {
+            routes.values_mut().for_each(|rate| *rate *= by);
+        }
+        self.received.iter_mut().for_each(|rate| *rate *= by);
+        let channels = self.channels.values_mut().flat_map(BTreeMap::values_mut);
+        for rates in channels {
+            rates.iter_mut().for_each(|rate| *rate *= by);
+        }
+    }
+
+    /// Solve the model at these rates.
+    fn solution(
+        &mut self,
+        switches: &impl Switches,
+        links: &Links<'_>,
+        asks: &[Foretold<'_>],
+        packets_apart: bool,
+    ) -> Result<Solution, Error> {
+        let sent = self.sent(links, asks);
+        let classes = (sent.iter().enumerate()).map(|(class, sent)| {
+            let train = Train::new(sent.paced(links))?;
+            let by_turns = class % KINDS == DATA;
+            Ok(Class {
+                train: match packets_apart {
+                    true => train.apart(),
+                    false => train,
+                },
+                by_turns,
+                asked_one_by_one: by_turns
+                    && asks[class / KINDS].job.outstanding.limit() == Some(1),
+            })
+        });
+        let classes = classes.collect::<Result<Vec<Class>, Error>>()?;
+        let channels = links.spec.virtual_channels / switches.ways().classes().max(1);
+        let lanes = f64::from(channels);
+        let channels = match links.rules.link.circuits.is_finite() {
+            true => Channels::Circuits {
+                channels: lanes,
+                in_flight: links.rules.interface.in_flight.min(lanes),
+            },
+            false => Channels::Buffers(lanes),
+        };
+        let mut busiest = self.buffers(switches, links, &classes);
+        let queues = self.network.queues(&classes, channels);
+        busiest = busiest.max(queues.busiest());
+        let waits = queues.waits();
+        let mut jobs = Vec::new();
+        for (number, asks) in asks.iter().enumerate() {
+            let of = KINDS * number..KINDS * (number + 1);
+            let job = Job {
+                asks,
+                links,
+                sent: &sent[of.clone()],
+                waits: &waits[of],
+            };
+            let latencies = job.latencies()?;
+            busiest = busiest.max(latencies.busiest_alone);
+            jobs.push((latencies, job.rate()));
+        }
+        let packets = classes.iter().map(|class| class.train.packets);
+        Ok(Solution {
+            jobs,
+            busiest,
+            longest: packets.fold(0.0, f64::max),
+        })
+    }
+
+    /// Put buffers behind the links. Return the largest share that the busiest link is asked for of what its buffer lets
+    /// through.
+    fn buffers(&mut self, switches: &impl Switches, links: &Links<'_>, classes: &[Class]) -> f64 {
+        let full_ps = links.rules.packet_ns(links.rules.interface.payload) * 1e3;
+        let mut busiest = 0.0_f64;
         let nodes = switches.node_count();
         for (&link, channels) in &self.channels {
             let asked = |rates: &Vec<f64>| -> (f64, f64) {
@@ -423,14 +464,19 @@ impl Followed {
             let most = each.iter().map(|of| of.0).fold(0.0, f64::max);
             let into_node = switches.ways().end(link).vertex < nodes;
             let ps = work / packets * 1e3;
-            let Some(credits) = Credits::of(switches, full_ps, delay_of(switches, link), into_node)
-            else {
+            let delay = delay_of(switches, link);
+            let Some(credits) = Credits::of(switches, full_ps, delay, into_node) else {
                 continue;
             };
-            busiest = busiest.max(work / credits.share(ps, work / most));
-            least = least.min(credits.share(ps, 1.0));
+            let spread = work / most;
+            busiest = busiest.max(work / credits.share(ps, spread));
+            let buffer = Buffer {
+                room: credits.places(ps) * spread * ps / 1e3,
+                round: credits.round_ps(ps) / 1e3,
+            };
+            self.network.buffer(link, buffer);
         }
-        (busiest, least)
+        busiest
     }
 
     fn sent(&self, links: &Links<'_>, asks: &[Foretold<'_>]) -> Vec<Sent> {
@@ -478,11 +524,6 @@ impl Job<'_> {
     /// Messages per ns of all its clients.
     fn rate(&self) -> f64 {
         self.sent[0].rate + self.sent[REQUEST].rate
-    }
-
-    /// Return the uncertainty of all its waits, in ns.
-    fn uncertainty(&self) -> f64 {
-        self.waits.iter().map(|wait| wait.uncertainty).sum()
     }
 
     /// Where messages go and how long they take.

@@ -75,9 +75,14 @@ impl Queues<'_> {
                         if of.share == 0.0 || others <= 1e-9 {
                             continue;
                         }
-                        let packets = self.classes[number].train.packets;
+                        let train = &self.classes[number].train;
+                        let packets = train.packets;
                         let rounds = (packets / of.held).max(1.0);
-                        let wait = of.time * (1.0 - 0.5 / rounds) * others * taken;
+                        let share = match train.is_apart() {
+                            true => 0.5,
+                            false => 1.0 - 0.5 / rounds,
+                        };
+                        let wait = of.time * share * others * taken;
                         let rate = circuits.rates[number];
                         sums[number] += rate * wait;
                         *packet_waits.entry((to, from)).or_default() +=
@@ -128,7 +133,7 @@ impl Queues<'_> {
                 for (class, &rate) in self.classes.iter().zip(crossing.rates) {
                     let packets = class.train.packets;
                     let rounds = (packets / in_flight).max(1.0);
-                    let wait = crossing.first.wait(class.train.before_last) / rounds;
+                    let wait = crossing.first.wait(&class.train) / rounds;
                     sum += rate * packets * (wait + behind);
                     count += rate * packets;
                 }
