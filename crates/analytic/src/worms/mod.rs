@@ -49,6 +49,8 @@
 //!    channels counts: those of their own are among the worms counted. Where the place is one lane, W has
 //!    the later waits of the first worm, which holds the lane for the others; else two have a later wait in common with the
 //!    probability that both go on to it.
+//!    Where all worms of a source go on to one lane that nothing else crosses, they wait as in one queue before that lane: at
+//!    the source for as long as in M/G/1 less their wait for the lane.
 //! 5. Worms that ask and wait for the same channel go on one after the other, so that their answers come in batches. A worm
 //!    finds a mean residual time R = W (1 - rho) of the worm that holds the channel, and gathers with those that come within
 //!    R before and R after it. Hence c, the mean number of other answers in the batch of an answer, is 2 R times the rate of

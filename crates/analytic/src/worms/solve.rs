@@ -31,6 +31,8 @@ pub struct Solved {
     later: Vec<Moments>,
     /// By channel.
     ahead: Vec<Ahead>,
+    /// By channel of one lane: the mean wait if all that cross it waited in one queue (M/G/1).
+    in_one_queue: Vec<f64>,
     /// Share of time for which the lanes of each channel are held.
     pub utilisation: Vec<f64>,
 }
@@ -71,6 +73,7 @@ impl Network {
             gathering: Vec::new(),
             later: vec![Moments::ZERO; self.steps.len()],
             ahead: vec![Ahead::default(); self.lanes.len()],
+            in_one_queue: vec![0.0; self.lanes.len()],
             utilisation: vec![0.0; self.lanes.len()],
         }
     }
@@ -86,6 +89,9 @@ impl Network {
         let ahead = self.ahead(channel as usize, solved);
         let used = utilisation(&inflows, lanes);
         solved.utilisation[channel as usize] = used;
+        let work = |inflow: &Inflow| inflow.rate * inflow.service.second + inflow.together;
+        let work: f64 = inflows.iter().map(work).sum();
+        solved.in_one_queue[channel as usize] = work / (2.0 * (1.0 - used));
         let first = self.first_slot[channel as usize] as usize;
         for (slot, wait) in waits(&inflows, lanes, &ahead).into_iter().enumerate() {
             solved.waits[first + slot] = wait;
@@ -105,6 +111,10 @@ impl Network {
             let others = 1.0 - self.share(channel, next, solved);
             let mut wait = solved.waits[on.slot as usize].as_often(others);
             let mut further = solved.ahead[next].third;
+            if self.lanes[next] == 1 && on.share.min(1.0 - others) > 1.0 - 1e-9 {
+                let wait = solved.waits[on.slot as usize].mean;
+                ahead.only = Some((wait, solved.in_one_queue[next]));
+            }
             if self.fed[next] == 1 {
                 // The first holds the one lane for the others, whatever it waits for later.
                 let own = (self.arrivals[next].iter()).filter(|arrival| arrival.slot == on.slot);
@@ -400,7 +410,7 @@ mod tests {
     /// Worms of equal length that all go to one lane wait as in M/D/1, wherever they do so.
     #[test]
     fn waits_on_the_way_to_one_lane_add_up_to_md1() {
-        for (lanes, inputs, most) in [(1, 2, 0.02), (1, 5, 0.02), (2, 1, 0.05), (2, 2, 0.05)] {
+        for (lanes, inputs, most) in [(1, 2, 0.02), (1, 5, 0.02), (2, 1, 1e-9), (2, 2, 0.05)] {
             for rho in [0.1, 0.2, 0.35] {
                 let rate = rho / 100.0 / f64::from(inputs);
                 let mut steps: Vec<Step> = (0..inputs)

@@ -119,6 +119,9 @@ pub(super) struct Ahead {
     pub third: f64,
     /// By the channel that they go on to.
     pub common: Vec<Common>,
+    /// The mean wait at the channel of one lane that all of them go on to and nothing else crosses, and what it would be
+    /// if all waited there.
+    pub only: Option<(f64, f64)>,
 }
 
 /// The time for which the worms of a channel that go on to one other may all have to wait there.
@@ -174,6 +177,12 @@ pub(super) fn waits(inflows: &[Inflow], lanes: u32, ahead: &Ahead) -> Vec<Moment
         let alone = queue::wait_moments(rate, &service, lanes, mean);
         if lanes == 1 || lanes > LANES_MAX {
             return alone;
+        }
+        if let Some((wait, all)) = ahead.only
+            && mean > 0.0
+        {
+            // All wait as in one queue before that lane, of which the first are on these lanes.
+            return alone.as_often((all - wait).max(0.0) / mean);
         }
         sum(alone, ahead.wait(rate, lanes, rho).1)
     };
