@@ -106,6 +106,9 @@ impl Network {
             serial: self.serial(channel, solved),
             ..Ahead::default()
         };
+        if self.fed[channel] == 1 {
+            return ahead;
+        }
         for on in &self.onward[channel] {
             let next = on.channel as usize;
             let others = 1.0 - self.share(channel, next, solved);
