@@ -379,6 +379,7 @@ fn find(own: &Inflow, (served, queued): (Found, Queued), all: Gathered, rho: f64
     let others = 1.0 - all_wait;
     let mut free = (all.served.plus(served.times(-1.0))).times(others);
     free = free.plus(served.times(1.0 - own_served / load));
+    free.left = free.left.max(0.0);
     let itself = Gathered::of(own, &queued, served);
     let own_waits = (queued.count - (lanes * follows - own_served)).max(0.0);
     // Work that waits, and the same times the mean of what it consists of.
@@ -396,7 +397,7 @@ fn find(own: &Inflow, (served, queued): (Found, Queued), all: Gathered, rho: f64
     let ahead = before[0] + (lanes - 1.0) * own.service.mean;
     let ahead_second = before[1] + more + (lanes - 1.0) * own.service.second;
     // The same goes for what has gathered behind the worm that a free lane finds in service.
-    let ratio = free.waiting / free.left.max(f64::MIN_POSITIVE);
+    let ratio = free.waiting / free.left.max(1e-12 * own.service.mean);
     let free_second = free.left_second * (1.0 + ratio + ratio * ratio) + waiting_second;
     wait(
         (free.serving + follows).min(1.0),
