@@ -7,22 +7,22 @@
 use crate::growth;
 pub use crate::growth::STEP;
 
-/// Largest growth of a latency of PE-PE messages, requests and writes, which start at PEs.
-pub const GROWTH_MAX: f64 = 0.25;
+/// Largest growth of a latency of PE-PE messages and requests.
+pub const GROWTH_MAX: f64 = 0.28;
 
-/// Largest growth of a latency of whole reads, forwards and replies.
-pub const READ_GROWTH_MAX: f64 = 0.29;
+/// Largest growth of a latency of whole reads, writes, forwards and replies.
+pub const IO_GROWTH_MAX: f64 = 0.33;
 
-/// The latencies that start at PEs.
-const OF_PES: [&str; 3] = ["pe_pe.", "request.", "write."];
+/// The latencies of messages that are short and start at PEs.
+const SHORT: [&str; 2] = ["pe_pe.", "request."];
 
 /// Say why a latency is outside the domain: `value` at the load of the machine, `more` at a load larger by [`STEP`],
 /// none if the machine is saturated there. None inside.
 pub fn outside(measure: &str, value: f64, more: Option<f64>) -> Option<String> {
-    let limit = if OF_PES.iter().any(|class| measure.starts_with(class)) {
+    let limit = if SHORT.iter().any(|class| measure.starts_with(class)) {
         GROWTH_MAX
     } else {
-        READ_GROWTH_MAX
+        IO_GROWTH_MAX
     };
     growth::outside(limit, value, more)
 }
@@ -38,8 +38,8 @@ mod tests {
         let wait = |rho: f64| (rho < 1.0).then(|| rho / (1.0 - rho));
         for (measure, growth) in [
             ("pe_pe.header", GROWTH_MAX),
-            ("write.network", GROWTH_MAX),
-            ("read.network", READ_GROWTH_MAX),
+            ("write.network", IO_GROWTH_MAX),
+            ("read.network", IO_GROWTH_MAX),
         ] {
             let at = |rho: f64| outside(measure, wait(rho).unwrap(), wait(1.1 * rho));
             let end = (growth - STEP) / ((1.0 + STEP) * growth);

@@ -13,7 +13,7 @@ pub(super) const POINTS: [f64; 26] = [
 ];
 
 /// Largest share of an input's lanes that count as held.
-const HELD_MAX: f64 = 0.999;
+pub(super) const HELD_MAX: f64 = 0.999;
 
 /// Coefficients that are kept of how many lanes have a worm at a channel; what lies beyond is cut.
 const LONGEST: usize = 4 * LANES_MAX as usize + 8;

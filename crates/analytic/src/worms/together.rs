@@ -90,10 +90,9 @@ impl Network {
             let group = &groups[&arrival.group];
             let input = self.input_of(channel, arrival.slot);
             // Answers on the same lane before this channel follow one another.
-            let own = match inputs[input] {
-                Some(from) if self.fed[from as usize] == 1 => group.by_input[input],
-                _ => 0.0,
-            };
+            let own = inputs[input].map_or(0.0, |from| {
+                group.by_input[input] / f64::from(self.fed[from as usize])
+            });
             let gathering = solved.gathering[arrival.group as usize];
             let others = gathering * load * (group.rate - own).max(0.0);
             let service = self.service(arrival.step, solved);
