@@ -222,7 +222,9 @@ receive_delay = "{round(one([0.0, 0.0, 0.1]) * packet)} ns"
 software_latency = "{one([0, 500])} ns"
 {servers if io else ""}[workload.jobs.all]
 traffic = "{traffic}"
-message = "{payload * (count := one([1, 2, 4, 8, 16]))} B"
+"""
+    count = one([1, 2, 4, 8, 16])
+    text += f"""message = "{payload * count} B"
 sizes = "{one(["fixed", "exponential"])}"
 {asks if io else ""}"""
     return text, bandwidth, count * packet
@@ -263,7 +265,7 @@ channels = false
 [stop]
 precision = "3%"
 of = ["all.response"]
-messages_first = {max(4000, 4000 * outstanding)}
+messages_first = {4000 * outstanding}
 messages_max = 200000
 """
     try:

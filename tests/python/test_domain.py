@@ -87,7 +87,7 @@ warmup = "none"
     )
     scenario = Scenario.load(file)
     said = scenario.analyze().answer.unmodelled
-    assert said == "There is no model value: the ways of packets depend on the queues."
+    assert said == "No model value is given at any point (routes depend on the queues)."
     assert scenario.run(jobs=1).answer.unmodelled == ""
 
 

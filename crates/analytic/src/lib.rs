@@ -10,7 +10,7 @@
 //! | [`disk`] | waits and limits of the disks of I/O nodes |
 //! | [`path`] | the message classes, and the channels on the path of each |
 //! | [`sci`] | rings of SCI and fabrics of them: peak throughput, latency at any load |
-//! | [`fattree`] | I/O on fat trees: bounds, closed loops of clients |
+//! | [`packets`] | I/O on networks of packets: bounds, closed loops of clients |
 //! | [`trains`] | messages as trains of packets on networks of any form: waits at nodes and links |
 //! | [`balance`] | section 3 of the hypercube paper: by how much the I/O bandwidth must grow |
 //!
@@ -23,10 +23,10 @@
 pub mod balance;
 pub mod disk;
 mod error;
-pub mod fattree;
 mod growth;
 pub mod hypercube_io;
 pub mod moments;
+pub mod packets;
 pub mod path;
 pub mod queue;
 pub mod sci;

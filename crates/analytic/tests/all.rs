@@ -2,6 +2,6 @@
 
 mod against_simulation;
 mod any_machine;
-mod fat_tree_meetings;
+mod closed_loops;
 mod sci_insertion;
 mod section_6;

@@ -135,30 +135,36 @@ fn ugal_has_no_estimate() {
                    virtual_channels = 3";
     for arrivals in ["load = \"10 MB/s\"", "outstanding = 1"] {
         let found = experiment(machine, &format!("traffic = \"uniform\"\n{arrivals}")).analyze();
-        assert!(
-            found.points[0]
-                .measures
-                .iter()
-                .all(|m| m.analytic.is_none() && m.outside.is_none())
-        );
+        let point = &found.points[0];
+        assert!((point.measures.iter()).all(|m| m.analytic.is_none() && m.outside.is_none()));
+        let reason = point.unmodelled.as_deref();
+        assert_eq!(reason, Some("routes depend on the queues"));
     }
 }
 
-/// Closed loops: pairs that meet nobody, with long and short buffers and with circuits; and one server that all read.
+/// Closed loops: pairs that meet nobody, with long and short buffers and with circuits, messages that fit into short buffers
+/// and longer ones; and one server that all read.
 #[test]
 fn loops_that_meet_nobody_and_one_server() {
     let ring = "graph = \"ring\"\nswitches = 6\ndelay = \"200 ns\"\nvirtual_channels = 4";
     let cut = "switching = \"cut-through\"\nbuffer =";
-    let pairs = "traffic = \"shift\"\noffset = 1\nmessage = \"64 KiB\"\noutstanding = 1";
+    let pair = |bytes: &str| {
+        format!("traffic = \"shift\"\noffset = 1\nmessage = \"{bytes}\"\noutstanding = 1")
+    };
+    let long = pair("64 KiB");
     let server = "traffic = \"io\"\nread_ratio = 1\nmessage = \"16 KiB\"\noutstanding = 2\n\
                   [workload.servers]\nplacement = \"clustered\"\ncount = 1";
     for (switching, job) in [
-        (format!("{cut} 32"), pairs),
-        (format!("{cut} 4"), pairs),
-        (String::new(), pairs),
-        (format!("{cut} 32"), server),
+        (format!("{cut} 32"), long.clone()),
+        (format!("{cut} 4"), pair("256 B")),
+        (format!("{cut} 4"), pair("512 B")),
+        (format!("{cut} 4"), pair("1 KiB")),
+        (format!("{cut} 4"), pair("4 KiB")),
+        (format!("{cut} 4"), long.clone()),
+        (String::new(), long),
+        (format!("{cut} 32"), server.to_owned()),
     ] {
-        let found = experiment(&format!("{ring}\n{switching}"), job).run();
+        let found = experiment(&format!("{ring}\n{switching}"), &job).run();
         let found = found.expect("a whole run");
         let accepted = measure(&found, "j.accepted");
         let residual = model(accepted) / accepted.mean.expect("a mean") - 1.0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from isthmus.answer.grounds import Bracket, Peak, Ratio
@@ -359,9 +360,6 @@ def basis(layout: View, headline: str | None, place: str, found: list[SeriesAnsw
 
 def unmodelled(layout: View) -> str:
     """Say of which measures no model value is given and why; empty where all are in its domain."""
-    absent = dict.fromkeys(p.unmodelled for p in layout.run.points if p.unmodelled)
-    if absent:
-        return f"There is no model value: {'; '.join(absent)}."
     found: dict[str, dict[str, int]] = {}
     for point in layout.run.points:
         for measure in point.measures:
@@ -369,6 +367,10 @@ def unmodelled(layout: View) -> str:
                 of = found.setdefault(measure.outside.reason, {})
                 of[measure.name] = of.get(measure.name, 0) + 1
     total, texts = len(layout.run.points), []
+    absent = Counter(point.unmodelled for point in layout.run.points if point.unmodelled)
+    for reason, points in absent.items():
+        where = "at any point" if points == total else f"at {points:,} of {counted(total, 'point')}"
+        texts.append(f"{where} ({reason})")
     for reason, counts in found.items():
         names = [name for name in layout.asked if name in counts] or list(counts)
         labels = [layout.label(name) for name in names[:NAMED]]

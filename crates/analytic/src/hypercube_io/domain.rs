@@ -8,10 +8,10 @@ use crate::growth;
 pub use crate::growth::STEP;
 
 /// Largest growth of a latency of PE-PE messages and requests.
-pub const GROWTH_MAX: f64 = 0.28;
+pub const GROWTH_MAX: f64 = 0.26;
 
 /// Largest growth of a latency of whole reads, writes, forwards and replies.
-pub const IO_GROWTH_MAX: f64 = 0.33;
+pub const IO_GROWTH_MAX: f64 = 0.30;
 
 /// The latencies of messages that are short and start at PEs.
 const SHORT: [&str; 2] = ["pe_pe.", "request."];

@@ -25,15 +25,16 @@
 //!
 //! # Short buffers
 //!
-//! A packet holds its place in the buffer behind a link for the round trip T, and for its wait x for the next link. Of a
+//! A packet holds its place in the buffer behind a link for the round trip T, and for a wait x: that for the next link
+//! times the share of packets that go on to other links, since packets for the same link lose no time by each other. Of a
 //! buffer that holds the time R of packets, p each, a packet takes max(p, p (T + x) / R) of the link. Let x be
 //! exponential where a packet meets others. With the mean w of those and W of all packets a link is slower by the factor
 //!
 //! max(1, T / R) + (W / R) exp(-max(0, R - T) / w).
 //!
-//! Packets for the same link lose no time by each other, so that x counts by the share of packets for other links. The
-//! waits for links above hold with this factor on all times. Trains meet as far as they ask for more than the slower link.
-//! A fixed number of rounds over all links gives factors and waits.
+//! The waits for links above hold with this factor on all times. Trains meet as far as they ask for more than the slower
+//! link. The work that a slow link finds behind its inputs is that of trains which the link before, or the pace of their
+//! node, has put apart. A fixed number of rounds over all links gives factors and waits.
 //!
 //! # Circuits
 //!

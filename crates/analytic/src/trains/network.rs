@@ -4,11 +4,12 @@ mod circuits;
 
 use super::Train;
 use crate::queue::waiting_probability;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Rounds in which it is found for how long places of buffers are held.
-const ROUNDS: usize = 8;
-/// How many times slower a link is whose packets wait without end.
+/// Rounds of the iteration for the factors of slow links. Each takes half of what is new, since places that are held for
+/// longer let waits for other links fall.
+const ROUNDS: usize = 12;
+/// Factor of a link whose packets wait without limit.
 const ENDLESS: f64 = 1e9;
 
 /// A kind of message.
@@ -185,6 +186,11 @@ impl Network {
         self.buffers.insert(link, buffer);
     }
 
+    /// Whether links lie beside one another: their waits are lower than those of the simulation, by up to 25%.
+    pub fn has_wide_links(&self) -> bool {
+        self.beside.values().any(|&beside| beside > 1)
+    }
+
     /// Links beside one another.
     fn width(&self, link: u32) -> f64 {
         self.beside.get(&link).copied().unwrap_or(1).into()
@@ -201,7 +207,14 @@ impl Network {
         queues.slower = queues.slower_links(&BTreeMap::new());
         if !self.buffers.is_empty() {
             for _ in 0..ROUNDS {
-                queues.slower = queues.slower_links(&queues.held());
+                let next = queues.slower_links(&queues.held());
+                let halfway = |&link| {
+                    let next = next.get(&link).copied().unwrap_or(1.0);
+                    (link, (queues.slower(link) + next) / 2.0)
+                };
+                let links: BTreeSet<u32> =
+                    queues.slower.keys().chain(next.keys()).copied().collect();
+                queues.slower = links.iter().map(halfway).collect();
             }
         }
         queues
@@ -387,9 +400,11 @@ impl Queues<'_> {
             true => waiting_probability(all.work * width, 1.0, width as u32) / (all.work * width),
             false => 1.0,
         };
+        // The work in front of a full link, or of a full one before it, has no limit.
+        let is_full = all.work >= 1.0 || !behind.is_finite();
         for ((&(from, rates), own), before) in inputs.iter().zip(&loads).zip(&brought) {
             let others = (all.work - own.work).max(0.0);
-            let first = match all.work >= 1.0 {
+            let first = match is_full {
                 true => First {
                     fixed: f64::INFINITY,
                     others: 0.0,
@@ -403,7 +418,10 @@ impl Queues<'_> {
                 },
             };
             let of = held.entry(from).or_default();
+            // Of one of the links that lie side by side.
+            let beside = self.network.width(from);
             for (class, &rate) in self.classes.iter().zip(rates) {
+                let rate = rate / beside;
                 of.load.add(rate, &class.train, 1.0);
                 let wait = first.wait(&class.train);
                 of.wait += rate * wait;
@@ -413,7 +431,7 @@ impl Queues<'_> {
             of.crossings.push(Crossing {
                 to,
                 rates,
-                own: own.work / slower,
+                own: own.work / slower * width / beside,
                 first,
             });
         }
@@ -426,7 +444,7 @@ struct First {
     fixed: f64,
     /// Share of the link that other inputs ask for.
     others: f64,
-    /// How often longer than alone packets take on the link.
+    /// How many times longer than alone packets take on the link.
     slower: f64,
 }
 
@@ -446,7 +464,7 @@ impl First {
 struct Crossing<'a> {
     to: u32,
     rates: &'a Vec<f64>,
-    /// rho with nothing that makes the link slower.
+    /// rho at the link before, with nothing that makes it slower.
     own: f64,
     first: First,
 }
@@ -472,13 +490,17 @@ impl Held<'_> {
         } in &self.crossings
         {
             let other = (1.0 - own / self.load.work).max(0.0);
-            for (Class { train, .. }, rate) in classes.iter().zip(*rates) {
+            let some = classes.iter().zip(*rates).filter(|(_, rate)| **rate > 0.0);
+            for (Class { train, .. }, rate) in some {
                 let packets = rate * train.packets;
-                wait += other * packets * first.middle(train);
+                if other > 0.0 {
+                    wait += other * packets * first.middle(train);
+                }
                 met += packets * first.others;
                 all += packets;
             }
         }
+        debug_assert!(!wait.is_nan(), "rates are zero or waits are numbers");
         if wait.is_infinite() {
             return ENDLESS;
         }

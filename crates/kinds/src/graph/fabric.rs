@@ -15,8 +15,13 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// Among 1 to 6 links chance falls on so many lots each as often.
-const LOTS: u32 = 60;
+/// Number of lots that fall on each of up to so many links as often, for 1 to 6 links.
+fn lots(links: u32) -> u32 {
+    [1, 1, 2, 6, 12, 60]
+        .get(links as usize)
+        .copied()
+        .unwrap_or(60)
+}
 
 impl Kind for Graph {
     type Built = Built;
@@ -129,7 +134,7 @@ impl<W: Ways + Debug + Send + Sync + 'static> Switches for Machine<W> {
         else {
             return Some([1, 1]);
         };
-        let at_links = if *links > 1 { LOTS } else { 1 };
+        let at_links = lots(*links);
         match routing {
             DragonflyRouting::Minimal => Some([1, at_links]),
             DragonflyRouting::Valiant => Some([groups.saturating_sub(2).max(1), at_links]),

@@ -16,6 +16,8 @@ pub(crate) struct Message {
     pub think_is_fixed: bool,
     /// Per node in GB/s, of those that do not wait for what they get.
     pub offered: Option<f64>,
+    /// Whether these are offered at random times: by gaps that are exponential.
+    pub is_poisson: bool,
 }
 
 impl Message {
@@ -45,6 +47,7 @@ impl Message {
             think_ns: ns(think),
             think_is_fixed: spread == Spread::Fixed,
             offered: limit(job),
+            is_poisson: is_poisson(job),
         })
     }
 
@@ -91,6 +94,21 @@ fn limit(job: &Job) -> Option<f64> {
         }
         _ => None,
     }
+}
+
+fn is_poisson(job: &Job) -> bool {
+    let arrivals = match &job.traffic {
+        Traffic::Io(io) => &io.arrivals,
+        Traffic::Uniform { arrivals, .. } | Traffic::Shift { arrivals, .. } => arrivals,
+        _ => return false,
+    };
+    matches!(
+        arrivals,
+        Arrivals::Open {
+            gaps: Spread::Exponential,
+            ..
+        }
+    )
 }
 
 pub(crate) fn ns(time: Time) -> f64 {

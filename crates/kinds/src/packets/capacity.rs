@@ -10,10 +10,11 @@
 use super::credits::Credits;
 use super::loads::{Asked, LinkLoad};
 use super::rules::{node_links, sending};
+use super::switches::RANDOM_ROUTES_MAX;
 use super::{Fabric, OUT_OF_NODE, outstanding, rules};
 use crate::jobs::behind::Devices;
 use crate::jobs::capacity::{self, MB, NODES_MAX, left_out};
-use isthmus_analytic::fattree::{Limit, Rules};
+use isthmus_analytic::packets::{Limit, Rules};
 use isthmus_experiment::capacity::{Capacity, bandwidth, number};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways;
@@ -134,8 +135,8 @@ pub(crate) fn capacity(
         ));
     } else if !fabric.is_followed() {
         let why = match fabric.choices() {
-            None => "which of them a packet takes depends on the queues",
-            Some(_) => "there are too many ways among which chance decides",
+            None => "routes depend on the queues".to_owned(),
+            Some(_) => format!("there are more than {RANDOM_ROUTES_MAX} random routes"),
         };
         (capacity.remarks).push(format!(
             "Single links between switches are left out: {why}."

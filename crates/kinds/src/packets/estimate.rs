@@ -3,13 +3,12 @@
 
 use super::credits::Credits;
 use super::lengths::{Pace, lengths};
-use super::paces::BY_QUEUES;
 use super::switches::{Switches, delay_of};
-use super::{Fabric, Limits, paces, rules};
+use super::{Fabric, Limits, Route, paces, rules};
 use crate::jobs::capacity::{Foretold, foretold, left_out};
 use crate::jobs::{is_io, ns};
 use isthmus_analytic::Error;
-use isthmus_analytic::fattree::Rules;
+use isthmus_analytic::packets::Rules;
 use isthmus_analytic::queue::mg1_wait;
 use isthmus_analytic::trains::{
     Buffer, Channels, Class, Hop, Network, Packets, STEP, Train, Wait, outside,
@@ -33,12 +32,22 @@ const DATA: usize = 2;
 
 /// What the model says of the jobs of `traffic`, laid out by `layout`.
 pub(super) fn overlay(switches: &impl Switches, traffic: &JobsTraffic, layout: &Layout) -> Overlay {
-    // What jobs ask for that go on when they get something is not known beforehand.
-    let open = foretold(traffic).all(|asks| asks.message.offered.is_some());
-    if !open || left_out(traffic).is_some() {
+    let Some(choices) = switches.choices() else {
+        return Overlay::absent("routes depend on the queues");
+    };
+    let asks: Vec<Foretold<'_>> = foretold(traffic).collect();
+    let each = u64::from(choices[0]) * u64::from(choices[1]);
+    let pairs = |asks: &Foretold<'_>| layout.pairs(asks.number, asks.job).count() as u64;
+    if asks.iter().map(pairs).sum::<u64>() * each > ROUTES_MAX {
+        return Overlay::absent(format!("there are more than {ROUTES_MAX} routes"));
+    }
+    // Trains know nothing of jobs that go on when they get something, and of arrivals in bursts or at equal gaps.
+    let is_known = asks.iter().all(|asks| asks.message.is_poisson);
+    if !is_known || left_out(traffic).is_some() {
         return paces(switches, traffic, layout, Limits::Others);
     }
-    solve(switches, traffic, layout).unwrap_or_default()
+    solve(switches, layout, &asks, choices)
+        .unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
 /// How many messages go over so many switches and such delays in ps.
@@ -92,13 +101,11 @@ struct Links<'a> {
 impl Links<'_> {
     /// The way of a header, and from the end of a packet to its sender's knowing it, in ns.
     fn way(&self, (switches, ps): (u32, u64)) -> (f64, f64) {
-        let (link, switches) = (&self.rules.link, f64::from(switches));
-        let delay = ps as f64 / 1e3;
-        let back = match link.circuits.is_finite() {
-            true => link.acknowledgement_ns + switches * link.acknowledgement_switch_ns + delay,
-            false => 0.0,
+        let route = Route {
+            switches: f64::from(switches),
+            delay: ps as f64 / 1e3,
         };
-        (switches * link.switch_ns + delay, back)
+        route.header_and_acknowledgement(&self.rules)
     }
 
     /// So many packets of a node may be on a way, and its next one starts when the first is known to be through, so long
@@ -173,19 +180,10 @@ impl Sent {
 
 fn solve(
     switches: &impl Switches,
-    traffic: &JobsTraffic,
     layout: &Layout,
+    asks: &[Foretold<'_>],
+    choices: [u32; 2],
 ) -> Result<Overlay, Error> {
-    let Some(choices) = switches.choices() else {
-        return Ok(Overlay::absent(BY_QUEUES));
-    };
-    let asks: Vec<Foretold<'_>> = foretold(traffic).collect();
-    let each = u64::from(choices[0]) * u64::from(choices[1]);
-    let pairs = |asks: &Foretold<'_>| layout.pairs(asks.number, asks.job).count() as u64;
-    if asks.iter().map(pairs).sum::<u64>() * each > ROUTES_MAX {
-        let reason = format!("there are more than {ROUTES_MAX} routes");
-        return Ok(Overlay::absent(reason));
-    }
     let spec = switches.network().spec();
     let rules = rules(spec, switches.ways().classes()).checked()?;
     let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
@@ -202,11 +200,11 @@ fn solve(
             .zip(credits(longest))
             .map(<[Credits; 2]>::from),
     };
-    let mut ways = Followed::of(switches, layout, &asks, &links, choices);
+    let mut ways = Followed::of(switches, layout, asks, &links, choices);
     let packets_apart = choices[0] > 1;
-    let found = ways.solution(switches, &links, &asks, packets_apart)?;
+    let found = ways.solution(switches, &links, asks, packets_apart)?;
     ways.scale(1.0 + STEP);
-    let more = ways.solution(switches, &links, &asks, packets_apart)?;
+    let more = ways.solution(switches, &links, asks, packets_apart)?;
     let mut overlay = Overlay::default();
     let mut io = None;
     for (number, asks) in asks.iter().enumerate() {
@@ -235,12 +233,15 @@ fn solve(
     let mut jobs = found.jobs.iter().zip(&more.jobs);
     let mixed = links.credits.as_ref().filter(|_| choices != [1, 1]);
     let mixed = mixed.map_or(0.0, |[near, _]| found.longest / near.places(full_ps));
-    let reason = jobs.find_map(|((at, _), (more, _))| outside(at.response, more.response, mixed));
+    let reason = match ways.network.has_wide_links() {
+        true => Some("several cables join the same switches".to_owned()),
+        false => jobs.find_map(|((at, _), (more, _))| outside(at.response, more.response, mixed)),
+    };
     if let Some(reason) = reason {
         overlay.bound(&reason, |_| true);
     }
     // The share of its time that the part with most to do is asked for is proportional to the load.
-    if let [asks] = &asks[..]
+    if let [asks] = asks
         && let Some(offered) = asks.message.offered
     {
         overlay.saturation = Some(offered * 1e3 / found.busiest);

@@ -1,7 +1,7 @@
 //! Messages that vary in length, as packets in time.
 
 use crate::jobs::ns;
-use isthmus_analytic::fattree::Rules;
+use isthmus_analytic::packets::Rules;
 use isthmus_analytic::trains::Packets;
 use isthmus_machine::packets::spec::NetworkSpec;
 use isthmus_workload::jobs::spec::{Sizes, Spread};

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Crossed {
     /// The bundle: see [`Fabric::bundle`].
     pub bundle: u32,
-    /// The bundle before it on their way, if packets are in order there.
+    /// The bundle that they come from, if that makes them wait for each other.
     pub before: Option<u32>,
     /// The class of channels.
     pub class: u16,

@@ -23,7 +23,7 @@ pub use crate::jobs::names;
 pub use format::tables;
 pub use loads::Crossed;
 pub(crate) use loads::routed;
-pub(crate) use message::{Times, Way};
+pub(crate) use message::{Route, Times};
 pub use network::{derived, network};
 pub(crate) use paces::{Limits, paces};
 pub(crate) use presets::{OF_GRAPHS, OF_TREES, preset};

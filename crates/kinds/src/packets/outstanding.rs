@@ -1,11 +1,11 @@
 //! What nodes can send with so many messages under way.
 
 use super::rules::sending;
-use super::{Fabric, Way};
+use super::{Fabric, Route};
 use crate::jobs::behind::Devices;
 use crate::jobs::capacity::{Foretold, NODES_MAX, foretold, held_back};
 use crate::jobs::{Message, stores};
-use isthmus_analytic::fattree::Rules;
+use isthmus_analytic::packets::Rules;
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Layout, Pair};
@@ -83,11 +83,11 @@ fn distances(fabric: &impl Fabric, layout: &Layout, asks: &Foretold<'_>) -> BTre
 fn alone_ns(fabric: &impl Fabric, rules: &Rules, message: &Message, switches: u32) -> Option<f64> {
     let there = rules.message_ns(message.bytes, switches).ok()?;
     let head = rules.interface.software_ns + f64::from(switches) * rules.link.switch_ns;
-    let way = Way {
+    let route = Route {
         switches: f64::from(switches),
         delay: 0.0,
     };
-    Some(there - head + message.turn_ns(fabric.network().spec(), rules, way))
+    Some(there - head + message.turn_ns(fabric.network().spec(), rules, route))
 }
 
 #[cfg(test)]

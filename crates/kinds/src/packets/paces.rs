@@ -3,22 +3,20 @@
 
 use super::credits::Credits;
 use super::rules::node_links;
-use super::{Crossed, Fabric, OUT_OF_NODE, Times, Way, rules};
+use super::switches::RANDOM_ROUTES_MAX;
+use super::{Crossed, Fabric, OUT_OF_NODE, Route, Times, rules};
 use crate::jobs::capacity::NODES_MAX;
 use crate::jobs::{Message, is_io, ns};
 use isthmus_analytic::Error;
-use isthmus_analytic::fattree::Rules;
-use isthmus_analytic::fattree::domain::{Load, SHARED};
-use isthmus_analytic::fattree::loops::{self, Client, Use};
+use isthmus_analytic::packets::Rules;
+use isthmus_analytic::packets::domain::{Load, SHARED};
+use isthmus_analytic::packets::loops::{self, Client, Use};
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::spec::Switching;
 use isthmus_machine::packets::ways::Ways as _;
 use isthmus_workload::jobs::spec::{Job, JobsTraffic};
 use isthmus_workload::jobs::{Layout, Partners};
 use std::collections::BTreeMap;
-
-/// Why there is no model of ways that depend on queues.
-pub(super) const BY_QUEUES: &str = "the ways of packets depend on the queues";
 
 /// Which limits of the domain count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,23 +32,22 @@ pub(crate) fn paces(
     layout: &Layout,
     limits: Limits,
 ) -> Overlay {
-    if let Some(reason) = unknown(fabric, traffic) {
+    if let Some(reason) = reason_absent(fabric, traffic) {
         return Overlay::absent(reason);
     }
-    // Where the paces do not settle nothing is said.
-    solve(fabric, traffic, layout, limits).unwrap_or_default()
+    solve(fabric, traffic, layout, limits)
+        .unwrap_or_else(|error| Overlay::absent(error.to_string()))
 }
 
-/// Why nothing can be said.
-fn unknown(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> {
-    if fabric.choices().is_none() {
-        return Some(BY_QUEUES.to_owned());
-    }
+/// Why there is no model.
+fn reason_absent(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> {
     if fabric.node_count() > NODES_MAX {
         return Some(format!("there are more than {NODES_MAX} nodes"));
     }
     if !fabric.is_followed() {
-        return Some("there are too many ways among which chance decides".to_owned());
+        return Some(format!(
+            "there are more than {RANDOM_ROUTES_MAX} random routes"
+        ));
     }
     // The bounds of an interface are those of one link.
     if node_links(fabric) > 1.0 {
@@ -59,7 +56,7 @@ fn unknown(fabric: &impl Fabric, traffic: &JobsTraffic) -> Option<String> {
     // These take part of the links that closed loops know nothing of.
     let mut active = traffic.jobs.iter().filter(|job| job.active);
     (active.any(|job| Message::of(job).is_none()))
-        .then(|| "there are collective operations, listed messages or pings".to_owned())
+        .then(|| "jobs run collective operations, listed messages or pings".to_owned())
 }
 
 fn solve(
@@ -69,7 +66,7 @@ fn solve(
     limits: Limits,
 ) -> Result<Overlay, Error> {
     let rules = rules(fabric.network().spec(), fabric.ways().classes()).checked()?;
-    let (mut clients, mut writes) = (Vec::new(), false);
+    let mut clients = Vec::new();
     let mut job_of = Vec::new();
     let (mut nodes, mut is_shared) = (BTreeMap::new(), false);
     let mut parts = Parts::new(fabric, &rules, traffic, layout);
@@ -81,7 +78,6 @@ fn solve(
             if let Some(client) = parts.client(job, &message, &partners) {
                 clients.push(client);
                 job_of.push(number);
-                writes |= message.reads < 1.0;
                 is_shared |= *nodes.entry(partners.client).or_insert(number) != number;
             }
         }
@@ -128,7 +124,7 @@ fn solve(
     let switching = fabric.network().spec().switching;
     let cut_through = matches!(switching, Switching::CutThrough { .. });
     let outside = match limits {
-        Limits::FatTrees => load.outside(cut_through, writes),
+        Limits::FatTrees => load.outside(cut_through),
         Limits::Others => load.outside_switches(parts.let_through(), parts.held),
     };
     if let Some(reason) = outside {
@@ -159,8 +155,10 @@ struct Parts<'a, F> {
 #[derive(Debug, Clone, Copy)]
 struct Links {
     count: f64,
-    /// Share of its bandwidth that the buffer behind each lets through.
+    /// Share of its bandwidth that the buffer behind each lets through, of full packets in one class of channels.
     let_through: f64,
+    /// Packets that the buffer behind each holds, and from one's start to its place being known to be free, in ns.
+    window: Option<(f64, f64)>,
     /// What a signal takes along each, in ns.
     delay: f64,
     out_of_node: bool,
@@ -168,8 +166,15 @@ struct Links {
 }
 
 impl Links {
-    fn width(self) -> f64 {
-        self.count * self.let_through
+    /// For how long a message keeps it busy, in ns.
+    fn busy(self, times: &Times) -> f64 {
+        let [first, between, last] = times.links;
+        let each = match (self.out_of_node, self.into_node) {
+            (true, _) => first,
+            (_, true) => last,
+            _ => between,
+        };
+        each / (self.count * self.let_through)
     }
 }
 
@@ -203,9 +208,14 @@ impl<'a, F: Fabric> Parts<'a, F> {
             let of = fabric.bundle(bundle);
             let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
             let credits = Credits::of(fabric, full_ps, of.delay, of.into_node);
+            let window = credits.as_ref().map(|credits| {
+                let round_ns = credits.round_ps(full_ps) / 1e3;
+                (credits.places(full_ps), round_ns)
+            });
             Links {
                 count: of.links.len() as f64,
                 let_through: credits.map_or(1.0, |credits| credits.share(full_ps, 1.0)),
+                window,
                 delay: ns(of.delay),
                 out_of_node: of.order == OUT_OF_NODE,
                 into_node: of.into_node,
@@ -227,18 +237,19 @@ impl<'a, F: Fabric> Parts<'a, F> {
     /// A client of a job; nothing when it has no partner.
     fn client(&mut self, job: &Job, message: &Message, partners: &Partners) -> Option<Client> {
         let (mut links, mut delay) = (0.0, 0.0);
-        for Crossed { bundle, share, .. } in self.fabric.shares(partners.client, &partners.others) {
+        let written = self.fabric.shares(partners.client, &partners.others);
+        for &Crossed { bundle, share, .. } in &written {
             links += share;
             delay += share * self.links(bundle).delay;
         }
         if links == 0.0 {
             return None;
         }
-        let way = Way {
+        let route = Route {
             switches: links - 1.0,
             delay,
         };
-        let times = message.times(self.fabric.network().spec(), self.rules, way);
+        let times = message.times(self.fabric.network().spec(), self.rules, route);
         // An interface without limit hands one message over after the other and waits for none.
         let (under_way, turn) = match job.outstanding.limit() {
             Some(limit) => (limit, times.turn),
@@ -246,13 +257,14 @@ impl<'a, F: Fabric> Parts<'a, F> {
         };
         // It sends in order: a write keeps from moving what comes behind it, a request for a read does not.
         let at_once = f64::from(under_way).min(1.0 / (1.0 - message.reads));
-        if self.rules.link.circuits.is_finite() {
-            self.held = self.held.max(times.link.max(times.engine) / times.wire);
-        }
-        let uses = self.uses(message.reads, &times, partners);
-        // Short buffers let a message through more slowly.
-        let busiest = uses.iter().map(|of| of.busy);
-        let transfer = busiest.fold(times.transfer, f64::max);
+        self.held = self.held.max(times.circuits / times.wire);
+        let uses = self.uses(message.reads, &times, partners, written);
+        // Short buffers let long messages through more slowly. What fits into them takes no longer by itself.
+        let transfer = uses
+            .iter()
+            .fold(times.transfer, |most, of| most.max(of.busy));
+        let alone = self.alone(message, &times, &uses);
+        let turn = (turn - (transfer - alone)).max(0.0);
         Some(Client {
             under_way,
             at_once,
@@ -265,14 +277,34 @@ impl<'a, F: Fabric> Parts<'a, F> {
         })
     }
 
+    /// The time of a message between its first byte and its last where its packets wait for places of buffers only, in ns.
+    fn alone(&self, message: &Message, times: &Times, uses: &[Use]) -> f64 {
+        let packets = message.packets(self.rules.interface.payload);
+        let pace = times.transfer / packets;
+        let windows = uses
+            .iter()
+            .filter_map(|of| self.bundles.get(&of.part)?.window);
+        windows.fold(times.transfer, |most: f64, (places, round_ns)| {
+            let rounds = ((packets - 1.0) / places).floor();
+            let others = packets - rounds * places;
+            most.max(rounds * round_ns.max(places * pace) + others * pace)
+        })
+    }
+
     /// The parts that the messages of a client use, of which such a share are reads.
-    fn uses(&mut self, reads: f64, times: &Times, partners: &Partners) -> Vec<Use> {
+    fn uses(
+        &mut self,
+        reads: f64,
+        times: &Times,
+        partners: &Partners,
+        written: Vec<Crossed>,
+    ) -> Vec<Use> {
         let (node, writes) = (partners.client, 1.0 - reads);
         let mut asked = Asked::default();
         let others = || (partners.others.iter().copied()).filter(|&other| other != node);
         let each = 1.0 / others().count() as f64;
         if writes > 0.0 {
-            self.cross(node, &partners.others, writes, times, &mut asked);
+            self.cross(node, written, writes, times, &mut asked);
             asked.add(ENGINES + node, writes, times.engine);
         }
         if reads > 0.0 && self.sends[node as usize] {
@@ -280,7 +312,8 @@ impl<'a, F: Fabric> Parts<'a, F> {
         }
         for other in others() {
             if reads > 0.0 {
-                self.cross(other, &[node], reads * each, times, &mut asked);
+                let read = self.fabric.shares(other, &[node]);
+                self.cross(other, read, reads * each, times, &mut asked);
                 asked.add(ENGINES + other, reads * each, times.engine);
             }
             if writes > 0.0 && self.sends[other as usize] {
@@ -291,17 +324,21 @@ impl<'a, F: Fabric> Parts<'a, F> {
     }
 
     /// The links that messages of such a probability cross.
-    fn cross(&mut self, from: u32, to: &[u32], probability: f64, times: &Times, asked: &mut Asked) {
-        for crossed in self.fabric.shares(from, to) {
+    fn cross(
+        &mut self,
+        from: u32,
+        links: Vec<Crossed>,
+        probability: f64,
+        times: &Times,
+        asked: &mut Asked,
+    ) {
+        for crossed in links {
             let (bundle, share) = (crossed.bundle, probability * crossed.share);
             let links = self.links(bundle);
-            let busy = match links.into_node {
-                true => times.last_link / links.width(),
-                false => times.link / links.width(),
-            };
+            let busy = links.busy(times);
             asked.add(bundle, share, busy);
             let before = match crossed.before {
-                Some(before) => (before, times.link / self.links(before).width()),
+                Some(before) => (before, self.links(before).busy(times)),
                 None if links.out_of_node => (ENGINES + from, times.engine),
                 None => continue,
             };

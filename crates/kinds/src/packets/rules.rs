@@ -2,7 +2,7 @@
 
 use super::Fabric;
 use crate::jobs::ns;
-use isthmus_analytic::fattree::{Bound, Interface, Limit, Link, Rules};
+use isthmus_analytic::packets::{Bound, Interface, Limit, Link, Rules};
 use isthmus_machine::packets::spec::{NetworkSpec, Switching};
 use isthmus_machine::packets::ways::Ways as _;
 

@@ -1,6 +1,6 @@
 //! Networks of packets with the jobs that run on them, as subjects of experiments.
 
-use super::{Fabric, Way, capacity, figures, rules};
+use super::{Fabric, Route, capacity, figures, rules};
 use crate::jobs::behind;
 use crate::jobs::capacity::Foretold;
 use crate::jobs::{self, Measured, Running, Runs, ns};
@@ -80,11 +80,11 @@ impl<F: Fabric> Runs for On<F> {
     fn alone_ns(&self, _: &Measured, asks: &Foretold<'_>) -> f64 {
         let (network, switches) = (self.0.network().spec(), self.0.switches_at_most());
         let rules = rules(network, self.0.ways().classes());
-        let way = Way {
+        let route = Route {
             switches: f64::from(switches),
             delay: 0.0,
         };
-        let times = asks.message.times(network, &rules, way);
+        let times = asks.message.times(network, &rules, route);
         times.transfer + times.turn + f64::from(switches) * ns(self.0.longest_delay())
     }
 

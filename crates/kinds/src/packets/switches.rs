@@ -109,7 +109,7 @@ impl<S: Switches> Fabric for S {
         self.longest_delay()
     }
 
-    /// Where ways depend on queues, or are too many to follow: the links of nodes, and those between groups together.
+    /// Where routes depend on queues, or are too many to follow: the links of nodes, and those between groups together.
     fn shares(&self, from: u32, to: &[u32]) -> Vec<Crossed> {
         let ways = &**self.routed().ways();
         match followed(self) {
@@ -158,19 +158,20 @@ impl<S: Switches> Fabric for S {
     }
 }
 
-/// Largest number of ways between all pairs of nodes that are followed.
-const WAYS_MAX: u64 = 1 << 20;
+/// Largest number of random routes between all pairs of nodes that are followed.
+pub(super) const RANDOM_ROUTES_MAX: u64 = 1 << 20;
 
 /// The choices on all ways, if they are known and not too many.
 fn followed<S: Switches>(switches: &S) -> Option<[u32; 2]> {
     let nodes = u64::from(switches.routed().wiring().node_count());
-    let is_few =
-        |[first, next]: &[u32; 2]| u64::from(*first) * u64::from(*next) * nodes * nodes <= WAYS_MAX;
+    let is_few = |[first, next]: &[u32; 2]| {
+        u64::from(*first) * u64::from(*next) * nodes * nodes <= RANDOM_ROUTES_MAX
+    };
     (switches.choices()).filter(|choices| *choices == [1, 1] || is_few(choices))
 }
 
-/// What of the packets of `from` to any of `to` leaves its group, and comes into others, at least. Nothing is known of the
-/// classes of channels on which it does: it is spread evenly.
+/// Return the least share of the packets of `from` to any of `to` that leaves its group, and that comes into another. Packets
+/// are spread evenly over the classes of channels.
 fn cuts<S: Switches>(switches: &S, from: u32, to: &[u32]) -> Vec<Crossed> {
     let wiring = switches.routed().wiring();
     let nodes = wiring.node_count();
@@ -230,7 +231,7 @@ fn cut_bundle<S: Switches>(switches: &S, cut: u32) -> Bundle {
         false => ("into", 2),
     };
     Bundle {
-        name: format!("{}s {way} a group, busiest", kind.replace('_', " ")),
+        name: format!("{}s {way} a group, at least", kind.replace('_', " ")),
         order: (rank, place),
         delay: between(switches, from, to, Time::ZERO, S::delay),
         links,

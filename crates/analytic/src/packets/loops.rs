@@ -8,8 +8,8 @@
 //! message fewer of its client, in proportion (Bard's and Schweitzer's approximation: P. J. Schweitzer,
 //! *Approximate analysis of multiclass closed networks of queues*, 1979); each other message is there or
 //! not independently, so that their number is taken to be binomial, with its mean and variance. By
-//! Little's law the throughput of a client is what it has under way over its turn, pauses included. Messages that came
-//! from the same part before do not wait for one another twice: what they would if they were alone is taken off.
+//! Little's law the throughput of a client is what it has under way over its turn, pauses included. Messages of
+//! one stream, which come from one part, have waited for each other there: their wait for each other is subtracted.
 //!
 //! For clients that are alike this is exact where one message alone fills a part: C clients of S servers
 //! keep S C / (C + S - 1) of them busy (W. J. Gordon, G. F. Newell, *Closed queuing systems with
@@ -29,8 +29,7 @@ pub struct Use {
     pub probability: f64,
     /// Time for which it keeps the part busy then, no longer than its transfer.
     pub busy: f64,
-    /// Whether this is no part, but all that comes to one from the same part before it. Such messages have waited for one
-    /// another there: what they alone would wait for is taken off.
+    /// True for a stream: the messages that reach a part from one part before it. Their wait for each other is subtracted.
     pub is_stream: bool,
 }
 
@@ -63,6 +62,9 @@ pub struct Pace {
 
 /// Change in a step, relative to what there is, below which nothing changes any more.
 const SETTLED: f64 = 1e-9;
+
+/// Most uses of parts by classes of clients: each step takes time for each of them.
+const USES_MAX: usize = 1 << 17;
 
 /// Steps in which it has to come to that.
 const MAX_STEPS: u32 = 20_000;
@@ -108,6 +110,10 @@ pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
         }
     }
     let lumps = lumps(clients);
+    let uses: usize = lumps.classes.iter().map(|class| class.uses.len()).sum();
+    let expected = "131072 or fewer";
+    let uses_field = "number of different uses of links by clients";
+    check(uses_field, uses as f64, expected, uses <= USES_MAX)?;
     let paces = equilibrium(clients, &lumps)?;
     Ok(lumps.of_client.iter().map(|&class| paces[class]).collect())
 }

@@ -1,6 +1,6 @@
 //! Clients that meet in shared parts against closed forms, limits and exact mean value analysis.
 
-use isthmus_analytic::fattree::loops::{Client, Use, solve};
+use isthmus_analytic::packets::loops::{Client, Use, solve};
 use proptest::prelude::*;
 
 fn client(under_way: u32, pause: f64, uses: &[(u32, f64, f64)]) -> Client {

@@ -40,7 +40,9 @@ pub const HELD_MAX: f64 = 5.0;
 /// interface, and the job that has fewer under way gets less than the paces say.
 pub const SHARED: &str = "nodes run several jobs";
 
-/// What clients ask of a fat tree at their paces.
+const BY_CHANCE: &str = "messages wait for long at links or servers that are not full";
+
+/// What clients ask of links and nodes at their paces.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Load {
     /// Share of the time for which the busiest links between switches are busy.
@@ -90,15 +92,14 @@ impl Load {
         waits.then_some("clients pause for longer than messages take, and messages wait")
     }
 
-    /// Say why paces are outside their domain; `writes` is whether clients send data, which they do
-    /// not if all only read. None inside.
-    pub fn outside(&self, cut_through: bool, writes: bool) -> Option<String> {
+    /// Say why paces are outside their domain. None inside.
+    pub fn outside(&self, cut_through: bool) -> Option<String> {
         let percent = |share: f64| format!("{:.0}%", 100.0 * share);
         let (limit, switching) = match cut_through {
             true => (CUT_THROUGH_MAX, "cut-through"),
             false => (CIRCUITS_MAX, "circuits"),
         };
-        if writes && self.between > limit {
+        if self.between > limit {
             let limit = percent(limit);
             return Some(format!(
                 "links between switches are used above {limit} with {switching}"
@@ -106,7 +107,7 @@ impl Load {
         }
         let some = self.busiest > FREE || self.clients < FEW;
         let by_chance = self.stretch > STRETCH_MAX && some && self.busiest < FULL;
-        by_chance.then(|| "messages wait for long at links or servers that are not full".to_owned())
+        by_chance.then(|| BY_CHANCE.to_owned())
     }
 
     /// The same in a network that is no fat tree. The buffers behind links let `let_through` of their bandwidth through or
@@ -123,16 +124,21 @@ impl Load {
                 "circuits are held for more than {HELD_MAX} times their packets"
             ));
         }
-        let nodes_are_full = self.busiest >= FULL && self.between <= FREE;
-        (self.stretch > STRETCH_MAX && !nodes_are_full)
-            .then(|| "messages wait for long at links between switches".to_owned())
+        if self.stretch <= STRETCH_MAX || (self.busiest >= FULL && self.between <= FREE) {
+            return None;
+        }
+        let reason = match self.between > FREE {
+            true => "messages wait for long at links between switches",
+            false => BY_CHANCE,
+        };
+        Some(reason.to_owned())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fattree::loops::Use;
+    use crate::packets::loops::Use;
 
     const LOAD: Load = Load {
         between: 0.0,
@@ -187,13 +193,12 @@ mod tests {
 
     #[test]
     fn each_limit_ends_the_domain() {
-        assert_eq!(LOAD.outside(true, true), None);
+        assert_eq!(LOAD.outside(true), None);
         let between = |between| Load { between, ..LOAD };
         let cut = between(CUT_THROUGH_MAX + 0.01);
-        assert!(cut.outside(true, true).unwrap().contains("cut-through"));
-        assert_eq!(cut.outside(false, true), None);
-        assert_eq!(cut.outside(true, false), None);
-        assert!(between(CIRCUITS_MAX + 0.01).outside(false, true).is_some());
+        assert!(cut.outside(true).unwrap().contains("cut-through"));
+        assert_eq!(cut.outside(false), None);
+        assert!(between(CIRCUITS_MAX + 0.01).outside(false).is_some());
         // By chance between parts that are hardly ever full and full ones; at any of few clients.
         let chance = |clients, busiest| {
             let load = Load {
@@ -202,7 +207,7 @@ mod tests {
                 stretch: 3.0,
                 ..LOAD
             };
-            load.outside(false, false).is_some()
+            load.outside(false).is_some()
         };
         let shares = [0.5, FREE, 0.8, FULL, 1.0];
         assert_eq!(
@@ -225,9 +230,10 @@ mod tests {
         };
         let outside = |load: Load| load.outside_switches(1.0, 1.0).is_some();
         assert!(!outside(load(STRETCH_MAX, 0.8, 0.8)));
-        assert!(outside(load(1.6, 0.8, 0.5)));
+        let reason = |load: Load| load.outside_switches(1.0, 1.0).unwrap();
+        assert!(reason(load(1.6, 0.8, 0.5)).contains("not full"));
         assert!(!outside(load(9.0, FULL, FREE)));
-        assert!(outside(load(9.0, 1.0, 0.8)));
+        assert!(reason(load(9.0, 1.0, 0.8)).contains("between switches"));
         let buffers = LOAD.outside_switches(0.29, 1.0).unwrap();
         assert!(buffers.contains("30%"), "{buffers}");
         let circuits = LOAD.outside_switches(1.0, 5.1).unwrap();

@@ -1,7 +1,8 @@
-//! I/O on fat trees: bounds from links and network interfaces, closed loops of clients.
+//! I/O on networks of packets: bounds from links and network interfaces, closed loops of clients.
 //!
 //! S. Coll, F. Petrini, E. Frachtenberg, A. Hoisie, *Performance evaluation of I/O traffic and
-//! placement of I/O nodes on a high performance network*, called the QsNET paper below.
+//! placement of I/O nodes on a high performance network*, called the QsNET paper below. Its network is a fat tree; what is here
+//! serves networks of any form.
 //!
 //! | item | what it answers |
 //! |---|---|
