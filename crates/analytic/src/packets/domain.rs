@@ -7,8 +7,8 @@
 //! were set on random machines (`bench/estimates.py fat-tree`, seeds 2, 3, 10 and 11) and tested on others; the guide has
 //! the table.
 //!
-//! In other networks packets also wait in buffers that are short for their link, and for circuits that others hold. There
-//! the paces hold where messages hardly wait, or where it is nodes that are full and not links between switches
+//! In other networks packets also wait in buffers that are short for their link, and for circuits that others hold for long.
+//! There the paces hold with buffers, where messages hardly wait, or where nodes are full and not links between switches
 //! (`bench/estimates.py graph-loops`, seeds 51 and 52).
 
 use super::loops::{Client, Pace};
@@ -33,8 +33,6 @@ pub const SHORT_STRETCH_MAX: f64 = 1.2;
 
 /// Least share of a link's bandwidth that the buffer behind it has to let through, in networks that are no fat trees.
 pub const LET_THROUGH_MIN: f64 = 0.3;
-/// Longest time for which circuits hold a link or an interface, over that of their packets, there.
-pub const HELD_MAX: f64 = 5.0;
 
 /// Why all is outside the domain where a node runs several jobs: their messages wait for one another at its
 /// interface, and the job that has fewer under way gets less than the paces say.
@@ -111,17 +109,15 @@ impl Load {
     }
 
     /// The same in a network that is no fat tree. The buffers behind links let `let_through` of their bandwidth through or
-    /// more; circuits are held for `held` times their packets or less.
-    pub fn outside_switches(&self, let_through: f64, held: f64) -> Option<String> {
+    /// more; none where packets hold circuits.
+    pub fn outside_graph(&self, let_through: Option<f64>) -> Option<String> {
+        let Some(let_through) = let_through else {
+            return Some("packets hold circuits".to_owned());
+        };
         if let_through < LET_THROUGH_MIN {
             let least = 100.0 * LET_THROUGH_MIN;
             return Some(format!(
-                "buffers let less than {least:.0}% of a link through"
-            ));
-        }
-        if held > HELD_MAX {
-            return Some(format!(
-                "circuits are held for more than {HELD_MAX} times their packets"
+                "the buffer behind a link limits it to less than {least:.0}% of its bandwidth"
             ));
         }
         if self.stretch <= STRETCH_MAX || (self.busiest >= FULL && self.between <= FREE) {
@@ -228,16 +224,15 @@ mod tests {
             between,
             ..LOAD
         };
-        let outside = |load: Load| load.outside_switches(1.0, 1.0).is_some();
+        let outside = |load: Load| load.outside_graph(Some(1.0)).is_some();
         assert!(!outside(load(STRETCH_MAX, 0.8, 0.8)));
-        let reason = |load: Load| load.outside_switches(1.0, 1.0).unwrap();
+        let reason = |load: Load| load.outside_graph(Some(1.0)).unwrap();
         assert!(reason(load(1.6, 0.8, 0.5)).contains("not full"));
         assert!(!outside(load(9.0, FULL, FREE)));
         assert!(reason(load(9.0, 1.0, 0.8)).contains("between switches"));
-        let buffers = LOAD.outside_switches(0.29, 1.0).unwrap();
+        let buffers = LOAD.outside_graph(Some(0.29)).unwrap();
         assert!(buffers.contains("30%"), "{buffers}");
-        let circuits = LOAD.outside_switches(1.0, 5.1).unwrap();
-        assert!(circuits.contains("5 times"), "{circuits}");
-        assert_eq!(LOAD.outside_switches(LET_THROUGH_MIN, HELD_MAX), None);
+        assert!(LOAD.outside_graph(None).unwrap().contains("circuits"));
+        assert_eq!(LOAD.outside_graph(Some(LET_THROUGH_MIN)), None);
     }
 }

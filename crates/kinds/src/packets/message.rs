@@ -18,16 +18,13 @@ impl Message {
         // A circuit is held for its packet, its way and the acknowledgement.
         let (way, back) = route.header_and_acknowledgement(rules);
         let circuits = interface.in_flight.min(link.circuits);
-        let circuits = (wire + packets * (way + back)) / circuits;
-        let engine = engine.max(circuits);
+        let engine = engine.max((wire + packets * (way + back)) / circuits);
         let transfer = wire.max(engine);
         // Links hold a circuit for what is left of its way: half of it on average between switches.
         let ack = link.acknowledgement_ns;
         let held = [way + back, (way + back + ack) / 2.0, ack];
         Times {
-            wire,
             links: held.map(|held| wire.max((wire + packets * held) / link.circuits)),
-            circuits,
             engine,
             received: (packets * interface.receive_ns).min(transfer),
             transfer,
@@ -84,13 +81,9 @@ impl Route {
 
 /// Times of a message, in ns.
 pub(crate) struct Times {
-    /// Its packets on a link.
-    pub wire: f64,
     /// Time for which it keeps a link busy, of its node, between switches and of the other node: that of its packets, or
     /// of its circuits divided by the circuits of a link.
     pub links: [f64; 3],
-    /// Its circuits divided by those that a node can have.
-    pub circuits: f64,
     /// Its packets in the interface that sends them: in its DMA engine, or their circuits over those that it can have.
     pub engine: f64,
     /// By which it delays the engine that receives it, if that is busy.

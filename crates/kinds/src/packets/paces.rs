@@ -125,7 +125,7 @@ fn solve(
     let cut_through = matches!(switching, Switching::CutThrough { .. });
     let outside = match limits {
         Limits::FatTrees => load.outside(cut_through),
-        Limits::Others => load.outside_switches(parts.let_through(), parts.held),
+        Limits::Others => load.outside_graph(cut_through.then(|| parts.let_through())),
     };
     if let Some(reason) = outside {
         overlay.bound(&reason, |_| true);
@@ -147,8 +147,6 @@ struct Parts<'a, F> {
     bundles: BTreeMap<u32, Links>,
     /// Numbers of the streams, by the part before and the bundle that they come to.
     streams: BTreeMap<(u32, u32), u32>,
-    /// Longest time for which circuits hold a link or an interface, over that of their packets.
-    held: f64,
 }
 
 /// Links over which packets are spread evenly.
@@ -198,7 +196,6 @@ impl<'a, F: Fabric> Parts<'a, F> {
             sends,
             bundles: BTreeMap::new(),
             streams: BTreeMap::new(),
-            held: 1.0,
         }
     }
 
@@ -257,7 +254,6 @@ impl<'a, F: Fabric> Parts<'a, F> {
         };
         // It sends in order: a write keeps from moving what comes behind it, a request for a read does not.
         let at_once = f64::from(under_way).min(1.0 / (1.0 - message.reads));
-        self.held = self.held.max(times.circuits / times.wire);
         let uses = self.uses(message.reads, &times, partners, written);
         // Short buffers let long messages through more slowly. What fits into them takes no longer by itself.
         let transfer = uses
