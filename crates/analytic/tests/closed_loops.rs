@@ -1,6 +1,6 @@
 //! Clients that meet in shared parts against closed forms, limits and exact mean value analysis.
 
-use isthmus_analytic::packets::loops::{Client, Use, solve};
+use isthmus_analytic::packets::loops::{Client, Use, fair_shares, solve};
 use proptest::prelude::*;
 
 fn client(under_way: u32, pause: f64, uses: &[(u32, f64, f64)]) -> Client {
@@ -146,6 +146,36 @@ fn messages_of_one_stream_wait_once() {
     let paces = solve(&all).unwrap();
     assert!(rate(&all[..5]) > 5.0 * paces[0].throughput);
     assert!(paces[5].time > 1.5, "{paces:?}");
+}
+
+/// Three clients on a link of 1, of which two also share one of 2/3: these get 1/3 each there, and the third what is left of
+/// the first link. One with a pause of 4 takes what it gets alone, 1/5, and leaves the others more.
+#[test]
+fn shares_are_max_min_fair() {
+    let narrow = [(0, 1.0, 1.0), (1, 1.0, 1.0), (2, 1.0, 1.0)];
+    let wide = [(0, 1.0, 1.0), (3, 1.0, 1.0)];
+    let near = |clients: &[Client], expected: &[f64]| {
+        let found = fair_shares(clients).unwrap();
+        for (found, expected) in found.iter().zip(expected) {
+            assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+        }
+    };
+    let both = |pause| client(1, pause, &narrow);
+    near(
+        &[both(0.0), both(0.0), client(1, 0.0, &wide)],
+        &[1.0 / 3.0; 3],
+    );
+    let slow = Client {
+        transfer: 1.0,
+        ..client(1, 0.0, &[(0, 1.0, 1.0), (1, 1.0, 1.0)])
+    };
+    let mut halved = slow;
+    halved.uses[1].busy = 1.0;
+    near(&[halved.clone(), client(1, 4.0, &wide)], &[0.8, 0.2]);
+    near(
+        &[both(0.0), both(0.0), client(1, 4.0, &wide)],
+        &[0.4, 0.4, 0.2],
+    );
 }
 
 /// More messages under way fill what one leaves idle, up to what the client's own part does.

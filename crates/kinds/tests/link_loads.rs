@@ -257,6 +257,23 @@ proptest! {
     }
 }
 
+/// The first dragonfly below in a closed loop: 128/71 of what a node gets crosses a global link, which carries 338.6 MB/s of
+/// payload, 320 of 378 bytes at 400 MB/s. All nodes are alike.
+#[test]
+fn closed_loops_get_fair_shares() {
+    let text = "version = 1\nname = \"x\"\n[machine]\nkind = \"graph\"\ngraph = \"dragonfly\"\nnodes = 2\nrouters = 4\n\
+        groups = 9\ngroup_routing = \"valiant\"\nvirtual_channels = 12\n[workload.jobs.j]\ntraffic = \"uniform\"\n\
+        message = \"32 KiB\"\noutstanding = 16\n";
+    let scenario = KINDS.parse(text, "s.toml", &[]).expect("a scenario");
+    let remarks = capacity(scenario).remarks;
+    let share = 320.0 / 378.0 * 400.0 / (128.0 / 71.0);
+    let expected = format!("interfaces give j {share:.0} MB/s per node");
+    assert!(
+        remarks.iter().any(|said| said.contains(&expected)),
+        "{remarks:?} {expected}"
+    );
+}
+
 /// 72 nodes ask for 71 MB/s each, 64/71 of it beyond their group of 8 nodes and 8 global links. By a third group all of that
 /// crosses two of these. Queues may lead it over any of them, but not over fewer than one out and one in.
 #[test]

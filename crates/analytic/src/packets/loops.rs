@@ -16,7 +16,7 @@
 //! exponential servers*, Oper. Res. 15, 1967: all states are equally likely). Each of 8 servers is busy for
 //! N / (N + 7) of the time.
 
-use super::lumps::{Lumps, lumps};
+use super::lumps::{Class, Lumps, lumps};
 use crate::Error;
 use crate::error::{check, check_not_negative};
 
@@ -51,6 +51,16 @@ pub struct Client {
     pub uses: Vec<Use>,
 }
 
+impl Client {
+    /// Messages per time where nothing is in its way.
+    pub fn alone(&self) -> f64 {
+        let turn = self.pause + self.transfer;
+        (f64::from(self.under_way) / turn)
+            .min(self.at_once / self.transfer)
+            .min(self.offered)
+    }
+}
+
 /// What comes of it for a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
@@ -69,15 +79,8 @@ const USES_MAX: usize = 1 << 17;
 /// Steps in which it has to come to that.
 const MAX_STEPS: u32 = 20_000;
 
-/// The pace of each client, of any number of parts, in equilibrium.
-///
-/// Clients and parts that no client can tell apart are solved once. A client that is offered less than it
-/// could complete is taken to pause for as much longer.
-///
-/// # Errors
-/// A number that is negative or not finite, nothing under way, a transfer of no time or shorter than what
-/// it keeps busy, a probability above 1; paces that do not settle.
-pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
+/// Check the numbers of clients, and find those that are alike.
+fn checked(clients: &[Client]) -> Result<Lumps, Error> {
     for client in clients {
         let some = client.under_way > 0;
         let most = client.under_way.into();
@@ -114,8 +117,66 @@ pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
     let expected = "131072 or fewer";
     let uses_field = "number of different uses of links by clients";
     check(uses_field, uses as f64, expected, uses <= USES_MAX)?;
+    Ok(lumps)
+}
+
+/// The pace of each client, of any number of parts, in equilibrium.
+///
+/// Clients and parts that no client can tell apart are solved once. A client that is offered less than it
+/// could complete is taken to pause for as much longer.
+///
+/// # Errors
+/// A number that is negative or not finite, nothing under way, a transfer of no time or shorter than what
+/// it keeps busy, a probability above 1; paces that do not settle.
+pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
+    let lumps = checked(clients)?;
     let paces = equilibrium(clients, &lumps)?;
     Ok(lumps.of_client.iter().map(|&class| paces[class]).collect())
+}
+
+/// Messages per time of each client by max-min fair shares of all parts (D. Bertsekas, R. Gallager, *Data Networks*, section
+/// 6.5.2): a bound for messages that lose no time by meeting at random.
+///
+/// All are filled alike, in time for which a client moves data, until a part is full, or a client has what it gets alone.
+///
+/// # Errors
+/// As of [`solve`], but for paces that do not settle.
+pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
+    let lumps = checked(clients)?;
+    let transfer = |class: &Class| clients[class.client].transfer;
+    let mut found: Vec<Option<f64>> = vec![None; lumps.classes.len()];
+    while found.contains(&None) {
+        let (mut taken, mut asked) = (vec![0.0; lumps.part_classes], vec![0.0; lumps.part_classes]);
+        for (class, level) in lumps.classes.iter().zip(&found) {
+            for of in class.uses.iter().filter(|of| !of.is_stream) {
+                let each = of.clients * of.probability * of.busy / transfer(class);
+                match level {
+                    Some(level) => taken[of.part_class] += each * level,
+                    None => asked[of.part_class] += each,
+                }
+            }
+        }
+        // Of each part the level at which it is full.
+        let full: Vec<f64> = (taken.iter().zip(&asked))
+            .map(|(taken, asked)| (1.0 - taken).max(0.0) / asked)
+            .collect();
+        let most: Vec<f64> = (lumps.classes.iter())
+            .map(|class| {
+                let parts = class.uses.iter().filter(|of| !of.is_stream);
+                let alone = clients[class.client].alone() * transfer(class);
+                parts.fold(alone, |most, of| most.min(full[of.part_class]))
+            })
+            .collect();
+        let open = || (most.iter().zip(&found)).filter(|(_, found)| found.is_none());
+        let level = open().fold(f64::INFINITY, |least, (most, _)| least.min(*most));
+        for (found, most) in found.iter_mut().zip(&most) {
+            if found.is_none() && *most <= level * (1.0 + 1e-9) {
+                *found = Some(level);
+            }
+        }
+    }
+    let rate = |&class: &usize| found[class].unwrap_or_default() / transfer(&lumps.classes[class]);
+    Ok(lumps.of_client.iter().map(rate).collect())
 }
 
 /// Of a class of clients at a class of parts.

@@ -9,6 +9,7 @@
 
 use super::credits::Credits;
 use super::loads::{Asked, LinkLoad};
+use super::paces::fair_shares;
 use super::rules::{node_links, sending};
 use super::switches::RANDOM_ROUTES_MAX;
 use super::{Fabric, OUT_OF_NODE, outstanding, rules};
@@ -129,6 +130,9 @@ pub(crate) fn capacity(
     }
     capacity.parts.extend(kinds.into_values().map(link));
     capacity.remarks.extend(left_out(traffic));
+    if devices.is_none() && traffic.serve == Serve::All {
+        (capacity.remarks).extend(fair_shares(fabric, &rules, traffic, layout));
+    }
     if fabric.node_count() > NODES_MAX {
         capacity.remarks.push(format!(
             "Links between switches are left out in networks of more than {NODES_MAX} nodes."

@@ -5,12 +5,13 @@ use super::credits::Credits;
 use super::rules::node_links;
 use super::switches::RANDOM_ROUTES_MAX;
 use super::{Crossed, Fabric, OUT_OF_NODE, Route, Times, rules};
-use crate::jobs::capacity::NODES_MAX;
+use crate::jobs::capacity::{MB, NODES_MAX};
 use crate::jobs::{Message, is_io, ns};
 use isthmus_analytic::Error;
 use isthmus_analytic::packets::Rules;
 use isthmus_analytic::packets::domain::{Load, SHARED};
 use isthmus_analytic::packets::loops::{self, Client, Use};
+use isthmus_experiment::capacity::bandwidth;
 use isthmus_experiment::subject::Overlay;
 use isthmus_machine::packets::spec::Switching;
 use isthmus_machine::packets::ways::Ways as _;
@@ -66,22 +67,12 @@ fn solve(
     limits: Limits,
 ) -> Result<Overlay, Error> {
     let rules = rules(fabric.network().spec(), fabric.ways().classes()).checked()?;
-    let mut clients = Vec::new();
-    let mut job_of = Vec::new();
-    let (mut nodes, mut is_shared) = (BTreeMap::new(), false);
     let mut parts = Parts::new(fabric, &rules, traffic, layout);
-    for (number, job) in traffic.jobs.iter().enumerate() {
-        let Some(message) = Message::of(job).filter(|_| job.active) else {
-            continue;
-        };
-        for partners in layout.partners(number, job) {
-            if let Some(client) = parts.client(job, &message, &partners) {
-                clients.push(client);
-                job_of.push(number);
-                is_shared |= *nodes.entry(partners.client).or_insert(number) != number;
-            }
-        }
-    }
+    let (clients, job_of) = parts.clients(traffic, layout);
+    let mut nodes = BTreeMap::new();
+    let is_shared = (clients.iter().zip(&job_of))
+        .any(|((node, _), job)| *nodes.entry(*node).or_insert(*job) != *job);
+    let clients: Vec<Client> = clients.into_iter().map(|(_, client)| client).collect();
     let paces = loops::solve(&clients)?;
     let load = Load::new(&clients, &paces, |part| parts.is_between(part));
     let mut overlay = Overlay::default();
@@ -131,6 +122,57 @@ fn solve(
         overlay.bound(&reason, |_| true);
     }
     Ok(overlay)
+}
+
+/// Most pairs of nodes for which fair shares are found.
+const PAIRS_MAX: usize = 1 << 18;
+
+/// A sentence for each job in a closed loop whose nodes get less than they would alone, by max-min fair shares.
+pub(super) fn fair_shares(
+    fabric: &impl Fabric,
+    rules: &Rules,
+    traffic: &JobsTraffic,
+    layout: &Layout,
+) -> Vec<String> {
+    let mut active = traffic
+        .jobs
+        .iter()
+        .enumerate()
+        .filter(|(_, job)| job.active);
+    let pairs = |(number, job): (usize, &Job)| layout.pairs(number, job).count();
+    let is_known = active.clone().all(|(_, job)| Message::of(job).is_some());
+    let is_loop = |job: &Job| Message::of(job).is_some_and(|of| of.offered.is_none());
+    let has_loops = active.clone().any(|(_, job)| is_loop(job));
+    if !is_known || !has_loops || node_links(fabric) > 1.0 || fabric.node_count() > NODES_MAX {
+        return Vec::new();
+    }
+    if active.clone().map(pairs).sum::<usize>() > PAIRS_MAX {
+        return Vec::new();
+    }
+    let mut parts = Parts::new(fabric, rules, traffic, layout);
+    let (clients, job_of) = parts.clients(traffic, layout);
+    let clients: Vec<Client> = clients.into_iter().map(|(_, client)| client).collect();
+    let Ok(rates) = loops::fair_shares(&clients) else {
+        return Vec::new();
+    };
+    let sum = |number: usize, of: &dyn Fn(usize) -> f64| -> f64 {
+        let own = (0..clients.len()).filter(|&client| job_of[client] == number);
+        own.map(of).sum()
+    };
+    let mut remarks = Vec::new();
+    for (number, job) in active.by_ref().filter(|(_, job)| is_loop(job)) {
+        let bytes = Message::of(job).map_or(0.0, |message| message.bytes);
+        let nodes = layout.jobs[number].len().max(1) as f64;
+        let rate = sum(number, &|client| rates[client]);
+        if rate < 0.99 * sum(number, &|client| clients[client].alone()) {
+            remarks.push(format!(
+                "Max-min fair shares of links and interfaces give {} {} per node on average.",
+                job.name,
+                bandwidth(rate * bytes / nodes * MB)
+            ));
+        }
+    }
+    remarks
 }
 
 /// Number of the part that is the DMA engine of node 0; bundles of links have lower numbers.
@@ -197,6 +239,27 @@ impl<'a, F: Fabric> Parts<'a, F> {
             bundles: BTreeMap::new(),
             streams: BTreeMap::new(),
         }
+    }
+
+    /// The clients of all jobs with their nodes, and the number of the job of each.
+    fn clients(
+        &mut self,
+        traffic: &JobsTraffic,
+        layout: &Layout,
+    ) -> (Vec<(u32, Client)>, Vec<usize>) {
+        let (mut clients, mut job_of) = (Vec::new(), Vec::new());
+        for (number, job) in traffic.jobs.iter().enumerate() {
+            let Some(message) = Message::of(job).filter(|_| job.active) else {
+                continue;
+            };
+            for partners in layout.partners(number, job) {
+                if let Some(client) = self.client(job, &message, &partners) {
+                    clients.push((partners.client, client));
+                    job_of.push(number);
+                }
+            }
+        }
+        (clients, job_of)
     }
 
     fn links(&mut self, bundle: u32) -> Links {
