@@ -8,10 +8,9 @@
 //! over it.
 
 use super::credits::Credits;
-use super::loads::{Asked, LinkLoad};
+use super::loads::{Asked, LinkLoad, RANDOM_ROUTES_MAX};
 use super::paces::fair_shares;
 use super::rules::{node_links, sending};
-use super::switches::RANDOM_ROUTES_MAX;
 use super::{Fabric, OUT_OF_NODE, outstanding, rules};
 use crate::jobs::behind::Devices;
 use crate::jobs::capacity::{self, MB, NODES_MAX, left_out};

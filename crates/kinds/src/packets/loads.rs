@@ -10,6 +10,9 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// Largest number of random routes between all pairs of nodes that are followed.
+pub(super) const RANDOM_ROUTES_MAX: u64 = 1 << 20;
+
 /// A bundle of links that packets take, and the class of the channels on which they do.
 #[derive(Debug, Clone, Copy)]
 pub struct Crossed {

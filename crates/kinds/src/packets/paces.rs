@@ -2,8 +2,8 @@
 //! servers.
 
 use super::credits::Credits;
+use super::loads::RANDOM_ROUTES_MAX;
 use super::rules::node_links;
-use super::switches::RANDOM_ROUTES_MAX;
 use super::{Crossed, Fabric, OUT_OF_NODE, Route, Times, rules};
 use crate::jobs::capacity::{MB, NODES_MAX};
 use crate::jobs::{Message, is_io, ns};

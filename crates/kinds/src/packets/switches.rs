@@ -1,5 +1,6 @@
 //! Networks of switches whose form is a wiring.
 
+use super::loads::RANDOM_ROUTES_MAX;
 use super::{Bundle, Crossed, Fabric, Link, estimate, flaw, routed};
 use isthmus_experiment::Flaw;
 use isthmus_experiment::subject::Overlay;
@@ -157,9 +158,6 @@ impl<S: Switches> Fabric for S {
         estimate::overlay(self, traffic, layout)
     }
 }
-
-/// Largest number of random routes between all pairs of nodes that are followed.
-pub(super) const RANDOM_ROUTES_MAX: u64 = 1 << 20;
 
 /// The choices on all ways, if they are known and not too many.
 fn followed<S: Switches>(switches: &S) -> Option<[u32; 2]> {
