@@ -178,7 +178,7 @@ routing = "{one(["minimal", "minimal", "up-down"])}"
 
 
 def on_switches(draw: random.Random) -> tuple[str, float, float]:
-    """A job on switches but for its arrivals, the bandwidth in GB/s, and a message's time in ns."""
+    """A job on switches without its arrivals, the bandwidth in GB/s, and a message's time in ns."""
     one = draw.choice
     bandwidth, payload = one([1.0, 12.5, 25.0]), one([256, 1024, 4096])
     packet = (payload + 32) / bandwidth

@@ -142,10 +142,10 @@ fn ugal_has_no_estimate() {
     }
 }
 
-/// Closed loops: pairs that meet nobody, with long and short buffers and with circuits, messages that fit into short buffers
+/// Closed loops: pairs without contention, with long and short buffers and with circuits, messages that fit into short buffers
 /// and longer ones; and one server that all read.
 #[test]
-fn loops_that_meet_nobody_and_one_server() {
+fn loops_without_contention_and_one_server() {
     let ring = "graph = \"ring\"\nswitches = 6\ndelay = \"200 ns\"\nvirtual_channels = 4";
     let cut = "switching = \"cut-through\"\nbuffer =";
     let pair = |bytes: &str| {

@@ -140,7 +140,7 @@ pub fn solve(clients: &[Client]) -> Result<Vec<Pace>, Error> {
 /// All are filled alike, in time for which a client moves data, until a part is full, or a client has what it gets alone.
 ///
 /// # Errors
-/// As of [`solve`], but for paces that do not settle.
+/// Those of [`solve`], except paces that do not settle.
 pub fn fair_shares(clients: &[Client]) -> Result<Vec<f64>, Error> {
     let lumps = checked(clients)?;
     let transfer = |class: &Class| clients[class.client].transfer;

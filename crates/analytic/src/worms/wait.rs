@@ -39,7 +39,7 @@ impl Inflow {
         self.rate * self.service.mean
     }
 
-    /// Lanes that can all be held; none where worms start and where there are more lanes than are told apart.
+    /// Lanes that can all be held; none where worms start, and above [`LANES_MAX`].
     fn few_lanes(&self) -> Option<u32> {
         self.lanes.filter(|&lanes| lanes <= LANES_MAX)
     }

@@ -134,11 +134,8 @@ pub(super) fn fair_shares(
     traffic: &JobsTraffic,
     layout: &Layout,
 ) -> Vec<String> {
-    let mut active = traffic
-        .jobs
-        .iter()
-        .enumerate()
-        .filter(|(_, job)| job.active);
+    let jobs = traffic.jobs.iter().enumerate();
+    let active = jobs.filter(|(_, job)| job.active);
     let pairs = |(number, job): (usize, &Job)| layout.pairs(number, job).count();
     let is_known = active.clone().all(|(_, job)| Message::of(job).is_some());
     let is_loop = |job: &Job| Message::of(job).is_some_and(|of| of.offered.is_none());
@@ -160,7 +157,7 @@ pub(super) fn fair_shares(
         own.map(of).sum()
     };
     let mut remarks = Vec::new();
-    for (number, job) in active.by_ref().filter(|(_, job)| is_loop(job)) {
+    for (number, job) in active.filter(|(_, job)| is_loop(job)) {
         let bytes = Message::of(job).map_or(0.0, |message| message.bytes);
         let nodes = layout.jobs[number].len().max(1) as f64;
         let rate = sum(number, &|client| rates[client]);
