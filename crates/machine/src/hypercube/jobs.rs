@@ -205,7 +205,7 @@ impl State {
     /// Takes up the messages that the jobs have given.
     fn begin(&mut self, engine: &mut Engine<ErrandId>) {
         let mut begun = std::mem::take(&mut self.begun);
-        begun.extend(self.jobs.take());
+        self.jobs.pass_on(|&demand| begun.push(demand));
         for demand in begun.drain(..) {
             let units = demand.bytes.div_ceil(self.transfer.unit.get()).max(1);
             let message = self.messages.insert(Message {

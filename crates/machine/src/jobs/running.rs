@@ -7,7 +7,6 @@ use isthmus_workload::jobs::spec::JobsTraffic;
 use isthmus_workload::jobs::{Demand, JobsSource, Layout, Operation, Phase, Process};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-use std::vec::Drain;
 
 /// Messages of a process that are reported before the observer is asked whether it has seen enough; the rest is reported
 /// later.
@@ -108,10 +107,11 @@ impl Jobs {
         self.asking = open.map(|process| Due { time: 0, process }).collect();
     }
 
-    /// The messages that the source has given, to be offered to the engine.
+    /// Pass on the messages that the source has given, to be offered to the engine.
     #[inline]
-    pub fn take(&mut self) -> Drain<'_, Demand> {
-        self.demands.drain(..)
+    pub fn pass_on(&mut self, offer: impl FnMut(&Demand)) {
+        self.demands.iter().for_each(offer);
+        self.demands.clear();
     }
 
     /// Whether the source is to be told of each message of this one's process that is handed over.
@@ -155,8 +155,11 @@ impl Jobs {
     }
 
     /// Report the messages that this process and all open loops have asked for by now.
+    #[inline]
     pub fn tell_offered<O: Observer>(&mut self, process: u32, now: Cycles, observer: &mut O) {
-        self.report_open_loops(now, observer);
+        if self.asking.peek().is_some_and(|first| first.time <= now) {
+            self.report_open_loops(now, observer);
+        }
         if self.asking.len() < self.reported.len() {
             self.report_process(process, now, observer);
         }

@@ -159,7 +159,7 @@ impl<W: Ways> Replication for Simulation<W> {
     }
 }
 
-fn message(demand: Demand, queue: u32) -> Message<Demand> {
+fn message(demand: &Demand, queue: u32) -> Message<Demand> {
     Message {
         from: demand.from,
         to: demand.to,
@@ -169,7 +169,7 @@ fn message(demand: Demand, queue: u32) -> Message<Demand> {
             Operation::Read => Kind::Read,
         },
         queue,
-        tag: demand,
+        tag: *demand,
     }
 }
 
@@ -219,14 +219,10 @@ impl<O: Observer> Driver<'_, O> {
     /// A message is complete at `time`: its server turns to the next, and its process goes on.
     #[inline]
     fn complete(&mut self, time: Cycles, demand: &Demand, offers: &mut Offers<Demand>) {
-        let state = &mut *self.state;
-        if let Some(turns) = &mut state.turns
-            && turns.takes_turns(demand)
-            && let Some(next) = turns.done(demand.to)
-        {
-            state.begin(time, next, offers);
+        if self.state.is_in_turn(demand) {
+            self.state.serve_next(time, demand.to, offers);
         }
-        state.jobs.completed(time, demand);
+        self.state.jobs.completed(time, demand);
         self.tell_and_offer(time, offers);
     }
 
@@ -273,24 +269,26 @@ impl State {
         if self.turns.is_some() {
             return self.offer_in_turn(now, taker);
         }
-        for demand in self.jobs.take() {
-            let queue = self.queues[demand.process as usize];
+        let queues = &self.queues;
+        self.jobs.pass_on(|demand| {
+            let queue = queues[demand.process as usize];
             taker.offer(demand.time, message(demand, queue));
-        }
+        });
     }
 
     /// The same where servers work on one request at a time. What is handed over now may bring about
     /// further messages.
     fn offer_in_turn(&mut self, now: Cycles, taker: &mut impl Taker) {
         loop {
-            let demands: Vec<Demand> = self.jobs.take().collect();
+            let mut demands: Vec<Demand> = Vec::new();
+            self.jobs.pass_on(|&demand| demands.push(demand));
             if demands.is_empty() {
                 return;
             }
             for demand in demands {
                 if !self.is_in_turn(&demand) {
                     let queue = self.queues[demand.process as usize];
-                    taker.offer(demand.time, message(demand, queue));
+                    taker.offer(demand.time, message(&demand, queue));
                     continue;
                 }
                 self.apart += 1;
@@ -321,11 +319,19 @@ impl State {
         }
     }
 
+    /// A server has served a request that waited for its turn: the next one begins.
+    fn serve_next(&mut self, now: Cycles, server: u32, taker: &mut impl Taker) {
+        let next = self.turns.as_mut().and_then(|turns| turns.done(server));
+        if let Some(next) = next {
+            self.begin(now, next, taker);
+        }
+    }
+
     /// The server of a message that has waited for its turn is free.
     fn begin(&mut self, now: Cycles, demand: Demand, taker: &mut impl Taker) {
         self.apart -= 1;
         let queue = self.queues[demand.process as usize];
-        taker.offer(now, message(demand, queue));
+        taker.offer(now, message(&demand, queue));
     }
 }
 
@@ -340,11 +346,11 @@ impl<O: Observer> Handler for Driver<'_, O> {
     }
 
     fn delivered(&mut self, delivery: &Delivery<Demand>, offers: &mut Offers<Demand>) {
-        let demand = delivery.message.tag;
+        let demand = &delivery.message.tag;
         if self.state.behind.is_some() && self.is_taken_behind(delivery, offers) {
             return;
         }
-        let waits = self.state.is_in_turn(&demand);
+        let waits = self.state.is_in_turn(demand);
         let State {
             jobs,
             acknowledged,
@@ -362,24 +368,24 @@ impl<O: Observer> Handler for Driver<'_, O> {
             response: completed - demand.asked,
             network: completed - demand.time,
         });
-        jobs.arrived(delivery.arrived, &demand);
-        if completed > delivery.arrived && (waits || jobs.in_order(&demand)) {
+        jobs.arrived(delivery.arrived, demand);
+        if completed > delivery.arrived && (waits || jobs.in_order(demand)) {
             *apart += u64::from(waits);
             // Reminders at a client are of messages to be handed over, where these wait for a turn.
             let node = if waits { demand.to } else { demand.from };
-            offers.remind(completed, node, demand);
+            offers.remind(completed, node, *demand);
             self.tell_and_offer(delivery.arrived, offers);
         } else {
-            self.complete(completed, &demand, offers);
+            self.complete(completed, demand, offers);
         }
     }
 
     #[inline]
     fn generated(&mut self, time: Cycles, message: &Message<Demand>, offers: &mut Offers<Demand>) {
-        let (demand, state) = (message.tag, &mut *self.state);
-        let is_first = !is_answer(message.from, &demand) && !state.is_in_turn(&demand);
-        if state.jobs.several(&demand) && is_first {
-            state.jobs.handed(time, &demand);
+        let (demand, state) = (&message.tag, &mut *self.state);
+        let is_first = || !is_answer(message.from, demand) && !state.is_in_turn(demand);
+        if state.jobs.several(demand) && is_first() {
+            state.jobs.handed(time, demand);
             state.offer(time, offers);
         }
     }

@@ -227,7 +227,7 @@ impl State {
     /// under way.
     fn offer(&mut self, mut offer: impl FnMut(Cycles, Packet<'_, Tag>)) {
         let mut begun = std::mem::take(&mut self.begun);
-        begun.extend(self.jobs.take());
+        self.jobs.pass_on(|&demand| begun.push(demand));
         for demand in begun.drain(..) {
             let parts = demand.bytes.div_ceil(self.transfer.payload.get()).max(1);
             let message = self.messages.insert(Message {

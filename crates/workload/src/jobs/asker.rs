@@ -214,6 +214,7 @@ impl Asker {
     }
 
     /// As [`Client::asked_and_next`].
+    #[inline]
     pub(super) fn asked_and_next(&mut self, asks: &Asks, now: Cycles) -> (u64, Option<Cycles>) {
         self.client.asked_and_next(&asks.asking, now)
     }

@@ -364,6 +364,7 @@ impl JobsSource {
 
     /// Return [`asked_by`](Self::asked_by), and when the process asks for its next message; none where that depends on
     /// completions.
+    #[inline]
     pub fn asked_and_next(&mut self, process: u32, now: Cycles) -> (u64, Option<Cycles>) {
         let state = &mut self.states[process as usize];
         match (&mut state.kind, &self.jobs[state.runs as usize].does) {
