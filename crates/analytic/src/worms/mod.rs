@@ -67,11 +67,14 @@
 //! Worms longer than their paths; Poisson arrivals; waits of different channels are independent.
 //! Near saturation the model may be far off, to either side.
 
+mod headers;
 mod lanes;
 mod network;
+mod saturation;
 mod solve;
 mod together;
 mod wait;
 
+pub use headers::Uses;
 pub use network::{Network, Role, Start, Step};
-pub use solve::{Solved, Uses};
+pub use solve::Solved;
