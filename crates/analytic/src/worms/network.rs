@@ -1,6 +1,6 @@
 //! Channels, and what crosses them.
 
-use super::wait::LENGTHS;
+use super::inflow::LENGTHS;
 use crate::Error;
 use crate::moments::Moments;
 

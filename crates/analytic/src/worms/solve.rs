@@ -1,7 +1,9 @@
 //! The pass against the direction of travel: the waits at all channels.
 
+use super::ahead::{Ahead, Common};
+use super::inflow::{Inflow, LENGTHS, utilisation};
 use super::network::Network;
-use super::wait::{Ahead, Common, Inflow, LENGTHS, utilisation, waits};
+use super::wait::waits;
 use crate::moments::Moments;
 use std::collections::BTreeMap;
 
