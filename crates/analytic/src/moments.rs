@@ -134,6 +134,23 @@ impl Moments {
         }
     }
 
+    /// A quantity other than zero with the probability `share`, with these first two moments over all; the third is that
+    /// of a gamma distribution fitted to the values other than zero.
+    pub(crate) fn of_share(share: f64, mean: f64, second: f64) -> Self {
+        if mean <= 0.0 {
+            return Self::ZERO;
+        }
+        let share = share.clamp(1e-12, 1.0);
+        let conditional = mean / share;
+        let second = (second / share).max(conditional * conditional);
+        let scv = second / (conditional * conditional) - 1.0;
+        Self {
+            mean,
+            second: share * second,
+            third: share * second * conditional * (1.0 + 2.0 * scv),
+        }
+    }
+
     /// The sum of this and an independent quantity: means, variances and third central moments
     /// add.
     pub fn plus(&self, other: &Self) -> Self {

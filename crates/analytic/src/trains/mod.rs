@@ -58,10 +58,14 @@
 //! the link for which a packet is bound may work on others meanwhile. Half of it is taken. [`outside`] says where all that
 //! holds.
 
+mod circuits;
 mod domain;
+mod held;
 mod network;
+mod queues;
 mod train;
 
 pub use domain::{STEP, outside};
-pub use network::{Buffer, Channels, Class, Hop, Network, Queues, Wait};
+pub use network::{Buffer, Channels, Class, Hop, Network};
+pub use queues::{Queues, Wait};
 pub use train::{Packets, Train};

@@ -1,16 +1,7 @@
-//! Queues at nodes and links, and what trains wait for in all.
-
-mod circuits;
+//! The nodes and links of a network, and the rates at which each class of messages crosses them.
 
 use super::Train;
-use crate::queue::waiting_probability;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Rounds of the iteration for the factors of slow links. Each takes half of what is new, since places that are held for
-/// longer let waits for other links fall.
-const ROUNDS: usize = 12;
-/// Factor of a link whose packets wait without limit.
-const ENDLESS: f64 = 1e9;
+use std::collections::BTreeMap;
 
 /// A kind of message.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -53,49 +44,9 @@ pub enum Channels {
 
 /// Messages per ns of each class that come by one link, and the sum of what their circuits hold beyond a packet.
 #[derive(Debug, Default, Clone)]
-struct Circuits {
-    rates: Vec<f64>,
-    held: Vec<f64>,
-}
-
-/// What asks for a link, or comes by one.
-#[derive(Debug, Clone, Copy, Default)]
-struct Work {
-    /// rho.
-    work: f64,
-    /// R.
-    residual: f64,
-    /// r.
-    packets: f64,
-    /// Packets per ns.
-    count: f64,
-}
-
-impl Work {
-    fn add(&mut self, rate: f64, train: &Train, slower: f64) {
-        let on_link = train.on_link(slower);
-        self.work += rate * on_link.work;
-        self.residual += rate * on_link.residual;
-        self.packets += rate * on_link.packet_residual;
-        self.count += rate * train.packets;
-    }
-
-    /// M.
-    fn queue(&self) -> f64 {
-        if self.work >= 1.0 {
-            return f64::INFINITY;
-        }
-        self.residual / (1.0 - self.work)
-    }
-}
-
-/// Mean waits of the messages of a class, in ns.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Wait {
-    /// Of a message, for its turn at the node.
-    pub node: f64,
-    /// Of its last packet, for all links behind that of the node.
-    pub last: f64,
+pub(super) struct Circuits {
+    pub(super) rates: Vec<f64>,
+    pub(super) held: Vec<f64>,
 }
 
 /// A buffer behind a link.
@@ -112,17 +63,17 @@ pub struct Buffer {
 pub struct Network {
     classes: usize,
     /// Messages of each class per ns from each node.
-    nodes: BTreeMap<u32, Vec<f64>>,
+    pub(super) nodes: BTreeMap<u32, Vec<f64>>,
     /// The same by the last link of the route.
-    sent_to: BTreeMap<(u32, u32), Vec<f64>>,
+    pub(super) sent_to: BTreeMap<(u32, u32), Vec<f64>>,
     /// The same from one link on to another, by the second.
-    crossings: BTreeMap<(u32, u32), Vec<f64>>,
+    pub(super) crossings: BTreeMap<(u32, u32), Vec<f64>>,
     /// Links that lie beside the one.
     beside: BTreeMap<u32, u32>,
     /// Buffers behind links.
-    buffers: BTreeMap<u32, Buffer>,
+    pub(super) buffers: BTreeMap<u32, Buffer>,
     /// Circuits by the class of channels and the link that they come by.
-    circuits: BTreeMap<(u32, u16), BTreeMap<u32, Circuits>>,
+    pub(super) circuits: BTreeMap<(u32, u16), BTreeMap<u32, Circuits>>,
 }
 
 impl Network {
@@ -192,349 +143,18 @@ impl Network {
     }
 
     /// Links beside one another.
-    fn width(&self, link: u32) -> f64 {
+    pub(super) fn width(&self, link: u32) -> f64 {
         self.beside.get(&link).copied().unwrap_or(1).into()
-    }
-
-    /// The queues of its nodes and links for messages of these kinds.
-    pub fn queues<'a>(&'a self, classes: &'a [Class], channels: Channels) -> Queues<'a> {
-        let mut queues = Queues {
-            network: self,
-            classes,
-            channels,
-            slower: BTreeMap::new(),
-        };
-        queues.slower = queues.slower_links(&BTreeMap::new());
-        if !self.buffers.is_empty() {
-            for _ in 0..ROUNDS {
-                let next = queues.slower_links(&queues.held());
-                let halfway = |&link| {
-                    let next = next.get(&link).copied().unwrap_or(1.0);
-                    (link, (queues.slower(link) + next) / 2.0)
-                };
-                let links: BTreeSet<u32> =
-                    queues.slower.keys().chain(next.keys()).copied().collect();
-                queues.slower = links.iter().map(halfway).collect();
-            }
-        }
-        queues
-    }
-}
-
-/// Queues at nodes and links.
-#[derive(Debug)]
-pub struct Queues<'a> {
-    network: &'a Network,
-    classes: &'a [Class],
-    channels: Channels,
-    /// Links on which packets take more than their time alone, and how many times as long.
-    slower: BTreeMap<u32, f64>,
-}
-
-impl Queues<'_> {
-    /// How many times as long as alone packets take on links whose buffers they hold for so long.
-    fn slower_links(&self, held: &BTreeMap<u32, Held<'_>>) -> BTreeMap<u32, f64> {
-        let each = self.network.buffers.iter().map(|(&link, buffer)| {
-            let alone = (buffer.round / buffer.room).max(1.0);
-            let more = held
-                .get(&link)
-                .map_or(0.0, |held| held.longer(self.classes, *buffer));
-            (link, alone + more)
-        });
-        each.filter(|&(_, slower)| slower > 1.0).collect()
-    }
-
-    /// How many times as long as alone packets take on a link.
-    fn slower(&self, link: u32) -> f64 {
-        self.slower.get(&link).copied().unwrap_or(1.0)
-    }
-
-    /// What these messages ask of a link of such a bundle where packets take so many times as long as alone.
-    fn load(&self, rates: &[f64], width: f64, slower: impl Fn(&Train) -> f64) -> Work {
-        let mut load = Work::default();
-        for (Class { train, .. }, rate) in self.classes.iter().zip(rates) {
-            load.add(rate / width, train, slower(train));
-        }
-        load
-    }
-
-    /// Return the utilisation that the busiest link or node would need; from 1 on it is saturated.
-    pub fn busiest(&self) -> f64 {
-        let mut links: BTreeMap<u32, f64> = BTreeMap::new();
-        for (&(to, _), rates) in &self.network.crossings {
-            *links.entry(to).or_default() += self.load(rates, self.network.width(to), |_| 1.0).work;
-        }
-        let nodes = self.network.nodes.values();
-        let nodes = nodes.map(|rates| self.node(rates).0);
-        nodes.chain(links.into_values()).fold(0.0, f64::max)
-    }
-
-    /// The share of its time for which a node sends, and the work that is left of what it sends.
-    fn node(&self, rates: &[f64]) -> (f64, f64) {
-        let all = self.classes.iter().zip(rates);
-        all.fold((0.0, 0.0), |(work, left), (class, rate)| {
-            let Train {
-                pace,
-                pace_residual,
-                ..
-            } = class.train;
-            (work + rate * pace, left + rate * pace_residual)
-        })
-    }
-
-    /// The waits of each class; infinite where a node or a link is asked for more than it does.
-    pub fn waits(&self) -> Vec<Wait> {
-        let count = self.classes.len();
-        let mut sums = vec![Wait::default(); count];
-        let mut sent = vec![0.0; count];
-        for (&node, rates) in &self.network.nodes {
-            let (all, left) = self.node(rates);
-            for (number, class) in self.classes.iter().enumerate() {
-                let rate = rates[number];
-                if rate == 0.0 {
-                    continue;
-                }
-                let Train {
-                    pace,
-                    packets,
-                    spread,
-                    ..
-                } = class.train;
-                let work = match class.asked_one_by_one {
-                    true => all * (1.0 - self.own_share(node, number, rate)),
-                    false => all,
-                };
-                let wait = match (all >= 1.0, class.by_turns) {
-                    (true, _) => f64::INFINITY,
-                    // M/G/1 with processor sharing (Kleinrock, vol. 2, 1976, section 4.4) until the last packet, which
-                    // finds one half done.
-                    (_, true) => (spread + pace / packets / 2.0) * work / (1.0 - work),
-                    (_, false) => left / (1.0 - work),
-                };
-                sums[number].node += rate * wait;
-                sent[number] += rate;
-            }
-        }
-        let held = self.held();
-        let circuits = self.circuits(&held);
-        for (&from, held) in &held {
-            for crossing in &held.crossings {
-                let blocked = match self.channels {
-                    Channels::Buffers(lanes) => held.before(crossing, lanes),
-                    Channels::Circuits { .. } => 0.0,
-                };
-                for (number, class) in self.classes.iter().enumerate() {
-                    let rate = crossing.rates[number];
-                    if rate > 0.0 {
-                        let (train, first) = (&class.train, &crossing.first);
-                        let taken = circuits.get(&(crossing.to, from));
-                        let taken = taken.map_or(0.0, |waits| waits[number] / rate);
-                        sums[number].last += rate * (first.wait(train) + blocked / 2.0 + taken);
-                    }
-                }
-            }
-        }
-        for (sum, rate) in sums.iter_mut().zip(sent) {
-            if rate > 0.0 {
-                *sum = Wait {
-                    node: sum.node / rate,
-                    last: sum.last / rate,
-                };
-            }
-        }
-        sums
-    }
-
-    /// How likely a message of a class finds one from its node to the same one.
-    fn own_share(&self, node: u32, class: usize, rate: f64) -> f64 {
-        let to = self.network.sent_to.range((node, 0)..=(node, u32::MAX));
-        to.map(|(_, rates)| (rates[class] / rate).powi(2)).sum()
-    }
-
-    /// All crossings, by the link from which they lead.
-    fn held(&self) -> BTreeMap<u32, Held<'_>> {
-        let mut held: BTreeMap<u32, Held<'_>> = BTreeMap::new();
-        let mut crossings = self.network.crossings.iter().peekable();
-        while let Some(&(&(to, _), _)) = crossings.peek() {
-            let mut inputs = Vec::new();
-            while let Some((&(_, from), rates)) = crossings.next_if(|((other, _), _)| *other == to)
-            {
-                inputs.push((from, rates));
-            }
-            self.at_link(to, &inputs, &mut held);
-        }
-        held
-    }
-
-    /// What packets wait for a link, by the links that they come by.
-    fn at_link<'a>(
-        &self,
-        to: u32,
-        inputs: &[(u32, &'a Vec<f64>)],
-        held: &mut BTreeMap<u32, Held<'a>>,
-    ) {
-        let width = self.network.width(to);
-        let slower = self.slower(to);
-        let loads: Vec<Work> = (inputs.iter())
-            .map(|(_, rates)| self.load(rates, width, |_| slower))
-            .collect();
-        let mut brought: Vec<f64> = Vec::new();
-        let mut all = Work::default();
-        let mut behind = 0.0;
-        for (load, (from, rates)) in loads.iter().zip(inputs) {
-            all.work += load.work;
-            all.residual += load.residual;
-            all.packets += load.packets;
-            all.count += load.count;
-            // The link before, or their node, has put packets apart.
-            let before = self.slower(*from);
-            let there = self.load(rates, width, |train| {
-                before.max(slower.min(train.pace / train.work))
-            });
-            let queue = there.queue();
-            behind += queue * (load.work / there.work.max(f64::MIN_POSITIVE));
-            brought.push(queue);
-        }
-        // Of several links one may be free: M/G/m over M/G/1, by Lee and Longton.
-        let taken = match width > 1.0 && all.work > 0.0 && all.work < 1.0 {
-            true => waiting_probability(all.work * width, 1.0, width as u32) / (all.work * width),
-            false => 1.0,
-        };
-        // The work in front of a full link, or of a full one before it, has no limit.
-        let is_full = all.work >= 1.0 || !behind.is_finite();
-        for ((&(from, rates), own), before) in inputs.iter().zip(&loads).zip(&brought) {
-            let others = (all.work - own.work).max(0.0);
-            let first = match is_full {
-                true => First {
-                    fixed: f64::INFINITY,
-                    others: 0.0,
-                    slower,
-                },
-                false => First {
-                    fixed: taken
-                        * (all.queue() - behind + others * before + (all.packets - own.packets)),
-                    others: taken * others,
-                    slower,
-                },
-            };
-            let of = held.entry(from).or_default();
-            // Of one of the links that lie side by side.
-            let beside = self.network.width(from);
-            for (class, &rate) in self.classes.iter().zip(rates) {
-                let rate = rate / beside;
-                of.load.add(rate, &class.train, 1.0);
-                let wait = first.wait(&class.train);
-                of.wait += rate * wait;
-                of.met_others += rate * others;
-                of.met += rate * wait * class.train.work;
-            }
-            of.crossings.push(Crossing {
-                to,
-                rates,
-                own: own.work / slower * width / beside,
-                first,
-            });
-        }
-    }
-}
-
-/// The wait of the first packet of an input for a link.
-#[derive(Debug, Clone, Copy)]
-struct First {
-    fixed: f64,
-    /// Share of the link that other inputs ask for.
-    others: f64,
-    /// How many times longer than alone packets take on the link.
-    slower: f64,
-}
-
-impl First {
-    /// Of the last packet of a train.
-    fn wait(&self, train: &Train) -> f64 {
-        (self.fixed + self.others * train.on_link(self.slower).before_last).max(0.0)
-    }
-
-    /// Of one in the middle of a train.
-    fn middle(&self, train: &Train) -> f64 {
-        (self.fixed + self.others * train.on_link(self.slower).before_last / 2.0).max(0.0)
-    }
-}
-
-#[derive(Debug)]
-struct Crossing<'a> {
-    to: u32,
-    rates: &'a Vec<f64>,
-    /// rho at the link before, with nothing that makes it slower.
-    own: f64,
-    first: First,
-}
-
-/// A link into a switch, and what its packets go on to.
-#[derive(Debug, Default)]
-struct Held<'a> {
-    load: Work,
-    /// lambda W
-    wait: f64,
-    met: f64,
-    /// Messages per ns, each by the share of its link that others ask for.
-    met_others: f64,
-    crossings: Vec<Crossing<'a>>,
-}
-
-impl Held<'_> {
-    /// By how many times the time of a packet alone the link before is slower because packets wait here for others.
-    fn longer(&self, classes: &[Class], buffer: Buffer) -> f64 {
-        let (mut wait, mut met, mut all) = (0.0, 0.0, 0.0);
-        for Crossing {
-            own, rates, first, ..
-        } in &self.crossings
-        {
-            let other = (1.0 - own / self.load.work).max(0.0);
-            let some = classes.iter().zip(*rates).filter(|(_, rate)| **rate > 0.0);
-            for (Class { train, .. }, rate) in some {
-                let packets = rate * train.packets;
-                if other > 0.0 {
-                    wait += other * packets * first.middle(train);
-                }
-                met += packets * first.others;
-                all += packets;
-            }
-        }
-        debug_assert!(!wait.is_nan(), "rates are zero or waits are numbers");
-        if wait.is_infinite() {
-            return ENDLESS;
-        }
-        if wait <= 0.0 {
-            return 0.0;
-        }
-        let left = (buffer.room - buffer.round).max(0.0);
-        wait / all / buffer.room * (-left * met / wait).exp()
-    }
-
-    /// What the packets that wait here, for other links than its own, bring a packet at most.
-    fn before(&self, own: &Crossing<'_>, lanes: f64) -> f64 {
-        let share = self.load.work;
-        if share <= 0.0 || share >= 1.0 || self.wait <= 0.0 || self.wait.is_infinite() {
-            return 0.0;
-        }
-        let other = (1.0 - own.own / share).max(0.0);
-        let (wait, met) = (other * self.wait, other * self.met);
-        let left = self.load.residual / share;
-        let held = self.load.residual + met + 2.0 / 3.0 * wait * left;
-        let packet = share / self.load.count;
-        let each = self.wait / self.met_others;
-        let full = (-2.0 * (lanes - 1.0) * packet / each).exp();
-        full * (held / (1.0 - share) - self.load.queue()).max(0.0)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::trains::Packets;
+pub(super) mod examples {
+    use super::{Class, Hop};
+    use crate::trains::{Packets, Train};
 
     /// Messages of some packets of 1 ns.
-    fn class(packets: f64) -> Class {
+    pub(in crate::trains) fn class(packets: f64) -> Class {
         let packets = Packets {
             probability: 1.0,
             full: packets - 1.0,
@@ -550,166 +170,12 @@ mod tests {
         }
     }
 
-    fn hop(link: u32) -> Hop {
+    pub(in crate::trains) fn hop(link: u32) -> Hop {
         Hop {
             link,
             beside: 1,
             channel: 0,
             held: 0.0,
         }
-    }
-
-    /// The wait at link 9, to which nodes send so many messages per ns each over links of their own.
-    fn wait(packets: f64, rates: &[f64]) -> f64 {
-        let mut network = Network::new(1);
-        for (node, &rate) in (0..).zip(rates) {
-            network.add(0, rate, node, &[hop(node), hop(9)]);
-        }
-        let classes = [class(packets)];
-        network
-            .queues(&classes, Channels::Buffers(f64::INFINITY))
-            .waits()[0]
-            .last
-    }
-
-    /// By conservation of work: packets of one length that come by several links wait, at nodes and at the link they
-    /// share, as long as in one queue M/D/1. Nodes with half the load each have M(rho / 2) of it.
-    #[test]
-    fn single_packets_wait_as_in_one_queue() {
-        let queue = |rho: f64| rho / 2.0 / (1.0 - rho);
-        for rho in [0.1, 0.5, 0.9] {
-            let expected = queue(rho) - queue(rho / 2.0);
-            let found = wait(1.0, &[rho / 2.0; 2]);
-            assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
-        }
-        assert_eq!(wait(1.0, &[0.4, 0.7]), f64::INFINITY);
-    }
-
-    /// What comes by one link alone never waits behind it. Of two trains of K packets that seldom meet, the last packet
-    /// of one waits for the packets of the other before it, K (K - 1/2) ns over all ways to meet.
-    #[test]
-    fn trains_meet_those_of_other_links_only() {
-        assert!(wait(8.0, &[0.1]).abs() < 1e-12);
-        let rate = 1e-7;
-        for packets in [1.0, 2.0, 3.0, 8.0] {
-            let found = wait(packets, &[rate; 2]) / rate;
-            let expected = packets * (packets - 0.5);
-            assert!(
-                (found / expected - 1.0).abs() < 1e-5,
-                "{found} for {expected}"
-            );
-        }
-    }
-
-    /// Circuits of two nodes on one channel that each holds for 1 ns of its packet and 3 ns more, at the rate r: with
-    /// rho = 8 r they wait half of M/D/1, rho 4 / (2 (1 - rho)), since those of one node never meet. Of two channels
-    /// each, with Erlang's C = rho^2 2 / (1 + rho) at rho = 4 r, half of C 4 / (4 (1 - rho)).
-    #[test]
-    fn circuits_wait_for_channels() {
-        let rate = 0.05;
-        let held = |channel: u32| Hop {
-            held: 3.0,
-            ..hop(channel)
-        };
-        let mut network = Network::new(1);
-        for node in 0..2 {
-            network.add(0, rate, node, &[held(node), held(9)]);
-        }
-        let classes = [class(1.0)];
-        let wait = |channels: f64| {
-            let circuits = Channels::Circuits {
-                channels,
-                in_flight: 1.0,
-            };
-            let last = |channels| network.queues(&classes, channels).waits()[0].last;
-            last(circuits) - last(Channels::Buffers(f64::INFINITY))
-        };
-        let (one, two) = (8.0 * rate, 4.0 * rate);
-        let shared = 2.0 * two * two / (1.0 + two);
-        for (channels, expected) in [
-            (1.0, one * 4.0 / (2.0 * (1.0 - one)) / 2.0),
-            (2.0, shared * 4.0 / (4.0 * (1.0 - two)) / 2.0),
-        ] {
-            let found = wait(channels);
-            assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
-        }
-    }
-
-    /// A link whose buffer lets half of it through, for trains at the pace of that, has the waits of links of half the
-    /// bandwidth.
-    #[test]
-    fn short_buffers_slow_their_link() {
-        for packets in [1.0, 3.0] {
-            let mut network = Network::new(1);
-            for node in 0..2 {
-                network.add(0, 0.05, node, &[hop(node), hop(9)]);
-            }
-            let wait = |network: &Network, ns: f64, pace: f64| {
-                let train = Train::new([Packets {
-                    probability: 1.0,
-                    full: packets - 1.0,
-                    full_ns: ns,
-                    full_pace_ns: pace,
-                    last_ns: ns,
-                    last_pace_ns: pace,
-                }]);
-                let class = Class {
-                    train: train.unwrap(),
-                    ..class(packets)
-                };
-                let classes = [class];
-                let queues = network.queues(&classes, Channels::Buffers(f64::INFINITY));
-                queues.waits()[0].last
-            };
-            let expected = wait(&network, 2.0, 2.0);
-            let buffer = Buffer {
-                room: 3.0,
-                round: 6.0,
-            };
-            network.buffer(9, buffer);
-            let found = wait(&network, 1.0, 2.0);
-            assert!(expected > 0.0 && (found - expected).abs() < 1e-12);
-        }
-    }
-
-    /// Packets of 1 ns from the link 0 that go on to two others hold their places for longer while they wait. Where the
-    /// buffer has no room left beyond its round trip, each nanosecond of that takes its share of the link.
-    #[test]
-    fn packets_that_wait_hold_their_places() {
-        let mut network = Network::new(1);
-        for (node, to) in [(0, 8), (0, 9), (1, 8), (2, 9)] {
-            network.add(0, 0.1, node, &[hop(node), hop(to)]);
-        }
-        let classes = [class(1.0)];
-        let queues = network.queues(&classes, Channels::Buffers(f64::INFINITY));
-        let longer = |room: f64| {
-            let buffer = Buffer { room, round: 2.0 };
-            queues.held()[&0].longer(&classes, buffer)
-        };
-        // Half of the packets are for the other link. Of 0.1 each W = M - 2 M_1 + 0.1 M_1 + 0.05, M = 0.1 / 0.8.
-        let one = 0.05 / 0.9;
-        let wait = 0.5 * (0.1 / 0.8 - 2.0 * one + 0.1 * one + 0.05);
-        assert!((longer(2.0) - wait / 2.0).abs() < 1e-12);
-        let spare = (-0.1 / wait).exp() * wait / 3.0;
-        assert!((longer(3.0) - spare).abs() < 1e-12);
-    }
-
-    /// A packet finds an empty lane but where all of them have one that waits.
-    #[test]
-    fn lanes_keep_packets_from_blocking_others() {
-        let mut network = Network::new(1);
-        for (node, to) in [(0, 9), (1, 9), (0, 8)] {
-            network.add(0, 0.2, node, &[hop(node), hop(to)]);
-        }
-        let classes = [class(1.0)];
-        let blocked = |lanes: f64| {
-            let queues = network.queues(&classes, Channels::Buffers(lanes));
-            queues.waits()[0].last
-        };
-        let blocked = |lanes: f64| blocked(lanes) - blocked(f64::INFINITY);
-        let [one, two, four] = [1.0, 2.0, 4.0].map(blocked);
-        assert!(one > 0.0 && two < one / 2.0);
-        // Each lane more leaves the same part.
-        assert!((four / one - (two / one).powi(3)).abs() < 1e-9);
     }
 }

@@ -1,9 +1,6 @@
 //! Channels of several lanes: how many are held, and when the first of them is free.
 
-use super::wait::{Inflow, LENGTHS};
-
-/// Lanes above which a channel is taken as M/G/m whatever leads there.
-pub(super) const LANES_MAX: u32 = 24;
+use super::inflow::{Inflow, LANES_MAX, LENGTHS};
 
 /// Points in time, as shares of the longest mean time left, at which it is asked what is still held:
 /// times left are below twice their mean.

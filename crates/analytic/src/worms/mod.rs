@@ -67,11 +67,19 @@
 //! Worms longer than their paths; Poisson arrivals; waits of different channels are independent.
 //! Near saturation the model may be far off, to either side.
 
+mod ahead;
+mod headers;
+mod inflow;
 mod lanes;
 mod network;
+mod one_lane;
+mod saturation;
+mod several_lanes;
 mod solve;
+mod sources;
 mod together;
 mod wait;
 
+pub use headers::Uses;
 pub use network::{Network, Role, Start, Step};
-pub use solve::{Solved, Uses};
+pub use solve::Solved;

@@ -1,6 +1,6 @@
 //! Channels, and what crosses them.
 
-use super::wait::LENGTHS;
+use super::inflow::LENGTHS;
 use crate::Error;
 use crate::moments::Moments;
 
@@ -310,4 +310,37 @@ fn last_first(steps: &[Step], steps_on: &[Vec<u32>]) -> Result<Vec<u32>, Error> 
         return Err(Error::Contradiction("routes close a circle of channels"));
     }
     Ok(order)
+}
+
+#[cfg(test)]
+pub(super) mod examples {
+    use super::{Moments, Network, Role, Start, Step};
+
+    pub(in crate::worms) fn step(channel: u32, next: Vec<(f64, u32)>) -> Step {
+        Step {
+            channel,
+            length: 0,
+            next,
+        }
+    }
+
+    pub(in crate::worms) fn start(step: u32, rate: f64) -> Start {
+        Start {
+            class: 0,
+            step,
+            rate,
+            role: Role::Alone,
+        }
+    }
+
+    /// A network whose worms have fixed lengths.
+    pub(in crate::worms) fn network(
+        lanes: &[u32],
+        lengths: &[f64],
+        steps: Vec<Step>,
+        starts: Vec<Start>,
+    ) -> Network {
+        let lengths = lengths.iter().copied().map(Moments::fixed).collect();
+        Network::new(lanes.to_vec(), lengths, steps, starts).expect("the routes have no circle")
+    }
 }

@@ -1,22 +1,11 @@
-//! The pass against the direction of travel: waits, latencies, and the load that saturates.
+//! The pass against the direction of travel: the waits at all channels.
 
+use super::ahead::{Ahead, Common};
+use super::inflow::{Inflow, LENGTHS, utilisation};
 use super::network::Network;
-use super::wait::{Ahead, Common, Inflow, LENGTHS, utilisation, waits};
+use super::wait::waits;
 use crate::moments::Moments;
 use std::collections::BTreeMap;
-
-/// Mean header latency of a class in cycles.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Uses {
-    /// Worms per cycle at a load of 1.
-    pub rate: f64,
-    /// Channels on the way.
-    pub channels: f64,
-    /// Waits after the first channel.
-    pub waits: f64,
-    /// Wait for the first channel.
-    pub source: f64,
-}
 
 /// The network at one load.
 #[derive(Debug, Clone)]
@@ -54,7 +43,12 @@ impl Network {
 
     /// Solve all channels, twice if worms ask: the first pass takes answers as independent, and its waits give the batches
     /// of the second. Stop at the first channel whose utilisation `is_full`, and return whether there is one.
-    fn solve_until(&self, load: f64, solved: &mut Solved, is_full: impl Fn(f64) -> bool) -> bool {
+    pub(super) fn solve_until(
+        &self,
+        load: f64,
+        solved: &mut Solved,
+        is_full: impl Fn(f64) -> bool,
+    ) -> bool {
         let passes = if self.groups > 0 { 2 } else { 1 };
         (0..passes).any(|pass| {
             if pass > 0 {
@@ -65,7 +59,7 @@ impl Network {
         })
     }
 
-    fn idle(&self) -> Solved {
+    pub(super) fn idle(&self) -> Solved {
         let slots: usize = self.inputs.iter().map(Vec::len).sum();
         Solved {
             waits: vec![Moments::ZERO; slots],
@@ -240,104 +234,14 @@ impl Network {
         })
         .collect()
     }
-
-    /// Mean header latencies of the classes below `classes`.
-    pub fn headers(&self, solved: &Solved, classes: usize) -> Vec<Uses> {
-        let mut ahead = vec![(1.0, 0.0); self.steps.len()];
-        for &channel in &self.order {
-            for &number in &self.steps_on[channel as usize] {
-                let step = &self.steps[number as usize];
-                let (mut channels, mut waits) = (1.0, 0.0);
-                for (&(probability, next), &slot) in
-                    step.next.iter().zip(&self.slots_of[number as usize])
-                {
-                    let (more, later) = ahead[next as usize];
-                    channels += probability * more;
-                    if probability > 0.0 {
-                        waits += probability * (solved.wait(slot, next).mean + later);
-                    }
-                }
-                ahead[number as usize] = (channels, waits);
-            }
-        }
-        let mut found = vec![Uses::default(); classes];
-        for (start, &slot) in self.starts.iter().zip(&self.slot_of_start) {
-            if start.rate > 0.0 {
-                let (channels, waits) = ahead[start.step as usize];
-                let sum = &mut found[start.class];
-                sum.rate += start.rate;
-                sum.channels += start.rate * channels;
-                sum.waits += start.rate * waits;
-                sum.source += start.rate * solved.wait(slot, start.step).mean;
-            }
-        }
-        for sum in found.iter_mut().filter(|sum| sum.rate > 0.0) {
-            sum.channels /= sum.rate;
-            sum.waits /= sum.rate;
-            sum.source /= sum.rate;
-        }
-        found
-    }
-
-    /// The load at which the first channel is held all the time, to this relative precision; none if
-    /// nothing is sent.
-    pub fn saturation(&self, precision: f64) -> Option<f64> {
-        let full = |load: f64| {
-            let held = |used: f64| used.is_nan() || used >= 1.0;
-            self.solve_until(load, &mut self.idle(), held)
-        };
-        let mut high = self.bound()?;
-        let mut low = 0.0;
-        while high - low > precision * high {
-            let middle = low + (high - low) / 2.0;
-            if full(middle) {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        Some(high)
-    }
-
-    /// The load at which some channel carries flits all the time.
-    pub fn bound(&self) -> Option<f64> {
-        let carried = (0..self.lanes.len()).map(|channel| {
-            let work: f64 = (self.arrivals[channel].iter())
-                .map(|arrival| {
-                    let step = &self.steps[arrival.step as usize];
-                    arrival.rate * self.lengths[step.length].mean
-                })
-                .sum();
-            work / f64::from(self.lanes[channel].max(1))
-        });
-        let most = carried.fold(0.0, f64::max);
-        (most > 0.0).then(|| 1.0 / most)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::queue;
-    use crate::worms::network::{Role, Start, Step};
-    use proptest::prelude::*;
-
-    fn step(channel: u32, next: Vec<(f64, u32)>) -> Step {
-        Step {
-            channel,
-            length: 0,
-            next,
-        }
-    }
-
-    fn start(step: u32, rate: f64) -> Start {
-        Start {
-            class: 0,
-            step,
-            rate,
-            role: Role::Alone,
-        }
-    }
+    use crate::worms::network::Step;
+    use crate::worms::network::examples::{network, start, step};
 
     /// Worms that start on channel 0 go on to 1, others start on 2; all meet in 3.
     fn meeting(lanes: [u32; 4], rates: [f64; 2]) -> Network {
@@ -348,7 +252,7 @@ mod tests {
             step(3, Vec::new()),
         ];
         let starts = vec![start(0, rates[0]), start(2, rates[1])];
-        Network::new(lanes.to_vec(), vec![Moments::fixed(100.0)], steps, starts).unwrap()
+        network(&lanes, &[100.0], steps, starts)
     }
 
     /// One source, three channels in a row: only the first has a queue, that of M/D/1.
@@ -359,14 +263,14 @@ mod tests {
             step(1, vec![(1.0, 2)]),
             step(2, Vec::new()),
         ];
-        let lengths = vec![Moments::fixed(100.0)];
-        let network = Network::new(vec![1; 3], lengths, steps, vec![start(0, 1.0)]).unwrap();
+        let network = network(&[1; 3], &[100.0], steps, vec![start(0, 1.0)]);
         let solved = network.solve(0.008);
         let header = network.headers(&solved, 1)[0];
-        let expected = queue::mg1_wait(0.008, 100.0, 0.0).unwrap();
+        let expected = queue::mg1_wait(0.008, 100.0, 0.0).expect("the load is below 1");
         assert!((header.source - expected).abs() < 1e-9);
         assert_eq!((header.channels, header.waits), (3.0, 0.0));
-        assert!((network.saturation(1e-6).unwrap() - 0.01).abs() < 1e-7);
+        let saturation = network.saturation(1e-6).expect("worms are sent");
+        assert!((saturation - 0.01).abs() < 1e-7);
     }
 
     /// Two sources that share their second channel: each first channel is held through the wait.
@@ -377,17 +281,17 @@ mod tests {
             step(1, vec![(1.0, 2)]),
             step(2, Vec::new()),
         ];
-        let lengths = vec![Moments::fixed(100.0)];
         let starts = vec![start(0, 1.0), start(1, 1.0)];
-        let network = Network::new(vec![1; 3], lengths, steps, starts).unwrap();
+        let network = network(&[1; 3], &[100.0], steps, starts);
         let solved = network.solve(0.003);
         let header = network.headers(&solved, 1)[0];
         assert!(header.waits > 0.0);
         let held = 0.003 * (100.0 + header.waits);
         assert!((solved.utilisation[0] - held).abs() < 1e-12);
-        let saturation = network.saturation(1e-6).unwrap();
+        let saturation = network.saturation(1e-6).expect("worms are sent");
+        let bound = network.bound().expect("worms are sent");
         // In all, both sources wait as one queue would.
-        assert!(saturation <= network.bound().unwrap() && saturation > 0.0049);
+        assert!(saturation <= bound && saturation > 0.0049);
     }
 
     /// A source with one lane, a channel with two, and one that another source shares: the two lanes are never
@@ -423,10 +327,9 @@ mod tests {
                 let mut all = vec![lanes; inputs as usize];
                 all.push(1);
                 let starts = (0..inputs).map(|input| start(input, rate)).collect();
-                let network =
-                    Network::new(all, vec![Moments::fixed(100.0)], steps, starts).unwrap();
+                let network = network(&all, &[100.0], steps, starts);
                 let header = network.headers(&network.solve(1.0), 1)[0];
-                let exact = queue::mg1_wait(rho / 100.0, 100.0, 0.0).unwrap();
+                let exact = queue::mg1_wait(rho / 100.0, 100.0, 0.0).expect("the load is below 1");
                 let off = (header.waits + header.source) / exact - 1.0;
                 assert!(
                     off.abs() < most,
@@ -439,9 +342,9 @@ mod tests {
     /// All worms of the first channels go on to the last, where they wait for another source.
     #[test]
     fn what_all_wait_for_is_common() {
-        let network = meeting([8, 2, 1, 1], [0.001, 0.004]);
-        let solved = network.solve(1.0);
-        let wait = |step: usize| solved.waits[network.slots_of[step][0] as usize];
+        let whole = meeting([8, 2, 1, 1], [0.001, 0.004]);
+        let solved = whole.solve(1.0);
+        let wait = |step: usize| solved.waits[whole.slots_of[step][0] as usize];
         assert!(wait(1).mean > 0.0 && wait(0).mean > 0.0);
         // One in five that cross channel 3 come by channel 1; the wait for the others is common.
         let others = 0.8 * wait(1).third;
@@ -450,11 +353,10 @@ mod tests {
         assert_eq!(solved.ahead[0].third, solved.ahead[1].third);
         assert_eq!((solved.ahead[0].serial, solved.ahead[1].serial), (1.0, 1.0));
         // Where half of them go elsewhere, two wait together a quarter of the time.
-        let mut halved = network.steps.clone();
+        let mut halved = whole.steps.clone();
         halved.push(step(4, Vec::new()));
         halved[1].next = vec![(0.5, 3), (0.5, 4)];
-        let starts = network.starts.clone();
-        let network = Network::new(vec![8, 2, 1, 1, 1], network.lengths, halved, starts).unwrap();
+        let network = network(&[8, 2, 1, 1, 1], &[100.0], halved, whole.starts.clone());
         let solved = network.solve(1.0);
         // Then one in nine that cross channel 3 come by channel 1.
         let wait = solved.waits[network.slots_of[1][0] as usize];
@@ -473,141 +375,5 @@ mod tests {
         // All that cross channel 1 come from channel 0: no wait for others there.
         assert!(wait.mean > 0.0);
         assert!((solved.ahead[0].third / later.third - 1.0).abs() < 1e-9);
-    }
-
-    /// Worms of one flit ask on channel 0, where worms of 100 flits start, too. Answers of 100 flits start evenly on
-    /// channels 1 to `sources` and go on to the last channel.
-    fn answered(sources: u32, ask: f64, long: f64) -> (Network, Solved) {
-        let (flit, block) = (Moments::fixed(1.0), Moments::fixed(100.0));
-        let last = sources + 1;
-        let mut steps = vec![step(0, Vec::new()), step(last, Vec::new())];
-        steps.push(Step {
-            length: 1,
-            ..step(0, Vec::new())
-        });
-        steps[1].length = 1;
-        let with_role = |role, step, rate| Start {
-            role,
-            ..start(step, rate)
-        };
-        let mut starts = vec![with_role(Role::Asks(0), 0, ask), start(2, long)];
-        for source in 1..=sources {
-            steps.push(Step {
-                length: 1,
-                ..step(source, vec![(1.0, 1)])
-            });
-            let answers = ask / f64::from(sources);
-            starts.push(with_role(Role::Answers(0), 2 + source, answers));
-        }
-        let lanes = vec![1; last as usize + 1];
-        let network = Network::new(lanes, vec![flit, block], steps, starts).unwrap();
-        let solved = network.solve(1.0);
-        (network, solved)
-    }
-
-    /// M/D/1 with batch arrivals, c others in the mean: the wait for earlier batches is lambda S^2 (1 + c) / 2 (1 - rho),
-    /// and that for others of the same batch is c S / 2.
-    #[test]
-    fn answers_to_worms_that_waited_together_come_together() {
-        let (ask, long, length) = (0.004, 0.005, 100.0);
-        let (network, solved) = answered(1, ask, long);
-        // c is the rate of answers times 2 R, and 2 R is the sum of rate times E[S^2] on channel 0.
-        let others = ask * (long * length * length + ask);
-        let rho = ask * length;
-        let work = rho * length * (1.0 + others) / (2.0 * (1.0 - rho));
-        let found = network.headers(&solved, 1);
-        let source = solved.waits[network.slot_of_start[2] as usize].mean;
-        assert!((source / work - 1.0).abs() < 1e-9);
-        assert!((solved.met[3].mean / (others * length / 2.0) - 1.0).abs() < 1e-9);
-        assert_eq!(solved.met[1], Moments::ZERO, "they follow one another");
-        assert!(found[0].source > 0.0);
-        // With no long worms to wait for, hardly any come together.
-        assert!(answered(1, ask, 0.0).1.met[3].mean < 1e-3);
-    }
-
-    /// Answers from each of three sources meet those from the two others at the last channel.
-    #[test]
-    fn answers_from_several_places_meet_later() {
-        let (ask, long) = (0.003, 0.005);
-        let (_, solved) = answered(3, ask, long);
-        let gathered = long * 100.0 * 100.0 + ask;
-        let met = |others: f64| gathered * others * 100.0 / 2.0;
-        assert!((solved.met[1].mean / met(ask * 2.0 / 3.0) - 1.0).abs() < 1e-9);
-        // Answers hold their source while they wait there.
-        let service = 100.0 + solved.later[3].mean;
-        let expected = gathered * ask / 3.0 * service / 2.0;
-        assert!((solved.met[3].mean / expected - 1.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn batches_of_answers_do_not_raise_the_saturation_load() {
-        let (network, _) = answered(3, 0.003, 0.005);
-        let alone = network.starts.iter().map(|&start| Start {
-            role: Role::Alone,
-            ..start
-        });
-        let lengths = network.lengths.clone();
-        let alone = Network::new(
-            network.lanes.clone(),
-            lengths,
-            network.steps.clone(),
-            alone.collect(),
-        );
-        let (together, alone) = (network.saturation(1e-6), alone.unwrap().saturation(1e-6));
-        assert!(together.unwrap() <= alone.unwrap());
-    }
-
-    /// Three layers of three channels each; from each channel on to two of the next layer.
-    fn layers(lanes: Vec<u32>, split: &[f64], long: f64) -> Network {
-        let (short, long) = (Moments::fixed(20.0), Moments::fixed(long));
-        let steps = (0..18u32)
-            .map(|number| {
-                let (channel, length) = (number % 9, number / 9);
-                let (layer, place) = (channel / 3, channel % 3);
-                let next = |place: u32| 9 * length + 3 * (layer + 1) + place % 3;
-                let goes = split[number as usize];
-                Step {
-                    channel,
-                    length: length as usize,
-                    next: if layer < 2 {
-                        vec![(goes, next(place)), (1.0 - goes, next(place + 1))]
-                    } else {
-                        Vec::new()
-                    },
-                }
-            })
-            .collect();
-        let starts = [0, 1, 2, 9, 10, 11].map(|step| start(step, 1.0)).to_vec();
-        Network::new(lanes, vec![short, long], steps, starts).unwrap()
-    }
-
-    proptest! {
-        /// What the search for the saturation load takes for granted.
-        #[test]
-        fn waits_and_use_grow_with_the_load(
-            lanes in prop::collection::vec(1u32..6, 9),
-            split in prop::collection::vec(0.0f64..1.0, 18),
-            long in 20.0f64..2000.0,
-        ) {
-            let network = layers(lanes, &split, long);
-            let full = network.saturation(1e-4).unwrap();
-            let mut before = network.solve(0.0);
-            for part in 1..40 {
-                let solved = network.solve(full * f64::from(part) / 40.0);
-                let grown = |new: f64, old: f64| new >= old * (1.0 - 1e-6) - 1e-6;
-                let fullest = |solved: &Solved| solved.utilisation.iter().copied().fold(0.0, f64::max);
-                prop_assert!(grown(fullest(&solved), fullest(&before)), "use at {part}/40");
-                // Nearer to saturation worms may wait less where nearly all of an input follow on one another.
-                if part <= 28 {
-                    for (new, old) in solved.utilisation.iter().zip(&before.utilisation) {
-                        prop_assert!(grown(*new, *old), "use at {part}/40: {old} -> {new}");
-                    }
-                    for (new, old) in solved.waits.iter().zip(&before.waits) {
-                        prop_assert!(grown(new.mean, old.mean), "wait at {part}/40: {old:?} -> {new:?}");
-                    }
-                }
-                before = solved;
-            }
-        }
     }
 }

@@ -111,3 +111,86 @@ impl Network {
         work
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::worms::network::Step;
+    use crate::worms::network::examples::{network, start, step};
+
+    /// Worms of one flit ask on channel 0, where worms of 100 flits start, too. Answers of 100 flits start evenly on
+    /// channels 1 to `sources` and go on to the last channel.
+    fn answered(sources: u32, ask: f64, long: f64) -> (Network, Solved) {
+        let last = sources + 1;
+        let mut steps = vec![step(0, Vec::new()), step(last, Vec::new())];
+        steps.push(Step {
+            length: 1,
+            ..step(0, Vec::new())
+        });
+        steps[1].length = 1;
+        let with_role = |role, step, rate| Start {
+            role,
+            ..start(step, rate)
+        };
+        let mut starts = vec![with_role(Role::Asks(0), 0, ask), start(2, long)];
+        for source in 1..=sources {
+            steps.push(Step {
+                length: 1,
+                ..step(source, vec![(1.0, 1)])
+            });
+            let answers = ask / f64::from(sources);
+            starts.push(with_role(Role::Answers(0), 2 + source, answers));
+        }
+        let lanes = vec![1; last as usize + 1];
+        let network = network(&lanes, &[1.0, 100.0], steps, starts);
+        let solved = network.solve(1.0);
+        (network, solved)
+    }
+
+    /// M/D/1 with batch arrivals, c others in the mean: the wait for earlier batches is lambda S^2 (1 + c) / 2 (1 - rho),
+    /// and that for others of the same batch is c S / 2.
+    #[test]
+    fn answers_to_worms_that_waited_together_come_together() {
+        let (ask, long, length) = (0.004, 0.005, 100.0);
+        let (network, solved) = answered(1, ask, long);
+        // c is the rate of answers times 2 R, and 2 R is the sum of rate times E[S^2] on channel 0.
+        let others = ask * (long * length * length + ask);
+        let rho = ask * length;
+        let work = rho * length * (1.0 + others) / (2.0 * (1.0 - rho));
+        let found = network.headers(&solved, 1);
+        let source = solved.waits[network.slot_of_start[2] as usize].mean;
+        assert!((source / work - 1.0).abs() < 1e-9);
+        assert!((solved.met[3].mean / (others * length / 2.0) - 1.0).abs() < 1e-9);
+        assert_eq!(solved.met[1], Moments::ZERO, "they follow one another");
+        assert!(found[0].source > 0.0);
+        // With no long worms to wait for, hardly any come together.
+        assert!(answered(1, ask, 0.0).1.met[3].mean < 1e-3);
+    }
+
+    /// Answers from each of three sources meet those from the two others at the last channel.
+    #[test]
+    fn answers_from_several_places_meet_later() {
+        let (ask, long) = (0.003, 0.005);
+        let (network, solved) = answered(3, ask, long);
+        let gathered = long * 100.0 * 100.0 + ask;
+        let met = |others: f64| gathered * others * 100.0 / 2.0;
+        assert!((solved.met[1].mean / met(ask * 2.0 / 3.0) - 1.0).abs() < 1e-9);
+        // Answers hold their source while they wait there.
+        let service = network.service(3, &solved).mean;
+        let expected = gathered * ask / 3.0 * service / 2.0;
+        assert!((solved.met[3].mean / expected - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn batches_of_answers_do_not_raise_the_saturation_load() {
+        let (together, _) = answered(3, 0.003, 0.005);
+        let alone = together.starts.iter().map(|&start| Start {
+            role: Role::Alone,
+            ..start
+        });
+        let steps = together.steps.clone();
+        let alone = network(&together.lanes, &[1.0, 100.0], steps, alone.collect());
+        let saturation = |of: &Network| of.saturation(1e-6).expect("worms are sent");
+        assert!(saturation(&together) <= saturation(&alone));
+    }
+}

@@ -1,6 +1,8 @@
 //! Waits for channels that circuits hold; see the module's description.
 
-use super::{Channels, Circuits, Class, Held, Queues};
+use super::held::Held;
+use super::network::{Channels, Circuits, Class};
+use super::queues::Queues;
 use crate::queue::waiting_probability;
 use std::collections::BTreeMap;
 
@@ -154,5 +156,45 @@ fn taken(asked: &[Vec<Asked>], channels: f64) -> f64 {
         _ if all == 0.0 => 0.0,
         true => shared(servers, all) / (servers * (1.0 - all)),
         false => f64::INFINITY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::trains::network::examples::{class, hop};
+    use crate::trains::{Channels, Hop, Network};
+
+    /// Circuits of two nodes on one channel that each holds for 1 ns of its packet and 3 ns more, at the rate r: with
+    /// rho = 8 r they wait half of M/D/1, rho 4 / (2 (1 - rho)), since those of one node never meet. Of two channels
+    /// each, with Erlang's C = rho^2 2 / (1 + rho) at rho = 4 r, half of C 4 / (4 (1 - rho)).
+    #[test]
+    fn circuits_wait_for_channels() {
+        let rate = 0.05;
+        let held = |channel: u32| Hop {
+            held: 3.0,
+            ..hop(channel)
+        };
+        let mut network = Network::new(1);
+        for node in 0..2 {
+            network.add(0, rate, node, &[held(node), held(9)]);
+        }
+        let classes = [class(1.0)];
+        let wait = |channels: f64| {
+            let circuits = Channels::Circuits {
+                channels,
+                in_flight: 1.0,
+            };
+            let last = |channels| network.queues(&classes, channels).waits()[0].last;
+            last(circuits) - last(Channels::Buffers(f64::INFINITY))
+        };
+        let (one, two) = (8.0 * rate, 4.0 * rate);
+        let shared = 2.0 * two * two / (1.0 + two);
+        for (channels, expected) in [
+            (1.0, one * 4.0 / (2.0 * (1.0 - one)) / 2.0),
+            (2.0, shared * 4.0 / (4.0 * (1.0 - two)) / 2.0),
+        ] {
+            let found = wait(channels);
+            assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
+        }
     }
 }

@@ -1,0 +1,57 @@
+//! The header latency of each class: channels on the route and the waits for them.
+
+use super::network::Network;
+use super::solve::Solved;
+
+/// Mean header latency of a class in cycles.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Uses {
+    /// Worms per cycle at a load of 1.
+    pub rate: f64,
+    /// Channels on the way.
+    pub channels: f64,
+    /// Waits after the first channel.
+    pub waits: f64,
+    /// Wait for the first channel.
+    pub source: f64,
+}
+
+impl Network {
+    /// Mean header latencies of the classes below `classes`.
+    pub fn headers(&self, solved: &Solved, classes: usize) -> Vec<Uses> {
+        let mut ahead = vec![(1.0, 0.0); self.steps.len()];
+        for &channel in &self.order {
+            for &number in &self.steps_on[channel as usize] {
+                let step = &self.steps[number as usize];
+                let (mut channels, mut waits) = (1.0, 0.0);
+                for (&(probability, next), &slot) in
+                    step.next.iter().zip(&self.slots_of[number as usize])
+                {
+                    let (more, later) = ahead[next as usize];
+                    channels += probability * more;
+                    if probability > 0.0 {
+                        waits += probability * (solved.wait(slot, next).mean + later);
+                    }
+                }
+                ahead[number as usize] = (channels, waits);
+            }
+        }
+        let mut found = vec![Uses::default(); classes];
+        for (start, &slot) in self.starts.iter().zip(&self.slot_of_start) {
+            if start.rate > 0.0 {
+                let (channels, waits) = ahead[start.step as usize];
+                let sum = &mut found[start.class];
+                sum.rate += start.rate;
+                sum.channels += start.rate * channels;
+                sum.waits += start.rate * waits;
+                sum.source += start.rate * solved.wait(slot, start.step).mean;
+            }
+        }
+        for sum in found.iter_mut().filter(|sum| sum.rate > 0.0) {
+            sum.channels /= sum.rate;
+            sum.waits /= sum.rate;
+            sum.source /= sum.rate;
+        }
+        found
+    }
+}

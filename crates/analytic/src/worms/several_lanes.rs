@@ -1,0 +1,101 @@
+//! Rule 3: the wait for a channel of several lanes.
+
+use super::ahead::Ahead;
+use super::inflow::Inflow;
+use super::lanes::{HELD_MAX, Leading, POINTS, behind, held_after};
+use super::sources::{mgm, started};
+use crate::moments::Moments;
+use crate::queue;
+
+/// Rounds of rule 3, of which each adds a small part to the one before.
+const FOLLOWING_ROUNDS: usize = 8;
+
+/// Rule 3.
+pub(super) fn several_lanes(
+    inflows: &[Inflow],
+    (rate, service): (f64, &Moments),
+    (lanes, rho): (u32, f64),
+    ahead: &Ahead,
+) -> Vec<Moments> {
+    let m = f64::from(lanes);
+    let most = 2 * lanes + 4;
+    let leading: u64 = inflows
+        .iter()
+        .map(|inflow| u64::from(inflow.lanes.unwrap_or(most)))
+        .sum();
+    if leading <= u64::from(lanes) || queue::waiting_probability(rho * m, 1.0, lanes) < 1e-9 {
+        return vec![Moments::ZERO; inflows.len()];
+    }
+    // As if all worms started here, which rule 1 has exactly.
+    let as_started = lanes_held(&[started(inflows)], 0, lanes, ahead.serial);
+    let exact = mgm(inflows, rate, service, lanes, ahead.serial);
+    let ratio = (exact / as_started.1).min(1.0);
+    let (often, common) = ahead.wait(rate, lanes, rho);
+    let free: Vec<[f64; 3]> = (0..inflows.len())
+        .map(|at| {
+            let (waiting, mean, second) = lanes_held(inflows, at, lanes, ahead.serial);
+            let part = (waiting / as_started.0).min(1.0);
+            [
+                waiting + part * often,
+                ratio * mean + part * common.mean,
+                ratio * second + part * common.second,
+            ]
+        })
+        .collect();
+    let mut found = free.clone();
+    // Each worm that goes before one that follows leaves a lane after so long, of which the second moment is that of
+    // the least of m - 1 uniform times.
+    let step = service.mean / m;
+    let step_second = step * step * 2.0 * m / (m + 1.0);
+    for _ in 0..FOLLOWING_ROUNDS {
+        let waiting = |at: usize| inflows[at].rate * found[at][1];
+        // While one is in service.
+        let gathered = |at: usize| waiting(at) * m / inflows[at].others(rho * m);
+        let all: f64 = (0..inflows.len()).map(gathered).sum();
+        found = (0..inflows.len())
+            .map(|at| {
+                let own = &inflows[at];
+                let Some(few) = own.few_lanes() else {
+                    return free[at];
+                };
+                let few = f64::from(few);
+                let there = (own.load() + waiting(at)).min(HELD_MAX * few);
+                let follows = queue::waiting_probability(there, 1.0, few as u32);
+                let others = (all - gathered(at)).max(0.0);
+                let siblings = (few - 1.0) * waiting(at) / there.max(f64::MIN_POSITIVE);
+                let before = 2.0 * others / (1.0 + others) + siblings.max(few - m);
+                let [waits, mean, second] = free[at];
+                [
+                    (waits + follows * before).min(1.0),
+                    mean + follows * before * step,
+                    second + follows * before * step_second,
+                ]
+            })
+            .collect();
+    }
+    let each = found.into_iter();
+    each.map(|[waits, mean, second]| Moments::of_share(waits, mean, second))
+        .collect()
+}
+
+/// Rule 3 without worms that follow directly on others: the probability of a wait, its mean and its second moment.
+fn lanes_held(inflows: &[Inflow], at: usize, lanes: u32, serial: f64) -> (f64, f64, f64) {
+    let most = 2 * lanes + 4;
+    let kinds = inflows.iter().flat_map(|inflow| inflow.kinds);
+    let longest = kinds.map(|(_, left)| left).fold(0.0, f64::max);
+    let leads: Vec<Leading> = (inflows.iter().enumerate())
+        .map(|(number, inflow)| Leading::new(inflow, most, number == at))
+        .collect();
+    let (mut mean, mut second) = (0.0, 0.0);
+    let (waiting, mut held_before) = held_after(&leads, lanes, serial, 0.0);
+    for ends in POINTS.windows(2) {
+        let (before, time) = (ends[0] * longest, ends[1] * longest);
+        let (_, held) = held_after(&leads, lanes, serial, time);
+        let step = (time - before) / 2.0;
+        mean += step * (held + held_before);
+        second += step * 2.0 * (time * held + before * held_before);
+        held_before = held;
+    }
+    let longer = 1.0 / (1.0 - behind(&leads, lanes));
+    (waiting, mean * longer, second * longer)
+}

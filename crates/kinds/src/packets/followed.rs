@@ -1,0 +1,212 @@
+//! The routes of all messages of a network of switches, followed link by link.
+
+use super::Fabric;
+use super::credits::Credits;
+use super::lengths::{Pace, lengths};
+use super::sent::{DATA, KINDS, Links, REQUEST, Routes, Sent};
+use crate::jobs::capacity::Foretold;
+use crate::jobs::ns;
+use isthmus_analytic::trains::{Buffer, Class, Hop, Network, Train};
+use isthmus_machine::packets::follow_all;
+use isthmus_machine::packets::ways::Ways as _;
+use isthmus_units::Time;
+use isthmus_workload::jobs::Layout;
+use isthmus_workload::jobs::spec::Sizes;
+use std::collections::BTreeMap;
+
+/// The links of a route, and for how long a circuit holds each of them: from the header's start until the
+/// acknowledgement has come back along it.
+fn hops(
+    delay_of: impl Fn(u32) -> Time,
+    links: &Links<'_>,
+    way: impl DoubleEndedIterator<Item = (u32, u32, u16)>,
+) -> Vec<Hop> {
+    let link = &links.rules.link;
+    let switch = link.switch_ns + link.acknowledgement_switch_ns;
+    let mut held = link.acknowledgement_ns - switch;
+    let mut hops = Vec::new();
+    for (link, beside, channel) in way.rev() {
+        held += switch + 2.0 * ns(delay_of(link));
+        hops.push(Hop {
+            link,
+            beside,
+            channel,
+            held,
+        });
+    }
+    hops.reverse();
+    hops
+}
+
+/// All ways of all jobs.
+pub(super) struct Followed {
+    pub network: Network,
+    ways: Vec<Routes>,
+    /// The same by client.
+    clients: Vec<BTreeMap<u32, Routes>>,
+    /// Packets per ns that come in at a node, seen by what it sends of each class.
+    received: Vec<f64>,
+    /// Messages per ns of each class on a link, by the class of channels.
+    channels: BTreeMap<u32, BTreeMap<u16, Vec<f64>>>,
+}
+
+impl Followed {
+    pub fn of(
+        fabric: &impl Fabric,
+        delay_of: impl Fn(u32) -> Time,
+        layout: &Layout,
+        asks: &[Foretold<'_>],
+        links: &Links<'_>,
+        choices: [u32; 2],
+    ) -> Self {
+        let payload = fabric.network().spec().nic.payload.get() as f64;
+        let each = f64::from(choices[0]) * f64::from(choices[1]);
+        let count = KINDS * asks.len();
+        let mut network = Network::new(count);
+        let mut ways = vec![Routes::new(); count];
+        let mut clients = vec![BTreeMap::<u32, Routes>::new(); count];
+        let mut channels: BTreeMap<u32, BTreeMap<u16, Vec<f64>>> = BTreeMap::new();
+        let mut packets = vec![0.0; fabric.node_count() as usize];
+        for (job, asks) in asks.iter().enumerate() {
+            let message = &asks.message;
+            let rate = message.offered.unwrap_or_default() / message.bytes;
+            let shares = [1.0 - message.reads, message.reads, message.reads];
+            for pair in layout.pairs(asks.number, asks.job) {
+                for (kind, share) in shares.into_iter().enumerate() {
+                    let rate = rate * share / pair.of as f64;
+                    if rate == 0.0 {
+                        continue;
+                    }
+                    let (from, to) = match kind {
+                        DATA => (pair.other, pair.client),
+                        _ => (pair.client, pair.other),
+                    };
+                    packets[to as usize] += rate
+                        * match kind {
+                            REQUEST => 1.0,
+                            _ => message.packets(payload),
+                        };
+                    for way in follow_all(&**fabric.ways(), from, to, choices) {
+                        let runs = way
+                            .iter()
+                            .map(|&(run, channel)| (run.first, run.links, channel));
+                        let hops = hops(&delay_of, links, runs);
+                        let ps = way.iter().map(|(run, _)| delay_of(run.first).ps());
+                        let over = (way.len() as u32 - 1, ps.sum());
+                        let class = KINDS * job + kind;
+                        *ways[class].entry(over).or_default() += rate / each;
+                        let of_client = clients[class].entry(pair.client).or_default();
+                        *of_client.entry(over).or_default() += rate / each;
+                        for &(run, channel) in &way {
+                            let rates = channels.entry(run.first).or_default();
+                            let rates = rates.entry(channel).or_default();
+                            rates.resize(count, 0.0);
+                            rates[class] += rate / each / f64::from(run.links);
+                        }
+                        network.add(class, rate / each, from, &hops);
+                    }
+                }
+            }
+        }
+        let mut received = vec![0.0; ways.len()];
+        for (node, class, rate) in network.sources() {
+            received[class] += rate * packets[node as usize];
+        }
+        for (received, ways) in received.iter_mut().zip(&ways) {
+            *received /= ways.values().sum::<f64>().max(f64::MIN_POSITIVE);
+        }
+        Self {
+            network,
+            ways,
+            clients,
+            received,
+            channels,
+        }
+    }
+
+    /// Multiply all rates.
+    pub fn scale(&mut self, by: f64) {
+        self.network.scale(by);
+        let clients = self.clients.iter_mut().flat_map(BTreeMap::values_mut);
+        for routes in self.ways.iter_mut().chain(clients) {
+            routes.values_mut().for_each(|rate| *rate *= by);
+        }
+        self.received.iter_mut().for_each(|rate| *rate *= by);
+        let channels = self.channels.values_mut().flat_map(BTreeMap::values_mut);
+        for rates in channels {
+            rates.iter_mut().for_each(|rate| *rate *= by);
+        }
+    }
+
+    /// Put buffers behind the links. Return the largest share that the busiest link is asked for of what its buffer lets
+    /// through.
+    pub fn buffers(
+        &mut self,
+        fabric: &impl Fabric,
+        delay_of: impl Fn(u32) -> Time,
+        links: &Links<'_>,
+        classes: &[Class],
+    ) -> f64 {
+        let full_ps = links.rules.packet_ns(links.rules.interface.payload) * 1e3;
+        let mut busiest = 0.0_f64;
+        let nodes = fabric.node_count();
+        for (&link, channels) in &self.channels {
+            let asked = |rates: &Vec<f64>| -> (f64, f64) {
+                let all = rates.iter().zip(classes);
+                all.fold((0.0, 0.0), |(work, packets), (rate, class)| {
+                    let Train {
+                        work: own,
+                        packets: count,
+                        ..
+                    } = class.train;
+                    (work + rate * own, packets + rate * count)
+                })
+            };
+            let each: Vec<(f64, f64)> = channels.values().map(asked).collect();
+            let (work, packets) =
+                (each.iter()).fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+            let most = each.iter().map(|of| of.0).fold(0.0, f64::max);
+            let into_node = fabric.ways().end(link).vertex < nodes;
+            let ps = work / packets * 1e3;
+            let delay = delay_of(link);
+            let Some(credits) = Credits::of(fabric, full_ps, delay, into_node) else {
+                continue;
+            };
+            let spread = work / most;
+            busiest = busiest.max(work / credits.share(ps, spread));
+            let buffer = Buffer {
+                room: credits.places(ps) * spread * ps / 1e3,
+                round: credits.round_ps(ps) / 1e3,
+            };
+            self.network.buffer(link, buffer);
+        }
+        busiest
+    }
+
+    pub fn sent(&self, links: &Links<'_>, asks: &[Foretold<'_>]) -> Vec<Sent> {
+        let all = self.ways.iter().zip(&self.received).enumerate();
+        all.map(|(class, (ways, received))| {
+            let sizes = match class % KINDS {
+                REQUEST => Sizes::fixed(links.spec.nic.request),
+                _ => asks[class / KINDS].message.sizes,
+            };
+            let mut sent = Sent {
+                rate: ways.values().sum(),
+                ways: ways.clone(),
+                clients: self.clients[class].clone(),
+                lengths: Vec::new(),
+            };
+            let taken = received * links.rules.interface.receive_ns;
+            sent.lengths = lengths(
+                sizes,
+                Pace {
+                    spec: links.spec,
+                    rules: &links.rules,
+                    slower: 1.0 / (1.0 - taken).max(f64::MIN_POSITIVE),
+                },
+            );
+            sent
+        })
+        .collect()
+    }
+}

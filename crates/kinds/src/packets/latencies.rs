@@ -1,0 +1,117 @@
+//! How long the messages of a job take, from the waits that the queues of their network give.
+
+use super::sent::{DATA, Links, Moments, REQUEST, Routes, Sent};
+use crate::jobs::capacity::Foretold;
+use crate::jobs::ns;
+use isthmus_analytic::Error;
+use isthmus_analytic::queue::mg1_wait;
+use isthmus_analytic::trains::Wait;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Whether a client waits for a message to be complete before it hands over the next.
+fn is_one_by_one(asks: &Foretold<'_>) -> bool {
+    asks.job.outstanding.limit().is_some()
+}
+
+/// A job with what the queues say of its messages.
+pub(super) struct Job<'a> {
+    pub asks: &'a Foretold<'a>,
+    pub links: &'a Links<'a>,
+    pub sent: &'a [Sent],
+    pub waits: &'a [Wait],
+}
+
+impl Job<'_> {
+    /// Messages per ns of all its clients.
+    pub fn rate(&self) -> f64 {
+        self.sent[0].rate + self.sent[REQUEST].rate
+    }
+
+    /// Where messages go and how long they take.
+    pub fn latencies(&self) -> Result<Latencies, Error> {
+        let kinds = self.sent.iter().enumerate();
+        let alone: Vec<_> = kinds
+            .map(|(kind, sent)| sent.alone(self.links, kind == 0))
+            .collect();
+        let one_by_one = is_one_by_one(self.asks);
+        let clients: BTreeSet<u32> = (self.sent.iter())
+            .flat_map(|sent| sent.clients.keys().copied())
+            .collect();
+        let mut all = Latencies::default();
+        for client in clients {
+            let rate = |kind: usize| -> f64 {
+                let routes = self.sent[kind].clients.get(&client);
+                routes.map_or(0.0, |routes| routes.values().sum())
+            };
+            let rate = rate(0) + rate(REQUEST);
+            let (time, busy) = self.of_client(client, &alone, one_by_one);
+            let mut response = time.mean;
+            if one_by_one {
+                let share = rate * time.mean;
+                all.busiest_alone = all.busiest_alone.max(rate * busy);
+                response = match share < 1.0 {
+                    true => {
+                        let scv = (time.square / (time.mean * time.mean) - 1.0).max(0.0);
+                        response + mg1_wait(rate, time.mean, scv)?
+                    }
+                    false => f64::INFINITY,
+                };
+            }
+            all.network += rate * time.mean;
+            all.response += rate * response;
+        }
+        all.network /= self.rate();
+        all.response /= self.rate();
+        Ok(all)
+    }
+
+    /// What a message of a client takes since it was handed over, and its mean with nothing in the way.
+    fn of_client(
+        &self,
+        client: u32,
+        alone: &[BTreeMap<(u32, u64), Moments>],
+        one_by_one: bool,
+    ) -> (Moments, f64) {
+        let reads = self.asks.message.reads;
+        let turnaround = ns(self.links.spec.nic.read_turnaround);
+        let none = Routes::new();
+        let (mut sum, mut busy) = (Moments::default(), 0.0);
+        let mut add = |share: f64, kinds: &[usize], more: f64| {
+            if share == 0.0 {
+                return;
+            }
+            let mut time = self.links.rules.interface.software_ns + more;
+            let mut variance = 0.0;
+            busy += share * time;
+            for &kind in kinds {
+                let (sent, wait) = (&self.sent[kind], &self.waits[kind]);
+                let own = Moments::over(sent.clients.get(&client).unwrap_or(&none), &alone[kind]);
+                let node = match one_by_one && kind != DATA {
+                    true => 0.0,
+                    false => wait.node,
+                };
+                time += own.mean + node + wait.last;
+                busy += share * own.mean;
+                // Waits grow with the packets of a message.
+                let longer = (own.mean + wait.last) / own.mean.max(f64::MIN_POSITIVE);
+                variance += own.variance() * longer * longer + wait.last * wait.last;
+            }
+            sum.mean += share * time;
+            sum.square += share * (time * time + variance);
+        };
+        add(1.0 - reads, &[0], 0.0);
+        add(reads, &[REQUEST, DATA], turnaround);
+        (sum, busy)
+    }
+}
+
+/// Means in ns, and how busy clients are that wait for a message to be complete before they hand over the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Latencies {
+    /// Of a message since it was asked for.
+    pub response: f64,
+    /// Since it was handed over.
+    pub network: f64,
+    /// The share of its time for which the busiest client waits for its messages, with nothing in their way.
+    pub busiest_alone: f64,
+}
