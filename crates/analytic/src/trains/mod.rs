@@ -38,7 +38,7 @@
 //!
 //! # Circuits
 //!
-//! A circuit holds a channel of a link for H: the time of its packet, of its way to the end and back, and its later
+//! A circuit holds a channel of a link for H: the time of its packet, of its trip to the end and back, and its later
 //! waits. A message of K packets that has n of them under way holds n channels for K H / n. Of m channels it is one of
 //! c = m / n customers, and with the utilisation rho of the channels it waits
 //!

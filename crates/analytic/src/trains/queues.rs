@@ -295,7 +295,7 @@ mod tests {
     }
 
     /// What comes by one link alone never waits behind it. Of two trains of K packets that seldom meet, the last packet
-    /// of one waits for the packets of the other before it, K (K - 1/2) ns over all ways to meet.
+    /// of one waits for the packets of the other before it, K (K - 1/2) ns summed over the offsets at which they meet.
     #[test]
     fn trains_meet_those_of_other_links_only() {
         assert!(wait(8.0, &[0.1]).abs() < 1e-12);

@@ -115,7 +115,7 @@ impl Train {
         }
     }
 
-    /// The same where each packet of a message is sent by a way of its own: on the links near their node and near their
+    /// The same where each packet of a message takes a route of its own: on the links near their node and near their
     /// destination such packets are together, between these they meet others packet by packet. That half of them meet as
     /// trains is fitted to simulations.
     pub fn apart(self) -> Self {
@@ -125,7 +125,7 @@ impl Train {
         }
     }
 
-    /// Whether each packet goes by a way of its own.
+    /// Whether each packet takes a route of its own.
     pub(super) fn is_apart(&self) -> bool {
         self.together < 1.0
     }

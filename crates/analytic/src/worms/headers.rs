@@ -8,7 +8,7 @@ use super::solve::Solved;
 pub struct Uses {
     /// Worms per cycle at a load of 1.
     pub rate: f64,
-    /// Channels on the way.
+    /// Channels on the route.
     pub channels: f64,
     /// Waits after the first channel.
     pub waits: f64,

@@ -25,7 +25,7 @@
 //!    the rate times W. With m lanes, k of them have a worm that waits with the probability q^k while another input is
 //!    served, and k of the other m - 1 while one of their own is; q follows from the mean number. A worm that follows also
 //!    finds all m - 1 other lanes before it. With many lanes none follows, and the rule is that of M/G/1. Worms
-//!    of equal length from sources that all go to one lane wait 0% to 2% more or less than in M/D/1, summed over their way,
+//!    of equal length from sources that all go to one lane wait 0% to 2% more or less than in M/D/1, summed over their routes,
 //!    up to a load of 0.35 (one lane each; 5% with two). Nothing is fitted.
 //! 3. At a channel of *m lanes* a worm waits if m of the other lanes that lead there have one that
 //!    holds or wants the channel. The worms on the k lanes of one input are Poisson, and at most k: two

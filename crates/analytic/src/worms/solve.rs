@@ -194,7 +194,7 @@ impl Network {
         )
     }
 
-    /// By input: what comes, with the addition of [`meet`](Self::meet).
+    /// By input: what comes, with the addition of [`Self::meet`].
     fn inflows(&self, channel: usize, load: f64, together: &[f64], solved: &Solved) -> Vec<Inflow> {
         let inputs = &self.inputs[channel];
         let mut sums = vec![(0.0, Moments::ZERO, [(0.0, 0.0); LENGTHS]); inputs.len()];

@@ -50,7 +50,7 @@ fn solve(
     let rules = rules(spec, switches.ways().classes()).checked()?;
     let full_ps = rules.packet_ns(rules.interface.payload) * 1e3;
     let credits = |delay| Credits::of(switches, full_ps, delay, false);
-    // Packets whose ways are drawn share no link but that of the node.
+    // Packets on random routes share no link but that of the node.
     let longest = match choices {
         [1, 1] => switches.longest_delay(),
         _ => Time::ZERO,
@@ -62,7 +62,7 @@ fn solve(
             .zip(credits(longest))
             .map(<[Credits; 2]>::from),
     };
-    let mut ways = Followed::of(
+    let mut followed = Followed::of(
         switches,
         |link| delay_of(switches, link),
         layout,
@@ -71,9 +71,9 @@ fn solve(
         choices,
     );
     let packets_apart = choices[0] > 1;
-    let found = ways.solution(switches, &links, asks, packets_apart)?;
-    ways.scale(1.0 + STEP);
-    let more = ways.solution(switches, &links, asks, packets_apart)?;
+    let found = followed.solution(switches, &links, asks, packets_apart)?;
+    followed.scale(1.0 + STEP);
+    let more = followed.solution(switches, &links, asks, packets_apart)?;
     let mut overlay = Overlay::default();
     let mut io = None;
     for (number, asks) in asks.iter().enumerate() {
@@ -102,7 +102,7 @@ fn solve(
     let mut jobs = found.jobs.iter().zip(&more.jobs);
     let mixed = links.credits.as_ref().filter(|_| choices != [1, 1]);
     let mixed = mixed.map_or(0.0, |[near, _]| found.longest / near.places(full_ps));
-    let reason = match ways.network.has_wide_links() {
+    let reason = match followed.network.has_wide_links() {
         true => Some("several cables join the same switches".to_owned()),
         false => jobs.find_map(|((at, _), (more, _))| outside(at.response, more.response, mixed)),
     };

@@ -14,18 +14,18 @@ use isthmus_workload::jobs::Layout;
 use isthmus_workload::jobs::spec::Sizes;
 use std::collections::BTreeMap;
 
-/// The links of a route, and for how long a circuit holds each of them: from the header's start until the
+/// Return the links of a route, and for how long a circuit holds each of them: from the header's start until the
 /// acknowledgement has come back along it.
 fn hops(
     delay_of: impl Fn(u32) -> Time,
     links: &Links<'_>,
-    way: impl DoubleEndedIterator<Item = (u32, u32, u16)>,
+    route: impl DoubleEndedIterator<Item = (u32, u32, u16)>,
 ) -> Vec<Hop> {
     let link = &links.rules.link;
     let switch = link.switch_ns + link.acknowledgement_switch_ns;
     let mut held = link.acknowledgement_ns - switch;
     let mut hops = Vec::new();
-    for (link, beside, channel) in way.rev() {
+    for (link, beside, channel) in route.rev() {
         held += switch + 2.0 * ns(delay_of(link));
         hops.push(Hop {
             link,
@@ -38,10 +38,10 @@ fn hops(
     hops
 }
 
-/// All ways of all jobs.
+/// The routes of all jobs.
 pub(super) struct Followed {
     pub network: Network,
-    ways: Vec<Routes>,
+    routes: Vec<Routes>,
     /// The same by client.
     clients: Vec<BTreeMap<u32, Routes>>,
     /// Packets per ns that come in at a node, seen by what it sends of each class.
@@ -63,7 +63,7 @@ impl Followed {
         let each = f64::from(choices[0]) * f64::from(choices[1]);
         let count = KINDS * asks.len();
         let mut network = Network::new(count);
-        let mut ways = vec![Routes::new(); count];
+        let mut routes = vec![Routes::new(); count];
         let mut clients = vec![BTreeMap::<u32, Routes>::new(); count];
         let mut channels: BTreeMap<u32, BTreeMap<u16, Vec<f64>>> = BTreeMap::new();
         let mut packets = vec![0.0; fabric.node_count() as usize];
@@ -86,18 +86,18 @@ impl Followed {
                             REQUEST => 1.0,
                             _ => message.packets(payload),
                         };
-                    for way in follow_all(&**fabric.ways(), from, to, choices) {
-                        let runs = way
+                    for route in follow_all(&**fabric.ways(), from, to, choices) {
+                        let runs = route
                             .iter()
                             .map(|&(run, channel)| (run.first, run.links, channel));
                         let hops = hops(&delay_of, links, runs);
-                        let ps = way.iter().map(|(run, _)| delay_of(run.first).ps());
-                        let over = (way.len() as u32 - 1, ps.sum());
+                        let ps = route.iter().map(|(run, _)| delay_of(run.first).ps());
+                        let over = (route.len() as u32 - 1, ps.sum());
                         let class = KINDS * job + kind;
-                        *ways[class].entry(over).or_default() += rate / each;
+                        *routes[class].entry(over).or_default() += rate / each;
                         let of_client = clients[class].entry(pair.client).or_default();
                         *of_client.entry(over).or_default() += rate / each;
-                        for &(run, channel) in &way {
+                        for &(run, channel) in &route {
                             let rates = channels.entry(run.first).or_default();
                             let rates = rates.entry(channel).or_default();
                             rates.resize(count, 0.0);
@@ -108,16 +108,16 @@ impl Followed {
                 }
             }
         }
-        let mut received = vec![0.0; ways.len()];
+        let mut received = vec![0.0; routes.len()];
         for (node, class, rate) in network.sources() {
             received[class] += rate * packets[node as usize];
         }
-        for (received, ways) in received.iter_mut().zip(&ways) {
-            *received /= ways.values().sum::<f64>().max(f64::MIN_POSITIVE);
+        for (received, routes) in received.iter_mut().zip(&routes) {
+            *received /= routes.values().sum::<f64>().max(f64::MIN_POSITIVE);
         }
         Self {
             network,
-            ways,
+            routes,
             clients,
             received,
             channels,
@@ -128,7 +128,7 @@ impl Followed {
     pub fn scale(&mut self, by: f64) {
         self.network.scale(by);
         let clients = self.clients.iter_mut().flat_map(BTreeMap::values_mut);
-        for routes in self.ways.iter_mut().chain(clients) {
+        for routes in self.routes.iter_mut().chain(clients) {
             routes.values_mut().for_each(|rate| *rate *= by);
         }
         self.received.iter_mut().for_each(|rate| *rate *= by);
@@ -184,15 +184,15 @@ impl Followed {
     }
 
     pub fn sent(&self, links: &Links<'_>, asks: &[Foretold<'_>]) -> Vec<Sent> {
-        let all = self.ways.iter().zip(&self.received).enumerate();
-        all.map(|(class, (ways, received))| {
+        let all = self.routes.iter().zip(&self.received).enumerate();
+        all.map(|(class, (routes, received))| {
             let sizes = match class % KINDS {
                 REQUEST => Sizes::fixed(links.spec.nic.request),
                 _ => asks[class / KINDS].message.sizes,
             };
             let mut sent = Sent {
-                rate: ways.values().sum(),
-                ways: ways.clone(),
+                rate: routes.values().sum(),
+                routes: routes.clone(),
                 clients: self.clients[class].clone(),
                 lengths: Vec::new(),
             };

@@ -27,7 +27,7 @@ impl Job<'_> {
         self.sent[0].rate + self.sent[REQUEST].rate
     }
 
-    /// Where messages go and how long they take.
+    /// Return how long messages take.
     pub fn latencies(&self) -> Result<Latencies, Error> {
         let kinds = self.sent.iter().enumerate();
         let alone: Vec<_> = kinds
@@ -65,7 +65,7 @@ impl Job<'_> {
         Ok(all)
     }
 
-    /// What a message of a client takes since it was handed over, and its mean with nothing in the way.
+    /// Return the time of a client's message from its hand-over to its end, and the mean with nothing in the way.
     fn of_client(
         &self,
         client: u32,

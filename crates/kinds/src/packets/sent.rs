@@ -12,7 +12,7 @@ pub(super) const KINDS: usize = 3;
 pub(super) const REQUEST: usize = 1;
 pub(super) const DATA: usize = 2;
 
-/// How many messages go over so many switches and such delays in ps.
+/// Messages per ns by the switches of their route and its delays in ps.
 pub(super) type Routes = BTreeMap<(u32, u64), f64>;
 
 /// Messages of one kind of a job.
@@ -21,7 +21,7 @@ pub(super) struct Sent {
     /// Messages per ns of all nodes.
     pub rate: f64,
     /// Where they go.
-    pub ways: Routes,
+    pub routes: Routes,
     /// The same of each client.
     pub clients: BTreeMap<u32, Routes>,
     pub lengths: Vec<Packets>,
@@ -61,8 +61,8 @@ pub(super) struct Links<'a> {
 }
 
 impl Links<'_> {
-    /// The way of a header, and from the end of a packet to its sender's knowing it, in ns.
-    fn way(&self, (switches, ps): (u32, u64)) -> (f64, f64) {
+    /// Return the time of a header on its route, and the time from the end of a packet until its sender knows of it, in ns.
+    fn header_and_back(&self, (switches, ps): (u32, u64)) -> (f64, f64) {
         let route = Route {
             switches: f64::from(switches),
             delay: ps as f64 / 1e3,
@@ -70,16 +70,16 @@ impl Links<'_> {
         route.header_and_acknowledgement(&self.rules)
     }
 
-    /// So many packets of a node may be on a way, and its next one starts when the first is known to be through, so long
-    /// after its start, in ns: circuits end with the acknowledgement, the places of a buffer are free when the packet
+    /// Return how many packets of a node may be on a route, and how long after the start of the first the next one may
+    /// start, in ns: circuits end with the acknowledgement, the places of a buffer are free when the packet
     /// has left it. `None` where nothing limits them.
     fn window(&self, over: (u32, u64), packet: f64) -> (f64, f64) {
-        let (way, back) = self.way(over);
+        let (header, back) = self.header_and_back(over);
         match &self.credits {
             None => {
                 let circuits = self.rules.link.circuits;
                 let most = self.rules.interface.in_flight.min(circuits);
-                (most, packet + way + back)
+                (most, packet + header + back)
             }
             // The link of the node has no length, those between switches have.
             Some([near, far]) => {
@@ -90,7 +90,7 @@ impl Links<'_> {
         }
     }
 
-    /// From the first packet of a message to the last, with nothing in the way.
+    /// Return the time from the first packet of a message to the last, with nothing in the way.
     fn spread(&self, packets: &Packets, over: (u32, u64)) -> f64 {
         let (full, pace) = (packets.full, packets.full_pace_ns);
         let (most, turn) = self.window(over, packets.full_ns);
@@ -118,12 +118,12 @@ impl Sent {
     /// Of a message with nothing in its way, from its first packet to the last byte or its acknowledgement: the mean
     /// and the mean square by its route, in ns.
     pub fn alone(&self, links: &Links<'_>, acknowledged: bool) -> BTreeMap<(u32, u64), Moments> {
-        let moments = self.ways.keys().map(|&over| {
-            let (way, back) = links.way(over);
-            let way = way + if acknowledged { back } else { 0.0 };
+        let moments = self.routes.keys().map(|&over| {
+            let (header, back) = links.header_and_back(over);
+            let last = header + if acknowledged { back } else { 0.0 };
             let mut sum = Moments::default();
             for packets in &self.lengths {
-                let time = links.spread(packets, over) + packets.last_ns + way;
+                let time = links.spread(packets, over) + packets.last_ns + last;
                 sum.mean += packets.probability * time;
                 sum.square += packets.probability * time * time;
             }
@@ -132,9 +132,9 @@ impl Sent {
         moments.collect()
     }
 
-    /// Mean of what a way gives.
+    /// Return the mean of `of` over the routes.
     fn mean(&self, of: impl Fn((u32, u64)) -> f64) -> f64 {
-        let all = self.ways.iter();
+        let all = self.routes.iter();
         let sum: f64 = all.map(|(&over, rate)| rate * of(over)).sum();
         sum / self.rate
     }
