@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import importlib
-import io
 import logging
 import os
 import pickle
@@ -15,12 +12,11 @@ import sys
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import forkserver, resource_tracker, util
-from pathlib import Path
+from multiprocessing import resource_tracker
 from typing import Any
 
 from isthmus.errors import IsthmusError, RunFailedError
@@ -38,9 +34,11 @@ ADDRESS = re.compile(
     r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?P<host>[^\s/:]+|\[[^\s/]+\]):(?P<port>[0-9]{1,5})"
 )
 PORT_MAX = 65535
-NEEDED = ("distributed", "isthmus.parts", "isthmus._core")
-"""Modules that workers of a local cluster need."""
 EXAMPLE = "tcp://10.0.0.1:8786"
+NO_PAGES: dict[str, list[str]] = {
+    f"distributed.{server}.http.routes": [] for server in ("scheduler", "nanny", "worker")
+}
+"""Settings of Dask: each server has a port for HTTP, which serves nothing."""
 MEMORY_MIN = 1_000_000
 """Least bytes that the core takes as a bound."""
 
@@ -91,7 +89,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
         ) from error
     with _silent(distributed):
         if address is None:
-            with _forked(distributed), _local(distributed, workers) as client:
+            with _local(distributed, workers) as client:
                 yield client
             return
         client = _client(distributed, address)
@@ -123,7 +121,6 @@ def _silent(distributed: Any) -> Iterator[None]:
         "distributed.admin.tick.interval": "500ms",
         "distributed.admin.system-monitor.interval": "60s",
         "distributed.admin.system-monitor.gil.enabled": False,
-        "distributed.worker.multiprocessing-method": "forkserver",
     }
     try:
         with warnings.catch_warnings(), dask.config.set(told):
@@ -132,20 +129,6 @@ def _silent(distributed: Any) -> Iterator[None]:
     finally:
         for each, level in zip(loggers, before, strict=True):
             each.setLevel(level)
-
-
-@contextmanager
-def _forked(distributed: Any) -> Iterator[None]:
-    """Have workers forked by a process that has read what they need, once for all."""
-    forkserver.set_forkserver_preload(list(NEEDED))
-    # Dask would have it read pandas and all else that a worker may ever be asked for.
-    distributed.utils._forkserver_preload_set = True
-    try:
-        yield
-    finally:
-        # It would outlive this process for a moment, and nobody would know what it has taken.
-        with suppress(AttributeError, OSError):
-            forkserver._forkserver._stop()  # type: ignore[attr-defined]
 
 
 @contextmanager
@@ -171,125 +154,43 @@ def _alone() -> Iterator[None]:
 
 
 @contextmanager
-def _from_here() -> Iterator[None]:
-    """Have Python's fork server be a fork of this process, which has read what workers need, in
-    place of an interpreter that reads all of it again.
-
-    Where there are threads it is an interpreter: what they hold would be held for ever in a fork.
-    """
-    for name in NEEDED:
-        importlib.import_module(name)
-    if sys.platform != "linux" or _has_threads():
-        yield
-        return
-    begin = util.spawnv_passfds
-
-    def forked(path: bytes, words: Sequence[Any], passed: Sequence[int]) -> int:
-        is_server = "forkserver" in str(words[-1])
-        return _forked_off(words[-1], passed) if is_server else begin(path, words, passed)
-
-    util.spawnv_passfds = forked  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        util.spawnv_passfds = begin
-
-
-def _has_threads() -> bool:
-    """Whether this process has more than one; it may where nobody tells."""
-    try:
-        return len(list(Path("/proc/self/task").iterdir())) > 1
-    except OSError:
-        return True
-
-
-def _forked_off(code: str, passed: Iterable[int]) -> int:
-    """Begin what ``python -c CODE`` would, with these files open, as a fork of this process, which
-    is to have one thread; its number.
-    """
-    # The fork hears nothing before it is another program: its handlers are those of the command.
-    heard = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-    process = -1
-    try:
-        process = os.fork()
-    finally:
-        if process:
-            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
-    if process:
-        return process
-    status = 1
-    try:
-        # They would print what they have not printed yet, were they to go.
-        left = sys.stdout, sys.stderr  # noqa: F841
-        _bare({0, 1, 2, *passed})
-        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
-        exec(code, {})
-        status = 0
-    except SystemExit:
-        status = 0
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-    finally:
-        os._exit(status)
-
-
-def _bare(files: Iterable[int]) -> None:
-    """Leave of the process that this one was forked from what another program would be left: no
-    other files than these, above all no lock of a folder, no handlers, nothing to be printed, and
-    no fork server that is just being begun.
-
-    What is set of warnings, loggers and the collection of garbage stays, for workers as well.
-    """
-    kept = set(files)
-    for each in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names only
-        if int(each) not in kept:
-            with suppress(OSError):  # The one that they were listed by.
-                os.close(int(each))
-    for number in signal.valid_signals():
-        if callable(signal.getsignal(number)):
-            own = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
-            signal.signal(number, own)
-    sys.unraisablehook = sys.__unraisablehook__
-    for file, name, errors in ((1, "stdout", "strict"), (2, "stderr", "backslashreplace")):
-        try:
-            binary = io.FileIO(file, "w", closefd=False)
-            stream = io.TextIOWrapper(binary, errors=errors, write_through=True)
-        except OSError:  # It was closed there.
-            stream = None
-        setattr(sys, name, stream)
-    # Whoever begins it holds its lock.
-    forkserver._forkserver.__init__()  # type: ignore[misc]
-    # What was there before the fork stays, and is not copied by being looked at.
-    gc.freeze()
-
-
-@contextmanager
 def _local(distributed: Any, workers: int) -> Iterator[Any]:
-    # What its threads begin inherits that Ctrl-C is for this process alone, which ends the others.
-    # Python's tracker would undo it, were it begun by one of them.
-    with _alone():
-        resource_tracker.ensure_running()
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    """A cluster of this machine that nobody else can use: all its connections are encrypted, and
+    both ends prove that they have a key that exists in the memory of these processes only.
+    """
+    import dask
+
     try:
-        with _alone(), _from_here():
-            forkserver.ensure_running()
-        cluster = distributed.LocalCluster(
-            n_workers=0,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            worker_dashboard_address=None,
-            memory_limit=0,
-            silence_logs=logging.CRITICAL,
-        )
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
-    with (
-        cluster,
-        distributed.Client(cluster, set_as_default=False, direct_to_workers=True) as client,
-    ):
-        cluster.scale(workers)
-        yield client
+        security = distributed.Security.temporary()
+    except ImportError as error:
+        raise IsthmusError(
+            "--on dask: cryptography is not installed; pip install 'isthmus[dask]'"
+        ) from error
+    # Threads and processes that the cluster starts inherit the blocked signal: Ctrl-C reaches this
+    # process alone, which ends the others. The resource tracker unblocks it where it is started.
+    with _alone(), dask.config.set(NO_PAGES):
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            cluster = distributed.LocalCluster(
+                n_workers=0,
+                threads_per_worker=1,
+                processes=True,
+                security=security,
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+                worker_dashboard_address=None,
+                memory_limit=0,
+                silence_logs=logging.CRITICAL,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        with (
+            cluster,
+            distributed.Client(cluster, set_as_default=False, direct_to_workers=True) as client,
+        ):
+            cluster.scale(workers)
+            yield client
 
 
 def _client(distributed: Any, address: str) -> Any:

@@ -513,90 +513,76 @@ def test_an_address_that_cannot_be_is_told_at_once(address, said):
     assert time.monotonic() - began < 20
 
 
-FORKED = """
-import json, multiprocessing, os, signal, sys, threading, time
-from multiprocessing import forkserver, resource_tracker
-from pathlib import Path
-
-# As the command has it: numpy has no threads then.
-os.environ["OPENBLAS_NUM_THREADS"] = "1"
+# All that a process without the key of a cluster tries at its ports, as another user where it may be one.
+STRANGER = """
+import asyncio, os, sys
 import distributed
-from isthmus import dask
-from isthmus.cli import streams
+from distributed.comm import connect
+from distributed.protocol.pickle import dumps
 
-streams.settle()
-lock = open(sys.argv[1], "w")
-signal.signal(signal.SIGTERM, lambda *_: None)
-if sys.argv[2] == "threads":
-    threading.Thread(target=threading.Event().wait, daemon=True).start()
-print("not to be said again", end="")
-resource_tracker.ensure_running()
-with dask._from_here():
-    forkserver.ensure_running()
-helper = Path(f"/proc/{forkserver._forkserver._forkserver_pid}")
-words = (helper / "cmdline").read_bytes()
-listens = False
-while not listens:
-    time.sleep(0.01)
-    status = dict(line.split(":", 1) for line in (helper / "status").read_text().splitlines())
-    assert "zombie" not in status["State"]
-    listens = int(status["SigIgn"], 16) >> signal.SIGINT - 1 & 1
-files = [os.readlink(each) for each in (helper / "fd").iterdir()]
-with multiprocessing.get_context("forkserver").Pool(1) as pool:
-    server = "__import__('multiprocessing.forkserver').forkserver._forkserver"
-    free = pool.apply(eval, (f"{server}._lock.acquire(timeout=5)",))
-    heard = pool.apply(eval, ("__import__('signal').getsignal(2).__name__",))
-told = {
-    "forked": words == Path("/proc/self/cmdline").read_bytes(),
-    "lock": lock.name in files,
-    "term": int(status["SigCgt"], 16) >> signal.SIGTERM - 1 & 1,
-    "begins": free,
-    "int": heard,
-}
-forkserver._forkserver._stop()
-print(json.dumps(told))
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+
+def leave_mark(path):
+    open(path, "w").close()
+
+async def run_code(address, **words):
+    comm = await connect(address, timeout=3, **words)
+    told = {"op": "run", "function": dumps(leave_mark), "args": dumps([sys.argv[1]]), "reply": True}
+    await comm.write(told)
+    return await asyncio.wait_for(comm.read(), 3)
+
+async def get(port, path):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET {path} HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n".encode())
+    status = await asyncio.wait_for(reader.readline(), 3)
+    return None if b" 404 " in status or not status.startswith(b"HTTP") else status
+
+async def everything():
+    own = distributed.Security.temporary().get_connection_args("client")
+    tries = []
+    for port in sys.argv[2:]:
+        tries += [run_code(f"tcp://127.0.0.1:{port}"), run_code(f"tls://127.0.0.1:{port}", **own)]
+        tries += [get(port, path) for path in ("/", "/health", "/info/main/workers.html", "/metrics")]
+    done, _ = await asyncio.wait([asyncio.ensure_future(each) for each in tries], timeout=8)
+    print([each.result() for each in done if not each.exception() and each.result()], flush=True)
+    os._exit(0)
+
+asyncio.run(everything())
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="forked on Linux only")
-@pytest.mark.parametrize("threads", ["one", "threads"])
-def test_the_helper_that_forks_workers_has_nothing_of_the_command(tmp_path, threads):
-    words = [sys.executable, "-c", FORKED, str(tmp_path / "lock"), threads]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
-    before, _, told = done.stdout.partition("{")
-    assert before == "not to be said again"
-    assert json.loads("{" + told) == {
-        "forked": threads == "one",
-        "lock": False,
-        "term": 0,
-        "begins": True,
-        "int": "default_int_handler",
-    }
-    assert done.stderr == ""
+def listening(group):
+    """TCP ports of all processes of a group."""
+    inodes = set()
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.getpgid(int(each.name)) == group:
+                inodes |= {os.readlink(file) for file in (each / "fd").iterdir()}
+    ports = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for line in Path(table).read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if state == "0A" and f"socket:[{inode}]" in inodes:
+                ports.add(int(local.rpartition(":")[2], 16))
+    return ports
 
 
-FAILS = """
-import os, sys
-from isthmus import dask
-
-process = dask._forked_off(sys.argv[1], [])
-print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="forked on Linux only")
-@pytest.mark.parametrize(
-    ("code", "status", "said"),
-    [
-        ("pass", 0, ""),
-        ("raise SystemExit", 0, ""),
-        ("raise OSError(chr(233))", 1, "OSError: \\xe9"),
-    ],
-)
-def test_what_is_forked_ends_as_an_interpreter_does(code, status, said):
-    words = [sys.executable, "-X", "utf8=0", "-c", FAILS, code]
-    told = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}
-    done = subprocess.run(words, capture_output=True, text=True, env=told, check=True)
-    assert done.stdout == f"{status}\n"
-    assert said in done.stderr
-    assert ("OSError" in done.stderr) == bool(said)
+@pytest.mark.skipif(sys.platform != "linux", reason="ports are found in /proc")
+def test_no_process_without_its_key_has_a_local_cluster_run_code(run, tmp_path):
+    (tmp_path / "sweep.toml").write_text(ENDLESS)
+    process = run("sweep.toml", "--on", "dask", "--jobs", 2)
+    # The scheduler, two nannies and two workers.
+    ports = until(lambda: len(found := listening(process.pid)) >= 5 and found, "cluster")
+    tmp_path.chmod(0o777)
+    words = [str(tmp_path / "mark"), *map(str, ports)]
+    tried = subprocess.run(
+        [sys.executable, "-c", STRANGER, *words],
+        capture_output=True, text=True, timeout=PATIENCE_S, check=True,
+    )  # fmt: skip
+    assert tried.stdout == "[]\n"
+    assert not (tmp_path / "mark").exists()
+    process.send_signal(signal.SIGINT)
+    assert ended(process)[0] == 130
