@@ -61,6 +61,13 @@ impl Socket {
         self.congestion.as_deref()
     }
 
+    /// Return its own address and that of its peer.
+    pub(crate) fn addresses(&self) -> io::Result<(SocketAddr, SocketAddr)> {
+        let own = rustix::net::getsockname(&self.fd)?.try_into()?;
+        let peer = rustix::net::getpeername(&self.fd)?.ok_or(Errno::NOTCONN)?;
+        Ok((own, peer.try_into()?))
+    }
+
     /// Begins to connect to an address; [`Socket::connected`] says when it is.
     pub(crate) fn connect_tcp(address: SocketAddr) -> Result<Self> {
         let family = match address {

@@ -6,6 +6,7 @@ mod framed;
 mod plain;
 mod screen;
 mod taking;
+mod unacknowledged;
 
 pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
 pub(crate) use file::{Filing, Kept, Writers, Wrote};

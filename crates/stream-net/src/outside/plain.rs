@@ -9,12 +9,12 @@
 //! memory of this machine, and that what was not acknowledged when the connection is lost fails.
 
 use super::taking::{Expected, Taking};
+use super::unacknowledged::Unacknowledged;
 use crate::memory::{Data, Memory};
 use crate::socket::{Moved, Socket};
 use isthmus_stream::{ConnectionId, Instant, Manager, OrderId, PacketId, StreamId};
-use rustix::fs::fstat;
 use std::collections::VecDeque;
-use std::io::IoSlice;
+use std::io::{ErrorKind, IoSlice};
 use std::time::{self, Duration};
 
 /// Between two looks at what is acknowledged: at first, and at most.
@@ -40,6 +40,7 @@ pub(crate) struct Plain {
     written: u64,
     /// Written packets that are not acknowledged: where each ends.
     unknown: VecDeque<(OrderId, u64)>,
+    unacknowledged: Option<Unacknowledged>,
     look_at: Option<time::Instant>,
     pause: Duration,
     /// How far what comes is cut into ADUs; nothing, if the connection only sends.
@@ -58,6 +59,7 @@ impl Plain {
             front: 0,
             written: 0,
             unknown: VecDeque::new(),
+            unacknowledged: None,
             look_at: None,
             pause: LOOK.0,
             ignored: 0,
@@ -166,24 +168,18 @@ impl Plain {
         Ok(any)
     }
 
-    /// Bytes that the system holds because the other side has not acknowledged them: what
-    /// `SIOCOUTQ` gives, read from the system's table of connections, which needs no `unsafe`.
-    fn unacknowledged(&self) -> Result<u64, String> {
-        let inode = fstat(&self.socket)
-            .map_err(|error| error.to_string())?
-            .st_ino
-            .to_string();
-        for table in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
-            // A system without the newer addresses has no table of them.
-            let Ok(text) = std::fs::read_to_string(table) else {
-                continue;
-            };
-            if let Some(held) = held_of(&text, &inode) {
-                return Ok(held);
+    /// Bytes that the system holds because the other side has not acknowledged them.
+    fn unacknowledged(&mut self) -> Result<u64, String> {
+        let asked = match &mut self.unacknowledged {
+            Some(asked) => asked,
+            none => {
+                none.insert(Unacknowledged::of(&self.socket).map_err(|error| error.to_string())?)
             }
-        }
-        // It is in no table when it is closed both ways, or was reset.
-        Err("the system knows the connection no more".into())
+        };
+        asked.bytes().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => "the system knows the connection no more".into(),
+            _ => error.to_string(),
+        })
     }
 
     /// Whether it is to be told of bytes that come.
@@ -221,35 +217,5 @@ impl Plain {
             Moved::None => Ok(false),
             Moved::End => Err("the other side closed it".into()),
         }
-    }
-}
-
-/// The bytes that the system holds for sending on the connection of this inode: of a line such as
-/// `0: 0100007F:1F90 0100007F:C001 01 00000000:00000000 00:00000000 00000000 0 0 4711 ...` the part
-/// of the fifth word before the colon, in hexadecimal digits.
-fn held_of(table: &str, inode: &str) -> Option<u64> {
-    table.lines().skip(1).find_map(|line| {
-        let mut words = line.split_ascii_whitespace();
-        let queues = words.nth(4)?;
-        let held = queues.split(':').next()?;
-        (words.nth(4)? == inode).then(|| u64::from_str_radix(held, 16).ok())?
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::held_of;
-
-    #[test]
-    fn the_table_of_connections_is_read() {
-        let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   \
-                     uid  timeout inode\n   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 \
-                     00:00000000 00000000     0        0 41 1 0 100 0 0 10 0\n   1: 0100007F:1F90 \
-                     0100007F:C001 01 0000A0FF:00000001 00:00000000 00000000  1000        0 4711 1 \
-                     0 20 4 30 10 -1\n";
-        assert_eq!(held_of(table, "4711"), Some(0xa0ff));
-        assert_eq!(held_of(table, "41"), Some(0));
-        assert_eq!(held_of(table, "4712"), None);
-        assert_eq!(held_of("", "1"), None);
     }
 }
