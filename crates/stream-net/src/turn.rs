@@ -127,6 +127,7 @@ impl Driver {
 
     fn move_outsides(&mut self) -> bool {
         let mut any = false;
+        let moment = self.moment(self.round_at);
         let ids: Vec<_> = self.outsides.keys().copied().collect();
         for id in ids {
             let now = self.round_at;
@@ -145,6 +146,7 @@ impl Driver {
                         Ok(wrote | read)
                     })
                 }
+                Outside::Plain(plain) if !plain.is_due(moment) => Ok(false),
                 Outside::Plain(plain) => {
                     let wrote = plain.write(&self.memory, &mut over);
                     let mut none = VecDeque::new();
@@ -154,7 +156,10 @@ impl Driver {
                         let (manager, memory) = (&mut self.manager, &mut self.memory);
                         let streams = &self.streams;
                         let moved = |stream| streams.get(&stream).map(|known| known.moved);
-                        Ok(wrote | plain.read((now, id), manager, memory, expects, &moved)?)
+                        let any =
+                            wrote | plain.read((now, id), manager, memory, expects, &moved)?;
+                        plain.tried(moment, any);
+                        Ok(any)
                     })
                 }
                 Outside::Datagrams(datagrams) => {
@@ -379,11 +384,11 @@ impl Driver {
                         output.heed();
                     }
                 }
-                Whose::Outside(id) => {
-                    if let Some(Outside::Framed(framed)) = self.outsides.get_mut(&id) {
-                        framed.heed();
-                    }
-                }
+                Whose::Outside(id) => match self.outsides.get_mut(&id) {
+                    Some(Outside::Framed(framed)) => framed.heed(),
+                    Some(Outside::Plain(plain)) => plain.heed(),
+                    _ => {}
+                },
                 Whose::Other => {}
             }
         }
@@ -454,7 +459,7 @@ impl Driver {
                 add(datagrams.fd(), flags, Whose::Other);
             }
             if let Some(socket) = outside.socket() {
-                add(socket.as_fd(), flags, Whose::Other);
+                add(socket.as_fd(), flags, Whose::Outside(*id));
             }
         }
         for (framed, _) in &self.lingering {

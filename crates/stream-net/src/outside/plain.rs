@@ -43,6 +43,8 @@ pub(crate) struct Plain {
     unacknowledged: Option<Unacknowledged>,
     look_at: Option<time::Instant>,
     pause: Duration,
+    /// Until when it is left alone, because nothing moved; a poll or an order ends that.
+    idle_until: Option<time::Instant>,
     /// How far what comes is cut into ADUs; nothing, if the connection only sends.
     taking: Option<Taking>,
     /// Bytes that came where the connection only sends.
@@ -62,6 +64,7 @@ impl Plain {
             unacknowledged: None,
             look_at: None,
             pause: LOOK.0,
+            idle_until: None,
             ignored: 0,
         }
     }
@@ -72,6 +75,23 @@ impl Plain {
             packet,
             bytes: bytes as usize,
         });
+        self.idle_until = None;
+    }
+
+    /// Whether to try it in this round. A socket that takes nothing costs others nothing meanwhile. One that receives is
+    /// always tried, because it may wait for room in memory.
+    pub fn is_due(&self, now: time::Instant) -> bool {
+        self.taking.is_some() || self.idle_until.is_none_or(|until| until <= now)
+    }
+
+    /// After a round in which it was tried: `moved` says whether anything was done.
+    pub fn tried(&mut self, now: time::Instant, moved: bool) {
+        self.idle_until = (!moved).then(|| self.look_at.unwrap_or(now + LOOK.1));
+    }
+
+    /// After a poll that found it ready.
+    pub fn heed(&mut self) {
+        self.idle_until = None;
     }
 
     pub fn wants_write(&self) -> bool {
