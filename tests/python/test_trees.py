@@ -10,7 +10,7 @@ import pytest
 import isthmus
 from fixtures import trees
 from isthmus import plots
-from isthmus.answer.lessons import felt_text, percent, slower
+from isthmus.answer.lessons import _no_loss, felt_text, percent, slower
 from isthmus.machines import FatTreeSummary
 from isthmus.report import render
 from isthmus.results import Results
@@ -146,6 +146,12 @@ def test_changes_in_percent(change, text):
 def test_intervals_decide_the_words(change, tells):
     assert change.tells == tells
     assert (change.more, change.less) == (tells == "more", tells == "less")
+
+
+def test_a_known_effect_is_not_called_unknown_beside_one_that_is():
+    changes = [Change(1.024, 1.014, 1.034), Change(1.03, 0.76, 1.30)]
+    said = "as long as alone, unknown in 1 of 2 cases (+2 to +3%, ± 27% at most)"
+    assert _no_loss(changes) == said
 
 
 def test_wide_intervals_read_unknown_and_long_times_as_factors():

@@ -186,26 +186,24 @@ def loss_sentence(matrix: Interference, cells: list[Cell], *, short: bool = Fals
 def _unclear(job: str, cells: list[Cell]) -> str:
     """What to say of a job that is nowhere clearly slowed down."""
     changes = [_known(c).mean for c in cells]
-    subject, span = _subject(job, _known(cells[0])), _span(changes)
-    says = {c.tells for c in changes}
-    if "unknown" in says:
-        return f"it is unknown whether {subject} take longer ({span})"
-    if "slightly more" in says:
-        return f"{subject} take slightly longer at most ({span})"
-    if says == {"same"}:
-        return f"{subject} take as long as alone ({span})"
-    return f"{subject} take no longer ({span})"
+    subject = _subject(job, _known(cells[0]))
+    if all(c.tells == "unknown" for c in changes):
+        return f"it is unknown whether {subject} take longer ({_span(changes)})"
+    return f"{subject} take {_no_loss(changes)}"
 
 
 def _no_loss(changes: list[Change]) -> str:
     """The same for the part of a sentence that says where it is not slowed down."""
-    says = {c.tells for c in changes}
-    if "unknown" in says:
+    says = [c.tells for c in changes]
+    unknown, known = says.count("unknown"), set(says) - {"unknown"}
+    if not known:
         word = "unknown"
-    elif "slightly more" in says:
+    elif "slightly more" in known:
         word = "slightly longer at most"
     else:
-        word = "as long as alone" if says == {"same"} else "no longer"
+        word = "as long as alone" if known == {"same"} else "no longer"
+    if known and unknown:
+        word += f", unknown in {unknown} of {len(says)} cases"
     return f"{word} ({_span(changes)})"
 
 

@@ -148,7 +148,7 @@ def print_answer(answer: Answer) -> None:
         notes.append(f"{undecided:,} of {points} {are} neither stable nor saturated.")
     if answer.unmodelled:
         notes.append(answer.unmodelled)
-    if run.quick:
+    if run.quick and not run.exact:
         notes.append("This was a quick run; without --quick the intervals are narrower.")
     out.text(styled(" ".join(notes), "dim"))
 
