@@ -513,7 +513,7 @@ def test_an_address_that_cannot_be_is_told_at_once(address, said):
     assert time.monotonic() - began < 20
 
 
-# All that a process without the key of a cluster tries at its ports, as another user where it may be one.
+# What a process without the key of a cluster tries at its ports, as another user where it may.
 STRANGER = """
 import asyncio, os, sys
 import distributed
@@ -545,7 +545,8 @@ async def everything():
     tries = []
     for port in sys.argv[2:]:
         tries += [run_code(f"tcp://127.0.0.1:{port}"), run_code(f"tls://127.0.0.1:{port}", **own)]
-        tries += [get(port, path) for path in ("/", "/health", "/info/main/workers.html", "/metrics")]
+        pages = "/", "/health", "/info/main/workers.html", "/metrics"
+        tries += [get(port, path) for path in pages]
     done, _ = await asyncio.wait([asyncio.ensure_future(each) for each in tries], timeout=8)
     print([each.result() for each in done if not each.exception() and each.result()], flush=True)
     os._exit(0)
@@ -560,7 +561,7 @@ def listening(group):
     for each in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if os.getpgid(int(each.name)) == group:
-                inodes |= {os.readlink(file) for file in (each / "fd").iterdir()}
+                inodes |= {str(file.readlink()) for file in (each / "fd").iterdir()}
     ports = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:
