@@ -14,7 +14,7 @@ use crate::memory::{Data, Memory};
 use crate::socket::{Moved, Socket};
 use isthmus_stream::{ConnectionId, Instant, Manager, OrderId, PacketId, StreamId};
 use std::collections::VecDeque;
-use std::io::{ErrorKind, IoSlice};
+use std::io::{self, ErrorKind, IoSlice};
 use std::time::{self, Duration};
 
 /// Between two looks at what is acknowledged: at first, and at most.
@@ -192,13 +192,11 @@ impl Plain {
     fn unacknowledged(&mut self) -> Result<u64, String> {
         let asked = match &mut self.unacknowledged {
             Some(asked) => asked,
-            none => {
-                none.insert(Unacknowledged::of(&self.socket).map_err(|error| error.to_string())?)
-            }
+            none => none.insert(Unacknowledged::of(&self.socket).map_err(unasked)?),
         };
         asked.bytes().map_err(|error| match error.kind() {
             ErrorKind::NotFound => "the system knows the connection no more".into(),
-            _ => error.to_string(),
+            _ => unasked(error),
         })
     }
 
@@ -238,4 +236,8 @@ impl Plain {
             Moved::End => Err("the other side closed it".into()),
         }
     }
+}
+
+fn unasked(error: io::Error) -> String {
+    format!("the system does not say what is acknowledged (NETLINK_SOCK_DIAG: {error})")
 }
