@@ -155,8 +155,12 @@ def _alone() -> Iterator[None]:
 
 @contextmanager
 def _local(distributed: Any, workers: int) -> Iterator[Any]:
-    """A cluster of this machine that nobody else can use: all its connections are encrypted, and
-    both ends prove that they have a key that exists in the memory of these processes only.
+    """Yield a client of a cluster of this machine. Only processes with its key can use the cluster:
+    connections are encrypted, both ends prove that they have the key, and no file holds it.
+
+    Raises:
+        IsthmusError: cryptography is not installed.
+
     """
     import dask
 

@@ -530,8 +530,8 @@ def leave_mark(path):
 
 async def run_code(address, **words):
     comm = await connect(address, timeout=3, **words)
-    told = {"op": "run", "function": dumps(leave_mark), "args": dumps([sys.argv[1]]), "reply": True}
-    await comm.write(told)
+    words = {"function": dumps(leave_mark), "args": dumps([sys.argv[1]])}
+    await comm.write({"op": "run", "reply": True, **words})
     return await asyncio.wait_for(comm.read(), 3)
 
 async def get(port, path):
@@ -571,6 +571,23 @@ def listening(group):
     return ports
 
 
+def attacked(ports, mark):
+    """What the stranger got from these ports."""
+    words = [sys.executable, "-c", STRANGER, str(mark), *map(str, ports)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=True)
+    return done.stdout.strip()
+
+
+def test_a_stranger_has_a_worker_without_keys_run_code(cluster, tmp_path):
+    """The attack of the next test works where a cluster has no keys."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    cluster.schedule().work("--worker-port", str(port))
+    tmp_path.chmod(0o777)
+    until(lambda: "'status': 'OK'" in attacked([port], tmp_path / "mark"), "answer")
+    assert (tmp_path / "mark").exists()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="ports are found in /proc")
 def test_no_process_without_its_key_has_a_local_cluster_run_code(run, tmp_path):
     (tmp_path / "sweep.toml").write_text(ENDLESS)
@@ -578,12 +595,7 @@ def test_no_process_without_its_key_has_a_local_cluster_run_code(run, tmp_path):
     # The scheduler, two nannies and two workers.
     ports = until(lambda: len(found := listening(process.pid)) >= 5 and found, "cluster")
     tmp_path.chmod(0o777)
-    words = [str(tmp_path / "mark"), *map(str, ports)]
-    tried = subprocess.run(
-        [sys.executable, "-c", STRANGER, *words],
-        capture_output=True, text=True, timeout=PATIENCE_S, check=True,
-    )  # fmt: skip
-    assert tried.stdout == "[]\n"
+    assert attacked(ports, tmp_path / "mark") == "[]"
     assert not (tmp_path / "mark").exists()
     process.send_signal(signal.SIGINT)
     assert ended(process)[0] == 130

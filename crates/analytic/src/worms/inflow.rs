@@ -2,7 +2,7 @@
 
 use crate::moments::Moments;
 
-/// Kinds of lengths that are told apart where several lanes are held.
+/// Kinds of lengths that are distinguished where several lanes are held.
 pub(super) const LENGTHS: usize = 4;
 
 /// Lanes above which a channel is taken as M/G/m whatever leads there.

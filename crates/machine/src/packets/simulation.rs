@@ -319,7 +319,7 @@ impl State {
         }
     }
 
-    /// A server has served a request that waited for its turn: the next one begins.
+    /// Start the next request of a server that has served one.
     fn serve_next(&mut self, now: Cycles, server: u32, taker: &mut impl Taker) {
         let next = self.turns.as_mut().and_then(|turns| turns.done(server));
         if let Some(next) = next {

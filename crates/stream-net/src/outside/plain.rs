@@ -43,7 +43,7 @@ pub(crate) struct Plain {
     unacknowledged: Option<Unacknowledged>,
     look_at: Option<time::Instant>,
     pause: Duration,
-    /// Until when it is left alone, because nothing moved; a poll or an order ends that.
+    /// When to try it again after a round in which nothing moved. A poll or an order clears this.
     idle_until: Option<time::Instant>,
     /// How far what comes is cut into ADUs; nothing, if the connection only sends.
     taking: Option<Taking>,
@@ -78,18 +78,18 @@ impl Plain {
         self.idle_until = None;
     }
 
-    /// Whether to try it in this round. A socket that takes nothing costs others nothing meanwhile. One that receives is
-    /// always tried, because it may wait for room in memory.
+    /// Return whether to try it in this round. Rounds of other connections do not pay for a socket that takes nothing. A
+    /// connection that receives is always tried, because it may wait for room in memory.
     pub fn is_due(&self, now: time::Instant) -> bool {
         self.taking.is_some() || self.idle_until.is_none_or(|until| until <= now)
     }
 
-    /// After a round in which it was tried: `moved` says whether anything was done.
+    /// Note that it was tried in a round, and whether anything moved.
     pub fn tried(&mut self, now: time::Instant, moved: bool) {
         self.idle_until = (!moved).then(|| self.look_at.unwrap_or(now + LOOK.1));
     }
 
-    /// After a poll that found it ready.
+    /// Note that a poll found it ready.
     pub fn heed(&mut self) {
         self.idle_until = None;
     }
@@ -188,15 +188,15 @@ impl Plain {
         Ok(any)
     }
 
-    /// Bytes that the system holds because the other side has not acknowledged them.
+    /// Return the bytes that the system holds because the other side has not acknowledged them.
     fn unacknowledged(&mut self) -> Result<u64, String> {
         let asked = match &mut self.unacknowledged {
             Some(asked) => asked,
-            none => none.insert(Unacknowledged::of(&self.socket).map_err(unasked)?),
+            none => none.insert(Unacknowledged::of(&self.socket).map_err(no_answer)?),
         };
         asked.bytes().map_err(|error| match error.kind() {
             ErrorKind::NotFound => "the system knows the connection no more".into(),
-            _ => unasked(error),
+            _ => no_answer(error),
         })
     }
 
@@ -238,6 +238,7 @@ impl Plain {
     }
 }
 
-fn unasked(error: io::Error) -> String {
+/// Say why the kernel does not report acknowledgements.
+fn no_answer(error: io::Error) -> String {
     format!("the system does not say what is acknowledged (NETLINK_SOCK_DIAG: {error})")
 }

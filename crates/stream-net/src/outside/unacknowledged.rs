@@ -27,6 +27,8 @@ pub(super) struct Unacknowledged {
 }
 
 impl Unacknowledged {
+    /// Prepare the question for a connected socket.
+    ///
     /// # Errors
     /// The socket is not connected over TCP, or the system has no `NETLINK_SOCK_DIAG`.
     pub fn of(socket: &Socket) -> io::Result<Self> {
@@ -43,7 +45,7 @@ impl Unacknowledged {
         })
     }
 
-    /// Ask the kernel.
+    /// Ask the kernel for the number of bytes.
     ///
     /// # Errors
     /// The kernel does not know the connection any more: it is closed both ways, or was reset.
@@ -64,6 +66,7 @@ impl Unacknowledged {
     }
 }
 
+/// Encode the question for the connection between two addresses.
 fn question(from: SocketAddr, to: SocketAddr) -> Vec<u8> {
     let (family, interface_id) = match from {
         SocketAddr::V4(_) => (AF_INET, 0),
