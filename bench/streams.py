@@ -74,6 +74,14 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
         theirs=partial(_own, engine, ("tcp", message)),
         settings=tuple(one for one in OURS if not one[1]),
     )
+    yield line(
+        ("plain", message),
+        row="stream.tcp.plain",
+        name="TUs of 1 MiB from a rank by a ring, as plain bytes by TCP to a reader",
+        peer=f"the same {by_tcp[len('from a rank by a ring, ') :]}",
+        theirs=partial(_own, engine, ("tcp", message)),
+        settings=OURS,
+    )
     relay, plain = built("relay"), built("plain")
     if relay is not None:
         yield line(

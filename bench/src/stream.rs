@@ -1,9 +1,9 @@
 //! A stream from a rank through the manager to a sink: three processes. The manager is this one;
 //! rank and sink are this program again, with a socket as standard input.
 //!
-//! `tcp`: rank -> ring -> manager -> TCP -> sink, which checks sums and order and confirms. `raw`:
-//! a writer -> TCP -> the same reads without manager, sums or confirmations. `shm`: rank -> ring ->
-//! manager -> ring -> sink.
+//! `tcp`: rank -> ring -> manager -> TCP -> sink, which checks sums and order and confirms.
+//! `plain`: the same as plain bytes, which the sink only reads. `raw`: a writer -> TCP -> the same
+//! reads without manager, sums or confirmations. `shm`: rank -> ring -> manager -> ring -> sink.
 
 use crate::clock::timed;
 use isthmus_ring::{Consumer, Handles, Producer, ring};
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// What to move.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// `tcp`, `raw` or `shm`.
+    /// `tcp`, `plain`, `raw` or `shm`.
     pub way: String,
     /// Bytes of a TU, and of a message of `raw`.
     pub message: usize,
@@ -64,7 +64,7 @@ pub struct Report {
     pub(crate) seconds: f64,
     /// CPU seconds of all processes meanwhile.
     pub(crate) cpu_s: f64,
-    /// Packets that the sink found right; 0 if it does not look.
+    /// Packets that the sink found right, or messages that it read where it does not look.
     pub(crate) packets: u64,
     /// Largest resident memory of the manager, in bytes; 0 where there is none.
     pub(crate) manager_bytes: u64,
@@ -156,9 +156,12 @@ fn write_plain(mut socket: TcpStream, to_sink: &mut UnixStream, load: &Load) -> 
 }
 
 fn config(load: &Load) -> Config {
+    let two = (2 * load.message as u64).max(1 << 20);
     Config {
-        staging_bytes: (2 * load.message as u64).max(1 << 20),
-        network_bytes: (2 * load.message as u64).max(1 << 20),
+        staging_bytes: two,
+        // Plain bytes are kept until the system is asked what is acknowledged: as much as a daemon
+        // gives a connection.
+        network_bytes: if load.way == "plain" { 16 << 20 } else { two },
         ..Driver::config()
     }
 }
@@ -177,9 +180,14 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         writeln!(to_sink, "{}", listener.local_addr()?)?;
         driver.give("sink", listener.accept()?.0);
-        "raw:given:sink".to_owned()
+        let speaks = if load.way == "plain" { "tcp" } else { "raw" };
+        format!("{speaks}:given:sink")
     };
-    let connection = driver.open(app, ConnectionSpec::new(&destination, Protocol::Stream, 0))?;
+    let protocol = match load.way.as_str() {
+        "plain" => Protocol::Unconfirmed { reorder: 0 },
+        _ => Protocol::Stream,
+    };
+    let connection = driver.open(app, ConnectionSpec::new(&destination, protocol, 0))?;
     let format = load.format();
     let mut spec = StreamSpec::new(connection, Direction::Transmit, format, load.messages);
     spec.quantum = u32::MAX;
@@ -299,16 +307,20 @@ pub fn sink(load: &Load) -> Outcome<Report> {
         let mut socket = TcpStream::connect(String::from_utf8(line)?.trim())?;
         drop(Socket::from(socket.try_clone()?));
         control.write_all(&[1])?;
-        if load.way == "raw" {
+        if load.way == "raw" || load.way == "plain" {
             let mut message = vec![0; load.message];
             let (outcome, cpu_s) = timed(|| -> io::Result<()> {
                 for _ in 0..load.messages {
                     socket.read_exact(&mut message)?;
                 }
-                socket.write_all(&[1])
+                // The peer of `plain` is the system: it acknowledges.
+                if load.way == "raw" {
+                    socket.write_all(&[1])?;
+                }
+                Ok(())
             });
             outcome?;
-            (0, cpu_s)
+            (load.messages, cpu_s)
         } else {
             serve(&sink, &mut socket, taken)?
         }

@@ -16,11 +16,14 @@ const LIMITS: Limits = Limits {
     connections: 2,
     streams: 3,
     staging_bytes: 100,
+    network_bytes: 600,
 };
 
 struct World {
     manager: Manager,
     now: Instant,
+    /// Connections that there ever were.
+    opened: u32,
     /// Orders that were polled and not reported.
     orders: Vec<OrderId>,
     /// Packets that are on their way in.
@@ -135,6 +138,7 @@ impl World {
         Self {
             manager,
             now: Instant(0),
+            opened: 0,
             orders: Vec::new(),
             arriving: Vec::new(),
             next: 0,
@@ -237,7 +241,10 @@ impl World {
         let manager = &mut self.manager;
         // What is refused is refused.
         match draw.byte() % 40 {
-            0 | 1 => _ = manager.open(now, app(draw), connection_spec(draw)),
+            0 | 1 => {
+                let opened = manager.open(now, app(draw), connection_spec(draw));
+                self.opened += u32::from(opened.is_ok());
+            }
             2 | 3 => manager.handle_connected(now, connection(draw)),
             4 if draw.below(4) == 0 => manager.handle_disconnected(now, connection(draw), "why"),
             5 if draw.below(4) == 0 => _ = manager.close(now, connection(draw)),
@@ -303,6 +310,19 @@ impl World {
         assert!(
             staging.iter().all(|has| *has <= LIMITS.staging_bytes),
             "{staging:?}"
+        );
+        let connections = (0..self.opened).filter_map(|id| {
+            self.manager
+                .connection_status(ConnectionId(id))
+                .ok()
+                .filter(|it| it.app == AppId(1))
+        });
+        let network = connections.fold([0; 2], |[out, back], it| {
+            [out + it.network_bytes[0], back + it.network_bytes[1]]
+        });
+        assert!(
+            network.iter().all(|has| *has <= LIMITS.network_bytes),
+            "{network:?}"
         );
     }
 

@@ -46,7 +46,7 @@ pub struct Welcome {
     pub isthmus: String,
     /// Bytes of staging memory that its active streams may have, in each direction.
     pub staging_bytes: u64,
-    /// Bytes of network memory, in each direction.
+    /// Bytes of network memory that its connections may have, in each direction.
     pub network_bytes: u64,
 }
 

@@ -18,8 +18,8 @@ const ADUS: u64 = 8;
 fn rig() -> Rig {
     Rig::with(|config| {
         config.link_grace = GRACE;
-        config.manager.staging_bytes = 16 << 20;
-        config.manager.network_bytes = 64 << 20;
+        config.limits.staging_bytes = 16 << 20;
+        config.limits.network_bytes = 64 << 20;
     })
 }
 

@@ -31,8 +31,8 @@ impl Rig {
         let mut config = Config::new(listen.into_iter().map(Result::unwrap).collect());
         config.policy.files = vec![folder.clone()];
         config.grace = Duration::from_millis(200);
-        config.manager.staging_bytes = 1 << 20;
-        config.manager.network_bytes = 2 << 20;
+        config.limits.staging_bytes = 1 << 20;
+        config.limits.network_bytes = 2 << 20;
         change(&mut config);
         let daemon = Daemon::start(config).unwrap();
         let tcp = daemon.addresses()[1].to_string();

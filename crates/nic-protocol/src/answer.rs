@@ -104,7 +104,7 @@ pub enum Answer {
         isthmus: String,
         /// Bytes of staging memory that its active streams may have, in each direction.
         staging_bytes: u64,
-        /// Bytes of network memory, in each direction.
+        /// Bytes of network memory that its connections may have, in each direction.
         network_bytes: u64,
     },
     /// The socket is a link now; or the descriptors of its rings come next.

@@ -17,8 +17,6 @@ pub struct Config {
     pub listen: Vec<Address>,
     /// Mode of Unix sockets' files: 0o600 is for the daemon's user alone, 0o660 for its group.
     pub socket_mode: u32,
-    /// Memory and engines of the stream manager.
-    pub manager: isthmus_stream::Config,
     /// What applications may have.
     pub limits: Limits,
     /// What applications may reach.
@@ -29,6 +27,8 @@ pub struct Config {
     pub operator_token: Option<Secret>,
     /// What it shows at `tls:` addresses.
     pub certificate: Option<Certificate>,
+    /// Time without progress after which a stream is told to be stalled.
+    pub stall: Duration,
     /// Where acts are logged.
     pub log: Logs,
     /// Where Prometheus asks, by HTTP; anybody who can connect may.
@@ -57,7 +57,10 @@ pub struct Limits {
     pub links: u32,
     /// Staging memory of an application's active streams, in bytes, in each direction.
     pub staging_bytes: u64,
-    /// Network memory of one connection, in bytes, in each direction.
+    /// Network memory of an application, in bytes, in each direction: data on its way, and receive
+    /// windows.
+    pub network_bytes: u64,
+    /// Of it that of one connection.
     pub connection_bytes: u64,
     /// Memory of an application's rings, in bytes, all together.
     pub ring_bytes: u64,
@@ -78,7 +81,8 @@ impl Default for Limits {
             connections: 64,
             streams: 1024,
             links: 64,
-            staging_bytes: u64::MAX,
+            staging_bytes: 16 << 20,
+            network_bytes: 64 << 20,
             connection_bytes: u64::MAX,
             ring_bytes: 256 << 20,
             screen_bytes: 128 << 20,
@@ -89,15 +93,15 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// A daemon that listens there, with the memory of [`Driver::config`] and usual limits.
+    /// A daemon that listens there, with usual limits.
     #[must_use]
     pub fn new(listen: Vec<Address>) -> Self {
         Self {
             listen,
             socket_mode: 0o600,
-            manager: Driver::config(),
             limits: Limits::default(),
             policy: Policy::default(),
+            stall: Duration::from_secs(5),
             token: None,
             operator_token: None,
             certificate: None,
@@ -157,37 +161,37 @@ impl Config {
 
     /// Whether no part is more than its whole; `u64::MAX` is all of it.
     fn shares(&self) -> Result<()> {
-        let (parts, whole) = (&self.limits, &self.manager);
-        for (flag, part, of, bytes) in [
-            (
-                "--application-staging",
-                parts.staging_bytes,
-                "--staging",
-                whole.staging_bytes,
-            ),
-            (
-                "--connection-network",
-                parts.connection_bytes,
-                "--network",
-                whole.network_bytes,
-            ),
-        ] {
-            if part != u64::MAX && part > bytes {
-                return Err(Error::Config(format!(
-                    "{flag}: {part} bytes are more than the {bytes} of {of}: give at most these"
-                )));
-            }
+        let (part, bytes) = (self.limits.connection_bytes, self.limits.network_bytes);
+        if part != u64::MAX && part > bytes {
+            return Err(Error::Config(format!(
+                "--connection-network: {part} bytes are more than the {bytes} of --network: give \
+                 at most these"
+            )));
         }
         Ok(())
     }
 
-    /// Whether the machine has the memory of the manager, and what one application may have.
+    /// What the stream manager has: for each application what it may have, so that none waits for
+    /// what another holds. A link costs nothing here, so that there are as many engines as anybody
+    /// wants.
+    pub(crate) fn manager(&self) -> isthmus_stream::Config {
+        let all = |bytes: u64| bytes.saturating_mul(u64::from(self.limits.applications.max(1)));
+        isthmus_stream::Config {
+            staging_bytes: all(self.limits.staging_bytes),
+            engines: u32::MAX,
+            network_bytes: all(self.limits.network_bytes),
+            stall_ns: u64::try_from(self.stall.as_nanos()).unwrap_or(u64::MAX),
+            ..Driver::config()
+        }
+    }
+
+    /// Whether the machine has the memory that one application may have.
     fn fits(&self) -> Result<()> {
-        let (manager, limits) = (&self.manager, &self.limits);
+        let limits = &self.limits;
         for (flag, bytes, times) in [
             // In both directions.
-            ("--staging", manager.staging_bytes, 2),
-            ("--network", manager.network_bytes, 2),
+            ("--staging", limits.staging_bytes, 2),
+            ("--network", limits.network_bytes, 2),
             ("--rings", limits.ring_bytes, 1),
             ("--screen-memory", limits.screen_bytes, 1),
         ] {

@@ -63,7 +63,7 @@ impl Daemon {
             Ok::<_, Error>((listener, at))
         });
         let metrics = metrics.transpose()?;
-        let mut driver = Driver::new(config.manager.clone())?;
+        let mut driver = Driver::new(config.manager())?;
         let page = config.screens.map(|at| Page::serve(Screens::new(), at));
         let page = page.transpose();
         let page = page.map_err(|error| Error::Config(error.to_string()))?;

@@ -356,7 +356,7 @@ mod tests {
     #[test]
     fn the_text_is_what_prometheus_reads() {
         let config = Config::new(Vec::new());
-        let driver = Driver::new(config.manager.clone()).unwrap();
+        let driver = Driver::new(config.manager()).unwrap();
         let hub = Hub::new(
             config,
             Roots::default(),

@@ -162,9 +162,15 @@ fn hello(
         }
         let limits = &hub.config.limits;
         let others = state.apps.values().filter(|app| !app.operator).count();
-        if !operator && others >= limits.applications as usize {
+        // What they sent is in network memory still.
+        let leaving = driver.manager().leaving();
+        if !operator && others + leaving >= limits.applications as usize {
+            let left = match leaving {
+                0 => String::new(),
+                some => format!(", with {some} that have left and whose connections end"),
+            };
             let text = format!(
-                "the daemon takes {} applications at a time: wait for one to end",
+                "the daemon takes {} applications at a time{left}: wait for one to end",
                 limits.applications
             );
             return Err(refusal(RefusalKind::Limit, text));
@@ -173,6 +179,7 @@ fn hello(
             connections: limits.connections,
             streams: limits.streams,
             staging_bytes: limits.staging_bytes,
+            network_bytes: limits.network_bytes,
         });
         let known = App {
             name,
@@ -234,15 +241,14 @@ impl<'a> Session<'a> {
             let known = |app: &App| (app.ticket.clone(), app.name.clone());
             app.map(known).unwrap_or_default()
         };
-        let staging = config.manager.staging_bytes;
         let answer = Answer::Welcome {
             application: asker.app.0,
             ticket,
             session: asker.mailbox.session,
             link_grace_ns: u64::try_from(config.link_grace.as_nanos()).unwrap_or(u64::MAX),
             isthmus: env!("CARGO_PKG_VERSION").into(),
-            staging_bytes: staging.min(config.limits.staging_bytes),
-            network_bytes: config.manager.network_bytes,
+            staging_bytes: config.limits.staging_bytes,
+            network_bytes: config.limits.network_bytes,
         };
         asker.mailbox.answer(&Told::Answer { id, answer });
         Self {

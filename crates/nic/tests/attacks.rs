@@ -1,7 +1,9 @@
 //! Clients that mean no good, or are not well: garbage, silence, haste, sudden ends.
 
-use crate::rig::{Client, Rig, Socket, sends, sink, soon};
+use crate::rig::{Client, Rig, Socket, content, pipe, sends, sink, soon};
 use isthmus_nic_protocol::{Answer, Event, LINE_BYTES, RefusalKind, Told};
+use isthmus_stream::{Format, LinkId, StreamId};
+use isthmus_stream_net::rank::Sender;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -29,6 +31,64 @@ fn shut(client: &Client) {
         Socket::Tls(_) => Ok(()),
     };
     shut.unwrap();
+}
+
+/// Sinks that take nothing fill the memory of the applications that send to them, and of nobody else:
+/// a stream of another goes on, and the daemon answers.
+#[test]
+fn sinks_that_take_nothing_stop_only_who_sends_to_them() {
+    const ADU: u64 = 256 << 10;
+    let rig = Rig::with(|config| {
+        config.limits.network_bytes = 1 << 20;
+        config.limits.staging_bytes = 1 << 20;
+        config.stall = Duration::from_millis(200);
+    });
+    let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let dead = dead.local_addr().unwrap();
+    let send = |link: Socket, stream: u32, adus: u64| {
+        let mut sender = Sender::new(LinkId(0), pipe(link));
+        let format = Format::fixed(ADU, ADU, &[LinkId(0)]);
+        let data = content(3, ADU);
+        (0..adus).try_fold(0, |before, adu| {
+            sender.send_adu(StreamId(stream), &format, (adu, &data), (before, 0), soon())
+        })
+    };
+    let mut stuck = Vec::new();
+    for number in 0..4 {
+        let (mut session, ticket) = rig.application("stuck");
+        let speaks = ["tcp", "raw:tcp"][number % 2];
+        let connection = session.open(&format!("{speaks}:{dead}"), "");
+        // More than the system keeps for a socket that nobody reads.
+        let stream = session
+            .submit(&sends(connection, ADU, ADU, &[0], 1000))
+            .unwrap();
+        let link = rig.unix().link(&ticket, 0);
+        let rank = std::thread::spawn(move || send(link, stream, 1000));
+        session.event(|event| match event {
+            Event::Stalled { waits, .. } => {
+                let full = |it: &String| it.starts_with("its application has all network memory");
+                waits.iter().any(full).then_some(())
+            }
+            _ => None,
+        });
+        stuck.push((session, rank));
+    }
+    let (mut session, ticket) = rig.application("goes on");
+    let (address, taken) = sink();
+    let connection = session.open(&address, "");
+    let stream = session
+        .submit(&sends(connection, ADU, ADU, &[0], 8))
+        .unwrap();
+    send(rig.unix().link(&ticket, 0), stream, 8).unwrap();
+    assert_eq!(session.wait(stream).state, "done");
+    let rest = format!(r#""ask":"close","connection":{connection}"#);
+    session.ask(&rest).unwrap();
+    assert_eq!(taken.join().unwrap().1, content(3, ADU).repeat(8));
+    well(&rig);
+    rig.daemon.stop().unwrap();
+    for (_, rank) in stuck {
+        assert!(rank.join().unwrap().is_err(), "nobody took it");
+    }
 }
 
 /// Lines of all kinds, most of which are none; some are cut in the middle.

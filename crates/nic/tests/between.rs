@@ -1,21 +1,13 @@
 //! Two daemons: what the ranks of one send, those of the other receive.
 
-use crate::rig::{Rig, Socket, content, sends, soon, spec};
+use crate::rig::{Rig, Socket, content, pipe, sends, soon, spec};
 use isthmus_nic_protocol::{Answer, Event, RefusalKind};
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::frame::Kind;
-use isthmus_stream_net::rank::{Pipe, Receiver, Sender};
+use isthmus_stream_net::rank::{Receiver, Sender};
 
 const ADU: u64 = 96 << 10;
 const TU: u64 = 64 << 10;
-
-fn pipe(socket: Socket) -> Pipe {
-    match socket {
-        Socket::Unix(socket) => Pipe::Unix(socket),
-        Socket::Tcp(socket) => Pipe::Tcp(socket),
-        Socket::Tls(_) => panic!("a rank of these tests speaks no TLS"),
-    }
-}
 
 /// What came over a link until its stream ended.
 fn received(socket: Socket, adus: u64) -> Vec<u8> {
@@ -146,7 +138,7 @@ fn who_waits_for_a_peer_may_and_can() {
 #[test]
 fn plain_bytes_go_to_and_from_who_connects() {
     use std::io::{Read, Write};
-    let rig = Rig::with(|config| config.manager.stall_ns = 200_000_000);
+    let rig = Rig::with(|config| config.stall = std::time::Duration::from_millis(200));
     let (mut session, ticket) = rig.application("waits");
     let waits = "tcp:accept:127.0.0.1:0";
     let connection = session.open(waits, r#","window_bytes":1000000"#);

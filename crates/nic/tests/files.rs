@@ -1,7 +1,7 @@
 //! Files: one connection each, whole under their names when that is closed, or as they were.
 
-use crate::rig::{Client, Rig, sends};
-use crate::streams::{ADU, TU, data, feed, pipe};
+use crate::rig::{Client, Rig, pipe, sends};
+use crate::streams::{ADU, TU, data, feed};
 use isthmus_nic_protocol::{Answer, Event, Refusal, RefusalKind};
 use std::path::Path;
 

@@ -184,7 +184,7 @@ fn metrics_say_what_happened() {
         "isthmus_nic_connections{state=\"open\"} 1",
         "isthmus_nic_streams_ended_total{end=\"cancelled\"} 1",
         "isthmus_nic_refusals_total 1",
-        "isthmus_nic_staging_limit_bytes 16777216",
+        "isthmus_nic_staging_limit_bytes 268435456",
     ] {
         assert!(
             text.lines().any(|found| found == line),
@@ -241,12 +241,12 @@ fn what_cannot_be_meant_does_not_start() {
         config.operator_token = Some(Secret::new(TOKEN).unwrap());
     });
     assert!(said.contains("--operator-token-file"), "{said}");
-    let said = refused(&|config| config.manager.staging_bytes = 900 << 40);
+    let said = refused(&|config| config.limits.staging_bytes = 900 << 40);
     assert!(
         said.contains("--staging") && said.contains("machine has"),
         "{said}"
     );
-    let said = refused(&|config| config.manager.network_bytes = u64::MAX);
+    let said = refused(&|config| config.limits.network_bytes = u64::MAX);
     assert!(
         said.contains("--network") && said.contains("machine has"),
         "{said}"

@@ -1,6 +1,6 @@
 //! Streams through a daemon: over all kinds of link, to all kinds of destination.
 
-use crate::rig::{Client, Rig, Socket, content, sends, sink, soon, spec};
+use crate::rig::{Client, Rig, Socket, content, pipe, sends, sink, soon, spec};
 use isthmus_nic_protocol::{Answer, Event, RefusalKind};
 use isthmus_ring::Producer;
 use isthmus_stream::{Format, LinkId, StreamId};
@@ -24,14 +24,6 @@ pub fn feed(links: Vec<(u16, Pipe)>, stream: u32, order: &[u16], adus: &[Vec<u8>
         }
         // It is closed when all is taken.
         std::mem::forget(sender);
-    }
-}
-
-pub fn pipe(socket: Socket) -> Pipe {
-    match socket {
-        Socket::Unix(socket) => Pipe::Unix(socket),
-        Socket::Tcp(socket) => Pipe::Tcp(socket),
-        Socket::Tls(_) => panic!("a rank of these tests speaks no TLS"),
     }
 }
 

@@ -35,7 +35,6 @@ struct Given {
     streams: u32,
     links: u32,
     waits: u32,
-    application_staging_bytes: Option<u64>,
     connection_network_bytes: Option<u64>,
     ring_bytes: u64,
     screen_memory_bytes: u64,
@@ -90,16 +89,15 @@ impl Given {
         if let Some(words) = &self.socket_mode {
             config.socket_mode = mode(words, &config.listen)?;
         }
-        config.manager.staging_bytes = self.staging_bytes;
-        config.manager.network_bytes = self.network_bytes;
-        config.manager.stall_ns = self.stall_ns;
+        config.stall = Duration::from_nanos(self.stall_ns);
         config.limits = Limits {
             applications: self.applications,
             sessions: self.sessions,
             connections: self.connections,
             streams: self.streams,
             links: self.links,
-            staging_bytes: self.application_staging_bytes.unwrap_or(u64::MAX),
+            staging_bytes: self.staging_bytes,
+            network_bytes: self.network_bytes,
             connection_bytes: self
                 .connection_network_bytes
                 .unwrap_or(self.network_bytes / 4),

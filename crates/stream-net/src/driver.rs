@@ -21,6 +21,9 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time;
 
+/// Bytes of blocks that nobody uses and that are kept at most, to be used again.
+const KEPT_MOST: u64 = 160 << 20;
+
 /// How long files may take that are not kept when the driver ends.
 const FILES_END: time::Duration = time::Duration::from_secs(2);
 
@@ -121,7 +124,7 @@ impl Driver {
         let wake = wake.map_err(|error| Error::system("what wakes a driver", error))?;
         Ok(Self {
             manager: Manager::new(config)?,
-            memory: Memory::new(most.saturating_mul(2)),
+            memory: Memory::new(most.saturating_mul(2).min(KEPT_MOST)),
             links: BTreeMap::new(),
             outsides: BTreeMap::new(),
             streams: BTreeMap::new(),

@@ -53,7 +53,7 @@ pub(crate) enum Data<'m> {
 }
 
 /// All blocks. What the manager has given out is bounded by its configuration; blocks that are free
-/// are kept up to as many bytes again.
+/// are kept up to `free_most` bytes.
 #[derive(Debug)]
 pub(crate) struct Memory {
     buffers: BTreeMap<BufferId, Buffer>,

@@ -148,7 +148,7 @@ impl Driver {
                 }
                 Outside::Plain(plain) if !plain.is_due(moment) => Ok(false),
                 Outside::Plain(plain) => {
-                    let wrote = plain.write(&self.memory, &mut over);
+                    let wrote = plain.write(&mut self.memory, &mut over);
                     let mut none = VecDeque::new();
                     let spec = self.connections.get_mut(&id);
                     let expects = spec.map_or(&mut none, |spec| &mut spec.expects);
@@ -156,8 +156,11 @@ impl Driver {
                         let (manager, memory) = (&mut self.manager, &mut self.memory);
                         let streams = &self.streams;
                         let moved = |stream| streams.get(&stream).map(|known| known.moved);
-                        let any =
-                            wrote | plain.read((now, id), manager, memory, expects, &moved)?;
+                        let read = plain.read((now, id), manager, memory, expects, &moved);
+                        if read.is_err() {
+                            plain.look_at_the_end(&mut over);
+                        }
+                        let any = wrote | read?;
                         plain.tried(moment, any);
                         Ok(any)
                     })

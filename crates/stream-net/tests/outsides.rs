@@ -404,6 +404,25 @@ fn plain_bytes_are_done_when_the_other_system_has_them() {
     assert!(congestion.is_empty(), "it is closed");
 }
 
+/// A program that reads what it wants and closes the connection at once has had all of it.
+#[test]
+fn plain_bytes_are_done_when_the_other_side_has_read_them_and_closes() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut sends = Sends::new();
+    for _ in 0..50 {
+        let protocol = Protocol::Unconfirmed { reorder: 0 };
+        let connection = sends.open(&format!("tcp:{address}"), protocol);
+        let mut socket = listener.accept().unwrap().0;
+        let stream = sends.send(connection, TU, 1);
+        let mut data = vec![0; ADU as usize];
+        socket.read_exact(&mut data).unwrap();
+        drop(socket);
+        assert_eq!(sends.end(stream), End::Done);
+        assert!(data == all(1));
+    }
+}
+
 #[test]
 fn cubic_is_set_where_the_system_lets_it_and_shown() {
     let (address, thread) = sink(Sink::new(256 << 10), |_| Action::Take);

@@ -62,6 +62,9 @@ pub struct Limits {
     pub streams: u32,
     /// Staging memory of its active streams, in bytes, in each direction.
     pub staging_bytes: u64,
+    /// Network memory of its connections, in bytes, in each direction: data that is sent and not
+    /// done, and receive windows.
+    pub network_bytes: u64,
 }
 
 impl Limits {
@@ -70,6 +73,7 @@ impl Limits {
         connections: u32::MAX,
         streams: u32::MAX,
         staging_bytes: u64::MAX,
+        network_bytes: u64::MAX,
     };
 }
 

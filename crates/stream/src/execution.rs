@@ -10,7 +10,7 @@
 use crate::control::stream::{Buffer, Cursor, Ledger, Stage};
 use crate::control::{Manager, Task};
 use crate::format::{Adu, Tu};
-use crate::ids::{Direction, StreamId};
+use crate::ids::{ConnectionId, Direction, StreamId};
 use crate::order::{End, Event, Reason, State, Work};
 use crate::resolver::View;
 use crate::scheduler::Next;
@@ -135,11 +135,7 @@ impl Manager {
     fn waiter(&self, id: StreamId) -> Option<bool> {
         let stream = self.streams.get(&id)?;
         let view = self.view();
-        let limit = |app| {
-            self.apps
-                .get(&app)
-                .map_or(u64::MAX, |app| app.limits.staging_bytes)
-        };
+        let limit = |app| self.limits(app).staging_bytes;
         let scheduler = &self.schedulers[stream.direction.index()];
         scheduler.waiter(stream.app, |id| view.may_begin(id), limit)
     }
@@ -419,30 +415,44 @@ impl Manager {
         true
     }
 
-    /// Stores full buffers in the order in which they became full. One whose connection has its
-    /// share is passed over; one for which there is no room keeps those behind it back.
+    /// Stores full buffers in the order in which they became full. One whose connection or
+    /// application has its share is passed over; one for which there is no room keeps those behind
+    /// it back.
     pub(crate) fn store_waiting(&mut self) {
         let mut blocked = false;
         for id in std::mem::take(&mut self.storers) {
-            let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) else {
+            let Some((connection, bytes)) = self.waits_to_store(id) else {
                 continue;
             };
-            let Some(buffers) = &stream.buffers else {
-                continue;
-            };
-            let (slot, bytes) = (stream.empty, buffers[stream.empty].tu.bytes);
-            let share = self.connections.get(&stream.connection);
-            let share = share.map_or(0, |connection| connection.spec.share_bytes);
-            let has = self.memory.of(Direction::Transmit, stream.connection);
-            let full = has.saturating_add(bytes) > share;
+            let full = bytes > self.share_left(connection);
             blocked |= !full && bytes > self.memory.room(Direction::Transmit);
             if full || blocked {
                 self.storers.push_back(id);
                 continue;
             }
-            self.store(id, slot);
+            self.store(id);
             self.dirty_streams.insert(id);
         }
+    }
+
+    /// Bytes that a stream with a full buffer waits to store, and its connection.
+    fn waits_to_store(&self, id: StreamId) -> Option<(ConnectionId, u64)> {
+        let stream = self
+            .streams
+            .get(&id)
+            .filter(|stream| stream.end.is_none())?;
+        let buffers = stream.buffers.as_ref()?;
+        Some((stream.connection, buffers[stream.empty].tu.bytes))
+    }
+
+    /// Whether anybody waits for network memory whose share would let it have some.
+    fn room_is_waited_for(&self) -> bool {
+        let waiting = self
+            .storers
+            .iter()
+            .filter_map(|id| self.waits_to_store(*id));
+        let mut may = waiting.map(|(connection, bytes)| bytes <= self.share_left(connection));
+        may.any(|may| may)
     }
 
     /// Stores packets of a TU that is not full yet, as far as their bytes are there and nobody
@@ -465,13 +475,10 @@ impl Manager {
             })
             .collect();
         let (buffer, connection) = (buffer.id, stream.connection);
-        let share = self.connections.get(&connection);
-        let share = share.map_or(0, |connection| connection.spec.share_bytes);
         for (offset, bytes) in there {
-            let has = self.memory.of(Direction::Transmit, connection);
-            let more = u64::from(bytes);
             let room = self.memory.room(Direction::Transmit);
-            if !self.storers.is_empty() || has.saturating_add(more) > share || more > room {
+            let most = room.min(self.share_left(connection));
+            if u64::from(bytes) > most || self.room_is_waited_for() {
                 return;
             }
             let mut header = Header::new(Kind::Data, 0);
@@ -502,10 +509,11 @@ impl Manager {
         }
     }
 
-    fn store(&mut self, id: StreamId, slot: usize) {
+    fn store(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
         };
+        let slot = stream.empty;
         let Some(buffers) = &mut stream.buffers else {
             return;
         };

@@ -3,14 +3,16 @@
 //! It holds descriptors; the data is the driver's. Both directions are bounded by themselves, and
 //! places are numbered anew from the lowest, so that a driver can keep a table by number.
 
-use crate::ids::{ConnectionId, Direction, Instant, PacketId, StreamId};
+use crate::ids::{AppId, ConnectionId, Direction, Instant, PacketId, StreamId};
 use crate::wire::Header;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 
 /// The descriptor of a packet.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     pub direction: Direction,
+    pub app: AppId,
     pub connection: ConnectionId,
     pub stream: Option<StreamId>,
     pub header: Header,
@@ -35,6 +37,7 @@ pub(crate) struct NetworkMemory {
     places: Vec<Option<Packet>>,
     free: BTreeSet<u32>,
     by_connection: [BTreeMap<ConnectionId, u64>; 2],
+    by_app: [BTreeMap<AppId, u64>; 2],
 }
 
 impl NetworkMemory {
@@ -46,6 +49,7 @@ impl NetworkMemory {
             places: Vec::new(),
             free: BTreeSet::new(),
             by_connection: [BTreeMap::new(), BTreeMap::new()],
+            by_app: [BTreeMap::new(), BTreeMap::new()],
         }
     }
 
@@ -67,6 +71,12 @@ impl NetworkMemory {
         held.copied().unwrap_or(0)
     }
 
+    /// Bytes of all connections of an application.
+    pub fn of_app(&self, direction: Direction, app: AppId) -> u64 {
+        let held = self.by_app[direction.index()].get(&app);
+        held.copied().unwrap_or(0)
+    }
+
     /// All connections that hold something.
     pub fn holders(&self, direction: Direction) -> Vec<(ConnectionId, u64)> {
         let all = self.by_connection[direction.index()].iter();
@@ -80,9 +90,9 @@ impl NetworkMemory {
         self.used[direction] += bytes;
         self.most[direction] = self.most[direction].max(self.used[direction]);
         if bytes > 0 {
-            *self.by_connection[direction]
-                .entry(packet.connection)
-                .or_insert(0) += bytes;
+            let connection = self.by_connection[direction].entry(packet.connection);
+            *connection.or_insert(0) += bytes;
+            *self.by_app[direction].entry(packet.app).or_insert(0) += bytes;
         }
         if let Some(place) = self.free.pop_first() {
             self.places[place as usize] = Some(packet);
@@ -97,12 +107,8 @@ impl NetworkMemory {
         let packet = self.places.get_mut(id.0 as usize)?.take()?;
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
         self.used[direction] -= bytes;
-        if let Some(held) = self.by_connection[direction].get_mut(&packet.connection) {
-            *held -= bytes;
-            if *held == 0 {
-                self.by_connection[direction].remove(&packet.connection);
-            }
-        }
+        less(&mut self.by_connection[direction], packet.connection, bytes);
+        less(&mut self.by_app[direction], packet.app, bytes);
         Some(packet)
     }
 
@@ -124,5 +130,15 @@ impl NetworkMemory {
     pub fn packets(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
         let places = self.places.iter().enumerate();
         places.filter_map(|(id, packet)| Some((PacketId(id as u32), packet.as_ref()?)))
+    }
+}
+
+/// Counts bytes that are given back; who holds none is not listed.
+fn less<K: Ord>(held: &mut BTreeMap<K, u64>, who: K, bytes: u64) {
+    if let Entry::Occupied(mut held) = held.entry(who) {
+        *held.get_mut() -= bytes;
+        if *held.get() == 0 {
+            held.remove();
+        }
     }
 }

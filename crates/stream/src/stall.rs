@@ -37,7 +37,9 @@ pub enum Wait {
     /// These streams come before it among the pending ones.
     Turn(Vec<StreamId>),
     /// Active streams of its application hold all staging memory that this may have.
-    ApplicationLimit,
+    ApplicationStaging,
+    /// Connections of its application hold all network memory that this may have.
+    ApplicationNetwork,
     /// The link is cut.
     LinkCut(LinkId),
     /// An SU is under way on this link.
@@ -96,8 +98,11 @@ impl fmt::Display for Wait {
                 write!(f, "with {idle} free, held by streams {}", listed(held_by))
             }
             Self::Turn(streams) => write!(f, "its turn, after streams {}", listed(streams)),
-            Self::ApplicationLimit => {
+            Self::ApplicationStaging => {
                 f.write_str("its application has all staging memory that it may have")
+            }
+            Self::ApplicationNetwork => {
+                f.write_str("its application has all network memory that it may have")
             }
             Self::LinkCut(link) => write!(f, "link {link} is cut"),
             Self::Fetch(link) => write!(f, "data is under way on link {link}"),

@@ -53,11 +53,12 @@ const FEW: Limits = Limits {
     connections: 2,
     streams: 2,
     staging_bytes: 60,
+    network_bytes: 300,
 };
 
 /// The second application has no more than it may, and all that is known can be asked.
-fn check(manager: &Manager) {
-    let (mut streams, mut staging) = (0, [0; 2]);
+fn check(manager: &Manager, opened: u32) {
+    let (mut streams, mut staging, mut network) = (0, [0; 2], [0; 2]);
     for id in manager.streams() {
         assert!(manager.waits(id).is_ok());
         let status = manager.status(id).expect("a stream that is listed");
@@ -66,7 +67,18 @@ fn check(manager: &Manager) {
             staging[status.direction as usize] += status.holds.0;
         }
     }
+    for id in (0..opened).map(ConnectionId) {
+        match manager.connection_status(id) {
+            Ok(status) if status.app == AppId(1) => {
+                for (all, bytes) in network.iter_mut().zip(status.network_bytes) {
+                    *all += bytes;
+                }
+            }
+            _ => (),
+        }
+    }
     assert!(streams <= FEW.streams && staging.iter().all(|has| *has <= FEW.staging_bytes));
+    assert!(network.iter().all(|has| *has <= FEW.network_bytes));
 }
 
 /// Plays the calls; gives how many packets were taken and orders completed.
@@ -83,7 +95,7 @@ fn play(calls: &[Call]) -> (u64, u64) {
     manager.add_application(Limits::NONE);
     manager.add_application(FEW);
     let (mut orders, mut packets) = (Vec::<OrderId>::new(), Vec::<PacketId>::new());
-    let (mut taken, mut completed, mut next) = (0, 0, 0);
+    let (mut taken, mut completed, mut next, mut opened) = (0, 0, 0, 0);
     for (at, call) in calls.iter().enumerate() {
         let (what, a, b, c, d) = *call;
         let now = Instant(at as u64 * 100 + u64::from(d));
@@ -102,7 +114,7 @@ fn play(calls: &[Call]) -> (u64, u64) {
                 };
                 let mut spec = ConnectionSpec::new("x", protocol, u64::from(d % 500));
                 spec.checksum = Checksum::None;
-                let _ = manager.open(now, app, spec);
+                opened += u32::from(manager.open(now, app, spec).is_ok());
             }
             2 => manager.handle_connected(now, connection),
             3 if a % 4 == 0 => manager.handle_disconnected(now, connection, "anything"),
@@ -177,7 +189,7 @@ fn play(calls: &[Call]) -> (u64, u64) {
             let (staging, network) = manager.used(direction);
             assert!(staging <= bounds.staging_bytes && network <= bounds.network_bytes);
         }
-        check(&manager);
+        check(&manager, opened);
     }
     (taken, completed)
 }

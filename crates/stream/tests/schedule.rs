@@ -2,7 +2,8 @@
 
 use crate::driver::{Driver, NOW};
 use isthmus_stream::{
-    Config, Direction, Format, Limits, LinkId, State, StreamId, StreamSpec, Work,
+    Config, ConnectionSpec, Direction, Format, Limits, LinkId, Protocol, State, StreamId,
+    StreamSpec, Work,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -308,6 +309,115 @@ fn a_limit_of_an_application_is_its_own_matter() {
     assert_eq!(refusal.to_string(), words);
 }
 
+/// Connections of which nothing is ever sent hold what their application may have of network memory,
+/// and no more, whatever their own shares are; those of others go on, and store parts of TUs early.
+#[test]
+fn what_an_application_may_have_of_network_memory_is_its_own_matter() {
+    let config = Config {
+        network_bytes: 100,
+        ..Config::iwarp()
+    };
+    let mut driver = Driver::new(config);
+    let (links, other) = ([LinkId(0), LinkId(1)], driver.app);
+    let stalled = driver.manager.add_application(Limits {
+        network_bytes: 50,
+        ..Limits::NONE
+    });
+    let submit = |driver: &mut Driver, app| {
+        driver.app = app;
+        let connection = driver.connection();
+        let mut format = Format::fixed(20, 20, &links);
+        (format.granule_bytes, format.packet_bytes) = (10, 10);
+        let mut spec = StreamSpec::new(connection, Direction::Transmit, format, 4);
+        spec.cut_through = true;
+        let id = driver.submit(&spec).expect("it fits");
+        driver.offer(id, &links);
+        (id, connection)
+    };
+    let two = [(); 2].map(|()| submit(&mut driver, stalled));
+    while driver
+        .carry_out(|work| !matches!(work, Work::Send { .. }))
+        .is_some()
+    {}
+    assert_eq!(driver.manager.used(Direction::Transmit).1, 40);
+    for (id, _) in two {
+        let waits = driver.manager.waits(id).expect("it is known");
+        assert_eq!(
+            waits[0].to_string(),
+            "its application has all network memory that it may have"
+        );
+    }
+    let (id, connection) = submit(&mut driver, other);
+    let theirs = |work: &Work| match work {
+        Work::Send { connection: of, .. } => *of == connection,
+        _ => true,
+    };
+    while driver.carry_out(theirs).is_some() {}
+    let status = driver.manager.status(id).expect("it is known");
+    assert_eq!(status.state, State::Done);
+    assert!(driver.manager.statistics().stored_early > 0);
+    // Windows are promised out of the same, in the other direction.
+    let open = |driver: &mut Driver, window| {
+        let spec = ConnectionSpec::new("anywhere", Protocol::Stream, window);
+        driver.manager.open(NOW, stalled, spec)
+    };
+    open(&mut driver, 30).expect("30 of 50");
+    let refusal = open(&mut driver, 30).expect_err("60 of 50");
+    assert_eq!(
+        refusal.to_string(),
+        "a receive window of 30 bytes: application 1 may have 50 bytes of network memory, of which \
+         20 are not promised to its other connections"
+    );
+    let mut spec = StreamSpec::new(
+        two[0].1,
+        Direction::Transmit,
+        Format::fixed(51, 51, &links),
+        1,
+    );
+    let refusal = driver
+        .manager
+        .submit(NOW, stalled, &spec)
+        .expect_err("51 of 50");
+    assert!(
+        refusal
+            .to_string()
+            .ends_with("its share of network memory is 50 bytes"),
+        "{refusal}"
+    );
+    driver.run();
+    spec.format = Format::fixed(50, 50, &links);
+    driver
+        .manager
+        .submit(NOW, stalled, &spec)
+        .expect("50 of 50");
+}
+
+/// An application that is gone is counted while its connections hold what nobody takes.
+#[test]
+fn who_leaves_is_counted_until_its_connections_are_over() {
+    let mut driver = Driver::new(Config::iwarp());
+    let (link, connection) = ([LinkId(0)], driver.connection());
+    let format = Format::fixed(20, 20, &link);
+    let spec = StreamSpec::new(connection, Direction::Transmit, format, 1);
+    let id = driver.submit(&spec).expect("it fits");
+    driver.offer(id, &link);
+    while driver
+        .carry_out(|work| !matches!(work, Work::Send { .. }))
+        .is_some()
+    {}
+    assert_eq!(driver.manager.leaving(), 0);
+    let app = driver.app;
+    driver
+        .manager
+        .remove_application(NOW, app)
+        .expect("it is known");
+    assert_eq!(driver.manager.leaving(), 1);
+    let stalled = NOW.after_ns(Config::iwarp().stall_ns);
+    driver.manager.handle_timeout(stalled);
+    assert_eq!(driver.manager.leaving(), 0);
+    assert_eq!(driver.manager.used(Direction::Transmit).1, 0);
+}
+
 /// Permanent streams hold all that they need to their ends: what is promised to those of one
 /// submission is counted together, or the last would wait for the first and keep everybody out.
 #[test]
@@ -334,6 +444,27 @@ fn permanent_streams_of_one_submission_are_promised_what_there_is() {
     );
     let taken = driver.manager.submit_all(NOW, app, &fitting);
     assert_eq!(taken.map(|ids| ids.len()), Ok(2));
+    // An application may have less than there is.
+    driver.app = driver.manager.add_application(Limits {
+        staging_bytes: 50,
+        ..Limits::NONE
+    });
+    let connection = driver.connection();
+    let own = [20, 6].map(|half| {
+        let format = Format::fixed(half, half, &[LinkId(0)]);
+        let mut spec = StreamSpec::new(connection, Direction::Transmit, format, 2);
+        spec.permanent = true;
+        spec
+    });
+    driver
+        .manager
+        .remove_application(NOW, app)
+        .expect("it is known");
+    let refusal = driver.manager.submit_all(NOW, driver.app, &own);
+    assert_eq!(
+        refusal.expect_err("52 bytes of 50").to_string(),
+        "permanent streams would hold 52 bytes of staging memory: application 1 may have 50"
+    );
 }
 
 /// Streams that are cancelled before their turn are told to the peer in their turn; they are counted

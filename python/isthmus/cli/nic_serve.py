@@ -85,15 +85,14 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 )
 @click.option("--to", multiple=True, metavar="NET", help="Where connections may go: 10.0.0.0/8.")
 @click.option("--accept", multiple=True, metavar="NET", help="Where they may wait for peers.")
-@_sizes("--staging", "16 MiB", "Staging memory, in each direction.")
-@_sizes("--network", "64 MiB", "Network memory, in each direction.")
 @_count("--applications", 16, "Applications at a time.")
 @_count("--sessions", 256, "Sessions at a time, of all applications.")
 @_count("--connections", 64, "Connections of an application.")
 @_count("--streams", 1024, "Streams of an application that have not ended.")
 @_count("--links", 64, "Links of an application.")
 @_count("--waits", 1024, "Requests of a session that wait for streams.")
-@_sizes("--application-staging", None, "Staging memory of an application; all, if not given.")
+@_sizes("--staging", "16 MiB", "Staging memory of an application, in each direction.")
+@_sizes("--network", "64 MiB", "Network memory of an application, in each direction.")
 @_sizes(
     "--connection-network",
     None,
@@ -172,9 +171,9 @@ def _start(given: dict[str, Any]) -> NicDaemon:
     for name in ("staging", "network", "screen_memory"):
         question[f"{name}_bytes"] = value(name).data()
     question["ring_bytes"] = value("rings").data()
-    for name in ("application_staging", "connection_network"):
-        bound = given[name] is not None
-        question[f"{name}_bytes"] = value(name).data() if bound else given.pop(name)
+    bound = given["connection_network"] is not None
+    share = value("connection_network").data() if bound else given.pop("connection_network")
+    question["connection_network_bytes"] = share
     for name in ("stall", "hello", "link_grace", "grace"):
         least = 1e-9 if name in ("stall", "hello") else 0
         question[f"{name}_ns"] = round(value(name).quantity("a time", least) * 1e9)

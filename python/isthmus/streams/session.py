@@ -165,7 +165,7 @@ class Nic:
         self.staging_bytes: int = welcome[3]
         """Staging memory that its active streams may have, in each direction."""
         self.network_bytes: int = welcome[4]
-        """Network memory of the manager, in each direction."""
+        """Network memory that its connections may have, in each direction."""
 
     def _ask(self, request: dict[str, object]) -> dict[str, Any]:
         answer = json.loads(told(self._core.ask, json.dumps(request), self._patience))

@@ -107,7 +107,7 @@ fn manager(folder: &Path) {
     let tcp = Address::Tcp("127.0.0.1:0".parse().unwrap());
     let mut config = Config::new(vec![unix, tcp]);
     // What it has taken of a rank that is killed goes to the sink still.
-    config.manager.network_bytes = 4 << 20;
+    config.limits.network_bytes = 4 << 20;
     let daemon = Daemon::start(config).unwrap();
     let mut addresses = daemon.addresses().iter();
     let tcp = addresses.find_map(|address| match address {

@@ -3,6 +3,7 @@
 use isthmus_nic::{Address, Certificate, Config, Daemon};
 use isthmus_nic_protocol::{Answer, Event, Lines, Refusal, Stream, Told, read};
 use isthmus_ring::Handles;
+use isthmus_stream_net::rank::Pipe;
 use isthmus_stream_net::sink::{Action, Counts, Sink};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -319,6 +320,15 @@ impl Client {
         let rings = bytes.iter().filter(|bytes| **bytes > 0);
         let handles = rings.map(|_| Handles::receive(&socket, soon()).unwrap());
         (handles.collect(), socket)
+    }
+}
+
+/// What a rank sends and receives by.
+pub fn pipe(socket: Socket) -> Pipe {
+    match socket {
+        Socket::Unix(socket) => Pipe::Unix(socket),
+        Socket::Tcp(socket) => Pipe::Tcp(socket),
+        Socket::Tls(_) => panic!("a rank of these tests speaks no TLS"),
     }
 }
 

@@ -103,11 +103,12 @@ impl Plain {
         self.look_at
     }
 
-    /// Writes what the socket takes, and looks at what is acknowledged; whether anything moved.
+    /// Writes what the socket takes, and looks at what is acknowledged; whether anything moved. Data that
+    /// is written is the system's, and leaves memory.
     ///
     /// # Errors
     /// Why the connection is lost, in words.
-    pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
+    pub fn write(&mut self, memory: &mut Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         let mut any = false;
         while let Some(front) = self.queue.front() {
             let moved = match memory.data(front.packet) {
@@ -133,6 +134,7 @@ impl Plain {
                 self.front -= out.bytes;
                 self.written += out.bytes as u64;
                 self.unknown.push_back((out.order, self.written));
+                memory.free(out.packet);
                 self.queue.pop_front();
             }
         }
@@ -186,6 +188,13 @@ impl Plain {
         };
         self.look_at = Some(now + self.pause);
         Ok(any)
+    }
+
+    /// Looks at what was acknowledged before the other side closed the connection. What the system does
+    /// not say is taken for lost.
+    pub fn look_at_the_end(&mut self, over: &mut Vec<OrderId>) {
+        self.look_at = None;
+        let _ = self.look(over);
     }
 
     /// Return the bytes that the system holds because the other side has not acknowledged them.

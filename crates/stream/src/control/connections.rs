@@ -23,6 +23,14 @@ impl Manager {
             let what = format!("application {app} may have {limit} connections: close one first");
             return Err(Error::Limit(what));
         }
+        let own = state.limits.network_bytes.saturating_sub(state.windows);
+        if spec.window_bytes > own {
+            return Err(Error::Limit(format!(
+                "a receive window of {} bytes: application {app} may have {} bytes of network \
+                 memory, of which {own} are not promised to its other connections",
+                spec.window_bytes, state.limits.network_bytes
+            )));
+        }
         if spec.window_bytes > left {
             return Err(Error::NeverFits(format!(
                 "a receive window of {} bytes: {left} of {} bytes of network memory are not \
@@ -31,6 +39,7 @@ impl Manager {
             )));
         }
         state.connections += 1;
+        state.windows += spec.window_bytes;
         self.windows += spec.window_bytes;
         let id = ConnectionId(self.next_connection);
         self.next_connection += 1;
@@ -247,9 +256,10 @@ impl Manager {
         }
         connection.window_returned = true;
         self.windows -= connection.spec.window_bytes;
-        let app = connection.app;
+        let (app, window) = (connection.app, connection.spec.window_bytes);
         if let Some(app) = self.apps.get_mut(&app) {
             app.connections -= 1;
+            app.windows -= window;
         }
         for packet in held {
             self.statistics.discarded += 1;

@@ -32,6 +32,8 @@ pub(crate) struct App {
     pub limits: Limits,
     connections: u32,
     streams: u32,
+    /// Sum of the windows of its connections.
+    windows: u64,
 }
 
 /// An order that is under way; of buffers, with the stream and which of its two it is.
@@ -178,6 +180,7 @@ impl Manager {
             limits,
             connections: 0,
             streams: 0,
+            windows: 0,
         };
         self.apps.insert(app, state);
         app
@@ -207,6 +210,14 @@ impl Manager {
         self.apps.remove(&app);
         self.settle();
         Ok(())
+    }
+
+    /// How many applications were removed and have connections that are still being closed.
+    #[must_use]
+    pub fn leaving(&self) -> usize {
+        let all = self.connections.values();
+        let left = all.filter(|one| !one.window_returned && !self.apps.contains_key(&one.app));
+        left.map(|one| one.app).collect::<BTreeSet<_>>().len()
     }
 
     /// The next order, if there is one.
@@ -301,6 +312,24 @@ impl Manager {
         let order = self.order(work);
         self.outstanding.insert(order.id, task);
         self.orders.push_back(order);
+    }
+
+    /// What an application may have; one that is gone has streams to end, and takes nothing more.
+    pub(crate) fn limits(&self, app: AppId) -> &Limits {
+        self.apps.get(&app).map_or(&Limits::NONE, |app| &app.limits)
+    }
+
+    /// Bytes that a connection may take of network memory for what it sends, by its own share and
+    /// that of its application.
+    pub(crate) fn share_left(&self, id: ConnectionId) -> u64 {
+        let Some(connection) = self.connections.get(&id) else {
+            return 0;
+        };
+        let (direction, app) = (Direction::Transmit, connection.app);
+        let own = connection.spec.share_bytes;
+        let all = self.limits(app).network_bytes;
+        let own = own.saturating_sub(self.memory.of(direction, id));
+        own.min(all.saturating_sub(self.memory.of_app(direction, app)))
     }
 
     pub(crate) fn view(&self) -> View<'_> {

@@ -190,16 +190,10 @@ impl Manager {
     fn waits_for_resources(&self, id: StreamId, stream: &Stream) -> Wait {
         let scheduler = &self.schedulers[stream.direction.index()];
         let need = stream.need();
-        let limit = self
-            .apps
-            .get(&stream.app)
-            .map_or(u64::MAX, |app| app.limits.staging_bytes);
-        if scheduler
-            .held_by_app(stream.app)
-            .saturating_add(need.staging_bytes)
-            > limit
-        {
-            return Wait::ApplicationLimit;
+        let limit = self.limits(stream.app).staging_bytes;
+        let held = scheduler.held_by_app(stream.app);
+        if held.saturating_add(need.staging_bytes) > limit {
+            return Wait::ApplicationStaging;
         }
         if scheduler.fits(&need) {
             return Wait::Turn(scheduler.before(id));
@@ -223,8 +217,8 @@ impl Manager {
         let stages: Vec<_> = buffers.map(|buffer| buffer.stage).collect();
         let transmits = stream.direction == Direction::Transmit;
         if transmits && self.storers.contains(&id) {
-            let share = self.connections.get(&stream.connection);
-            let share = share.map_or(0, |connection| connection.spec.share_bytes);
+            let connection = self.connections.get(&stream.connection);
+            let share = connection.map_or(0, |connection| connection.spec.share_bytes);
             let has = self.memory.of(Direction::Transmit, stream.connection);
             // The last TU of an ADU may be shorter.
             let waits_with = stream
@@ -232,10 +226,12 @@ impl Manager {
                 .as_ref()
                 .map(|all| all[stream.empty].tu.bytes);
             let bytes = waits_with.unwrap_or(stream.format.tu_bytes);
-            let full = has.saturating_add(bytes) > share;
-            waits.push(match full {
-                true => Wait::Share(stream.connection),
-                false => Wait::NetworkMemory(self.memory.holders(Direction::Transmit)),
+            waits.push(if has.saturating_add(bytes) > share {
+                Wait::Share(stream.connection)
+            } else if bytes > self.share_left(stream.connection) {
+                Wait::ApplicationNetwork
+            } else {
+                Wait::NetworkMemory(self.memory.holders(Direction::Transmit))
             });
             self.waits_for_peer(stream.connection, waits);
         } else if transmits && stream.done < stream.moved {

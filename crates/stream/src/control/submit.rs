@@ -39,7 +39,7 @@ impl Manager {
         for (spec, id) in specs.iter().zip(&ids) {
             self.insert(app, spec, *id);
         }
-        if let Err(error) = self.relate(specs, &ids) {
+        if let Err(error) = self.relate(app, specs, &ids) {
             self.undo(&ids);
             self.part(groups);
             return Err(error);
@@ -121,10 +121,10 @@ impl Manager {
                 self.config.staging_bytes, self.config.engines
             )));
         }
-        let limit = self
-            .apps
-            .get(&app)
-            .map_or(0, |state| state.limits.staging_bytes);
+        let (limit, network) = {
+            let limits = self.limits(app);
+            (limits.staging_bytes, limits.network_bytes)
+        };
         if staging > limit {
             return Err(Error::Limit(format!(
                 "two buffers of {tu} bytes: application {app} may have {limit} bytes of staging \
@@ -132,7 +132,10 @@ impl Manager {
             )));
         }
         let (share, name) = match spec.direction {
-            Direction::Transmit => (connection.spec.share_bytes, "its share of network memory"),
+            Direction::Transmit => {
+                let share = connection.spec.share_bytes.min(network);
+                (share, "its share of network memory")
+            }
             Direction::Receive => (connection.spec.window_takes(), "its receive window"),
         };
         let packets = match spec.direction {
@@ -200,7 +203,7 @@ impl Manager {
     }
 
     /// Ties the new streams to those that they come after or go in step with.
-    fn relate(&mut self, specs: &[StreamSpec], ids: &[StreamId]) -> Result<()> {
+    fn relate(&mut self, app: AppId, specs: &[StreamSpec], ids: &[StreamId]) -> Result<()> {
         let new: BTreeSet<_> = ids.iter().copied().collect();
         let mut joined = false;
         for (spec, id) in specs.iter().zip(ids) {
@@ -234,7 +237,7 @@ impl Manager {
         }
         self.view().check_cycles(&new, joined)?;
         if specs.iter().any(|spec| spec.permanent) {
-            self.check_permanent()?;
+            self.check_permanent(app)?;
         }
         new.iter().try_for_each(|id| self.check_step(*id))
     }
@@ -277,15 +280,25 @@ impl Manager {
     }
 
     /// Permanent streams must fit beside each other: what one of them holds it holds to its end.
-    fn check_permanent(&self) -> Result<()> {
+    fn check_permanent(&self, app: AppId) -> Result<()> {
+        let limit = self.limits(app).staging_bytes;
         for direction in [Direction::Transmit, Direction::Receive] {
             let alike = self.streams.values().filter(|stream| {
                 stream.permanent && stream.end.is_none() && stream.direction == direction
             });
-            let (mut bytes, mut engines) = (0u64, 0u64);
+            let (mut bytes, mut engines, mut own) = (0u64, 0u64, 0u64);
             for need in alike.map(Stream::need) {
                 bytes = bytes.saturating_add(need.staging_bytes);
                 engines += u64::from(need.engines);
+                if need.app == app {
+                    own = own.saturating_add(need.staging_bytes);
+                }
+            }
+            if own > limit {
+                return Err(Error::Limit(format!(
+                    "permanent streams would hold {own} bytes of staging memory: application {app} \
+                     may have {limit}"
+                )));
             }
             let there = (self.config.staging_bytes, self.config.engines);
             if bytes > there.0 || engines > u64::from(there.1) {
@@ -301,7 +314,9 @@ impl Manager {
 
     /// Members in lock step must fit beside those of them that hold their resources to the end.
     fn check_step(&self, id: StreamId) -> Result<()> {
-        let Some(group) = self.streams[&id].group else {
+        let stream = &self.streams[&id];
+        let limit = self.limits(stream.app).staging_bytes;
+        let Some(group) = stream.group else {
             return Ok(());
         };
         let members = self.groups.get(&group).into_iter().flatten();
@@ -318,11 +333,12 @@ impl Manager {
                 + swapped().map(|need| need.staging_bytes).max().unwrap_or(0);
             let engines = kept().map(|need| need.engines).sum::<u32>()
                 + swapped().map(|need| need.engines).max().unwrap_or(0);
-            if bytes > self.config.staging_bytes || engines > self.config.engines {
+            let most = self.config.staging_bytes.min(limit);
+            if bytes > most || engines > self.config.engines {
                 return Err(Error::NeverFits(format!(
                     "streams in step with stream {id}: those that are permanent and one other need \
-                     {bytes} bytes of staging memory and {engines} engines, there are {} and {}",
-                    self.config.staging_bytes, self.config.engines
+                     {bytes} bytes of staging memory and {engines} engines, there are {most} and {}",
+                    self.config.engines
                 )));
             }
         }

@@ -33,6 +33,7 @@ impl Manager {
         connection.transmit.awaited.insert(header.sequence, awaited);
         let packet = self.memory.take(Packet {
             direction: Direction::Transmit,
+            app: connection.app,
             connection: stream.connection,
             stream: Some(id),
             header,

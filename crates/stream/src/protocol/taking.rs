@@ -100,9 +100,11 @@ impl Manager {
             });
         }
         half.cost += header.cost();
+        let app = connection.app;
         let marks = header.bytes == 0;
         let packet = self.memory.take(Packet {
             direction: Direction::Receive,
+            app,
             connection: id,
             stream: None,
             header: *header,
