@@ -139,11 +139,16 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
                 channel: None,
                 begun: false,
             };
-            if guests.len() < PEERS && guest.socket.set_nonblocking(true).is_ok() {
-                guests.push(guest);
-            } else {
-                guest.log(shared, address, "refused: too many peers are there already");
+            if guest.socket.set_nonblocking(true).is_err() {
+                continue;
             }
+            if guests.len() == PEERS {
+                // The first that says nothing makes room, so that these keep nobody out.
+                let silent = guests.iter().position(|guest| !guest.begun);
+                let first = guests.remove(silent.unwrap_or(0));
+                first.refused(shared, address, "others come, and it shows no channel");
+            }
+            guests.push(guest);
         }
         let now = Instant::now();
         let mut left = Vec::new();
@@ -152,18 +157,14 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
                 guest.log(shared, address, "plain bytes");
                 seat(shared, address, None, guest.socket);
             } else if !guest.look() {
-                guest.log(shared, address, "refused: it left, or speaks no packets");
+                guest.refused(shared, address, "it left, or speaks no packets");
             } else if let Some(channel) =
                 guest.channel.filter(|it| waits(shared, address, Some(*it)))
             {
                 guest.log(shared, address, &format!("channel {channel}"));
                 seat(shared, address, Some(channel), guest.socket);
             } else if guest.until <= now {
-                guest.log(
-                    shared,
-                    address,
-                    "refused: it shows no channel that is waited for",
-                );
+                guest.refused(shared, address, "it shows no channel that is waited for");
             } else {
                 left.push(guest);
             }
@@ -186,6 +187,11 @@ impl Guest {
     fn log(&self, shared: &Shared, at: SocketAddr, result: &str) {
         let what = format!("peer at {at}");
         shared.hub.log.say(&self.from.to_string(), &what, result);
+    }
+
+    fn refused(&self, shared: &Shared, at: SocketAddr, why: &str) {
+        shared.refused(&self.from.to_string(), &format!("peer at {at}"), why);
+        shared.hub.state().tally.refused += 1;
     }
 
     /// Looks at what it has sent so far, which stays in its socket; false if it is no peer.

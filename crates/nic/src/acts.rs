@@ -462,10 +462,18 @@ pub(crate) fn logged(request: &Request) -> Option<String> {
     })
 }
 
+/// What a refusal begins with in the log.
+pub(crate) const REFUSED: &str = "refused: ";
+
+/// A refusal, for the log.
+pub(crate) fn refused(refusal: &Refusal) -> String {
+    format!("{REFUSED}{}", refusal.text)
+}
+
 /// What came of a request, for the log.
 pub(crate) fn result(told: &Told) -> String {
     match told {
-        Told::Refused { refusal, .. } => format!("refused: {}", refusal.text),
+        Told::Refused { refusal, .. } => refused(refusal),
         Told::Answer { answer, .. } => match answer {
             Answer::Connection { connection } => format!("connection {connection}"),
             Answer::Streams { streams } => match streams.as_slice() {

@@ -5,15 +5,13 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::hub::Hub;
 use crate::log::Log;
-use crate::mailbox::line;
 use crate::metrics;
-use crate::refusal::refusal;
 use crate::session;
 use crate::shared::Shared;
 use crate::tls::Certificate;
 use crate::wire::Wire;
 use isthmus_framebuffer::{Page, Screens};
-use isthmus_nic_protocol::{Event, RefusalKind, Told};
+use isthmus_nic_protocol::Event;
 use isthmus_stream_net::{Driver, Service, advised};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::net::{SocketAddr, TcpListener};
@@ -191,6 +189,7 @@ impl Daemon {
         while self.shared.sessions() > 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
+        self.shared.end_refusals();
         let stopped = service.stop();
         let result = stopped.as_ref().err().map(ToString::to_string);
         self.log("daemon", "ended", result.as_deref().unwrap_or("ok"));
@@ -267,41 +266,20 @@ fn listen(shared: &Arc<Shared>, listener: &Listener) {
                 Err(error) => Err(Error::system("accepting", error)),
             },
         };
-        match wire {
-            Ok(wire) => receive(shared, wire),
-            // Descriptors may be there again soon.
-            Err(_) => std::thread::sleep(Duration::from_millis(50)),
+        if wire.and_then(|wire| receive(shared, wire)).is_err() {
+            // Descriptors and threads may be there again soon.
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 }
 
-/// A session of its own for a socket, or a word why not.
-fn receive(shared: &Arc<Shared>, mut wire: Wire) {
-    let Some(seat) = shared.sit() else {
-        let text = format!(
-            "the daemon takes {} sessions at a time: wait for one to end",
-            shared.hub.config.limits.sessions
-        );
-        shared.hub.log.say(
-            &wire.peer.to_string(),
-            "session",
-            &format!("refused: {text}"),
-        );
-        let (id, refusal) = (None, refusal(RefusalKind::Limit, text));
-        if wire.is_hidden() {
-            // Words come after the handshake, which takes the other side's time. Who finds no
-            // thread for that is closed without.
-            if let Some(seat) = shared.turn_away() {
-                let thread = std::thread::Builder::new().name("nic-refuses".into());
-                let _ = thread.spawn(move || session::turn_away(&seat.0, wire, refusal));
-            }
-            return;
-        }
-        // There is room for a line in a new socket.
-        wire.write(&line(&Told::Refused { id, refusal }));
-        return;
-    };
+/// A thread of its own for a socket.
+fn receive(shared: &Arc<Shared>, wire: Wire) -> Result<()> {
+    let place = shared.strangers.enter(&wire)?;
+    let shared = Arc::clone(shared);
     let thread = std::thread::Builder::new().name("nic-session".into());
+    let thread = thread.spawn(move || session::run(&shared, place, wire));
     // Without a thread the socket is closed, and its client tries again.
-    let _ = thread.spawn(move || session::run(&seat.0, wire));
+    let thread = thread.map_err(|error| Error::system("a thread for a new socket", error));
+    thread.map(drop)
 }

@@ -10,6 +10,7 @@
 //! | `links`, `pump`, `accept`, `files` | sockets that become links, rings, peers that come in, files |
 //! | `log`, `tally`, `metrics`, `secret` | who did what, counts for Prometheus, tokens |
 //! | `words`, `acts` | what is asked, done on the driver's thread |
+//! | `strangers` | sockets of those who have not said who they are |
 //! | `shared`, `hub` | who is let in, and who is there |
 //! | `hear`, `told` | what the driver tells, in words, and to whom |
 //!
@@ -41,6 +42,7 @@ mod roots;
 mod secret;
 mod session;
 mod shared;
+mod strangers;
 mod tally;
 mod tls;
 mod told;

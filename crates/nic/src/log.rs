@@ -17,6 +17,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// Lines that wait to be written at most.
 const LINES: usize = 4096;
 
+/// Refusals of one kind that are logged in a second at most.
+const REFUSALS: u32 = 10;
+
 /// How long the end waits for lines to be written.
 const LAST: Duration = Duration::from_secs(2);
 
@@ -126,6 +129,59 @@ impl Log {
         if let Some(asks) = &self.asks {
             // Where there is no room the thread looks after the line that it writes.
             let _ = asks.try_send(Ask::Look);
+        }
+    }
+}
+
+/// Refusals of which each second only the first few are logged, and how many more there were.
+#[derive(Debug)]
+pub(crate) struct Refusals(Mutex<Second>);
+
+#[derive(Debug)]
+struct Second {
+    began: Instant,
+    said: u32,
+    left_out: u64,
+}
+
+impl Default for Refusals {
+    fn default() -> Self {
+        Self(Mutex::new(Second {
+            began: Instant::now(),
+            said: 0,
+            left_out: 0,
+        }))
+    }
+}
+
+impl Refusals {
+    /// Logs one, or counts it.
+    pub fn say(&self, log: &Log, who: &str, what: &str, result: &str) {
+        let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if second.began.elapsed() >= Duration::from_secs(1) {
+            second.tell_left_out(log);
+            (second.began, second.said) = (Instant::now(), 0);
+        }
+        if second.said == REFUSALS {
+            second.left_out += 1;
+        } else {
+            second.said += 1;
+            log.say(who, what, result);
+        }
+    }
+
+    /// Logs how many were left out, at the end.
+    pub fn end(&self, log: &Log) {
+        let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        second.tell_left_out(log);
+    }
+}
+
+impl Second {
+    fn tell_left_out(&mut self, log: &Log) {
+        let more = std::mem::take(&mut self.left_out);
+        if more > 0 {
+            log.say("the log", "leaves out", &format!("{more} refusals"));
         }
     }
 }
@@ -250,6 +306,29 @@ mod tests {
             "{text}"
         );
         assert_eq!(lines[1..], ["kept"]);
+    }
+
+    #[test]
+    fn refusals_of_a_second_are_few_and_counted() {
+        let path = std::env::temp_dir().join(format!("isthmus-refused-{}", std::process::id()));
+        let log = Log::start(&Logs::File(path.clone())).unwrap();
+        let refusals = Refusals::default();
+        for number in 0..1000 {
+            refusals.say(&log, "a", &number.to_string(), "refused");
+        }
+        refusals.end(&log);
+        log.end();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        // On a slow machine they may take more than a second.
+        assert!(lines.len() < 100, "{text}");
+        let left_out = lines.iter().filter_map(|line| {
+            let (_, rest) = line.split_once("the log | leaves out | ")?;
+            rest.split(' ').next()?.parse::<usize>().ok()
+        });
+        let said = lines.iter().filter(|line| line.ends_with("| refused"));
+        assert_eq!(left_out.sum::<usize>() + said.count(), 1000);
     }
 
     /// Against the calendar, counted day by day for 400 years.

@@ -49,8 +49,16 @@ impl Text {
     }
 }
 
+/// Sockets of the control interface.
+#[derive(Clone, Copy, Default)]
+struct Sockets {
+    sessions: u32,
+    strangers: usize,
+    dropped: u64,
+}
+
 /// All metrics of a moment.
-pub(crate) fn text(hub: &Hub, state: &State, driver: &Driver, sessions: u32) -> String {
+fn text(hub: &Hub, state: &State, driver: &Driver, sockets: Sockets) -> String {
     let mut text = Text(String::new());
     let version = format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
     text.head("info", "gauge", "The version of isthmus.");
@@ -62,20 +70,24 @@ pub(crate) fn text(hub: &Hub, state: &State, driver: &Driver, sessions: u32) -> 
         "Time since the daemon began.",
         up,
     );
-    present(&mut text, state, driver, sessions);
+    present(&mut text, state, driver, sockets);
     memory(&mut text, driver);
     totals(&mut text, state, driver);
     text.0
 }
 
-fn present(text: &mut Text, state: &State, driver: &Driver, sessions: u32) {
+fn present(text: &mut Text, state: &State, driver: &Driver, sockets: Sockets) {
     let apps = state.apps.len();
     text.one("applications", "gauge", "Applications now.", apps);
+    text.one("sessions", "gauge", "Sessions now.", sockets.sessions);
+    let help = "Sockets now that have not said who they are.";
+    text.one("unauthenticated", "gauge", help, sockets.strangers);
+    let help = "Such sockets that were closed to make room for others.";
     text.one(
-        "sessions",
-        "gauge",
-        "Sessions now, with those that begin.",
-        sessions,
+        "unauthenticated_dropped_total",
+        "counter",
+        help,
+        sockets.dropped,
     );
     let links = state.links.keys();
     let (mut whole, mut cut) = (0, 0);
@@ -336,10 +348,14 @@ fn unwell() -> (&'static str, &'static str, String) {
 /// The metrics, if there is a manager.
 fn now(shared: &Arc<Shared>) -> Option<String> {
     let hub = Arc::clone(&shared.hub);
-    let sessions = shared.sessions();
+    let sockets = Sockets {
+        sessions: shared.sessions(),
+        strangers: shared.strangers.count(),
+        dropped: shared.strangers.dropped(),
+    };
     let called = shared.client.call(move |driver| {
         let state = hub.state();
-        text(&hub, &state, driver, sessions)
+        text(&hub, &state, driver, sockets)
     });
     called.ok()
 }
@@ -363,7 +379,7 @@ mod tests {
             Log::start(&Logs::None).unwrap(),
             None,
         );
-        let text = text(&hub, &hub.state(), &driver, 0);
+        let text = text(&hub, &hub.state(), &driver, Sockets::default());
         let (mut heads, mut kind) = (Vec::new(), String::new());
         for line in text.lines() {
             let mut words = line.split(' ');

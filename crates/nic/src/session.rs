@@ -4,11 +4,13 @@ use crate::accept;
 use crate::acts::{self, Asker, act};
 use crate::hub::App;
 use crate::links::{self, Sent, no_ticket};
+use crate::log::Refusals;
 use crate::mailbox::{Mailbox, line};
 use crate::policy::{Allowed, Speaks};
 use crate::refusal::{ending, refusal};
 use crate::shared::Shared;
-use crate::wire::{Moved, Peer, Wire};
+use crate::strangers::Place;
+use crate::wire::{Moved, Peer, Wire, ready};
 use crate::words;
 use isthmus_nic_protocol::{
     Answer, Asked, Lines, Refusal, RefusalKind, Request, Told, VERSION, number, read,
@@ -27,37 +29,34 @@ const LAST: Duration = Duration::from_secs(2);
 const NAME: usize = 64;
 
 /// Lets somebody in, or not, and stays with them until they leave.
-pub(crate) fn run(shared: &Arc<Shared>, mut wire: Wire) {
-    let deadline = Instant::now() + shared.hub.config.limits.hello;
-    let (id, refusal) = match wire.first_line(deadline) {
-        Ok(line) => match begin(shared, wire, &line) {
+pub(crate) fn run(shared: &Arc<Shared>, place: Place, mut wire: Wire) {
+    let most = shared.hub.config.limits.hello;
+    let deadline = Instant::now() + most;
+    if ready(wire.as_fd(), PollFlags::IN, deadline) {
+        place.speaks();
+    }
+    let said = wire.first_line(deadline);
+    let (id, refusal) = match (place.leave(), said) {
+        (true, Ok(line)) => match begin(shared, wire, &line) {
             Ok(()) => return,
             Err((back, id, refusal)) => {
                 wire = back;
                 (id, refusal)
             }
         },
-        Err(why) => {
-            let most = shared.hub.config.limits.hello;
+        (true, Err(why)) => {
             let text = format!("{why}: begin with hello, join or link, within {most:?}");
             (None, refusal(RefusalKind::Garbled, text))
         }
+        (false, _) => {
+            let text = "others have come who have not said who they are either: begin with \
+                        hello, join or link at once";
+            (None, refusal(RefusalKind::Limit, text))
+        }
     };
-    let peer = wire.peer.to_string();
-    let text = format!("refused: {}", refusal.text);
-    shared.hub.log.say(&peer, "begin", &text);
+    shared.refused(&wire.peer.to_string(), "begin", &refusal.text);
     shared.hub.state().tally.refused += 1;
     let deadline = Instant::now() + LAST;
-    wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
-    wire.leave(deadline);
-}
-
-/// Refuses somebody for whom there is no session, over TLS, when they have said who they are.
-pub(crate) fn turn_away(shared: &Shared, mut wire: Wire, refusal: Refusal) {
-    let deadline = Instant::now() + shared.hub.config.limits.hello;
-    // Whatever it is.
-    let _ = wire.first_line(deadline);
-    let (id, deadline) = (None, Instant::now() + LAST);
     wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
     wire.leave(deadline);
 }
@@ -93,9 +92,11 @@ fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
             ..
         } => links::link(shared, wire, id, &ticket, (link, carrier, lasting)),
         Request::Join { ticket, watch, .. } => {
-            let found = join(shared, &ticket, watch);
+            let found = shared
+                .sit()
+                .and_then(|seat| Ok((seat, join(shared, &ticket, watch)?)));
             match found {
-                Ok(asker) => {
+                Ok((_seat, asker)) => {
                     Session::new(shared, wire, asker, id).stay(false);
                     Ok(())
                 }
@@ -108,13 +109,21 @@ fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
             operator,
             watch,
             ..
-        } => match hello(shared, &wire.peer, (token, operator), name, watch) {
-            Ok(asker) => {
-                Session::new(shared, wire, asker, id).stay(true);
-                Ok(())
+        } => {
+            let found = shared.sit().and_then(|seat| {
+                Ok((
+                    seat,
+                    hello(shared, &wire.peer, (token, operator), name, watch)?,
+                ))
+            });
+            match found {
+                Ok((_seat, asker)) => {
+                    Session::new(shared, wire, asker, id).stay(true);
+                    Ok(())
+                }
+                Err(refusal) => Err((wire, Some(id), refusal)),
             }
-            Err(refusal) => Err((wire, Some(id), refusal)),
-        },
+        }
         _ => Ok(()),
     }
 }
@@ -229,6 +238,7 @@ struct Session<'a> {
     lines: Lines,
     out: Vec<u8>,
     written: usize,
+    refusals: Refusals,
 }
 
 impl<'a> Session<'a> {
@@ -259,6 +269,7 @@ impl<'a> Session<'a> {
             lines: Lines::default(),
             out: Vec::new(),
             written: 0,
+            refusals: Refusals::default(),
         }
     }
 
@@ -267,6 +278,7 @@ impl<'a> Session<'a> {
         let what = if owner { "hello" } else { "join" };
         self.log(Some(what.into()), "ok");
         let gone = self.converse();
+        self.refusals.end(&self.shared.hub.log);
         self.log(Some(format!("leave, after {what}")), "ok");
         let (app, mailbox) = (self.asker.app, Arc::clone(&self.asker.mailbox));
         let hub = Arc::clone(&self.shared.hub);
@@ -436,7 +448,7 @@ impl<'a> Session<'a> {
             match allowed {
                 Ok(words) => *destination = words,
                 Err(refusal) => {
-                    self.log(what, &format!("refused: {}", refusal.text));
+                    self.log(what, &acts::refused(&refusal));
                     self.shared.hub.state().tally.refused += 1;
                     return self.refuse(Some(id), refusal);
                 }
@@ -466,7 +478,11 @@ impl<'a> Session<'a> {
     fn log(&self, what: Option<String>, result: &str) {
         if let Some(what) = what {
             let who = format!("{} #{} {}", self.name, self.asker.app, self.wire.peer);
-            self.shared.hub.log.say(&who, &what, result);
+            let log = &self.shared.hub.log;
+            match result.starts_with(acts::REFUSED) {
+                true => self.refusals.say(log, &who, &what, result),
+                false => log.say(&who, &what, result),
+            }
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::hub::Hub;
+use crate::log::Refusals;
 use crate::refusal::refusal;
+use crate::strangers::Strangers;
 use crate::tls::Tls;
 use crate::wire::{Peer, Wire};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
@@ -18,26 +20,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Shared {
     pub hub: Arc<Hub>,
     pub client: Client,
+    /// Those who have not said who they are.
+    pub strangers: Arc<Strangers>,
+    /// What strangers are refused.
+    refusals: Refusals,
     sessions: AtomicU32,
     /// The number of the next session.
     next: AtomicU32,
-    /// Sockets beyond them that are being told so.
-    refused: AtomicU32,
     /// What is shown at `tls:` addresses.
     tls: Mutex<Option<Arc<ServerConfig>>>,
     /// Readable once the daemon ends.
     stop: OwnedFd,
 }
 
-/// Sockets that are told at the same time that there is no room, at most.
-const REFUSED: u32 = 64;
-
-/// One of the sessions that there may be, or of those beyond them.
-pub(crate) struct Seat(pub Arc<Shared>, fn(&Shared) -> &AtomicU32);
+/// One of the sessions that there may be.
+pub(crate) struct Seat(Arc<Shared>);
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        (self.1)(&self.0).fetch_sub(1, Ordering::Relaxed);
+        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -48,9 +49,10 @@ impl Shared {
         Ok(Self {
             hub,
             client,
+            strangers: Arc::default(),
+            refusals: Refusals::default(),
             sessions: AtomicU32::new(0),
             next: AtomicU32::new(0),
-            refused: AtomicU32::new(0),
             tls: Mutex::new(tls),
             stop,
         })
@@ -60,6 +62,18 @@ impl Shared {
     pub fn end(&self) {
         // It fails only where it was written already.
         let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        self.strangers.dismiss();
+    }
+
+    /// Logs what a stranger is refused.
+    pub fn refused(&self, who: &str, what: &str, text: &str) {
+        self.refusals
+            .say(&self.hub.log, who, what, &format!("refused: {text}"));
+    }
+
+    /// Logs how many refusals were not logged.
+    pub fn end_refusals(&self) {
+        self.refusals.end(&self.hub.log);
     }
 
     /// Shows another certificate from now on.
@@ -124,19 +138,18 @@ impl Shared {
         Ok(wire.hidden(Tls::new(config.ok_or_else(missing)?)?))
     }
 
-    pub fn sit(self: &Arc<Self>) -> Option<Seat> {
+    /// A place for a session.
+    ///
+    /// # Errors
+    /// There are as many as there may be.
+    pub fn sit(self: &Arc<Self>) -> std::result::Result<Seat, Refusal> {
         let most = self.hub.config.limits.sessions;
-        self.seat(|shared| &shared.sessions, most)
-    }
-
-    /// For somebody who is told that there is no seat; none, if that are too many as well.
-    pub fn turn_away(self: &Arc<Self>) -> Option<Seat> {
-        self.seat(|shared| &shared.refused, REFUSED)
-    }
-
-    fn seat(self: &Arc<Self>, of: fn(&Self) -> &AtomicU32, most: u32) -> Option<Seat> {
-        let taken = of(self).fetch_add(1, Ordering::Relaxed);
-        let seat = Seat(Arc::clone(self), of);
-        (taken < most).then_some(seat)
+        let taken = self.sessions.fetch_add(1, Ordering::Relaxed);
+        let seat = Seat(Arc::clone(self));
+        if taken < most {
+            return Ok(seat);
+        }
+        let text = format!("the daemon takes {most} sessions at a time: wait for one to end");
+        Err(refusal(RefusalKind::Limit, text))
     }
 }

@@ -1,6 +1,7 @@
 //! Links that outlast their sockets, driven by hand: who may take them up again, and when not.
 
-use crate::rig::{Client, Rig, Socket, content, sends, sink};
+use crate::rig::{Client, Folder, Rig, Socket, content, sends, sink};
+use isthmus_nic::Logs;
 use isthmus_nic_protocol::{Answer, Event, LinkNews, Refusal, RefusalKind, Told};
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::frame::{Frame, Kind};
@@ -90,6 +91,49 @@ fn gone(event: &Event) -> Option<String> {
         Event::LinkGone { link: 3, reason } => Some(reason.clone()),
         _ => None,
     }
+}
+
+/// Sockets that say nothing take no place of those who do: whoever says hello is let in, a link that
+/// was cut is made anew, and the log does not grow with each of them.
+#[test]
+fn who_says_nothing_keeps_nobody_out() {
+    let folder = Folder::new();
+    let path = folder.0.join("log");
+    let rig = Rig::with(|config| {
+        config.link_grace = Duration::from_secs(600);
+        config.limits.sessions = 50;
+        config.log = Logs::File(path.clone());
+    });
+    let (mut session, ticket) = rig.application("rank");
+    let (_, link) = Asks::of(&ticket).ask(rig.tcp()).unwrap();
+    let silent: Vec<_> = (0..200).map(|_| rig.tcp()).collect();
+    for number in 0..40 {
+        rig.tcp().hello(&format!("comes {number}"));
+    }
+    drop(link);
+    session.event(cut);
+    let again = Asks {
+        nth: 2,
+        received: Some(0),
+        ..Asks::of(&ticket)
+    };
+    again.ask(rig.tcp()).unwrap();
+    session.event(restored);
+    drop(silent);
+    // Who says garbage is refused, and not each time in a line.
+    for _ in 0..300 {
+        let mut client = rig.tcp();
+        client.write("garbage\n");
+        assert!(matches!(client.told(), Some(Told::Refused { .. })));
+    }
+    rig.daemon.stop().unwrap();
+    let log = std::fs::read_to_string(path).unwrap();
+    let refused = log
+        .lines()
+        .filter(|line| line.contains("refused: "))
+        .count();
+    assert!((1..300).contains(&refused), "{log}");
+    assert!(log.contains("| leaves out | "), "{log}");
 }
 
 /// A rank whose socket is taken away at every hundred thousandth byte, and that leaves the old one
