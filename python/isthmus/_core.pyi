@@ -1002,6 +1002,8 @@ class NicSink:
         """
     def address(self) -> str:
         """Where it listens."""
+    def strays(self) -> int:
+        """How many connections sent no packet."""
     def take(self, seconds: float, out: str | None) -> NicTaking | None:
         """Let the next sender in, if one comes in time; what is good goes to a file as well."""
 

@@ -5,7 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -81,18 +81,30 @@ def test_a_file_stays_as_it_is_until_a_sender_comes(tmp_path):
     assert not link.exists()
 
 
-def test_what_is_no_packet_is_told_and_the_status_is_1(tmp_path):
-    with sink("127.0.0.1:0", "--senders", "2") as process:
-        at = process.stdout.readline()
-        assert at.startswith("listening: raw:tcp:127.0.0.1:")
-        host, _, port = at.strip().rpartition("tcp:")[2].rpartition(":")
-        with socket.create_connection((host, int(port))) as garbage:
+def test_who_sends_no_packet_is_no_sender_and_keeps_none_out(tmp_path):
+    out = tmp_path / "taken"
+    out.write_text("precious")
+    with sink("--senders", "1", "--json", "--out", str(out)) as process:
+        address = json.loads(process.stdout.readline())["address"]
+        host, _, port = address.rpartition(":")
+        at = (host, int(port))
+        with (
+            socket.create_connection(at) as silent,
+            socket.create_connection(at) as half,
+            socket.create_connection(at) as garbage,
+        ):
+            half.sendall(b"IS")
             garbage.sendall(b"GET / HTTP/1.1\r\n" + b"x" * 200)
-            assert "; then " in process.stdout.readline()
-        send(tmp_path, at.split()[1], 2)
-        assert "2 ADUs, 1 streams whole" in process.stdout.readline()
-        assert process.wait(60) == 1
-        assert "1 of 2 senders: " in process.stderr.read()
+            # It is sent away, and leaves with what it sent unread.
+            with suppress(ConnectionResetError):
+                assert garbage.recv(1) == b""
+            assert out.read_text() == "precious"
+            send(tmp_path, f"raw:tcp:{address}", 2)
+            assert json.loads(process.stdout.readline())["adus"] == 2
+            assert process.wait(60) == 0
+            assert "1 connection sent no packet" in process.stderr.read()
+            assert silent.fileno() >= 0
+    assert out.read_bytes() == b"".join(bytes([adu]) * 65536 for adu in range(2))
 
 
 CUT = """

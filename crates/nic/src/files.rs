@@ -13,6 +13,8 @@ pub(crate) enum File {
     Written,
     /// It is there, whole and synced.
     Kept,
+    /// Nothing was asked: what was there before is there still.
+    Unused,
     /// What was there before is there still: why.
     NotKept(String),
 }
@@ -22,7 +24,7 @@ impl File {
     pub fn answer(&self) -> Option<Result<Answer, Refusal>> {
         match self {
             Self::Written => None,
-            Self::Kept => Some(Ok(Answer::Done)),
+            Self::Kept | Self::Unused => Some(Ok(Answer::Done)),
             Self::NotKept(why) => {
                 let text = format!("the file was not kept, what was there before is: {why}");
                 Some(Err(refusal(RefusalKind::Failed, text)))
@@ -61,6 +63,7 @@ impl State {
     pub fn settle_file(&mut self, event: &Event) {
         let (connection, file) = match event {
             Event::Kept { connection, .. } => (connection, File::Kept),
+            Event::Unused { connection, .. } => (connection, File::Unused),
             Event::NotKept {
                 connection, reason, ..
             } => (connection, File::NotKept(reason.clone())),

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::refusal::refusal;
 use crate::roots::{Roots, found};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
-use isthmus_stream_net::Destination;
+use isthmus_stream_net::{Destination, NAME_MOST, is_part, replaceable};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::fmt;
@@ -312,8 +312,6 @@ fn below(
 
 /// Refuses what cannot become a file, before anything is sent to it.
 fn place(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<(), Refusal> {
-    /// Bytes of a name, with what stands behind it while the file is written.
-    const NAME_MOST: usize = 255 - ".part-4294967295-4294967295".len();
     let refuse = |kind, why: String| Err(refusal(kind, format!("`{words}`: {why}")));
     let name = Path::new(path).file_name().unwrap_or_default();
     if name.len() > NAME_MOST {
@@ -321,21 +319,21 @@ fn place(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<()
         let why = format!("a name of {bytes} bytes: take one of at most {NAME_MOST}");
         return refuse(RefusalKind::Garbled, why);
     }
-    let kind = match found(directory, Path::new(name)).and_then(rustix::fs::fstat) {
-        Ok(there) => FileType::from_raw_mode(there.st_mode),
-        Err(Errno::NOENT) => return Ok(()),
-        Err(error) => {
-            return refuse(
-                RefusalKind::Garbled,
-                std::io::Error::from(error).to_string(),
-            );
-        }
-    };
-    if kind == FileType::Directory {
-        let why = "it is a directory: name a file in it, as /data/image";
-        return refuse(RefusalKind::Conflict, why.into());
+    if name.to_str().is_some_and(is_part) {
+        let why = "files have names like this while they are written: take another";
+        return refuse(RefusalKind::Denied, why.into());
     }
-    Ok(())
+    match found(directory, Path::new(name)).and_then(rustix::fs::fstat) {
+        Ok(there) => match replaceable(&there) {
+            Ok(()) => Ok(()),
+            Err(why) => refuse(RefusalKind::Conflict, format!("it is not replaced: {why}")),
+        },
+        Err(Errno::NOENT) => Ok(()),
+        Err(error) => {
+            let why = std::io::Error::from(error).to_string();
+            refuse(RefusalKind::Garbled, why)
+        }
+    }
 }
 
 /// The Unix socket at a path, as it is in its directory: a link would lead to anywhere.

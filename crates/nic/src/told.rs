@@ -272,6 +272,14 @@ pub(crate) fn event(state: &State, driver: &Driver, heard: &Heard) -> Option<(Ap
             };
             Some((of_connection(connection)?, said))
         }
+        Heard::Unused { connection, path } => {
+            let said = Said::NotKept {
+                connection: connection.0,
+                path: path.display().to_string(),
+                reason: "no stream went to it".into(),
+            };
+            Some((of_connection(connection)?, said))
+        }
         Heard::NotKept {
             connection,
             path,

@@ -3,6 +3,10 @@
 use crate::rig::{Client, Rig, pipe, sends};
 use crate::streams::{ADU, TU, data, feed};
 use isthmus_nic_protocol::{Answer, Event, Refusal, RefusalKind};
+use isthmus_stream_net::is_part;
+use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 fn close(session: &mut Client, connection: u32) -> Result<Answer, Refusal> {
@@ -83,6 +87,53 @@ fn who_closes_a_file_that_is_not_kept_is_told() {
         name.to_string_lossy().contains(".part-")
     });
     assert_eq!(parts.count(), 0);
+    rig.daemon.stop().unwrap();
+}
+
+/// While it is written a file has a name that nobody can know before, and is for the daemon's user alone.
+/// What is put in its place, or comes to its place meanwhile, is not taken for it; a file that is
+/// replaced keeps its mode; a connection without a stream changes nothing.
+#[test]
+fn a_file_is_what_was_written_and_nothing_else() {
+    let rig = Rig::new();
+    let (mut session, ticket) = rig.application("files");
+    let path = rig.folder.0.join("image");
+    let parts = || {
+        let all = std::fs::read_dir(&rig.folder.0).unwrap();
+        let names = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| is_part(name)).collect::<Vec<_>>()
+    };
+    let mut seen = BTreeSet::new();
+    let refused = |session: &mut Client, connection| close(session, connection).unwrap_err().text;
+    // Something else in the place of what was written.
+    let connection = written(&rig, &mut session, &ticket, &path, 1);
+    let part = rig.folder.0.join(&parts()[0]);
+    assert_eq!(part.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    seen.extend(parts());
+    std::fs::remove_file(&part).unwrap();
+    std::fs::write(&part, "other").unwrap();
+    let why = refused(&mut session, connection);
+    assert!(why.contains("something else was put in the place"), "{why}");
+    assert!(!path.exists());
+    // Something that came to its place while it was written.
+    let connection = written(&rig, &mut session, &ticket, &path, 1);
+    seen.extend(parts());
+    symlink("/nowhere", &path).unwrap();
+    let why = refused(&mut session, connection);
+    assert!(why.contains("it is a symbolic link"), "{why}");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    // A file of the daemon's own user is replaced, and keeps its mode.
+    std::fs::write(&path, "old").unwrap();
+    std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+    let unused = session.open(&format!("file:{}", path.display()), "");
+    assert_eq!(close(&mut session, unused), Ok(Answer::Done));
+    assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    let connection = written(&rig, &mut session, &ticket, &path, 1);
+    assert_eq!(close(&mut session, connection), Ok(Answer::Done));
+    assert!(std::fs::read(&path).unwrap() == data(1).concat());
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(parts().is_empty());
     rig.daemon.stop().unwrap();
 }
 

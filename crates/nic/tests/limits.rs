@@ -1,7 +1,9 @@
 //! Limits and places that several ask for at once, or one after another.
 
-use crate::rig::{Client, Rig};
+use crate::rig::{Client, Rig, sends};
 use isthmus_nic_protocol::{Answer, Event, RefusalKind};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
@@ -151,6 +153,12 @@ fn files_stay_below_whoever_changes_links() {
         let rest = format!(r#""ask":"open","destination":"file:{path}""#);
         match session.ask(&rest) {
             Ok(Answer::Connection { connection }) => {
+                // A stream of no ADUs is one as well.
+                let open =
+                    sends(connection, 1, 1, &[0], 1).replace(r#""adus":1}"#, r#""adus":null}"#);
+                let stream = session.submit(&open).unwrap();
+                let rest = format!(r#""ask":"finish","stream":{stream},"adus":0"#);
+                session.ask(&rest).unwrap();
                 let rest = format!(r#""ask":"close","connection":{connection}"#);
                 session.ask(&rest).unwrap();
                 session.event(|event| match event {
@@ -265,11 +273,36 @@ fn what_cannot_become_a_file_is_refused_at_once() {
     let directory = open("there").unwrap_err();
     assert_eq!(directory.kind, RefusalKind::Conflict, "{directory:?}");
     assert!(directory.text.contains("is a directory"), "{directory:?}");
-    let long = open(&"x".repeat(229)).unwrap_err();
-    assert!(long.text.contains("at most 228"), "{long:?}");
+    let long = open(&"x".repeat(218)).unwrap_err();
+    assert!(long.text.contains("at most 217"), "{long:?}");
+    // What a user did not leave to the daemon, and names that files have while they are written.
+    let path = |name: &str| rig.folder.0.join(name);
+    std::fs::write(path("read-only"), "r").unwrap();
+    std::fs::set_permissions(path("read-only"), Permissions::from_mode(0o440)).unwrap();
+    std::os::unix::fs::symlink(path("old"), path("link")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
+    let part = format!("old.part-{}", "0f".repeat(16));
+    for (name, why) in [
+        ("read-only", "it is read-only (mode 0440)"),
+        ("link", "it is a symbolic link"),
+        ("socket", "it is no regular file"),
+        (&part, "names like this while they are written"),
+    ] {
+        let refusal = open(name).unwrap_err();
+        assert!(refusal.text.contains(why), "{refusal:?}");
+    }
+    std::fs::write(path("theirs"), "t").unwrap();
+    // Only root can give a file away.
+    if std::os::unix::fs::chown(path("theirs"), Some(65534), None).is_ok() {
+        let theirs = open("theirs").unwrap_err();
+        assert!(
+            theirs.text.contains("of another user (uid 65534)"),
+            "{theirs:?}"
+        );
+    }
     let nul = open("a\\u0000b").unwrap_err();
     assert_eq!(nul.kind, RefusalKind::Garbled, "{nul:?}");
-    for name in ["old".to_owned(), "new".to_owned(), "x".repeat(228)] {
+    for name in ["old".to_owned(), "new".to_owned(), "x".repeat(217)] {
         assert!(open(&name).is_ok(), "{name}");
     }
     rig.daemon.stop().unwrap();

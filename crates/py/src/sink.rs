@@ -60,8 +60,13 @@ impl PySink {
         Ok(address.to_string())
     }
 
+    /// How many connections sent no packet: they are no senders.
+    fn strays(&self) -> u64 {
+        self.0.strays()
+    }
+
     /// Lets the next sender in, if one comes in time; what is good goes to a file as well, which is
-    /// made anew then.
+    /// made anew when the first of it is there.
     #[pyo3(signature = (seconds, out))]
     fn take(
         &self,

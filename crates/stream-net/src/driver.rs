@@ -48,6 +48,8 @@ pub(crate) struct Spec {
     pub app: AppId,
     /// Whether it was closed.
     pub closed: bool,
+    /// Whether a stream was to be sent over it.
+    pub used: bool,
     /// Whether a stream of it did not end well, or its application went before it was closed: a
     /// file of it is not put in its place.
     pub spoiled: bool,
@@ -268,6 +270,7 @@ impl Driver {
                 expects: VecDeque::new(),
                 app,
                 closed: false,
+                used: false,
                 spoiled: false,
             },
         );
@@ -366,6 +369,9 @@ impl Driver {
             let mut connection = self.connections.get_mut(&spec.connection);
             if let Some(one) = connection.as_mut().filter(|one| one.takes_plain.is_some()) {
                 one.expects.extend(Expected::of(*id, spec));
+            }
+            if let Some(one) = connection.as_mut() {
+                one.used |= spec.direction == Direction::Transmit;
             }
             let from_rings = connection.as_ref().is_some_and(|one| one.from_rings);
             let checksum = connection.map_or(Checksum::None, |one| one.checksum);

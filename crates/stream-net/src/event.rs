@@ -70,6 +70,13 @@ pub enum Event {
         /// Its bytes.
         bytes: u64,
     },
+    /// A connection to a file was closed without a stream: what was there before is there still.
+    Unused {
+        /// The connection.
+        connection: ConnectionId,
+        /// Where it would have written.
+        path: PathBuf,
+    },
     /// A file was not kept: what was there before is there still.
     NotKept {
         /// The connection that wrote it.

@@ -6,7 +6,7 @@ use crate::driver::Driver;
 use crate::event::Event;
 use crate::frame::{Frame, Kind};
 use crate::link::Want;
-use crate::outside::{Becomes, Datagrams, Drawing, Filing, Outside};
+use crate::outside::{Becomes, Datagrams, Drawing, Filing, Outside, Then};
 use crate::socket::Socket;
 use crate::sum::Sum;
 use isthmus_stream::{
@@ -304,7 +304,7 @@ impl Driver {
                 let waker = self.waker();
                 let directory = self.opened.remove(&id);
                 let wake = move || waker.wake();
-                let file = Filing::new(&path, directory, id.0, &self.writers, wake);
+                let file = Filing::new(&path, directory, &self.writers, wake);
                 let file = file.inspect_err(|why| self.not_kept(id, &path, why))?;
                 self.outsides.insert(id, Outside::File(Box::new(file)));
             }
@@ -367,7 +367,11 @@ impl Driver {
                 self.lingering.extend(until.map(|until| (framed, until)));
             }
             Some(Outside::File(mut file)) => {
-                file.end(spec.is_some_and(|spec| !spec.spoiled));
+                file.end(match spec {
+                    Some(spec) if !spec.spoiled && spec.used => Then::Keep,
+                    Some(spec) if !spec.spoiled => Then::Unused,
+                    _ => Then::Spoiled,
+                });
                 self.ending_files.push((id, file));
             }
             // What is written to a plain socket is the system's to send.

@@ -1,23 +1,31 @@
 //! A sink that listens: one sender after another, each on a thread of its own, with counts to look at
-//! meanwhile.
+//! meanwhile. Whoever connects and sends no packet is no sender, and keeps none out.
 
 use crate::error::{Error, Result, advised};
 use crate::sink::{Action, Counts, Sink};
+use isthmus_stream::wire::Header;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+/// Connections at a time that have sent no packet; the oldest makes room.
+const GUESTS_MOST: usize = 64;
+
+/// How long a sender may wait until it is seen that it has sent the rest of a header.
+const TICK: Duration = Duration::from_millis(50);
 
 /// A sink that listens on a TCP port.
 #[derive(Debug)]
 pub struct Station {
     listener: TcpListener,
     sink: Sink,
+    guests: Mutex<Guests>,
 }
 
 /// A sender that is being listened to.
@@ -39,7 +47,12 @@ impl Station {
         let bound = TcpListener::bind(address).map_err(advised);
         let listener = bound.map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
-        Ok(Self { listener, sink })
+        let guests = Mutex::default();
+        Ok(Self {
+            listener,
+            sink,
+            guests,
+        })
     }
 
     /// Where it listens.
@@ -51,36 +64,43 @@ impl Station {
         address.map_err(|error| Error::system("the address of a sink", error))
     }
 
+    /// How many connections left, or were sent away, that had sent no packet. They are no senders.
+    #[must_use]
+    pub fn strays(&self) -> u64 {
+        self.guests().strays
+    }
+
+    fn guests(&self) -> MutexGuard<'_, Guests> {
+        // What a thread that failed left is whole: nothing in here fails half way.
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Lets the next sender in, if one comes in this time, and takes what it sends; good data goes to
-    /// the file `out` as well, which is made anew once a sender is there.
+    /// the file `out` as well, which is made anew when the first of it is there. A sender is who
+    /// begins with the header of a packet.
     ///
     /// # Errors
     /// What the system says.
     pub fn take(&self, time: Duration, out: Option<&Path>) -> Result<Option<Taking>> {
         let refused = |error| Error::system("letting a sender in", error);
-        let time = Timespec {
-            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(time.subsec_nanos()),
-        };
-        let mut fds = [PollFd::new(&self.listener, PollFlags::IN)];
-        // Interrupted, it is as if nobody had come.
-        if !matches!(poll(&mut fds, Some(&time)), Ok(1..)) {
-            return Ok(None);
-        }
-        let (socket, peer) = match self.listener.accept() {
-            Ok(accepted) => accepted,
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) => return Err(refused(error)),
+        let until = Instant::now() + time;
+        let (socket, peer) = loop {
+            let mut guests = self.guests();
+            guests.accept(&self.listener).map_err(refused)?;
+            if let Some(sender) = guests.sender() {
+                break sender;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            guests.wait(&self.listener, left);
         };
         socket.set_nonblocking(false).map_err(refused)?;
         // What the system refuses here costs speed and nothing else.
         let _ = socket.set_nodelay(true);
         let mut theirs = socket.try_clone().map_err(refused)?;
-        let made = |path: &Path| {
-            let what = |error| Error::system(format!("writing {}", path.display()), error);
-            File::create(path).map_err(what)
-        };
-        let out = out.map(made).transpose()?;
+        let out = out.map(|path| Out::Path(path.to_owned()));
         let bytes = Arc::new(AtomicU64::new(0));
         let (count, sink) = (Arc::clone(&bytes), self.sink.clone());
         let thread = std::thread::Builder::new().name("sink".into());
@@ -95,23 +115,100 @@ impl Station {
     }
 }
 
+/// Who has connected, and has not sent the header of a packet.
+#[derive(Debug, Default)]
+struct Guests {
+    there: Vec<(TcpStream, SocketAddr)>,
+    strays: u64,
+}
+
+impl Guests {
+    fn accept(&mut self, listener: &TcpListener) -> std::io::Result<()> {
+        loop {
+            let (socket, peer) = match listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            socket.set_nonblocking(true)?;
+            if self.there.len() == GUESTS_MOST {
+                self.there.remove(0);
+                self.strays += 1;
+            }
+            self.there.push((socket, peer));
+        }
+    }
+
+    /// The first who has sent the header of a packet, which stays in its socket.
+    fn sender(&mut self) -> Option<(TcpStream, SocketAddr)> {
+        let mut at = 0;
+        while at < self.there.len() {
+            let mut head = [0; Header::BYTES];
+            match self.there[at].0.peek(&mut head) {
+                Ok(Header::BYTES) if Header::decode(&head).is_ok() => {
+                    return Some(self.there.remove(at));
+                }
+                Ok(1..Header::BYTES) => at += 1,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => at += 1,
+                _ => {
+                    self.there.remove(at);
+                    self.strays += 1;
+                }
+            }
+        }
+        None
+    }
+
+    /// Until somebody comes or says something, and not for long: who has begun says no more.
+    fn wait(&self, listener: &TcpListener, left: Duration) {
+        let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
+        let silent = self.there.iter().filter(|(socket, _)| {
+            matches!(socket.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
+        });
+        fds.extend(silent.map(|(socket, _)| PollFd::new(socket, PollFlags::IN)));
+        // Interrupted or not, all is looked at again.
+        let _ = poll(&mut fds, Timespec::try_from(left.min(TICK)).ok().as_ref());
+    }
+}
+
+/// Where good data goes.
+#[derive(Debug)]
+enum Out {
+    /// A file that is made when there is some.
+    Path(PathBuf),
+    File(File),
+}
+
+impl Out {
+    fn write(&mut self, data: &[u8], before: u64) -> Result<()> {
+        if let Self::Path(path) = self {
+            let what = |error| Error::system(format!("writing {}", path.display()), error);
+            *self = Self::File(File::create(&*path).map_err(what)?);
+        }
+        let Self::File(file) = self else {
+            return Ok(());
+        };
+        file.write_all(data).map_err(|error| {
+            // What is not confirmed is not there either; if that fails too, it is said already.
+            let _ = file.set_len(before);
+            Error::system("writing what came", error)
+        })
+    }
+}
+
 /// Takes packets until the sender leaves, or the file cannot be written.
 fn taken(
     sink: &Sink,
     socket: &mut TcpStream,
-    mut out: Option<File>,
+    mut out: Option<Out>,
     count: &AtomicU64,
 ) -> Result<Counts> {
     sink.serve_while(
         socket,
         |_| Action::Take,
         |_, data| {
-            if let Some(out) = &mut out
-                && let Err(error) = out.write_all(data)
-            {
-                // What is not confirmed is not there either; if that fails too, it is said already.
-                let _ = out.set_len(count.load(Ordering::Relaxed));
-                return Err(Error::system("writing what came", error));
+            if let Some(out) = &mut out {
+                out.write(data, count.load(Ordering::Relaxed))?;
             }
             count.fetch_add(data.len() as u64, Ordering::Relaxed);
             Ok(())

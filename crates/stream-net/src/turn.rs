@@ -4,7 +4,7 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::link::{Input, Link, Output};
-use crate::outside::{Kept, Outside, Wrote};
+use crate::outside::{Kept, Outside, Then, Wrote};
 use crate::taking_back::take_back;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -230,7 +230,7 @@ impl Driver {
                 }
                 Wrote::Refused(why) => {
                     if let Some(Outside::File(mut file)) = self.outsides.remove(&id) {
-                        file.end(false);
+                        file.end(Then::Spoiled);
                         self.ending_files.push((id, file));
                     }
                     return Err(why);
@@ -295,6 +295,7 @@ impl Driver {
                         path,
                         reason,
                     },
+                    Wrote::Ended(Kept::Unused) => Event::Unused { connection, path },
                     Wrote::Made | Wrote::Done(..) | Wrote::Refused(_) => continue,
                 };
                 manager_events.push_back(event);

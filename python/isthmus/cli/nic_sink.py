@@ -33,10 +33,11 @@ confirmed; when a sender leaves, a line says what it sent and how fast:
   isthmus nic sink 127.0.0.1:5000 --senders 1 --out image.raw
   isthmus nic sink --json                  any free port, told as JSON
 
-It takes one sender after another until Ctrl-C. Data that is not what was sent
-ends that sender's connection, and the exit status is 1; so it is if a stream
-was cut short, as by Ctrl-C. If all is well, but fewer came than --senders says
-when Ctrl-C ends it, it is 130.
+It takes one sender after another until Ctrl-C. A sender is who begins with a
+packet of a stream manager; --out is made anew when its first good data is
+there. Data that is not what was sent ends that sender's connection, and the
+exit status is 1; so it is if a stream was cut short, as by Ctrl-C. If all is
+well, but fewer came than --senders says when Ctrl-C ends it, it is 130.
 """,
 )
 @click.argument("address", default="127.0.0.1:0")
@@ -112,6 +113,9 @@ def command(
             document(json.dumps(found) if as_json else _words(found))
     except KeyboardInterrupt:
         ends = True
+    if strays := sink.strays():
+        they = "1 connection" if strays == 1 else f"{strays} connections"
+        click.echo(f"{they} sent no packet, and none of it was taken", err=True)
     if wrong:
         raise RunFailedError(f"{len(wrong)} of {done} senders: {wrong[0]}")
     if ends and senders is not None and done < senders:

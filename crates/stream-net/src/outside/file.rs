@@ -1,5 +1,8 @@
 //! A file: written under a name of its own, and renamed when all of it is there.
 //!
+//! That name is unguessable, and nobody but the daemon's user may open what is there. Before the rename it
+//! is compared with what was written. [`replaceable`] says what may be replaced.
+//!
 //! A thread of the connection makes and writes it, since that may wait for a disk and the driver
 //! waits for nothing. It has the memory of the packet meanwhile. A packet is done when the system
 //! has taken it; what a power cut keeps is known when the file is kept: synced, renamed, its folder
@@ -13,12 +16,17 @@
 
 use crate::memory::Block;
 use isthmus_stream::{OrderId, PacketId};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, fsync, openat, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fstat, fsync, openat,
+    renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -32,14 +40,24 @@ const WRITERS_MOST: usize = 256;
 #[derive(Debug, Default)]
 struct Asks {
     writes: VecDeque<(OrderId, PacketId, Block)>,
-    /// Keep what was written, or take it away.
-    end: Option<bool>,
+    end: Option<Then>,
 }
 
 /// One of them.
 enum Ask {
     Write(OrderId, PacketId, Block),
-    End(bool),
+    End(Then),
+}
+
+/// What is to become of it at the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Then {
+    /// It is kept.
+    Keep,
+    /// It is taken away: its streams did not end well.
+    Spoiled,
+    /// It is taken away: there was no stream.
+    Unused,
 }
 
 #[derive(Debug, Default)]
@@ -59,7 +77,7 @@ impl Line {
         let mut asks = waited.unwrap_or_else(PoisonError::into_inner);
         match asks.writes.pop_front() {
             Some((order, packet, block)) => Ask::Write(order, packet, block),
-            None => Ask::End(asks.end == Some(true)),
+            None => Ask::End(asks.end.unwrap_or(Then::Spoiled)),
         }
     }
 }
@@ -113,6 +131,8 @@ pub(crate) enum Kept {
     Whole(u64),
     /// It is as it was before: why.
     Not(String),
+    /// It is as it was before, as nothing was asked.
+    Unused,
 }
 
 /// A file that is being written.
@@ -124,23 +144,61 @@ pub(crate) struct Filing {
     ending: bool,
 }
 
-/// The name that it has meanwhile: of this process, so that two do not meet.
-fn beside(name: &OsStr, number: u32) -> OsString {
+/// What stands behind the name of a file while it is written, before 32 hexadecimal digits.
+const PART: &str = ".part-";
+
+/// Bytes of a name at most, with what stands behind it meanwhile.
+pub const NAME_MOST: usize = 255 - PART.len() - 32;
+
+/// The name that a file has meanwhile, which nobody knows before.
+fn beside(name: &OsStr) -> io::Result<OsString> {
+    let mut bytes = [0; 16];
+    if getrandom(&mut bytes[..], GetRandomFlags::empty())? != bytes.len() {
+        return Err(io::Error::other("the system gives no random bits"));
+    }
     let mut name = name.to_owned();
-    name.push(format!(".part-{}-{number}", std::process::id()));
-    name
+    name.push(format!("{PART}{:032x}", u128::from_ne_bytes(bytes)));
+    Ok(name)
+}
+
+/// Whether a name is one that files have while they are written.
+#[must_use]
+pub fn is_part(name: &str) -> bool {
+    let digits = name.rfind(PART).map(|at| &name[at + PART.len()..]);
+    digits.is_some_and(|it| it.len() == 32 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether a new file may take the place of what is there: only of a regular file of the daemon's own
+/// user, which may be written.
+///
+/// # Errors
+/// Why not, in words.
+pub fn replaceable(there: &Stat) -> Result<(), String> {
+    let why = match FileType::from_raw_mode(there.st_mode) {
+        FileType::RegularFile if there.st_uid != rustix::process::geteuid().as_raw() => {
+            format!("it is a file of another user (uid {})", there.st_uid)
+        }
+        FileType::RegularFile if there.st_mode & 0o200 == 0 => {
+            let mode = there.st_mode & 0o7777;
+            format!("it is read-only (mode {mode:04o})")
+        }
+        FileType::RegularFile => return Ok(()),
+        FileType::Directory => "it is a directory: name a file in it, as /data/image".into(),
+        FileType::Symlink => "it is a symbolic link: name the file itself".into(),
+        _ => "it is no regular file".into(),
+    };
+    Err(why)
 }
 
 impl Filing {
-    /// Makes the file, under its other name, in `directory`, or where the path says. `number` is
-    /// different for each of the process; `wake` is called when the thread has told something.
+    /// Makes the file, under its other name, in `directory`, or where the path says. `wake` is called when
+    /// the thread has told something.
     ///
     /// # Errors
     /// No thread for it, in words.
     pub fn new(
         path: &Path,
         directory: Option<OwnedFd>,
-        number: u32,
         writers: &Writers,
         wake: impl Fn() + Send + 'static,
     ) -> Result<Self, String> {
@@ -156,7 +214,7 @@ impl Filing {
         let (asked, place) = (Arc::clone(&asks), path.to_owned());
         let thread = std::thread::Builder::new().name("stream-file".into());
         let thread = thread.spawn(move || {
-            work(place, directory, number, &asked, &tell, &wake);
+            work(place, directory, &asked, &tell, &wake);
             drop(seat);
         });
         thread.map_err(|error| format!("making {shown}: {error}"))?;
@@ -173,12 +231,12 @@ impl Filing {
             .put(|asks| asks.writes.push_back((order, packet, block)));
     }
 
-    /// Asks to keep the file, or to take it away: then what was to be written is not.
-    pub fn end(&mut self, keep: bool) {
+    /// Says what is to become of it. If it is not kept, what was to be written is not.
+    pub fn end(&mut self, then: Then) {
         self.ending = true;
         self.asks.put(|asks| {
-            asks.end = Some(keep);
-            if !keep {
+            asks.end = Some(then);
+            if then != Then::Keep {
                 asks.writes = VecDeque::new();
             }
         });
@@ -194,7 +252,7 @@ impl Drop for Filing {
     fn drop(&mut self) {
         // The thread ends when it can, and takes away what it wrote; nobody waits for it.
         if !self.ending {
-            self.end(false);
+            self.end(Then::Spoiled);
         }
     }
 }
@@ -203,7 +261,6 @@ impl Drop for Filing {
 fn work(
     place: PathBuf,
     directory: Option<OwnedFd>,
-    number: u32,
     asked: &Line,
     tell: &Sender<Wrote>,
     wake: &dyn Fn(),
@@ -213,7 +270,7 @@ fn work(
         let _ = tell.send(said);
         wake();
     };
-    match Writer::new(&place, directory, number) {
+    match Writer::new(&place, directory) {
         Ok(writer) => {
             tell(Wrote::Made);
             writer.run(asked, &tell);
@@ -231,11 +288,13 @@ struct Writer {
     part: OsString,
     place: PathBuf,
     bytes: u64,
+    /// What is found under its other name, and the mode that it is to have.
+    made: Stat,
     broken: Option<String>,
 }
 
 impl Writer {
-    fn new(place: &Path, directory: Option<OwnedFd>, number: u32) -> io::Result<Self> {
+    fn new(place: &Path, directory: Option<OwnedFd>) -> io::Result<Self> {
         let name = place.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         let directory = match (directory, place.parent()) {
             (Some(directory), _) => directory,
@@ -245,12 +304,16 @@ impl Writer {
             }
             (None, _) => openat(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?,
         };
-        let part = beside(name, number);
+        let part = beside(name)?;
         // Made new, so that a link of this name is not followed.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &part, flags, Mode::from_raw_mode(0o666))?;
+        // The mode that the umask leaves is for the end.
+        let made = fstat(&file)?;
+        fchmod(&file, Mode::RUSR | Mode::WUSR)?;
         Ok(Self {
             file: file.into(),
+            made,
             directory,
             part,
             place: place.to_owned(),
@@ -276,23 +339,24 @@ impl Writer {
                         tell(Wrote::Done(order, packet, block));
                     }
                 }
-                Ask::End(keep) => {
-                    let kept = match (&self.broken, keep) {
-                        (Some(why), _) => Err(why.clone()),
-                        (None, false) => Err("its streams did not end well".to_owned()),
-                        (None, true) => self
-                            .keep()
-                            .map_err(|error| format!("keeping {}: {error}", self.place.display())),
+                Ask::End(then) => {
+                    let not = |error: io::Error| {
+                        Kept::Not(format!("keeping {}: {error}", self.place.display()))
                     };
-                    if kept.is_err() {
+                    let kept = match (&self.broken, then) {
+                        (Some(why), _) => Kept::Not(why.clone()),
+                        (None, Then::Spoiled) => Kept::Not("its streams did not end well".into()),
+                        (None, Then::Unused) => Kept::Unused,
+                        (None, Then::Keep) => {
+                            self.keep().map_or_else(not, |()| Kept::Whole(self.bytes))
+                        }
+                    };
+                    if !matches!(kept, Kept::Whole(_)) {
                         // What is there is of no use; if it cannot be removed, it has a name that
                         // says what it is.
                         let _ = unlinkat(&self.directory, &self.part, AtFlags::empty());
                     }
-                    tell(Wrote::Ended(match kept {
-                        Ok(()) => Kept::Whole(self.bytes),
-                        Err(why) => Kept::Not(why),
-                    }));
+                    tell(Wrote::Ended(kept));
                     return;
                 }
             }
@@ -300,13 +364,50 @@ impl Writer {
     }
 
     fn keep(&self) -> io::Result<()> {
-        self.file.sync_all()?;
         let (of, name) = (&self.directory, self.place.file_name());
         let name = name.ok_or(io::ErrorKind::InvalidFilename)?;
-        renameat(of, &self.part, of, name)?;
+        let mode = match look(of, name)? {
+            Some(there) => {
+                replaceable(&there).map_err(io::Error::other)?;
+                there.st_mode
+            }
+            None => self.made.st_mode,
+        };
+        fchmod(&self.file, Mode::from_raw_mode(mode))?;
+        self.file.sync_all()?;
+        let ours =
+            |found: Stat| (found.st_dev, found.st_ino) == (self.made.st_dev, self.made.st_ino);
+        if !look(of, &self.part)?.is_some_and(ours) {
+            return Err(io::Error::other(
+                "something else was put in the place of what was written",
+            ));
+        }
+        self.rename(name)?;
         // What was opened to find names cannot be synced.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(fsync(openat(of, ".", flags, Mode::empty())?)?)
+    }
+
+    /// Gives it its name. What came there since it was looked at is left alone, where the file system can
+    /// do that.
+    fn rename(&self, name: &OsStr) -> io::Result<()> {
+        let of = &self.directory;
+        if look(of, name)?.is_some() {
+            return Ok(renameat(of, &self.part, of, name)?);
+        }
+        match renameat_with(of, &self.part, of, name, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS) => Ok(renameat(of, &self.part, of, name)?),
+            renamed => Ok(renamed?),
+        }
+    }
+}
+
+/// What is in a directory under a name, no link followed.
+fn look(directory: impl AsFd, name: &OsStr) -> io::Result<Option<Stat>> {
+    match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Some(found)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -328,16 +429,16 @@ mod tests {
         let (hangs, hung) = sync_channel(WRITERS_MOST);
         let gate = Arc::new(Mutex::new(()));
         let shut = gate.lock().unwrap();
-        let new = |number: u32| {
+        let new = || {
             let (hangs, gate) = (hangs.clone(), Arc::clone(&gate));
-            Filing::new(&folder.join("out"), None, number, &writers, move || {
+            Filing::new(&folder.join("out"), None, &writers, move || {
                 let _ = hangs.try_send(());
                 drop(gate.lock());
             })
         };
         let began = Instant::now();
         for number in 0..WRITERS_MOST as u32 {
-            let filing = new(number).unwrap();
+            let filing = new().unwrap();
             hung.recv_timeout(Duration::from_secs(60)).unwrap();
             let (order, packet) = (OrderId(u64::from(number)), PacketId(number));
             filing.send(order, packet, Block::default());
@@ -346,14 +447,14 @@ mod tests {
             assert!(asks.0.lock().unwrap().writes.is_empty());
         }
         assert!(began.elapsed() < Duration::from_secs(60));
-        let refused = new(0).unwrap_err();
+        let refused = new().unwrap_err();
         assert!(refused.contains("256 files"), "{refused}");
         assert!(!writers.wait(Duration::from_millis(1)));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), WRITERS_MOST);
         drop(shut);
         assert!(writers.wait(Duration::from_secs(60)));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-        assert!(new(0).is_ok());
+        assert!(new().is_ok());
         assert!(writers.wait(Duration::from_secs(60)));
         std::fs::remove_dir_all(&folder).unwrap();
     }

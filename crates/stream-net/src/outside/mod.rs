@@ -9,7 +9,8 @@ mod taking;
 mod unacknowledged;
 
 pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
-pub(crate) use file::{Filing, Kept, Writers, Wrote};
+pub(crate) use file::{Filing, Kept, Then, Writers, Wrote};
+pub use file::{NAME_MOST, is_part, replaceable};
 pub(crate) use framed::Framed;
 pub(crate) use plain::Plain;
 pub(crate) use screen::Drawing;
