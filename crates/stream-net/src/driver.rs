@@ -112,6 +112,8 @@ pub struct Driver {
     origin: time::Instant,
     /// The present as it was when the round began: asking for it costs as much as a small copy.
     pub(crate) round_at: Instant,
+    /// When to look at time-outs of the manager next.
+    pub(crate) timeouts_at: Instant,
 }
 
 impl Driver {
@@ -147,6 +149,7 @@ impl Driver {
             incarnations: 0,
             origin: time::Instant::now(),
             round_at: Instant::default(),
+            timeouts_at: Instant::default(),
         })
     }
 

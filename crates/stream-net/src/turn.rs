@@ -18,6 +18,9 @@ const ROUNDS: usize = 64;
 /// Times the processor is offered to others before the driver sleeps.
 const YIELDS: usize = 8;
 
+/// Between two looks at time-outs of the manager in rounds without sleep, in nanoseconds.
+const TIMEOUTS_NS: u64 = 1_000_000;
+
 /// Whose descriptor was polled.
 #[derive(Clone, Copy)]
 enum Whose {
@@ -73,9 +76,13 @@ impl Driver {
         let now = self.now();
         self.round_at = now;
         let mut any = false;
-        if self.manager.poll_timeout().is_some_and(|at| at <= now) {
-            self.manager.handle_timeout(now);
-            any = true;
+        // All connections are gone through for it, and a time-out may be late by so much.
+        if now >= self.timeouts_at {
+            self.timeouts_at = now.after_ns(TIMEOUTS_NS);
+            if self.manager.poll_timeout().is_some_and(|at| at <= now) {
+                self.manager.handle_timeout(now);
+                any = true;
+            }
         }
         any |= self.carry_out();
         any |= self.move_links();
@@ -128,8 +135,12 @@ impl Driver {
     fn move_outsides(&mut self) -> bool {
         let mut any = false;
         let moment = self.moment(self.round_at);
-        let ids: Vec<_> = self.outsides.keys().copied().collect();
-        for id in ids {
+        let due = |outside: &Outside| match outside {
+            Outside::Plain(plain) => plain.is_due(moment),
+            _ => true,
+        };
+        let due = self.outsides.iter().filter(|(_, outside)| due(outside));
+        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
             let now = self.round_at;
             let Some(outside) = self.outsides.get_mut(&id) else {
                 continue;
@@ -146,7 +157,6 @@ impl Driver {
                         Ok(wrote | read)
                     })
                 }
-                Outside::Plain(plain) if !plain.is_due(moment) => Ok(false),
                 Outside::Plain(plain) => {
                     let wrote = plain.write(&mut self.memory, &mut over);
                     let mut none = VecDeque::new();
@@ -371,6 +381,7 @@ impl Driver {
             }
             ready
         };
+        self.timeouts_at = self.now();
         self.figures.sleeps += 1;
         let mut count = [0; 8];
         // Empty, if nobody woke it.

@@ -13,7 +13,7 @@
 //!   passed over waits for the active streams of its own application only.
 
 use crate::ids::{AppId, StreamId};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What an active stream holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,10 +35,21 @@ pub(crate) struct Scheduler {
     pub engines_most: u32,
     /// Pending streams that are permanent, by number.
     permanent: BTreeMap<StreamId, Need>,
-    /// Pending streams that are not, in the order of the round.
-    queue: VecDeque<(StreamId, Need)>,
+    /// Pending streams that are not, by application.
+    queues: BTreeMap<AppId, Queue>,
+    /// The next place in the round.
+    next: u64,
     active: BTreeMap<StreamId, Need>,
     by_app: BTreeMap<AppId, u64>,
+}
+
+/// Pending streams of an application, by their places in the round. Those of one that has all staging
+/// memory that it may have are not gone through.
+#[derive(Debug, Default)]
+struct Queue {
+    streams: BTreeMap<u64, (StreamId, Need)>,
+    /// None of them needs less.
+    least_bytes: u64,
 }
 
 /// Who is taken next.
@@ -62,7 +73,8 @@ impl Scheduler {
             engines_used: 0,
             engines_most: 0,
             permanent: BTreeMap::new(),
-            queue: VecDeque::new(),
+            queues: BTreeMap::new(),
+            next: 0,
             active: BTreeMap::new(),
             by_app: BTreeMap::new(),
         }
@@ -72,14 +84,24 @@ impl Scheduler {
         if need.permanent {
             self.permanent.insert(stream, need);
         } else {
-            self.queue.push_back((stream, need));
+            let new = Queue {
+                least_bytes: u64::MAX,
+                ..Queue::default()
+            };
+            let queue = self.queues.entry(need.app).or_insert(new);
+            queue.least_bytes = queue.least_bytes.min(need.staging_bytes);
+            queue.streams.insert(self.next, (stream, need));
+            self.next += 1;
         }
     }
 
     /// Takes a stream out of those that wait.
     pub fn forget(&mut self, stream: StreamId) {
         self.permanent.remove(&stream);
-        self.queue.retain(|(other, _)| *other != stream);
+        self.queues.retain(|_, queue| {
+            queue.streams.retain(|_, (other, _)| *other != stream);
+            !queue.streams.is_empty()
+        });
     }
 
     pub fn fits(&self, need: &Need) -> bool {
@@ -99,13 +121,20 @@ impl Scheduler {
         ready: impl Fn(StreamId) -> bool,
         limit: impl Fn(AppId) -> u64,
     ) -> Option<(StreamId, Need)> {
+        let left = |app| limit(app).checked_sub(self.held_by_app(app));
+        let fits = |need: &Need| left(need.app).is_some_and(|left| need.staging_bytes <= left);
         let permanent = self.permanent.iter().map(|(stream, need)| (*stream, *need));
-        let waiting = permanent.chain(self.queue.iter().copied());
-        let mut may = waiting.filter(|(_, need)| {
-            let held = self.held_by_app(need.app);
-            held.saturating_add(need.staging_bytes) <= limit(need.app)
+        let mut permanent = permanent.filter(|(_, need)| fits(need));
+        if let Some(found) = permanent.find(|(stream, _)| ready(*stream)) {
+            return Some(found);
+        }
+        let firsts = self.queues.iter().filter_map(|(app, queue)| {
+            let left = left(*app).filter(|left| queue.least_bytes <= *left)?;
+            let mut may = queue.streams.iter();
+            may.find(|(_, (stream, need))| need.staging_bytes <= left && ready(*stream))
         });
-        may.find(|(stream, _)| ready(*stream))
+        let first = firsts.min_by_key(|(place, _)| **place);
+        first.map(|(_, found)| *found)
     }
 
     /// Takes the next stream if it fits.
@@ -137,10 +166,13 @@ impl Scheduler {
         if let Some((_, need)) = self.head(&ready, limit) {
             return Some(need.permanent);
         }
-        let permanent = self.permanent.iter().map(|(stream, need)| (*stream, *need));
-        let mut waiting = permanent.chain(self.queue.iter().copied());
-        let own = waiting.find(|(stream, need)| need.app == app && ready(*stream));
-        own.map(|(_, need)| need.permanent)
+        let permanent = self.permanent.iter();
+        let mut permanent = permanent.filter(|(_, need)| need.app == app);
+        if permanent.any(|(stream, _)| ready(*stream)) {
+            return Some(true);
+        }
+        let mut own = self.queues.get(&app)?.streams.values();
+        own.any(|(stream, _)| ready(*stream)).then_some(false)
     }
 
     /// Gives back what the stream holds; false if it holds nothing.
@@ -166,7 +198,9 @@ impl Scheduler {
     /// Those that come before the stream among the pending ones.
     pub fn before(&self, stream: StreamId) -> Vec<StreamId> {
         let permanent = self.permanent.keys().copied();
-        let waiting = permanent.chain(self.queue.iter().map(|(other, _)| *other));
+        let queued = self.queues.values().flat_map(|queue| &queue.streams);
+        let queued: BTreeMap<_, _> = queued.map(|(place, (other, _))| (place, *other)).collect();
+        let waiting = permanent.chain(queued.into_values());
         waiting.take_while(|other| *other != stream).collect()
     }
 }
