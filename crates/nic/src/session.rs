@@ -48,6 +48,7 @@ pub(crate) fn run(shared: &Arc<Shared>, place: Place, mut wire: Wire) {
             let text = format!("{why}: begin with hello, join or link, within {most:?}");
             (None, refusal(RefusalKind::Garbled, text))
         }
+        (false, _) if shared.hub.state().ending => (None, ending()),
         (false, _) => {
             let text = "others have come who have not said who they are either: begin with \
                         hello, join or link at once";
