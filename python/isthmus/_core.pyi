@@ -121,7 +121,7 @@ class NicDaemon:
         `config_json`: ``{"listen": [text], "socket_mode": text | null, "token_file",
         "operator_token_file", "tls_cert", "tls_key": text | null, "files", "to", "accept": [text],
         "staging_bytes", "network_bytes", "ring_bytes", "screen_memory_bytes": int,
-        "application_staging_bytes", "connection_network_bytes": int | null,
+        "connection_network_bytes": int | null,
         "stall_ns", "grace_ns", "link_grace_ns", "hello_ns": int, "applications", "sessions",
         "connections", "streams", "links", "waits": int, "log", "metrics", "screens": text | null}``
 
