@@ -143,7 +143,7 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
                 continue;
             }
             if guests.len() == PEERS {
-                // The first that says nothing makes room, so that these keep nobody out.
+                // The oldest silent peer is closed, so that silent peers cannot keep out the others.
                 let silent = guests.iter().position(|guest| !guest.begun);
                 let first = guests.remove(silent.unwrap_or(0));
                 first.refused(shared, address, "others come, and it shows no channel");

@@ -27,7 +27,7 @@ pub struct Config {
     pub operator_token: Option<Secret>,
     /// What it shows at `tls:` addresses.
     pub certificate: Option<Certificate>,
-    /// Time without progress after which a stream is told to be stalled.
+    /// Time without progress after which a stream is reported as stalled.
     pub stall: Duration,
     /// Where acts are logged.
     pub log: Logs,

@@ -1,7 +1,7 @@
 //! Sockets of those who have not said who they are.
 //!
-//! They have places of their own, apart from sessions, so that whoever says nothing keeps nobody out:
-//! where there is no place, a newcomer takes that of another stranger.
+//! They have places of their own, apart from sessions, so that silent sockets cannot keep out clients:
+//! if all places are taken, a new socket takes the place of another stranger.
 
 use crate::error::{Error, Result};
 use crate::wire::{Moved, Peer, Wire, peek};
@@ -166,7 +166,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// It has begun to say something.
+    /// Note that its first bytes have arrived.
     pub fn speaks(&self) {
         if let Some(stranger) = self.strangers.places().get_mut(&self.number) {
             stranger.spoke = true;
@@ -259,7 +259,7 @@ mod tests {
         all.iter().for_each(|(_, _, place)| place.speaks());
         let late = crowd(&strangers, "10.0.0.1", 1);
         assert!(began.elapsed() >= SPEAKS && is_dropped(&all[0].0));
-        // It can be told why.
+        // Its socket still takes the refusal.
         all[0].0.write_all(b"why", Instant::now() + SPEAKS);
         let mut why = [0; 3];
         all[0].1.read_exact(&mut why).unwrap();

@@ -33,8 +33,8 @@ fn shut(client: &Client) {
     shut.unwrap();
 }
 
-/// Sinks that take nothing fill the memory of the applications that send to them, and of nobody else:
-/// a stream of another goes on, and the daemon answers.
+/// Sinks that take nothing fill only the memory of the applications that send to them. The stream of
+/// another application goes on, and the daemon answers.
 #[test]
 fn sinks_that_take_nothing_stop_only_who_sends_to_them() {
     const ADU: u64 = 256 << 10;
@@ -58,7 +58,7 @@ fn sinks_that_take_nothing_stop_only_who_sends_to_them() {
         let (mut session, ticket) = rig.application("stuck");
         let speaks = ["tcp", "raw:tcp"][number % 2];
         let connection = session.open(&format!("{speaks}:{dead}"), "");
-        // More than the system keeps for a socket that nobody reads.
+        // More than the system buffers for a socket that is never read.
         let stream = session
             .submit(&sends(connection, ADU, ADU, &[0], 1000))
             .unwrap();
@@ -87,7 +87,7 @@ fn sinks_that_take_nothing_stop_only_who_sends_to_them() {
     well(&rig);
     rig.daemon.stop().unwrap();
     for (_, rank) in stuck {
-        assert!(rank.join().unwrap().is_err(), "nobody took it");
+        assert!(rank.join().unwrap().is_err(), "the sink takes nothing");
     }
 }
 

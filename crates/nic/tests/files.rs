@@ -90,9 +90,9 @@ fn who_closes_a_file_that_is_not_kept_is_told() {
     rig.daemon.stop().unwrap();
 }
 
-/// While it is written a file has a name that nobody can know before, and is for the daemon's user alone.
-/// What is put in its place, or comes to its place meanwhile, is not taken for it; a file that is
-/// replaced keeps its mode; a connection without a stream changes nothing.
+/// A file that is being written has an unguessable name and mode 0600. Another file under that name is
+/// not kept, and a link at the destination is not replaced. A file that is replaced keeps its mode. A
+/// connection without a stream changes nothing.
 #[test]
 fn a_file_is_what_was_written_and_nothing_else() {
     let rig = Rig::new();

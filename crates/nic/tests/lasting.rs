@@ -93,10 +93,10 @@ fn gone(event: &Event) -> Option<String> {
     }
 }
 
-/// Sockets that say nothing take no place of those who do: whoever says hello is let in, a link that
-/// was cut is made anew, and the log does not grow with each of them.
+/// Silent sockets cannot keep out clients: each hello is accepted, a link that was cut reconnects, and
+/// the log does not get a line for each refusal.
 #[test]
-fn who_says_nothing_keeps_nobody_out() {
+fn silent_sockets_cannot_keep_out_clients() {
     let folder = Folder::new();
     let path = folder.0.join("log");
     let rig = Rig::with(|config| {
@@ -120,7 +120,7 @@ fn who_says_nothing_keeps_nobody_out() {
     again.ask(rig.tcp()).unwrap();
     session.event(restored);
     drop(silent);
-    // Who says garbage is refused, and not each time in a line.
+    // Each line of garbage is refused, and only some refusals are logged.
     for _ in 0..300 {
         let mut client = rig.tcp();
         client.write("garbage\n");

@@ -60,13 +60,13 @@ impl PySink {
         Ok(address.to_string())
     }
 
-    /// How many connections sent no packet: they are no senders.
+    /// Return the number of connections that sent no packet. They do not count as senders.
     fn strays(&self) -> u64 {
         self.0.strays()
     }
 
-    /// Lets the next sender in, if one comes in time; what is good goes to a file as well, which is
-    /// made anew when the first of it is there.
+    /// Accept the next sender, if one comes in time. Valid data is also written to a file, which is
+    /// emptied when the first of it arrives.
     #[pyo3(signature = (seconds, out))]
     fn take(
         &self,

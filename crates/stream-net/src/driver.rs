@@ -21,7 +21,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time;
 
-/// Bytes of blocks that nobody uses and that are kept at most, to be used again.
+/// Bytes of free blocks that are kept for reuse, at most.
 const KEPT_MOST: u64 = 160 << 20;
 
 /// How long files may take that are not kept when the driver ends.

@@ -1,5 +1,5 @@
 //! A sink that listens: one sender after another, each on a thread of its own, with counts to look at
-//! meanwhile. Whoever connects and sends no packet is no sender, and keeps none out.
+//! meanwhile. A connection that sends no packet does not count as a sender and does not delay one.
 
 use crate::error::{Error, Result, advised};
 use crate::sink::{Action, Counts, Sink};
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Connections at a time that have sent no packet; the oldest makes room.
 const GUESTS_MOST: usize = 64;
 
-/// How long a sender may wait until it is seen that it has sent the rest of a header.
+/// Time after which headers that came in part are looked at again.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A sink that listens on a TCP port.
@@ -64,7 +64,7 @@ impl Station {
         address.map_err(|error| Error::system("the address of a sink", error))
     }
 
-    /// How many connections left, or were sent away, that had sent no packet. They are no senders.
+    /// Return the number of connections that were closed without having sent a packet.
     #[must_use]
     pub fn strays(&self) -> u64 {
         self.guests().strays
@@ -76,8 +76,8 @@ impl Station {
     }
 
     /// Lets the next sender in, if one comes in this time, and takes what it sends; good data goes to
-    /// the file `out` as well, which is made anew when the first of it is there. A sender is who
-    /// begins with the header of a packet.
+    /// the file `out` as well, which is emptied when the first of it arrives. A sender begins with the
+    /// header of a packet.
     ///
     /// # Errors
     /// What the system says.
@@ -159,7 +159,8 @@ impl Guests {
         None
     }
 
-    /// Until somebody comes or says something, and not for long: who has begun says no more.
+    /// Wait for a connection or for the first bytes of one, at most [`TICK`]: the rest of a header is not
+    /// polled for.
     fn wait(&self, listener: &TcpListener, left: Duration) {
         let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
         let silent = self.there.iter().filter(|(socket, _)| {

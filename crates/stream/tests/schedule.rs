@@ -392,7 +392,7 @@ fn what_an_application_may_have_of_network_memory_is_its_own_matter() {
         .expect("50 of 50");
 }
 
-/// An application that is gone is counted while its connections hold what nobody takes.
+/// An application that has left counts until its connections are closed.
 #[test]
 fn who_leaves_is_counted_until_its_connections_are_over() {
     let mut driver = Driver::new(Config::iwarp());

@@ -33,11 +33,12 @@ confirmed; when a sender leaves, a line says what it sent and how fast:
   isthmus nic sink 127.0.0.1:5000 --senders 1 --out image.raw
   isthmus nic sink --json                  any free port, told as JSON
 
-It takes one sender after another until Ctrl-C. A sender is who begins with a
-packet of a stream manager; --out is made anew when its first good data is
-there. Data that is not what was sent ends that sender's connection, and the
-exit status is 1; so it is if a stream was cut short, as by Ctrl-C. If all is
-well, but fewer came than --senders says when Ctrl-C ends it, it is 130.
+It takes one sender after another until Ctrl-C. A sender begins with a packet
+of a stream manager; other connections do not count. --out is emptied when the
+first valid data arrives. Data that is not what was sent ends that sender's
+connection, and the exit status is 1; so it is if a stream was cut short, as by
+Ctrl-C. If all is well, but fewer came than --senders says when Ctrl-C ends it,
+it is 130.
 """,
 )
 @click.argument("address", default="127.0.0.1:0")

@@ -1,7 +1,7 @@
 //! A file: written under a name of its own, and renamed when all of it is there.
 //!
-//! That name is unguessable, and nobody but the daemon's user may open what is there. Before the rename it
-//! is compared with what was written. [`replaceable`] says what may be replaced.
+//! That name is unguessable, and only the daemon's user may open the file. Before the rename, the inode
+//! under that name is compared with the file that was written. [`replaceable`] says what may be replaced.
 //!
 //! A thread of the connection makes and writes it, since that may wait for a disk and the driver
 //! waits for nothing. It has the memory of the packet meanwhile. A packet is done when the system
@@ -150,7 +150,7 @@ const PART: &str = ".part-";
 /// Bytes of a name at most, with what stands behind it meanwhile.
 pub const NAME_MOST: usize = 255 - PART.len() - 32;
 
-/// The name that a file has meanwhile, which nobody knows before.
+/// Make the unguessable name that a file has until it is kept.
 fn beside(name: &OsStr) -> io::Result<OsString> {
     let mut bytes = [0; 16];
     if getrandom(&mut bytes[..], GetRandomFlags::empty())? != bytes.len() {
@@ -192,7 +192,7 @@ pub fn replaceable(there: &Stat) -> Result<(), String> {
 
 impl Filing {
     /// Makes the file, under its other name, in `directory`, or where the path says. `wake` is called when
-    /// the thread has told something.
+    /// there is a message from the thread.
     ///
     /// # Errors
     /// No thread for it, in words.
