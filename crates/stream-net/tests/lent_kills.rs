@@ -228,9 +228,10 @@ fn whenever_the_manager_is_killed_what_the_sink_has_is_right() {
         child.wait().unwrap();
         let counts = sink.join().unwrap();
         rank.join().unwrap();
-        // What it was in the midst of telling is no packet.
+        // An error is a frame that the kill cut off. Where the sink had no processor for a while,
+        // the manager took back what it lent, and may have been killed before it sent that.
         if let Ok(counts) = counts {
-            assert_eq!((counts.corrupted, counts.revoked), (0, 0), "{counts:?}");
+            assert_eq!(counts.corrupted, 0, "{counts:?}");
             lent += counts.lent;
         }
         adus += reached.load(Ordering::SeqCst);
