@@ -9,6 +9,7 @@ use crate::link::{Ends, Link};
 use crate::memory::Memory;
 use crate::outside::{DATAGRAM_MOST, Expected, Filing, Framed, Outside, Writers, refused_by_plain};
 use crate::screen::{Screen, Screens};
+use crate::turn::Busy;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,
@@ -112,8 +113,9 @@ pub struct Driver {
     origin: time::Instant,
     /// The present as it was when the round began: asking for it costs as much as a small copy.
     pub(crate) round_at: Instant,
-    /// When to look at time-outs of the manager next.
-    pub(crate) timeouts_at: Instant,
+    /// When to look at everything next.
+    pub(crate) look_at: Instant,
+    pub(crate) busy: Busy,
 }
 
 impl Driver {
@@ -149,7 +151,8 @@ impl Driver {
             incarnations: 0,
             origin: time::Instant::now(),
             round_at: Instant::default(),
-            timeouts_at: Instant::default(),
+            look_at: Instant::default(),
+            busy: Busy::default(),
         })
     }
 

@@ -42,6 +42,7 @@ pub mod rank;
 mod screen;
 mod service;
 pub mod sink;
+mod sleep;
 mod socket;
 mod station;
 pub mod sum;

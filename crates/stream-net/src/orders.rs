@@ -102,6 +102,7 @@ impl Driver {
             } => {
                 self.figures.orders += 1;
                 self.place(id, stream, &tu, su.link);
+                self.busy.link(su.link, self.round_at);
                 let link = self.links.entry(su.link).or_default();
                 link.wants.push_back(Want {
                     order: id,
@@ -131,6 +132,7 @@ impl Driver {
                 header,
             } => {
                 self.figures.orders += 1;
+                self.busy.outside(connection, self.round_at);
                 match self.outsides.get_mut(&connection) {
                     Some(Outside::Framed(framed)) => framed.send(id, packet, &header),
                     Some(Outside::Plain(plain)) => plain.send(id, packet, header.bytes),
@@ -144,6 +146,7 @@ impl Driver {
                 }
             }
             Work::Control { connection, header } => {
+                self.busy.outside(connection, self.round_at);
                 match self.outsides.get_mut(&connection) {
                     Some(Outside::Framed(framed)) => framed.control(&header),
                     Some(Outside::Datagrams(datagrams)) => datagrams.control(&header),
@@ -173,6 +176,7 @@ impl Driver {
             } => {
                 self.figures.orders += 1;
                 self.place(id, stream, &tu, su.link);
+                self.busy.link(su.link, self.round_at);
                 let kind = if good { Kind::Data } else { Kind::Void };
                 let frame = Frame::su(kind, stream, &tu, &su);
                 let link = self.links.entry(su.link).or_default();

@@ -1,16 +1,17 @@
-//! The loop of a driver: what can be moved is moved, and if nothing can it sleeps.
+//! The loop of a driver: what can be moved is moved, and if nothing can it [sleeps](crate::sleep).
+//!
+//! A round tries the links and connections on which something moved a short time ago. All others are
+//! tried in a look, every [`LOOK_NS`] and before the driver sleeps: many that stand still cost
+//! little. Sockets at rest are tried when a poll finds them ready.
 
 use crate::driver::Driver;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::Event;
-use crate::link::{Input, Link, Output};
 use crate::outside::{Kept, Outside, Then, Wrote};
 use crate::taking_back::take_back;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use std::collections::VecDeque;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::time::Instant;
+use isthmus_stream::{ConnectionId, Instant, LinkId, OrderId};
+use std::collections::{BTreeMap, VecDeque};
+use std::time;
 
 /// Rounds without sleep before a turn ends, so that its caller is heard.
 const ROUNDS: usize = 64;
@@ -18,16 +19,29 @@ const ROUNDS: usize = 64;
 /// Times the processor is offered to others before the driver sleeps.
 const YIELDS: usize = 8;
 
-/// Between two looks at time-outs of the manager in rounds without sleep, in nanoseconds.
-const TIMEOUTS_NS: u64 = 1_000_000;
+/// Between two looks at everything in rounds without sleep, in nanoseconds.
+const LOOK_NS: u64 = 1_000_000;
 
-/// Whose descriptor was polled.
-#[derive(Clone, Copy)]
-enum Whose {
-    Input(isthmus_stream::LinkId),
-    Output(isthmus_stream::LinkId),
-    Outside(isthmus_stream::ConnectionId),
-    Other,
+/// How long a link or connection is tried in each round after something moved on it, in nanoseconds.
+const BUSY_NS: u64 = 10_000_000;
+
+/// What is tried in each round, and until when.
+#[derive(Debug, Default)]
+pub(crate) struct Busy {
+    links: BTreeMap<LinkId, Instant>,
+    outsides: BTreeMap<ConnectionId, Instant>,
+}
+
+impl Busy {
+    /// Tries a link in the rounds after this one.
+    pub fn link(&mut self, id: LinkId, now: Instant) {
+        self.links.insert(id, now.after_ns(BUSY_NS));
+    }
+
+    /// Tries a connection in the rounds after this one.
+    pub fn outside(&mut self, id: ConnectionId, now: Instant) {
+        self.outsides.insert(id, now.after_ns(BUSY_NS));
+    }
 }
 
 impl Driver {
@@ -39,7 +53,7 @@ impl Driver {
     ///
     /// # Errors
     /// A system that refuses to wait. All else is told by events.
-    pub fn turn(&mut self, until: Option<Instant>) -> Result<bool> {
+    pub fn turn(&mut self, until: Option<time::Instant>) -> Result<bool> {
         let mut any = false;
         for _ in 0..ROUNDS {
             if !self.round() {
@@ -71,125 +85,123 @@ impl Driver {
         })
     }
 
-    /// One look at everything; whether anything was done.
+    /// Tries what is busy; if nothing moves there, or it is time to, everything. Whether anything was
+    /// done.
     fn round(&mut self) -> bool {
         let now = self.now();
         self.round_at = now;
-        let mut any = false;
-        // All connections are gone through for it, and a time-out may be late by so much.
-        if now >= self.timeouts_at {
-            self.timeouts_at = now.after_ns(TIMEOUTS_NS);
-            if self.manager.poll_timeout().is_some_and(|at| at <= now) {
-                self.manager.handle_timeout(now);
-                any = true;
-            }
+        if now < self.look_at {
+            return self.try_to_move(false) || self.look();
         }
+        self.look_at = now.after_ns(LOOK_NS);
+        // The next sleep tells if the system refuses this.
+        let _ = self.poll(Some(time::Duration::ZERO));
+        self.look()
+    }
+
+    /// Tries everything; whether anything was done.
+    fn look(&mut self) -> bool {
+        let now = self.round_at;
+        let late = self.manager.poll_timeout().is_some_and(|at| at <= now);
+        if late {
+            self.manager.handle_timeout(now);
+        }
+        self.try_to_move(true) || late
+    }
+
+    fn try_to_move(&mut self, all: bool) -> bool {
+        let mut any = self.carry_out();
+        any |= self.move_links(all);
         any |= self.carry_out();
-        any |= self.move_links();
-        any |= self.carry_out();
-        any |= self.move_outsides();
+        any |= self.move_outsides(all);
         any | self.carry_out()
     }
 
-    fn move_links(&mut self) -> bool {
-        let now = self.moment(self.round_at);
+    fn move_links(&mut self, all: bool) -> bool {
+        let (at, now) = (self.round_at, self.moment(self.round_at));
         let mut any = self.take_back_of_left(now);
-        let ids: Vec<_> = self.links.keys().copied().collect();
+        let ids: Vec<_> = match all {
+            true => self.links.keys().copied().collect(),
+            false => self.busy.links.keys().copied().collect(),
+        };
         for id in ids {
-            let Some(link) = self.links.get_mut(&id) else {
-                continue;
-            };
-            let streams = &self.streams;
-            let live = |stream| streams.get(&stream).and_then(|known| known.live(id));
-            let mut told = Vec::new();
-            if let Some(input) = &mut link.input {
-                if input.give_back(now) {
-                    let (outsides, memory) = (&mut self.outsides, &mut self.memory);
-                    self.figures.revoked += take_back(id, outsides, memory);
-                    input.give_back(now);
-                    any = true;
-                }
-                let (wants, passed) = (&mut link.wants, &mut link.passed);
-                any |= input.advance(id, &mut self.memory, wants, passed, &live, &mut told);
-            }
-            self.hear(id, told, true);
-            self.confirm_taken(id);
-            let Some(link) = self.links.get_mut(&id) else {
-                continue;
-            };
-            let mut told = Vec::new();
-            if let Some(output) = &mut link.output {
-                any |= output.advance(&self.memory, &mut link.passed, &mut told);
-            }
-            let late = link.cut_until.take_if(|at| *at <= now);
-            self.hear(id, told, false);
-            any |= self.look_for_ranks(id);
-            if late.is_some() {
+            if self.move_link(id, now) {
+                self.busy.link(id, at);
                 any = true;
-                self.grace_over(id);
+            } else if self.busy.links.get(&id).is_some_and(|until| *until <= at) {
+                self.busy.links.remove(&id);
             }
         }
         any
     }
 
-    fn move_outsides(&mut self) -> bool {
+    /// Moves what can be moved on a link; whether anything could.
+    fn move_link(&mut self, id: LinkId, now: time::Instant) -> bool {
         let mut any = false;
-        let moment = self.moment(self.round_at);
-        let due = |outside: &Outside| match outside {
-            Outside::Plain(plain) => plain.is_due(moment),
-            _ => true,
+        let Some(link) = self.links.get_mut(&id) else {
+            return false;
         };
-        let due = self.outsides.iter().filter(|(_, outside)| due(outside));
-        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
-            let now = self.round_at;
-            let Some(outside) = self.outsides.get_mut(&id) else {
-                continue;
-            };
+        let streams = &self.streams;
+        let live = |stream| streams.get(&stream).and_then(|known| known.live(id));
+        let mut told = Vec::new();
+        if let Some(input) = &mut link.input {
+            if input.give_back(now) {
+                let (outsides, memory) = (&mut self.outsides, &mut self.memory);
+                self.figures.revoked += take_back(id, outsides, memory);
+                input.give_back(now);
+                any = true;
+            }
+            let (wants, passed) = (&mut link.wants, &mut link.passed);
+            any |= input.advance(id, &mut self.memory, wants, passed, &live, &mut told);
+        }
+        self.hear(id, told, true);
+        self.confirm_taken(id);
+        let Some(link) = self.links.get_mut(&id) else {
+            return any;
+        };
+        let mut told = Vec::new();
+        if let Some(output) = &mut link.output {
+            any |= output.advance(&self.memory, &mut link.passed, &mut told);
+        }
+        let late = link.cut_until.take_if(|at| *at <= now);
+        self.hear(id, told, false);
+        any |= self.look_for_ranks(id);
+        if late.is_some() {
+            any = true;
+            self.grace_over(id);
+        }
+        any
+    }
+
+    fn move_outsides(&mut self, all: bool) -> bool {
+        let (at, now) = (self.round_at, self.moment(self.round_at));
+        let mut any = false;
+        let busy = &self.busy.outsides;
+        let ids: Vec<_> = if all {
+            let awake =
+                |(id, one): &(&ConnectionId, &Outside)| busy.contains_key(id) || !one.rests(now);
+            let awake = self.outsides.iter().filter(awake);
+            awake.map(|(id, _)| *id).collect()
+        } else {
+            busy.keys().copied().collect()
+        };
+        for id in ids {
             let mut over = Vec::new();
-            let moved = match outside {
-                Outside::Given(..) | Outside::GivenDatagrams(_) => Ok(false),
-                Outside::Connecting(..) => self.connecting(id),
-                Outside::Framed(framed) => {
-                    let wrote = framed.write(&self.memory, &mut over);
-                    self.figures.lent += framed.count_lent();
-                    wrote.and_then(|wrote| {
-                        let read = framed.read(now, id, &mut self.manager, &mut self.memory)?;
-                        Ok(wrote | read)
-                    })
-                }
-                Outside::Plain(plain) => {
-                    let wrote = plain.write(&mut self.memory, &mut over);
-                    let mut none = VecDeque::new();
-                    let spec = self.connections.get_mut(&id);
-                    let expects = spec.map_or(&mut none, |spec| &mut spec.expects);
-                    wrote.and_then(|wrote| {
-                        let (manager, memory) = (&mut self.manager, &mut self.memory);
-                        let streams = &self.streams;
-                        let moved = |stream| streams.get(&stream).map(|known| known.moved);
-                        let read = plain.read((now, id), manager, memory, expects, &moved);
-                        if read.is_err() {
-                            plain.look_at_the_end(&mut over);
-                        }
-                        let any = wrote | read?;
-                        plain.tried(moment, any);
-                        Ok(any)
-                    })
-                }
-                Outside::Datagrams(datagrams) => {
-                    let wrote = datagrams.write(&self.memory, &mut over);
-                    wrote.and_then(|wrote| {
-                        let read = datagrams.read(now, id, &mut self.manager, &mut self.memory)?;
-                        Ok(wrote | read)
-                    })
-                }
-                Outside::File(_) => self.filing(id, &mut over),
-                Outside::Screen(drawing) => drawing.write(&self.memory, &mut over),
-            };
+            let moved = self.move_outside(id, &mut over);
             for order in over {
-                self.manager.handle_completed(now, order, 0);
+                self.manager.handle_completed(at, order, 0);
             }
             match moved {
-                Ok(moved) => any |= moved,
+                Ok(true) => {
+                    self.busy.outside(id, at);
+                    any = true;
+                }
+                Ok(false) => {
+                    let until = self.busy.outsides.get(&id);
+                    if until.is_some_and(|until| *until <= at) {
+                        self.busy.outsides.remove(&id);
+                    }
+                }
                 Err(why) => {
                     any = true;
                     self.lost(id, &why);
@@ -199,10 +211,49 @@ impl Driver {
         any | self.settle_lingering() | self.settle_files()
     }
 
-    fn connecting(
+    /// Moves what can be moved on a connection; whether anything could. Orders that are over are put
+    /// to `over`.
+    ///
+    /// # Errors
+    /// Why the connection is lost, in words.
+    fn move_outside(
         &mut self,
-        id: isthmus_stream::ConnectionId,
+        id: ConnectionId,
+        over: &mut Vec<OrderId>,
     ) -> std::result::Result<bool, String> {
+        let now = self.round_at;
+        let (manager, memory) = (&mut self.manager, &mut self.memory);
+        match self.outsides.get_mut(&id) {
+            None | Some(Outside::Given(..) | Outside::GivenDatagrams(_)) => Ok(false),
+            Some(Outside::Connecting(..)) => self.connecting(id),
+            Some(Outside::Framed(framed)) => {
+                let wrote = framed.write(memory, over);
+                self.figures.lent += framed.count_lent();
+                Ok(wrote? | framed.read(now, id, manager, memory)?)
+            }
+            Some(Outside::Plain(plain)) => {
+                let wrote = plain.write(memory, over)?;
+                let mut none = VecDeque::new();
+                let spec = self.connections.get_mut(&id);
+                let expects = spec.map_or(&mut none, |spec| &mut spec.expects);
+                let streams = &self.streams;
+                let moved = |stream| streams.get(&stream).map(|known| known.moved);
+                let read = plain.read((now, id), manager, memory, expects, &moved);
+                if read.is_err() {
+                    plain.look_at_the_end(over);
+                }
+                Ok(wrote | read?)
+            }
+            Some(Outside::Datagrams(datagrams)) => {
+                let wrote = datagrams.write(memory, over)?;
+                Ok(wrote | datagrams.read(now, id, manager, memory)?)
+            }
+            Some(Outside::File(_)) => self.filing(id, over),
+            Some(Outside::Screen(drawing)) => drawing.write(memory, over),
+        }
+    }
+
+    fn connecting(&mut self, id: ConnectionId) -> std::result::Result<bool, String> {
         let Some(Outside::Connecting(socket, becomes)) = self.outsides.get(&id) else {
             return Ok(false);
         };
@@ -224,8 +275,8 @@ impl Driver {
 
     fn filing(
         &mut self,
-        id: isthmus_stream::ConnectionId,
-        over: &mut Vec<isthmus_stream::OrderId>,
+        id: ConnectionId,
+        over: &mut Vec<OrderId>,
     ) -> std::result::Result<bool, String> {
         let Some(Outside::File(file)) = self.outsides.get_mut(&id) else {
             return Ok(false);
@@ -266,7 +317,7 @@ impl Driver {
         let mut any = false;
         let memory = &self.memory;
         self.lingering.retain_mut(|(framed, until)| {
-            if *until <= Instant::now() {
+            if *until <= time::Instant::now() {
                 return false;
             }
             if framed.wants_write() {
@@ -314,175 +365,5 @@ impl Driver {
             true
         });
         any
-    }
-
-    /// When something is to be done even if nothing comes.
-    fn deadline(&self, until: Option<Instant>) -> Option<Instant> {
-        let manager = self.manager.poll_timeout().map(|at| self.moment(at));
-        let links = self.links.values().filter_map(|link| link.cut_until);
-        let inputs = self.links.values().filter_map(|link| link.input.as_ref());
-        let claims = inputs.filter_map(Input::deadline);
-        let looks = self.outsides.values().filter_map(|outside| match outside {
-            Outside::Plain(plain) => plain.deadline(),
-            Outside::Datagrams(datagrams) => datagrams.deadline(),
-            _ => None,
-        });
-        let lingering = self.lingering.iter().map(|(_, until)| *until);
-        let left = self.left.front().map(|(_, at)| *at);
-        links
-            .chain(claims)
-            .chain(looks)
-            .chain(lingering)
-            .chain(left)
-            .chain(manager)
-            .chain(until)
-            .min()
-    }
-
-    /// Sleeps until a descriptor is ready, or until the deadline.
-    fn sleep(&mut self, until: Option<Instant>) -> Result<()> {
-        for link in self.links.values_mut() {
-            if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes())
-                && !input.arm()
-            {
-                return Ok(());
-            }
-            if let Some(output) = link
-                .output
-                .as_mut()
-                .filter(|output| output.waits_for_room())
-                && !output.arm()
-            {
-                return Ok(());
-            }
-        }
-        for outside in self.outsides.values_mut() {
-            if let Outside::Framed(framed) = outside
-                && !framed.arm()
-            {
-                return Ok(());
-            }
-        }
-        let deadline = self.deadline(until);
-        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
-        let wake = self.wake_fd();
-        let ready = {
-            let (mut fds, whose) = self.descriptors(wake.as_fd());
-            match poll(&mut fds, timeout.as_ref()) {
-                Ok(_) | Err(Errno::INTR) => {}
-                Err(error) => return Err(Error::system("waiting for links and sockets", error)),
-            }
-            let mut ready = Vec::new();
-            for (fd, whose) in fds.iter().zip(whose) {
-                if !fd.revents().is_empty() {
-                    ready.push(whose);
-                }
-            }
-            ready
-        };
-        self.timeouts_at = self.now();
-        self.figures.sleeps += 1;
-        let mut count = [0; 8];
-        // Empty, if nobody woke it.
-        let _ = rustix::io::read(&wake, &mut count);
-        for whose in ready {
-            match whose {
-                Whose::Input(id) => {
-                    if let Some(input) = self.links.get_mut(&id).and_then(|it| it.input.as_mut()) {
-                        input.heed();
-                    }
-                }
-                Whose::Output(id) => {
-                    let link = self.links.get_mut(&id);
-                    if let Some(output) = link.and_then(|it| it.output.as_mut()) {
-                        output.heed();
-                    }
-                }
-                Whose::Outside(id) => match self.outsides.get_mut(&id) {
-                    Some(Outside::Framed(framed)) => framed.heed(),
-                    Some(Outside::Plain(plain)) => plain.heed(),
-                    _ => {}
-                },
-                Whose::Other => {}
-            }
-        }
-        Ok(())
-    }
-
-    /// What to sleep on.
-    fn descriptors<'d>(&'d self, wake: BorrowedFd<'d>) -> (Vec<PollFd<'d>>, Vec<Whose>) {
-        let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
-        let mut whose = vec![Whose::Other];
-        let mut add = |fd, flags: PollFlags, of| {
-            if !flags.is_empty() {
-                fds.push(PollFd::from_borrowed_fd(fd, flags));
-                whose.push(of);
-            }
-        };
-        let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
-        // Ranks that are only written to, and nothing is: none sees them leave otherwise.
-        let watched = |link: &Link| {
-            let output = link.output.as_ref();
-            link.input.is_none() && output.is_some_and(Output::is_ring)
-        };
-        for (id, link) in &self.links {
-            if let Some(input) = &link.input
-                && let Some(fd) = input.fd()
-            {
-                let flags = when(input.waits_for_bytes(), PollFlags::IN);
-                add(fd, flags, Whose::Input(*id));
-            }
-            if let Some(output) = &link.output
-                && let Some(fd) = output.fd()
-            {
-                // A ring is woken by a byte, whatever for.
-                let what = if output.is_ring() {
-                    PollFlags::IN
-                } else {
-                    PollFlags::OUT
-                };
-                let waits = output.waits_for_room() || watched(link);
-                let flags = when(waits, what);
-                add(fd, flags, Whose::Output(*id));
-            }
-        }
-        for (id, outside) in &self.outsides {
-            let flags = match outside {
-                Outside::Connecting(..) => PollFlags::OUT,
-                Outside::Framed(framed) => {
-                    let (reads, writes) = (framed.wants_read(), framed.wants_write());
-                    for (fd, flags) in framed.carrier.descriptors(reads, writes) {
-                        add(fd, flags, Whose::Outside(*id));
-                    }
-                    continue;
-                }
-                Outside::Plain(plain) => {
-                    let spec = self.connections.get(id);
-                    let reads = spec.is_none_or(|spec| plain.wants_read(&spec.expects));
-                    when(reads, PollFlags::IN) | when(plain.wants_write(), PollFlags::OUT)
-                }
-                Outside::Datagrams(datagrams) => {
-                    PollFlags::IN | when(datagrams.wants_write(), PollFlags::OUT)
-                }
-                Outside::Given(..)
-                | Outside::GivenDatagrams(_)
-                | Outside::File(_)
-                | Outside::Screen(_) => PollFlags::empty(),
-            };
-            if let Outside::Datagrams(datagrams) = outside {
-                add(datagrams.fd(), flags, Whose::Other);
-            }
-            if let Some(socket) = outside.socket() {
-                add(socket.as_fd(), flags, Whose::Outside(*id));
-            }
-        }
-        for (framed, _) in &self.lingering {
-            let writes = framed.wants_write();
-            for (fd, flags) in framed.carrier.descriptors(true, writes) {
-                add(fd, flags, Whose::Other);
-            }
-        }
-        (fds, whose)
     }
 }

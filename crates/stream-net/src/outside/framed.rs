@@ -126,6 +126,12 @@ impl Framed {
         self.waiting.is_none()
     }
 
+    /// Whether nothing can move before a poll finds its socket ready. A packet that has come may wait
+    /// for room in memory.
+    pub fn rests(&self) -> bool {
+        self.carrier.socket().is_some() && self.waiting.is_none()
+    }
+
     /// Writes what the socket takes; whether anything moved. Orders that are over are put to
     /// `over`.
     ///

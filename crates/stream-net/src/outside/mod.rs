@@ -19,6 +19,7 @@ pub(crate) use taking::{Expected, refused as refused_by_plain};
 use crate::carrier::Carrier;
 use crate::socket::Socket;
 use isthmus_stream::checksum::Checksum;
+use std::time::Instant;
 
 /// What becomes of a socket once it is connected.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,16 @@ impl Outside {
             Self::Plain(plain) => Some(&plain.socket),
             Self::Given(..) | Self::File(_) | Self::Screen(_) => None,
             Self::GivenDatagrams(_) | Self::Datagrams(_) => None,
+        }
+    }
+
+    /// Whether nothing can move on it before a poll finds its socket ready, or an order comes.
+    pub fn rests(&self, now: Instant) -> bool {
+        match self {
+            Self::Given(..) | Self::GivenDatagrams(_) | Self::Connecting(..) => true,
+            Self::Framed(framed) => framed.rests(),
+            Self::Plain(plain) => plain.rests(now),
+            Self::File(_) | Self::Screen(_) | Self::Datagrams(_) => false,
         }
     }
 }

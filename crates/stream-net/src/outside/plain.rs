@@ -17,8 +17,9 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 use std::time::{self, Duration};
 
-/// Between two looks at what is acknowledged: at first, and at most.
-const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(32));
+/// Between two looks at what is acknowledged: at first, and at most. Each is twice the one before, so
+/// that a look is late by no more than the time that was waited already.
+const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(512));
 /// Packets in one call of the system.
 const BATCH: usize = 16;
 
@@ -43,8 +44,6 @@ pub(crate) struct Plain {
     unacknowledged: Option<Unacknowledged>,
     look_at: Option<time::Instant>,
     pause: Duration,
-    /// When to try it again after a round in which nothing moved. A poll or an order clears this.
-    idle_until: Option<time::Instant>,
     /// How far what comes is cut into ADUs; nothing, if the connection only sends.
     taking: Option<Taking>,
     /// Bytes that came where the connection only sends.
@@ -64,7 +63,6 @@ impl Plain {
             unacknowledged: None,
             look_at: None,
             pause: LOOK.0,
-            idle_until: None,
             ignored: 0,
         }
     }
@@ -75,23 +73,12 @@ impl Plain {
             packet,
             bytes: bytes as usize,
         });
-        self.idle_until = None;
     }
 
-    /// Return whether to try it in this round. Rounds of other connections do not pay for a socket that takes nothing. A
-    /// connection that receives is always tried, because it may wait for room in memory.
-    pub fn is_due(&self, now: time::Instant) -> bool {
-        self.taking.is_some() || self.idle_until.is_none_or(|until| until <= now)
-    }
-
-    /// Note that it was tried in a round, and whether anything moved.
-    pub fn tried(&mut self, now: time::Instant, moved: bool) {
-        self.idle_until = (!moved).then(|| self.look_at.unwrap_or(now + LOOK.1));
-    }
-
-    /// Note that a poll found it ready.
-    pub fn heed(&mut self) {
-        self.idle_until = None;
+    /// Whether nothing can move before a poll finds it ready. Who receives may wait for room in
+    /// memory.
+    pub fn rests(&self, now: time::Instant) -> bool {
+        self.taking.is_none() && self.look_at.is_none_or(|at| now < at)
     }
 
     pub fn wants_write(&self) -> bool {
@@ -138,6 +125,10 @@ impl Plain {
                 self.queue.pop_front();
             }
         }
+        if any {
+            // The other side takes bytes.
+            self.look_soon();
+        }
         Ok(any | self.look(over)?)
     }
 
@@ -159,6 +150,12 @@ impl Plain {
         }
         let moved = self.socket.write(&parts[..used]);
         moved.map_err(|error| error.to_string())
+    }
+
+    fn look_soon(&mut self) {
+        self.pause = LOOK.0;
+        let soon = time::Instant::now() + LOOK.0;
+        self.look_at = self.look_at.map(|at| at.min(soon));
     }
 
     /// Looks at what is acknowledged, if it is time to.

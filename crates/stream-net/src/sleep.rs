@@ -1,0 +1,200 @@
+//! What a driver sleeps on, and until when.
+
+use crate::driver::Driver;
+use crate::error::{Error, Result};
+use crate::link::{Input, Link, Output};
+use crate::outside::Outside;
+use isthmus_stream::{ConnectionId, LinkId};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+/// Whose descriptor was polled.
+#[derive(Clone, Copy)]
+enum Whose {
+    Input(LinkId),
+    Output(LinkId),
+    Outside(ConnectionId),
+    Other,
+}
+
+impl Driver {
+    /// When something is to be done even if nothing comes.
+    fn deadline(&self, until: Option<Instant>) -> Option<Instant> {
+        let manager = self.manager.poll_timeout().map(|at| self.moment(at));
+        let links = self.links.values().filter_map(|link| link.cut_until);
+        let inputs = self.links.values().filter_map(|link| link.input.as_ref());
+        let claims = inputs.filter_map(Input::deadline);
+        let looks = self.outsides.values().filter_map(|outside| match outside {
+            Outside::Plain(plain) => plain.deadline(),
+            Outside::Datagrams(datagrams) => datagrams.deadline(),
+            _ => None,
+        });
+        let lingering = self.lingering.iter().map(|(_, until)| *until);
+        let left = self.left.front().map(|(_, at)| *at);
+        links
+            .chain(claims)
+            .chain(looks)
+            .chain(lingering)
+            .chain(left)
+            .chain(manager)
+            .chain(until)
+            .min()
+    }
+
+    /// Sleeps until a descriptor is ready, or until the deadline.
+    pub(crate) fn sleep(&mut self, until: Option<Instant>) -> Result<()> {
+        for link in self.links.values_mut() {
+            if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes())
+                && !input.arm()
+            {
+                return Ok(());
+            }
+            if let Some(output) = link
+                .output
+                .as_mut()
+                .filter(|output| output.waits_for_room())
+                && !output.arm()
+            {
+                return Ok(());
+            }
+        }
+        for outside in self.outsides.values_mut() {
+            if let Outside::Framed(framed) = outside
+                && !framed.arm()
+            {
+                return Ok(());
+            }
+        }
+        let deadline = self.deadline(until);
+        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        self.poll(left)?;
+        let mut count = [0; 8];
+        // Empty, if nobody woke it. Rounds without sleep leave it: the caller does what it was woken for when a turn ends.
+        let _ = rustix::io::read(self.wake_fd(), &mut count);
+        self.figures.sleeps += 1;
+        self.look_at = self.now();
+        Ok(())
+    }
+
+    /// Waits until a descriptor is ready, for so long at most: what it belongs to is tried in the
+    /// next rounds.
+    pub(crate) fn poll(&mut self, most: Option<Duration>) -> Result<()> {
+        let timeout = most.and_then(|most| Timespec::try_from(most).ok());
+        let wake = self.wake_fd();
+        let (mut fds, whose) = self.descriptors(wake.as_fd());
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Error::system("waiting for links and sockets", error)),
+        }
+        let ready = fds
+            .iter()
+            .zip(whose)
+            .filter(|(fd, _)| !fd.revents().is_empty());
+        let ready: Vec<_> = ready.map(|(_, whose)| whose).collect();
+        let now = self.now();
+        for whose in ready {
+            match whose {
+                Whose::Input(id) => {
+                    self.busy.link(id, now);
+                    let link = self.links.get_mut(&id);
+                    if let Some(input) = link.and_then(|link| link.input.as_mut()) {
+                        input.heed();
+                    }
+                }
+                Whose::Output(id) => {
+                    self.busy.link(id, now);
+                    let link = self.links.get_mut(&id);
+                    if let Some(output) = link.and_then(|link| link.output.as_mut()) {
+                        output.heed();
+                    }
+                }
+                Whose::Outside(id) => {
+                    self.busy.outside(id, now);
+                    if let Some(Outside::Framed(framed)) = self.outsides.get_mut(&id) {
+                        framed.heed();
+                    }
+                }
+                Whose::Other => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What to sleep on.
+    fn descriptors<'d>(&'d self, wake: BorrowedFd<'d>) -> (Vec<PollFd<'d>>, Vec<Whose>) {
+        let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+        let mut whose = vec![Whose::Other];
+        let mut add = |fd, flags: PollFlags, of| {
+            if !flags.is_empty() {
+                fds.push(PollFd::from_borrowed_fd(fd, flags));
+                whose.push(of);
+            }
+        };
+        let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
+        // Ranks that are only written to, and nothing is: none sees them leave otherwise.
+        let watched = |link: &Link| {
+            let output = link.output.as_ref();
+            link.input.is_none() && output.is_some_and(Output::is_ring)
+        };
+        for (id, link) in &self.links {
+            if let Some(input) = &link.input
+                && let Some(fd) = input.fd()
+            {
+                let flags = when(input.waits_for_bytes(), PollFlags::IN);
+                add(fd, flags, Whose::Input(*id));
+            }
+            if let Some(output) = &link.output
+                && let Some(fd) = output.fd()
+            {
+                // A ring is woken by a byte, whatever for.
+                let what = if output.is_ring() {
+                    PollFlags::IN
+                } else {
+                    PollFlags::OUT
+                };
+                let waits = output.waits_for_room() || watched(link);
+                let flags = when(waits, what);
+                add(fd, flags, Whose::Output(*id));
+            }
+        }
+        for (id, outside) in &self.outsides {
+            let flags = match outside {
+                Outside::Connecting(..) => PollFlags::OUT,
+                Outside::Framed(framed) => {
+                    let (reads, writes) = (framed.wants_read(), framed.wants_write());
+                    for (fd, flags) in framed.carrier.descriptors(reads, writes) {
+                        add(fd, flags, Whose::Outside(*id));
+                    }
+                    continue;
+                }
+                Outside::Plain(plain) => {
+                    let spec = self.connections.get(id);
+                    let reads = spec.is_none_or(|spec| plain.wants_read(&spec.expects));
+                    when(reads, PollFlags::IN) | when(plain.wants_write(), PollFlags::OUT)
+                }
+                Outside::Datagrams(datagrams) => {
+                    PollFlags::IN | when(datagrams.wants_write(), PollFlags::OUT)
+                }
+                Outside::Given(..)
+                | Outside::GivenDatagrams(_)
+                | Outside::File(_)
+                | Outside::Screen(_) => PollFlags::empty(),
+            };
+            if let Outside::Datagrams(datagrams) = outside {
+                add(datagrams.fd(), flags, Whose::Outside(*id));
+            }
+            if let Some(socket) = outside.socket() {
+                add(socket.as_fd(), flags, Whose::Outside(*id));
+            }
+        }
+        for (framed, _) in &self.lingering {
+            let writes = framed.wants_write();
+            for (fd, flags) in framed.carrier.descriptors(true, writes) {
+                add(fd, flags, Whose::Other);
+            }
+        }
+        (fds, whose)
+    }
+}
