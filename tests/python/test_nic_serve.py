@@ -11,8 +11,10 @@ import sys
 import urllib.request
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from isthmus.streams import connect
 from nic_daemon import PATIENCE, Client, daemon, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the daemon is Linux's")
@@ -67,6 +69,58 @@ def test_tokens_come_from_files_and_a_moved_log_is_begun_anew(tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 0
         assert TOKEN not in (tmp_path / "log.1").read_text()
+
+
+def test_what_a_killed_daemon_was_writing_is_removed_by_the_next(tmp_path):
+    data, unix = tmp_path / "data", f"unix:{tmp_path}/nic.sock"
+    (data / "below").mkdir(parents=True)
+    digits = "0123456789abcdef" * 2
+    alike, outside = data / f"own.part-{digits}", tmp_path / f"outside.part-{digits}"
+    precious = data / "precious"
+    for path in (alike, outside, precious):
+        path.write_text("a user's")
+    (data / f".isthmus-writing-{digits}").symlink_to(tmp_path / "elsewhere")
+
+    def parts():
+        return {path for path in data.rglob("*") if ".part-" in path.name} - {alike}
+
+    def write(nic, link, path):
+        stream = nic.stream(nic.open(f"file:{path}"), adu=8, links=[link], adus=2)
+        stream.send(np.zeros(8, np.uint8))
+
+    with daemon("--listen", f"unix:{tmp_path}/other.sock", "--files", data) as (other, _):
+        with connect(f"unix:{tmp_path}/other.sock", patience="60 s") as nic:
+            write(nic, 1, data / "stays")
+            until(parts, "part of the daemon that stays")
+            stays = parts()
+            with daemon("--listen", unix, "--files", data) as (process, _):
+                nic_of_killed = connect(unix, patience="60 s")
+                write(nic_of_killed, 1, data / "a")
+                write(nic_of_killed, 2, data / "below" / "b")
+                until(lambda: len(parts() - stays) == 2, "parts")
+                process.kill()
+                process.wait(PATIENCE)
+            left = parts() - stays
+            journals = [path for path in data.glob(".isthmus-*") if path.is_file()]
+            (journal,) = [path for path in journals if b"/below/b.part-" in path.read_bytes()]
+            # It names files that are not to be removed, too.
+            with journal.open("ab") as file:
+                file.truncate(2 * 4096)
+                for path in (precious, outside, *stays):
+                    file.write(str(path).encode().ljust(4096, b"\0"))
+            log = tmp_path / "log"
+            with daemon("--listen", unix, "--files", data, "--log", log) as (process, _):
+                until(lambda: "| listen | ok" in log.read_text(), "line of the log")
+                assert len(left) == 2
+                assert parts() == stays
+                assert not journal.exists()
+                assert all(f"remove | {path}" in log.read_text() for path in left)
+                process.send_signal(signal.SIGTERM)
+                assert process.wait(PATIENCE) == 0
+        other.send_signal(signal.SIGTERM)
+        assert other.wait(PATIENCE) == 0
+    assert all(path.read_text() == "a user's" for path in (alike, outside, precious))
+    assert [path.is_symlink() for path in data.glob(".isthmus-*")] == [True]
 
 
 def test_limits_and_policy_are_those_of_the_flags(tmp_path):

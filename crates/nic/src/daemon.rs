@@ -4,8 +4,10 @@ use crate::address::{Address, Listener};
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::hub::Hub;
+use crate::leftovers::{self, Writing};
 use crate::log::Log;
 use crate::metrics;
+use crate::roots::Roots;
 use crate::session;
 use crate::shared::Shared;
 use crate::tls::Certificate;
@@ -35,6 +37,8 @@ pub struct Daemon {
     addresses: Vec<Address>,
     metrics: Option<SocketAddr>,
     page: Option<Page>,
+    /// Removed when all else has ended.
+    _writing: Option<Writing>,
 }
 
 impl Daemon {
@@ -70,6 +74,7 @@ impl Daemon {
             driver.give_screens(Box::new(screens.clone()));
         }
         let log = Log::start(&config.log)?;
+        let writing = keep_journal(&roots, &driver, &log);
         let hub = Arc::new(Hub::new(config, roots, log, screens));
         let hears = Arc::clone(&hub);
         let tell = move |driver: &mut Driver, event| hears.heard(driver, event);
@@ -82,6 +87,7 @@ impl Daemon {
             addresses: Vec::new(),
             page,
             metrics: metrics.as_ref().map(|(_, at)| *at),
+            _writing: writing,
         };
         if let Some((listener, _)) = metrics {
             daemon.spawn("nic-metrics", move |shared| {
@@ -234,6 +240,32 @@ impl Drop for Daemon {
     fn drop(&mut self) {
         // Why it had ended was there to be asked for.
         let _ = self.end(Duration::ZERO);
+    }
+}
+
+/// Removes what daemons left that were killed, and notes what is written from now on. Where this
+/// cannot be done the daemon works without it.
+fn keep_journal(roots: &Roots, driver: &Driver, log: &Log) -> Option<Writing> {
+    let directory = roots.first()?;
+    match leftovers::clean(directory, roots) {
+        Ok(removed) => removed
+            .iter()
+            .for_each(|path| log.say("daemon", "remove", path)),
+        Err(error) => log.say("daemon", "remove", &error.to_string()),
+    }
+    let begun = directory
+        .try_clone()
+        .map_err(|error| Error::system("a directory", error));
+    let begun = begun.and_then(Writing::begin);
+    match begun.and_then(|writing| Ok((writing.journal()?, writing))) {
+        Ok((journal, writing)) => {
+            driver.keep_journal(journal);
+            Some(writing)
+        }
+        Err(error) => {
+            log.say("daemon", "journal", &error.to_string());
+            None
+        }
     }
 }
 

@@ -31,6 +31,7 @@ mod files;
 mod hear;
 mod hub;
 mod lasting;
+mod leftovers;
 mod links;
 mod log;
 mod mailbox;

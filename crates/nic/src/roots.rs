@@ -39,6 +39,11 @@ impl Roots {
         self.0.iter().map(|(path, _)| path.as_path())
     }
 
+    /// The first of them.
+    pub fn first(&self) -> Option<&OwnedFd> {
+        self.0.first().map(|(_, opened)| opened)
+    }
+
     /// A directory by its path without links; none, if that is not below one of these.
     pub fn directory(&self, real: &Path) -> Option<rustix::io::Result<OwnedFd>> {
         let mut all = self.0.iter();

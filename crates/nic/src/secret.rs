@@ -90,3 +90,12 @@ impl fmt::Debug for Secret {
 pub(crate) fn same(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
 }
+
+/// 128 random bits, in hexadecimal.
+pub(crate) fn unguessable() -> Result<String> {
+    let mut bytes = [0; 16];
+    match rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty()) {
+        Ok(16) => Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+        _ => Err(Error::Config("the system gives no random bits".into())),
+    }
+}

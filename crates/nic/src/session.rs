@@ -8,6 +8,7 @@ use crate::log::Refusals;
 use crate::mailbox::{Mailbox, line};
 use crate::policy::{Allowed, Speaks};
 use crate::refusal::{ending, refusal};
+use crate::secret::unguessable;
 use crate::shared::Shared;
 use crate::strangers::Place;
 use crate::wire::{Moved, Peer, Wire, ready};
@@ -129,17 +130,8 @@ fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
     }
 }
 
-/// 128 random bits, in hexadecimal.
 fn ticket() -> Result<String, Refusal> {
-    let mut bytes = [0; 16];
-    let flags = rustix::rand::GetRandomFlags::empty();
-    match rustix::rand::getrandom(&mut bytes[..], flags) {
-        Ok(16) => Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
-        _ => Err(refusal(
-            RefusalKind::Limit,
-            "the system gives no random bits: try again",
-        )),
-    }
+    unguessable().map_err(|error| refusal(RefusalKind::Limit, format!("{error}: try again")))
 }
 
 fn internal(error: &crate::Error) -> Refusal {

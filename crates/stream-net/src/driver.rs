@@ -7,7 +7,9 @@ use crate::event::{Event, Figures};
 use crate::known::Known;
 use crate::link::{Ends, Link};
 use crate::memory::Memory;
-use crate::outside::{DATAGRAM_MOST, Expected, Filing, Framed, Outside, Writers, refused_by_plain};
+use crate::outside::{
+    DATAGRAM_MOST, Expected, Filing, Framed, Journal, Outside, Writers, refused_by_plain,
+};
 use crate::screen::{Screen, Screens};
 use crate::turn::Busy;
 use isthmus_stream::checksum::Checksum;
@@ -469,6 +471,11 @@ impl Driver {
         link.cut_until = grace.and_then(|grace| time::Instant::now().checked_add(grace));
         self.places.retain(|_, on| *on != id);
         self.manager.handle_link_cut(now, id);
+    }
+
+    /// Notes in a journal what files are being written from now on.
+    pub fn keep_journal(&self, journal: Journal) {
+        self.writers.keep_journal(journal);
     }
 
     /// Gives the driver screens, on which connections to `framebuffer:NAME` draw.

@@ -56,7 +56,7 @@ pub use error::{Error, Result, advised};
 pub use event::{Event, Figures};
 pub use lacking::lacking;
 pub use link::Ends;
-pub use outside::{NAME_MOST, is_part, replaceable};
+pub use outside::{Journal, NAME_MOST, is_part, replaceable};
 pub use screen::{Screen, Screens};
 pub use service::{Client, Service};
 pub use socket::Socket;

@@ -14,26 +14,27 @@
 //! A disk may hang for good. Nobody waits for the thread then: it is left alone, with the one
 //! packet that it writes, and there are [`WRITERS_MOST`] of them at most.
 
+use super::journal::Journal;
 use crate::memory::Block;
 use isthmus_stream::{OrderId, PacketId};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fstat, fsync, openat,
-    renameat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, fchmod, flock, fstat,
+    fsync, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Threads that write files of a driver, at most, those that hang among them.
-const WRITERS_MOST: usize = 256;
+pub(super) const WRITERS_MOST: usize = 256;
 
 /// What the thread is asked for. Packets in it are of the network memory that the manager has given
 /// out, so there are no more of them than fit that; those that nobody wants any more leave it.
@@ -84,32 +85,58 @@ impl Line {
 
 /// The threads that write files of a driver.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Writers(Arc<(Mutex<usize>, Condvar)>);
+pub(crate) struct Writers(Arc<(Mutex<Seats>, Condvar)>);
 
-/// One of them.
-struct Seat(Writers);
+#[derive(Debug, Default)]
+struct Seats {
+    taken: BTreeSet<usize>,
+    journal: Option<Arc<Journal>>,
+}
+
+/// One of them, by its slot in the journal.
+struct Seat {
+    writers: Writers,
+    slot: usize,
+    journal: Option<Arc<Journal>>,
+}
 
 impl Writers {
+    fn seats(&self) -> MutexGuard<'_, Seats> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes in this journal what is written from now on.
+    pub fn keep_journal(&self, journal: Journal) {
+        self.seats().journal = Some(Arc::new(journal));
+    }
+
     fn enter(&self) -> Option<Seat> {
-        let mut there = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = *there < WRITERS_MOST;
-        *there += usize::from(room);
-        room.then(|| Seat(self.clone()))
+        let mut seats = self.seats();
+        let slot = (0..WRITERS_MOST).find(|slot| !seats.taken.contains(slot))?;
+        seats.taken.insert(slot);
+        Some(Seat {
+            writers: self.clone(),
+            slot,
+            journal: seats.journal.clone(),
+        })
     }
 
     /// Waits until there are none, not longer than `most`; whether there are none.
     pub fn wait(&self, most: Duration) -> bool {
-        let there = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.0.1.wait_timeout_while(there, most, |there| *there > 0);
-        *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
+        let some = |seats: &mut Seats| !seats.taken.is_empty();
+        let waited = self.0.1.wait_timeout_while(self.seats(), most, some);
+        let (seats, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        seats.taken.is_empty()
     }
 }
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        let (there, changed) = &*self.0.0;
-        *there.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        changed.notify_all();
+        if let Some(journal) = &self.journal {
+            journal.clear(self.slot);
+        }
+        self.writers.seats().taken.remove(&self.slot);
+        self.writers.0.1.notify_all();
     }
 }
 
@@ -214,7 +241,7 @@ impl Filing {
         let (asked, place) = (Arc::clone(&asks), path.to_owned());
         let thread = std::thread::Builder::new().name("stream-file".into());
         let thread = thread.spawn(move || {
-            work(place, directory, &asked, &tell, &wake);
+            work(place, directory, &seat, (&asked, &tell), &wake);
             drop(seat);
         });
         thread.map_err(|error| format!("making {shown}: {error}"))?;
@@ -261,8 +288,8 @@ impl Drop for Filing {
 fn work(
     place: PathBuf,
     directory: Option<OwnedFd>,
-    asked: &Line,
-    tell: &Sender<Wrote>,
+    seat: &Seat,
+    (asked, tell): (&Line, &Sender<Wrote>),
     wake: &dyn Fn(),
 ) {
     let tell = |said| {
@@ -270,7 +297,7 @@ fn work(
         let _ = tell.send(said);
         wake();
     };
-    match Writer::new(&place, directory) {
+    match Writer::new(&place, directory, seat) {
         Ok(writer) => {
             tell(Wrote::Made);
             writer.run(asked, &tell);
@@ -294,7 +321,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(place: &Path, directory: Option<OwnedFd>) -> io::Result<Self> {
+    fn new(place: &Path, directory: Option<OwnedFd>, seat: &Seat) -> io::Result<Self> {
         let name = place.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         let directory = match (directory, place.parent()) {
             (Some(directory), _) => directory,
@@ -305,9 +332,15 @@ impl Writer {
             (None, _) => openat(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?,
         };
         let part = beside(name)?;
+        if let Some(journal) = &seat.journal {
+            journal.note(seat.slot, &place.with_file_name(&part))?;
+        }
         // Made new, so that a link of this name is not followed.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &part, flags, Mode::from_raw_mode(0o666))?;
+        // Nobody removes it while it is locked. Some file systems have no locks, and nobody locks it
+        // there to remove it.
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         // The mode that the umask leaves is for the end.
         let made = fstat(&file)?;
         fchmod(&file, Mode::RUSR | Mode::WUSR)?;

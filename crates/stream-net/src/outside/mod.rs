@@ -3,6 +3,7 @@
 mod datagrams;
 mod file;
 mod framed;
+mod journal;
 mod plain;
 mod screen;
 mod taking;
@@ -12,6 +13,7 @@ pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
 pub(crate) use file::{Filing, Kept, Then, Writers, Wrote};
 pub use file::{NAME_MOST, is_part, replaceable};
 pub(crate) use framed::Framed;
+pub use journal::Journal;
 pub(crate) use plain::Plain;
 pub(crate) use screen::Drawing;
 pub(crate) use taking::{Expected, refused as refused_by_plain};

@@ -1,0 +1,62 @@
+//! The journal of files that are being written: who comes after a daemon that was killed learns from
+//! it what to remove.
+//!
+//! Each writer has a slot, which holds the path of its file, padded with zeros, or nothing.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a slot. A path that the system accepts fits.
+const SLOT: usize = 4096;
+
+/// A journal of the files that a driver writes.
+#[derive(Debug)]
+pub struct Journal(File);
+
+impl Journal {
+    /// Keep it in this file, which is empty.
+    #[must_use]
+    pub fn new(file: File) -> Self {
+        Self(file)
+    }
+
+    /// Return the paths that a journal holds.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn paths(file: &File) -> io::Result<Vec<PathBuf>> {
+        let mut paths = Vec::new();
+        for slot in 0..super::file::WRITERS_MOST {
+            let mut bytes = [0; SLOT];
+            let mut got = 0;
+            while got < SLOT {
+                match file.read_at(&mut bytes[got..], (slot * SLOT + got) as u64)? {
+                    0 => break,
+                    more => got += more,
+                }
+            }
+            let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(SLOT);
+            if end > 0 {
+                paths.push(std::ffi::OsString::from_vec(bytes[..end].to_vec()).into());
+            }
+        }
+        Ok(paths)
+    }
+
+    pub(super) fn note(&self, slot: usize, path: &Path) -> io::Result<()> {
+        let mut bytes = [0; SLOT];
+        let path = path.as_os_str().as_bytes();
+        let place = bytes[..SLOT - 1].get_mut(..path.len());
+        let place = place.ok_or(io::ErrorKind::InvalidFilename)?;
+        place.copy_from_slice(path);
+        self.0.write_all_at(&bytes, (slot * SLOT) as u64)
+    }
+
+    pub(super) fn clear(&self, slot: usize) {
+        // A path that stays names nothing that is there.
+        let _ = self.0.write_all_at(&[0], (slot * SLOT) as u64);
+    }
+}
