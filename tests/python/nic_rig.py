@@ -32,8 +32,8 @@ def daemon(folder: Path, *options: str):
 class Sink:
     """A sink that takes one sender: where it is, and then what it took."""
 
-    def __init__(self, folder: Path, window: int = 4 << 20) -> None:
-        self.sink = _core.NicSink("127.0.0.1:0", window, "crc32c", 0, False)
+    def __init__(self, folder: Path, window: int = 4 << 20, host: str = "127.0.0.1") -> None:
+        self.sink = _core.NicSink(f"{host}:0", window, "crc32c", 0, False)
         self.destination = f"raw:tcp:{self.sink.address()}"
         self.path = folder / f"sink-{self.sink.address().rpartition(':')[2]}"
         self.counts = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import re
 import shutil
 import signal
@@ -16,6 +17,7 @@ import pytest
 
 from isthmus.streams import connect
 from nic_daemon import PATIENCE, Client, daemon, until
+from nic_rig import Sink
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the daemon is Linux's")
 
@@ -270,13 +272,76 @@ def test_the_page_for_operators_names_all_options(isthmus):
     assert {option for option in options if f"`{option}" not in page} <= {"--help"}
 
 
-def test_a_token_file_holds_one_line(isthmus, tmp_path):
+def test_tokens_are_read_again(tmp_path):
+    log, token = tmp_path / "log", secret(tmp_path / "token", TOKEN)
+    words = ["--listen", "tcp:127.0.0.1:0", "--log", log, "--token-file", token]
+    with daemon(*words) as (process, told):
+        (address,) = told["listening"]
+
+        def welcomes(token):
+            with Client(address) as client:
+                return "welcome" in client.hello("asks", token=token)
+
+        with Client(address) as stays:
+            assert "welcome" in stays.hello("stays", token=TOKEN)
+            for text, said, welcome in [
+                ("fedcba9876543210-clients", "ok", "fedcba9876543210-clients"),
+                ("two words-in-a-token", "it holds several words", "fedcba9876543210-clients"),
+            ]:
+                secret(token, text)
+                process.send_signal(signal.SIGHUP)
+                until(lambda said=said: re.search(rf"tokens \|.*{said}", log.read_text()), said)
+                assert welcomes(welcome)
+                assert not welcomes(TOKEN)
+            assert "overview" in stays.ask("overview")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
+
+
+def test_a_token_file_holds_one_word(isthmus, tmp_path):
     tokens = tmp_path / "tokens"
     tokens.write_text("0123456789abcdef\nfedcba9876543210\n")
     tokens.chmod(0o600)
     ran = isthmus("nic", "serve", "--listen", "tcp:127.0.0.1:0", "--token-file", str(tokens))
     assert ran.returncode == 2
     assert "it holds several lines; a token is one" in ran.stderr
+    tokens.write_text("0123456789abcdef fedcba9876543210\n")
+    ran = isthmus("nic", "serve", "--listen", "tcp:127.0.0.1:0", "--token-file", str(tokens))
+    assert ran.returncode == 2
+    assert "it holds several words; a token is one" in ran.stderr
     ran = isthmus("nic", "top", "--address", "tcp:127.0.0.1:1", "--token-file", str(tokens))
     assert ran.returncode == 2
     assert "it holds several words; a token is one" in ran.stderr
+
+
+def link_local():
+    """Return a link-local address of this machine with its interface; none, if it has none."""
+    for line in Path("/proc/net/if_inet6").read_text().splitlines():
+        digits, _, _, scope, _, interface = line.split()
+        if scope == "20":
+            return f"{ipaddress.IPv6Address(int(digits, 16))}%{interface}"
+    return None
+
+
+def test_a_link_local_address_has_an_interface(tmp_path):
+    host = link_local()
+    if host is None:
+        pytest.skip("no interface here has a link-local address")
+    unix = f"unix:{tmp_path}/nic.sock"
+    sink = Sink(tmp_path, host=f"[{host}]")
+    port = sink.sink.address().rpartition(":")[2]
+    with daemon("--listen", unix, "--to", "fe80::/10") as _, connect(unix, patience="60 s") as nic:
+        with nic.open(f"raw:tcp:[{host}]:{port}") as out:
+            nic.stream(out, adu=8, links=1, adus=1).send(np.arange(8, dtype=np.uint8))
+        assert sink.taken() == bytes(range(8))
+        # Its acknowledgements are asked for by the addresses.
+        at = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)[0][4]
+        with (
+            socket.create_server(at, family=socket.AF_INET6) as listener,
+            nic.open(f"tcp:[{host}]:{listener.getsockname()[1]}") as out,
+        ):
+            stream = nic.stream(out, adu=8, links=2, adus=1)
+            stream.send(np.arange(8, dtype=np.uint8))
+            stream.wait()
+            with listener.accept()[0] as taken:
+                assert taken.recv(8, socket.MSG_WAITALL) == bytes(range(8))

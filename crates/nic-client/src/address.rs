@@ -4,9 +4,10 @@ use crate::error::{Error, Result};
 use crate::patience::Patience;
 use crate::tls::Trust;
 use crate::wire::Wire;
+use isthmus_stream_net::address::look_up;
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr as UnixAddr, UnixStream};
 use std::path::{Path, PathBuf};
@@ -98,8 +99,7 @@ fn connect_any(
     patience: Patience<'_>,
     refused: impl Fn(String) -> Error,
 ) -> Result<TcpStream> {
-    let found = to.to_socket_addrs();
-    let found: Vec<SocketAddr> = found.map_err(|error| refused(error.to_string()))?.collect();
+    let found = look_up(to).map_err(|error| refused(error.to_string()))?;
     let mut why = "the name has no address".to_owned();
     for address in found {
         match connect_tcp(&address, patience) {

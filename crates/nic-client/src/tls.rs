@@ -48,7 +48,9 @@ impl Trust {
 
     /// TLS over a socket to a daemon that has to show a certificate for this host.
     pub fn over(&self, host: &str, socket: TcpStream) -> std::result::Result<Tls, String> {
-        let name = host.trim_matches(['[', ']']).to_owned();
+        // A certificate names an address without its interface.
+        let host = host.trim_matches(['[', ']']);
+        let name = host.split('%').next().unwrap_or(host).to_owned();
         let name = ServerName::try_from(name).map_err(|error| error.to_string())?;
         let made = ClientConnection::new(Arc::clone(&self.0), name);
         let mut made = made.map_err(|error| error.to_string())?;

@@ -1,6 +1,7 @@
 //! Where the daemon listens.
 
 use crate::error::{Error, Result};
+use isthmus_stream_net::address::numeric;
 use isthmus_stream_net::advised;
 use rustix::fs::{Mode, chmod};
 use rustix::io::Errno;
@@ -24,7 +25,8 @@ pub enum Address {
 }
 
 impl Address {
-    /// Reads `unix:/run/isthmus.sock`, `tcp:127.0.0.1:7000` or `tls:0.0.0.0:7000`.
+    /// Reads `unix:/run/isthmus.sock`, `tcp:127.0.0.1:7000`, `tcp:[fe80::1%eth0]:7000` or
+    /// `tls:0.0.0.0:7000`.
     ///
     /// # Errors
     /// [`Error::Address`].
@@ -36,7 +38,7 @@ impl Address {
             Some((kind @ ("tcp" | "tls"), address)) => {
                 let why =
                     "it is numeric with a port, as tcp:127.0.0.1:7000; port 0 is any free one";
-                let at = address.parse().map_err(|_| refuse(why))?;
+                let at = numeric(address).ok_or_else(|| refuse(why))?;
                 Ok(match kind {
                     "tls" => Self::Tls(at),
                     _ => Self::Tcp(at),

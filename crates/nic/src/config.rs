@@ -4,7 +4,7 @@ use crate::address::Address;
 use crate::error::{Error, Result};
 use crate::log::Logs;
 use crate::policy::Policy;
-use crate::secret::Secret;
+use crate::secret::Tokens;
 use crate::tls::Certificate;
 use isthmus_stream_net::{Driver, lacking};
 use std::net::SocketAddr;
@@ -21,10 +21,8 @@ pub struct Config {
     pub limits: Limits,
     /// What applications may reach.
     pub policy: Policy,
-    /// What lets applications in; anybody who can connect, if there is none.
-    pub token: Option<Secret>,
-    /// What makes an operator; the daemon's own user on a Unix socket, if there is none.
-    pub operator_token: Option<Secret>,
+    /// What lets somebody in.
+    pub tokens: Tokens,
     /// What it shows at `tls:` addresses.
     pub certificate: Option<Certificate>,
     /// Time without progress after which a stream is reported as stalled.
@@ -102,8 +100,7 @@ impl Config {
             limits: Limits::default(),
             policy: Policy::default(),
             stall: Duration::from_secs(5),
-            token: None,
-            operator_token: None,
+            tokens: Tokens::default(),
             certificate: None,
             log: Logs::None,
             metrics: None,
@@ -121,13 +118,7 @@ impl Config {
             let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";
             return Err(Error::Config(text.into()));
         }
-        if let (Some(token), Some(operators)) = (&self.token, &self.operator_token)
-            && token.equals(operators)
-        {
-            let text = "--token-file and --operator-token-file hold the same token, so that each \
-                        program would be an operator: make another, openssl rand -hex 16";
-            return Err(Error::Config(text.into()));
-        }
+        self.tokens.check()?;
         self.fits()?;
         self.shares()?;
         let hidden = |address: &&Address| matches!(address, Address::Tls(_));
@@ -152,7 +143,7 @@ impl Config {
             let text = format!("listening at {tls} needs --tls-cert and --tls-key");
             return Err(Error::Config(text));
         }
-        if self.token.is_none() && self.listen.iter().any(Address::leaves_the_machine) {
+        if self.tokens.clients.is_none() && self.listen.iter().any(Address::leaves_the_machine) {
             let text = format!("listening at {tls} leaves this machine: give --token-file");
             return Err(Error::Config(text));
         }

@@ -119,20 +119,25 @@ impl Daemon {
         self.shared.hub.log.say(who, what, result);
     }
 
-    /// Opens the log's file anew, after it was moved away, and reads the certificate, which may be
-    /// a new one; one that is none is logged, and the old one is shown still.
+    /// Opens the log's file again, after it was moved away, and reads the tokens and the certificate,
+    /// which may be new. What cannot be read is logged, and the old one is used on. Who is in stays.
     pub fn reload(&self) {
         self.shared.hub.log.reopen();
-        let Some(certificate) = &self.shared.hub.config.certificate else {
-            return;
-        };
-        match certificate.load() {
-            Ok(tls) => {
-                self.shared.show(tls);
-                self.log("daemon", "certificate", "ok");
-            }
-            Err(error) => self.log("daemon", "certificate", &error.to_string()),
+        let mut tokens = self.shared.tokens();
+        let read = tokens.again().map(|again| *tokens = again);
+        drop(tokens);
+        self.log_reload("tokens", read);
+        if let Some(certificate) = &self.shared.hub.config.certificate {
+            let read = certificate.load().map(|tls| self.shared.show(tls));
+            self.log_reload("certificate", read);
         }
+    }
+
+    fn log_reload(&self, what: &str, read: Result<()>) {
+        let said = read
+            .err()
+            .map_or_else(|| "ok".to_owned(), |error| error.to_string());
+        self.log("daemon", what, &said);
     }
 
     /// Where screens are shown.

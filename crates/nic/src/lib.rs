@@ -56,5 +56,5 @@ pub use daemon::Daemon;
 pub use error::{Error, Result};
 pub use log::Logs;
 pub use policy::{Network, Policy};
-pub use secret::Secret;
+pub use secret::{Secret, Tokens};
 pub use tls::Certificate;

@@ -3,6 +3,7 @@
 use crate::hub::{Hub, State};
 use crate::shared::Shared;
 use crate::tally::ENDS;
+use isthmus_framebuffer::means_this_machine;
 use isthmus_stream::{Direction, State as At};
 use isthmus_stream_net::Driver;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -292,7 +293,15 @@ fn answer(shared: &Arc<Shared>, mut socket: TcpStream) -> std::io::Result<()> {
     socket.set_write_timeout(Some(PATIENCE))?;
     let mut request = Vec::new();
     let mut bytes = [0; 1024];
-    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+    let Asked { method, path, host } = loop {
+        match asked(&request) {
+            Ok(Some(asked)) => break asked,
+            Ok(None) => {}
+            Err(why) => {
+                let answer = response("400 Bad Request", "text/plain", why.len(), &why);
+                return socket.write_all(answer.as_bytes());
+            }
+        }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() || request.len() > REQUEST {
             return Ok(());
@@ -302,13 +311,15 @@ fn answer(shared: &Arc<Shared>, mut socket: TcpStream) -> std::io::Result<()> {
             0 => return Ok(()),
             read => request.extend_from_slice(&bytes[..read]),
         }
-    }
-    let line = request.split(|byte| *byte == b'\r').next().unwrap_or(&[]);
-    let line = String::from_utf8_lossy(line);
-    let mut words = line.split(' ');
-    let (method, path) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-    let path = path.split('?').next().unwrap_or("");
-    let (status, kind, body) = match (method, path) {
+    };
+    let refused = host.and_then(|host| means_this_machine(&host).err());
+    let method = method.as_str();
+    let (status, kind, body) = match (method, path.as_str()) {
+        _ if refused.is_some() => (
+            "403 Forbidden",
+            "text/plain",
+            refused.unwrap_or_default() + "\n",
+        ),
         ("GET" | "HEAD", "/metrics") => match now(shared) {
             Some(text) => ("200 OK", "text/plain; version=0.0.4; charset=utf-8", text),
             None => unwell(),
@@ -331,6 +342,31 @@ fn answer(shared: &Arc<Shared>, mut socket: TcpStream) -> std::io::Result<()> {
     let body = if method == "HEAD" { "" } else { body.as_str() };
     let answer = response(status, kind, length, body);
     socket.write_all(answer.as_bytes())
+}
+
+struct Asked {
+    method: String,
+    path: String,
+    host: Option<String>,
+}
+
+/// What a request asks, if these bytes are all of its head.
+fn asked(bytes: &[u8]) -> std::result::Result<Option<Asked>, String> {
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut request = httparse::Request::new(&mut headers);
+    let parsed = request.parse(bytes);
+    let parsed = parsed.map_err(|error| format!("this is no request of HTTP: {error}\n"))?;
+    if parsed.is_partial() {
+        return Ok(None);
+    }
+    let path = request.path.unwrap_or("").split('?').next().unwrap_or("");
+    let mut headers = request.headers.iter();
+    let host = headers.find(|header| header.name.eq_ignore_ascii_case("Host"));
+    Ok(Some(Asked {
+        method: request.method.unwrap_or("").into(),
+        path: path.into(),
+        host: host.map(|host| String::from_utf8_lossy(host.value).into_owned()),
+    }))
 }
 
 fn response(status: &str, kind: &str, length: usize, body: &str) -> String {

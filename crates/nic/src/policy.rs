@@ -4,11 +4,12 @@ use crate::error::{Error, Result};
 use crate::refusal::refusal;
 use crate::roots::{Roots, found};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
+use isthmus_stream_net::address::{look_up, numeric};
 use isthmus_stream_net::{Destination, NAME_MOST, is_part, replaceable};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -170,7 +171,7 @@ impl Policy {
         roots: &Roots,
     ) -> std::result::Result<Allowed, Refusal> {
         if let Some((speaks, address)) = waits(words) {
-            let address = address.parse::<SocketAddr>().map_err(|_| {
+            let address = numeric(address).ok_or_else(|| {
                 let text = format!(
                     "`{words}`: an address is numeric with a port up to 65535, as 127.0.0.1:5000"
                 );
@@ -232,8 +233,8 @@ impl Policy {
         };
         let rest = &words[kind.len()..];
         let (host, more) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
-        if host.parse::<SocketAddr>().is_ok() {
-            return Ok(words.to_owned());
+        if let Some(address) = numeric(host) {
+            return Ok(format!("{kind}{address}{more}"));
         }
         let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
         if !matches!(port, Some(Ok(_))) {
@@ -241,11 +242,10 @@ impl Policy {
                 format!("`{words}`: a port up to 65535 stands behind the host, as {kind}nic:5000");
             return Err(refusal(RefusalKind::Garbled, text));
         }
-        let found = host.to_socket_addrs().map_err(|error| {
+        let found = look_up(host).map_err(|error| {
             let text = format!("`{words}`: looking {host} up: {error}");
             refusal(RefusalKind::Unknown, text)
         })?;
-        let found: Vec<_> = found.collect();
         let reached = |at: &&SocketAddr| within(&self.to, **at, "").is_ok();
         let address = found.iter().find(reached).or(found.first());
         match address {

@@ -4,15 +4,15 @@ use crate::error::{Error, Result};
 use std::fmt;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
 
 /// Characters of a secret at least, and at most.
 const LENGTH: (usize, usize) = (16, 4096);
 
-/// A secret. It is never shown.
+/// A secret, and the file that it was read from. It is never shown.
 #[derive(Clone)]
-pub struct Secret(Vec<u8>);
+pub struct Secret(Vec<u8>, Option<PathBuf>);
 
 impl Secret {
     /// Reads the line of a file that only its owner may read, the daemon's user or root.
@@ -47,7 +47,11 @@ impl Secret {
         if lines.next().is_some() {
             return refuse("it holds several lines; a token is one, the only one there");
         }
-        Self::new(token).or_else(|_| {
+        if token.split_whitespace().nth(1).is_some() {
+            return refuse("it holds several words; a token is one, without spaces");
+        }
+        let secret = Self::new(token).map(|secret| Self(secret.0, Some(path.to_owned())));
+        secret.or_else(|_| {
             let (least, most) = LENGTH;
             refuse(&format!(
                 "a token has {least} to {most} characters; openssl rand -hex 16 makes one"
@@ -65,7 +69,17 @@ impl Secret {
             let text = format!("a token of {} bytes: {least} to {most} can be", token.len());
             return Err(Error::Config(text));
         }
-        Ok(Self(token.as_bytes().to_vec()))
+        Ok(Self(token.as_bytes().to_vec(), None))
+    }
+
+    /// Read its file again; the same, if it has none.
+    ///
+    /// # Errors
+    /// As [`Secret::read`].
+    pub(crate) fn again(&self) -> Result<Self> {
+        self.1
+            .as_deref()
+            .map_or_else(|| Ok(self.clone()), Self::read)
     }
 
     /// Whether both are the same.
@@ -77,6 +91,43 @@ impl Secret {
     #[must_use]
     pub fn is(&self, token: &str) -> bool {
         same(&self.0, token.as_bytes())
+    }
+}
+
+/// The tokens of a daemon.
+#[derive(Clone, Debug, Default)]
+pub struct Tokens {
+    /// What each application shows, if one is asked for.
+    pub clients: Option<Secret>,
+    /// What operators show. Without it they are the daemon's own user, by its Unix socket.
+    pub operators: Option<Secret>,
+}
+
+impl Tokens {
+    /// Refuse one token for both: each program would be an operator.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let (Some(clients), Some(operators)) = (&self.clients, &self.operators)
+            && clients.equals(operators)
+        {
+            let text = "--token-file and --operator-token-file hold the same token, so that each \
+                        program would be an operator: make another, openssl rand -hex 16";
+            return Err(Error::Config(text.into()));
+        }
+        Ok(())
+    }
+
+    /// Read their files again.
+    ///
+    /// # Errors
+    /// As [`Secret::read`]; one token for both.
+    pub(crate) fn again(&self) -> Result<Self> {
+        let again = |token: &Option<Secret>| token.as_ref().map(Secret::again).transpose();
+        let tokens = Self {
+            clients: again(&self.clients)?,
+            operators: again(&self.operators)?,
+        };
+        tokens.check()?;
+        Ok(tokens)
     }
 }
 

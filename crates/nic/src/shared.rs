@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::hub::Hub;
 use crate::log::Refusals;
 use crate::refusal::refusal;
+use crate::secret::Tokens;
 use crate::strangers::Strangers;
 use crate::tls::Tls;
 use crate::wire::{Peer, Wire};
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     sessions: AtomicU32,
     /// The number of the next session.
     next: AtomicU32,
+    /// What lets somebody in.
+    tokens: Mutex<Tokens>,
     /// What is shown at `tls:` addresses.
     tls: Mutex<Option<Arc<ServerConfig>>>,
     /// Readable once the daemon ends.
@@ -46,6 +49,7 @@ impl Shared {
     pub fn new(hub: Arc<Hub>, client: Client, tls: Option<Arc<ServerConfig>>) -> Result<Self> {
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let stop = stop.map_err(|error| Error::system("what ends a daemon", error))?;
+        let tokens = hub.config.tokens.clone();
         Ok(Self {
             hub,
             client,
@@ -53,6 +57,7 @@ impl Shared {
             refusals: Refusals::default(),
             sessions: AtomicU32::new(0),
             next: AtomicU32::new(0),
+            tokens: Mutex::new(tokens),
             tls: Mutex::new(tls),
             stop,
         })
@@ -81,6 +86,11 @@ impl Shared {
         *self.tls() = Some(tls);
     }
 
+    /// What lets somebody in.
+    pub fn tokens(&self) -> MutexGuard<'_, Tokens> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Whether somebody may be an application, or an operator.
     pub fn admit(
         &self,
@@ -88,11 +98,11 @@ impl Shared {
         token: Option<&str>,
         operator: bool,
     ) -> std::result::Result<(), Refusal> {
-        let config = &self.hub.config;
+        let tokens = self.tokens();
         let denied = |text: &str| Err(refusal(RefusalKind::Denied, text));
         let wanted = match operator {
-            true => &config.operator_token,
-            false => &config.token,
+            true => &tokens.operators,
+            false => &tokens.clients,
         };
         if let Some(secret) = wanted {
             return match token {

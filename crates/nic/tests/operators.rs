@@ -25,8 +25,8 @@ fn tokens_let_in_whom_they_are_for() {
     let path = folder.0.join("log");
     let log = Logs::File(path.clone());
     let rig = Rig::with(|config| {
-        config.token = Some(Secret::new(TOKEN).unwrap());
-        config.operator_token = Some(Secret::new(OPERATOR).unwrap());
+        config.tokens.clients = Some(Secret::new(TOKEN).unwrap());
+        config.tokens.operators = Some(Secret::new(OPERATOR).unwrap());
         config.log = log;
     });
     let denied = |mut client: Client, token: Option<&str>, operator: bool| {
@@ -142,9 +142,13 @@ fn what_leaves_the_machine_needs_more() {
 }
 
 fn get(at: std::net::SocketAddr, request: &str) -> String {
+    get_of("localhost", at, request)
+}
+
+fn get_of(host: &str, at: std::net::SocketAddr, request: &str) -> String {
     let mut socket = TcpStream::connect(at).unwrap();
     socket
-        .write_all(format!("{request}\r\nHost: x\r\n\r\n").as_bytes())
+        .write_all(format!("{request}\r\nHost: {host}\r\n\r\n").as_bytes())
         .unwrap();
     let mut text = String::new();
     socket.read_to_string(&mut text).unwrap();
@@ -195,6 +199,21 @@ fn metrics_say_what_happened() {
     assert!(get(at, "GET / HTTP/1.1").starts_with("HTTP/1.1 404"));
     assert!(get(at, "POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
     assert!(get(at, "HEAD /metrics HTTP/1.1").ends_with("\r\n\r\n"));
+    assert!(get(at, "GET").starts_with("HTTP/1.1 400"));
+    // A page of others may have a name of its own for this address.
+    let status = |host: &str| get_of(host, at, "GET /metrics HTTP/1.1")[9..12].to_owned();
+    let own = rustix::system::uname();
+    let own = own.nodename().to_str().unwrap();
+    for (host, wanted) in [
+        ("evil.example", "403"),
+        ("evil.example:9464", "403"),
+        ("localhost.evil.example", "403"),
+        ("127.0.0.1:9464", "200"),
+        ("[::1]:9464", "200"),
+        (own, "200"),
+    ] {
+        assert_eq!(status(host), wanted, "{host}");
+    }
     rig.daemon.stop().unwrap();
 }
 
@@ -237,8 +256,8 @@ fn what_cannot_be_meant_does_not_start() {
         Daemon::start(config).unwrap_err().to_string()
     };
     let said = refused(&|config| {
-        config.token = Some(Secret::new(TOKEN).unwrap());
-        config.operator_token = Some(Secret::new(TOKEN).unwrap());
+        config.tokens.clients = Some(Secret::new(TOKEN).unwrap());
+        config.tokens.operators = Some(Secret::new(TOKEN).unwrap());
     });
     assert!(said.contains("--operator-token-file"), "{said}");
     let said = refused(&|config| config.limits.staging_bytes = 900 << 40);

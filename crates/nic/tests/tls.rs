@@ -198,7 +198,7 @@ fn certificates_are_looked_at() {
     assert!(refused(listen("tls:0.0.0.0:0")).contains("--token-file"));
     let token = || Some(Secret::new("0123456789abcdef").unwrap());
     let mut config = listen("tcp:0.0.0.0:0");
-    config.token = token();
+    config.tokens.clients = token();
     assert!(
         refused(config).contains("tls:"),
         "a token alone is read by those between"

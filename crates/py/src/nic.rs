@@ -1,7 +1,10 @@
 //! The daemon of the stream manager, for the command that serves it.
 
 use crate::question::{Refusal, answer};
-use isthmus_nic::{Address, Certificate, Config, Daemon, Limits, Logs, Network, Policy, Secret};
+use isthmus_nic::{
+    Address, Certificate, Config, Daemon, Limits, Logs, Network, Policy, Secret, Tokens,
+};
+use isthmus_stream_net::address::numeric;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -55,7 +58,7 @@ fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketA
     let Some(words) = words else {
         return Ok(None);
     };
-    words.parse().map(Some).map_err(|_| {
+    numeric(words).map(Some).ok_or_else(|| {
         let text = format!("{words:?} is no address with a port, as {example}");
         Refusal::at(flag, text)
     })
@@ -111,8 +114,10 @@ impl Given {
             accept: networks(&self.accept).map_err(refused)?,
             files: self.files,
         };
-        config.token = secret(self.token_file.as_deref())?;
-        config.operator_token = secret(self.operator_token_file.as_deref())?;
+        config.tokens = Tokens {
+            clients: secret(self.token_file.as_deref())?,
+            operators: secret(self.operator_token_file.as_deref())?,
+        };
         config.certificate = match (self.tls_cert, self.tls_key) {
             (None, None) => None,
             (Some(chain), Some(key)) => Some(Certificate { chain, key }),

@@ -1,13 +1,13 @@
 //! A sink that listens, to try streams with.
 
 use isthmus_nic_client::words::Checksum as Word;
+use isthmus_stream_net::address::numeric;
 use isthmus_stream_net::sink::Sink;
 use isthmus_stream_net::{Station, Taking, lacking};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::fmt::Display;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -37,10 +37,8 @@ impl PySink {
         channel: u32,
         repair: bool,
     ) -> PyResult<Self> {
-        let numeric = "it is numeric with a port, as 127.0.0.1:5000; port 0 is any free one";
-        let at: SocketAddr = address
-            .parse()
-            .map_err(|_| wrong(format!("address {address:?}: {numeric}")))?;
+        let right = "it is numeric with a port, as 127.0.0.1:5000; port 0 is any free one";
+        let at = numeric(address).ok_or_else(|| wrong(format!("address {address:?}: {right}")))?;
         if let Some(words) = lacking(window, 1) {
             return Err(wrong(format!("--window: {words}")));
         }

@@ -11,9 +11,10 @@
 //! | `udp:ADDRESS`, `udp:ADDRESS?mb_per_s=RATE` | a stream manager, a packet a datagram, paced |
 //! | `udp:given:NAME` | the same, over a connected UDP socket that the driver is given |
 //!
-//! `ADDRESS` is numeric, as `127.0.0.1:5000` or `[::1]:5000`: looking names up takes as long as it
+//! `ADDRESS` is numeric, as `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`: looking names up takes as long as it
 //! takes, and is for who asks. A `PATH` of a socket that begins with `@` is an abstract name.
 
+use crate::address::numeric;
 use crate::error::{Error, Result};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -50,7 +51,7 @@ impl Destination {
         let refuse = |why: &str| Error::Destination(words.into(), why.into());
         let address = |text: &str| {
             let why = "an address is numeric with a port up to 65535, as 127.0.0.1:5000";
-            text.parse::<SocketAddr>().map_err(|_| refuse(why))
+            numeric(text).ok_or_else(|| refuse(why))
         };
         let named = |text: &str| match text {
             "" => Err(refuse("a name or a path is missing")),

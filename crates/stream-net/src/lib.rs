@@ -18,6 +18,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod address;
 mod carrier;
 mod claims;
 mod crc;
