@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import re
 import signal
+import socket
 import sys
 import threading
 import time
@@ -180,6 +181,51 @@ def test_a_connection_that_cannot_be_made_says_why(nic):
     assert "refused" in settle(nic, "lost").reason
     with pytest.raises(RefusedError, match="takes no streams: it could not be made"):
         nic.stream(out, adu=ADU, links=1, adus=1)
+
+
+def test_a_peer_that_comes_late_is_waited_for(nic, served, tmp_path):
+    path = Path(served.address.removeprefix("unix:")).parent / "late"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with socket.socket(socket.AF_UNIX) as unix, socket.socket() as tcp:
+        tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+
+        def come():
+            time.sleep(0.3)
+            unix.bind(str(path))
+            unix.listen()
+            tcp.bind(("127.0.0.1", port))
+            tcp.listen()
+
+        late = threading.Thread(target=come)
+        late.start()
+        for destination in (f"raw:unix:{path}", f"raw:tcp:127.0.0.1:{port}"):
+            out = nic.open(destination, wait=PATIENCE)
+            assert out.status().open
+            out.close()
+        late.join()
+    into = nic.open("tcp:accept:127.0.0.1:0", window="1 MiB")
+    at = into.status().destination.removeprefix("tcp:accept:")
+    asked = nic.open(f"tcp:{at}", wait=PATIENCE)
+    asked.close()
+    into.close()
+
+
+def test_a_peer_that_does_not_come_is_not_waited_for_longer(nic, served):
+    none = served.address.removeprefix("unix:").replace("nic.sock", "none")
+    before = len(nic.overview()["connections"])
+    for destination, why in [
+        ("raw:tcp:127.0.0.1:1", "refused"),
+        (f"raw:unix:{none}", "No such file"),
+        ("tcp:accept:127.0.0.1:0", "nobody has connected"),
+    ]:
+        with pytest.raises(TimedOutError, match=rf"nobody was there within 0.2 s \(.*{why}"):
+            nic.open(destination, wait="200 ms")
+    with pytest.raises(RefusedError, match="destination"):
+        nic.open("nowhere:1", wait=PATIENCE)
+    with pytest.raises(IsthmusError, match="wait: 3"):
+        nic.open("raw:tcp:127.0.0.1:1", wait=3)
+    assert len(nic.overview()["connections"]) == before
 
 
 def _rank(address, ticket, number, rank, results):

@@ -183,8 +183,22 @@ class AsyncNic:
         checksum: str = "crc32c",
         share: int | str | None = None,
         window: int | str = 0,
+        wait: Timeout = None,
     ) -> AsyncConnection:
         """Open a connection; arguments and errors are those of `Nic.open`."""
+        if wait is not None:
+            self._here()
+            there = await asyncio.to_thread(
+                self.nic.open,
+                destination,
+                channel=channel,
+                protocol=protocol,
+                checksum=checksum,
+                share=share,
+                window=window,
+                wait=wait,
+            )
+            return AsyncConnection(self, there)
         request = opening(destination, channel, protocol, checksum, share, window)
         answer = await self._ask(request)
         number = answer["connection"]["connection"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
+import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +17,13 @@ from isthmus.arguments import flag, one_of, path, text, whole
 from isthmus.errors import IsthmusError
 from isthmus.streams.amounts import seconds, size
 from isthmus.streams.connection import Connection
-from isthmus.streams.errors import SessionOverError, StreamsError, told
+from isthmus.streams.errors import (
+    RefusedError,
+    SessionOverError,
+    StreamsError,
+    TimedOutError,
+    told,
+)
 from isthmus.streams.movers import Movers, Threads
 from isthmus.streams.specs import LINK_MAX, StreamSpec
 from isthmus.streams.status import Event
@@ -38,6 +46,8 @@ PROTOCOLS: dict[str, Any] = {
 RING = "2 MiB"
 """Of a link, each way, if nobody says otherwise."""
 NUMBER_MAX = (1 << 32) - 1
+PAUSES = (0.01, 0.5)
+"""Between two attempts to reach a peer, in seconds: at first, and at most."""
 
 
 def connect(
@@ -180,6 +190,7 @@ class Nic:
         checksum: str = "crc32c",
         share: int | str | None = None,
         window: int | str = 0,
+        wait: Timeout = None,
     ) -> Connection:
         """Open a connection to the outside.
 
@@ -193,16 +204,26 @@ class Nic:
             share: network memory of the transmit direction that it may have; what the daemon lets a
                 connection have (a quarter of all, if its operator says nothing), if not given.
             window: network memory that is set aside for what comes; needed to receive.
+            wait: how long the peer may take to be there, as ``"30 s"``: the connection is open when
+                this returns. Without it the connection is made meanwhile, and its streams fail
+                if nobody is there.
 
         Raises:
             RefusedError: the daemon does not open it.
+            TimedOutError: nobody was there in time; the connection is closed.
             StreamsError: the daemon is gone or silent.
 
         """
         request = opening(destination, channel, protocol, checksum, share, window)
-        told_ = self._ask(request)
-        number = told_["connection"]["connection"]
-        return Connection(self._ask, number, destination, self, checksum)
+
+        def once() -> Connection:
+            number = self._ask(request)["connection"]["connection"]
+            return Connection(self._ask, number, destination, self, checksum)
+
+        if wait is None:
+            return once()
+        limit = seconds("wait", wait)
+        return _when_there(once, destination, math.inf if limit is None else limit)
 
     def link(
         self,
@@ -432,6 +453,42 @@ class Nic:
 
     def __repr__(self) -> str:
         return f"<application {self.application} at {self.address}>"
+
+
+def _when_there(once: Callable[[], Connection], destination: str, limit: float) -> Connection:
+    """Open a connection as often as it takes until it is open; `limit` is in seconds."""
+    until = time.monotonic() + limit
+    pause = PAUSES[0]
+    why = "nobody has connected"
+    while True:
+        try:
+            made = once()
+        except RefusedError as refused:
+            # A socket or a name that is not there yet.
+            if refused.kind != "unknown":
+                raise
+            why = str(refused)
+        else:
+            try:
+                status = made.status()
+                while not status.open and status.gone is None and time.monotonic() < until:
+                    time.sleep(PAUSES[0])
+                    status = made.status()
+            except BaseException:
+                made.close()
+                raise
+            if status.open:
+                return made
+            made.close()
+            why = status.gone or why
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimedOutError(
+                f"{destination}: nobody was there within {limit:g} s ({why}); start the peer, or "
+                "wait longer"
+            )
+        time.sleep(min(pause, left))
+        pause = min(2 * pause, PAUSES[1])
 
 
 def _word(name: str, value: object, words: tuple[str, ...]) -> None:
