@@ -39,6 +39,7 @@ __all__ = [
     "check",
     "claims_on",
     "compare",
+    "address",
     "crc32c",
     "differences",
     "fence",
@@ -852,6 +853,9 @@ def fence() -> None:
     """Have other processes that share memory see what was written before it before what is written
     after it.
     """
+
+def address(data: NDArray[np.uint8]) -> int:
+    """The address of the first byte."""
 
 def crc32c(data: NDArray[np.uint8]) -> int:
     """The CRC-32C of bytes."""

@@ -13,7 +13,7 @@ const SLICE: Duration = Duration::from_millis(100);
 pub struct Patience<'a> {
     deadline: Option<Instant>,
     given: Duration,
-    go_on: Option<&'a (dyn Fn() -> bool + Sync)>,
+    go_on: Option<&'a (dyn Fn(Instant) -> bool + Sync)>,
 }
 
 impl Patience<'static> {
@@ -39,10 +39,10 @@ impl Patience<'static> {
 }
 
 impl<'a> Patience<'a> {
-    /// The same, but ends with [`Error::Interrupted`] when `go_on` says false. It is asked ten
-    /// times a second.
+    /// The same, but ends with [`Error::Interrupted`] when `go_on` says false. It is given the
+    /// present, before each wait and ten times a second in one.
     #[must_use]
-    pub fn asking<'b>(self, go_on: &'b (dyn Fn() -> bool + Sync)) -> Patience<'b> {
+    pub fn asking<'b>(self, go_on: &'b (dyn Fn(Instant) -> bool + Sync)) -> Patience<'b> {
         Patience {
             deadline: self.deadline,
             given: self.given,
@@ -68,10 +68,10 @@ impl<'a> Patience<'a> {
     /// # Errors
     /// [`Error::TimedOut`] with nothing said yet, [`Error::Interrupted`].
     pub(crate) fn slice(&self) -> Result<Instant> {
-        if self.go_on.is_some_and(|go_on| !go_on()) {
+        let now = Instant::now();
+        if self.go_on.is_some_and(|go_on| !go_on(now)) {
             return Err(Error::Interrupted);
         }
-        let now = Instant::now();
         match self.deadline {
             Some(deadline) if deadline <= now => Err(Error::TimedOut(String::new())),
             Some(deadline) => Ok(deadline.min(now + SLICE)),

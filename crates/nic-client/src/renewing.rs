@@ -127,7 +127,7 @@ impl Renewing {
     ) -> std::result::Result<u32, Failed> {
         // From here on nothing is read that would not be counted.
         let received = link.let_go();
-        let goes_on = || core.gone().is_none();
+        let goes_on = |_: Instant| core.gone().is_none();
         let left = until.saturating_duration_since(Instant::now());
         let patience = Patience::of(left.min(ATTEMPT)).asking(&goes_on);
         let asked = core.address.connect(patience);

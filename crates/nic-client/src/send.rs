@@ -135,9 +135,6 @@ impl Stream {
         (lies, bytes): (Lies, &[u8]),
         patience: Patience<'_>,
     ) -> Result<()> {
-        if let Some(gone) = self.core.gone() {
-            return Err(gone);
-        }
         self.fits(place.adu, adu_bytes)?;
         self.goes_on(patience)?;
         if self.cancelled.load(Ordering::Relaxed) {

@@ -312,7 +312,12 @@ impl Stream {
     /// # Errors
     /// It ended, and not well; the session is over.
     pub(crate) fn goes_on(&self, patience: Patience<'_>) -> Result<()> {
-        match self.end(patience)?.poll() {
+        let asked = locked(&self.end).as_ref().map(|pending| pending.poll());
+        let answer = match asked {
+            Some(answer) if !too_many(answer.as_ref()) => answer,
+            _ => self.end(patience)?.poll(),
+        };
+        match answer {
             None => Ok(()),
             // It is asked again by the next.
             answer @ Some(Err(_)) if too_many(answer.as_ref()) => Ok(()),

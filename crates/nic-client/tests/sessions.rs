@@ -227,7 +227,7 @@ fn a_loop_that_waits_for_many_things_is_told_by_a_descriptor() {
 fn a_caller_who_has_enough_is_let_go() {
     let session = daemon(|mut side| while side.next().is_some() {});
     let asked = std::sync::atomic::AtomicU32::new(0);
-    let go_on = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 3;
+    let go_on = |_: Instant| asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 3;
     let answer = session.request(status(1), Patience::endless().asking(&go_on));
     assert_eq!(answer, Err(Error::Interrupted));
 }

@@ -162,6 +162,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arrays::PyPlan>()?;
     module.add_class::<share::PyShare>()?;
     module.add_class::<io_distribution::PyIoDistribution>()?;
+    module.add_function(wrap_pyfunction!(memory::address, module)?)?;
     module.add_function(wrap_pyfunction!(memory::crc32c, module)?)?;
     module.add_function(wrap_pyfunction!(arrays::stretch_of, module)?)?;
     module.add_function(wrap_pyfunction!(memory::fence, module)?)?;

@@ -2,7 +2,7 @@
 
 use crate::arrays::wrong;
 use crc_fast::{CrcAlgorithm, checksum};
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::sync::atomic;
 
@@ -10,6 +10,12 @@ use std::sync::atomic;
 #[pyfunction]
 pub(crate) fn fence() {
     atomic::fence(atomic::Ordering::SeqCst);
+}
+
+/// The address of the first byte of an array.
+#[pyfunction]
+pub(crate) fn address(data: &Bound<'_, PyArray1<u8>>) -> usize {
+    data.data() as usize
 }
 
 /// The CRC-32C (Castagnoli, as in RFC 3720) of bytes.

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use serde::de::DeserializeOwned;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 create_exception!(
     isthmus._core,
@@ -41,6 +41,9 @@ fn told(error: &Error) -> PyErr {
     NicError::new_err((kind, error.to_string(), reason))
 }
 
+/// Between two looks at whether Ctrl-C was pressed.
+const LISTEN: Duration = Duration::from_millis(50);
+
 /// Does something that waits, without holding the interpreter; Ctrl-C ends it. None: for as long as
 /// it takes.
 fn waited<T: Send>(
@@ -53,13 +56,23 @@ fn waited<T: Send>(
         Some(Ok(time)) => Patience::of(time),
     };
     let heard = Mutex::new(None);
-    let go_on = || match Python::attach(|py| py.check_signals()) {
-        Ok(()) => true,
-        Err(error) => {
-            if let Ok(mut heard) = heard.lock() {
-                *heard = Some(error);
+    // The interpreter looked at signals a moment ago, and taking it costs as much as a small send.
+    let listen_at = Mutex::new(Instant::now() + LISTEN);
+    let go_on = |now: Instant| {
+        if let Ok(mut at) = listen_at.lock() {
+            if now < *at {
+                return true;
             }
-            false
+            *at = now + LISTEN;
+        }
+        match Python::attach(|py| py.check_signals()) {
+            Ok(()) => true,
+            Err(error) => {
+                if let Ok(mut heard) = heard.lock() {
+                    *heard = Some(error);
+                }
+                false
+            }
         }
     };
     let result = py.detach(|| what(patience.asking(&go_on)));

@@ -18,8 +18,10 @@ pub(crate) struct Known {
     pub links: Vec<LinkId>,
     /// If its data may stay in rings: of each link, bytes that may have to be there at once.
     in_rings: Option<Vec<u64>>,
-    /// ADUs that went to ranks.
+    /// ADUs that went to ranks, or to network memory.
     pub moved: u64,
+    /// ADUs that are done.
+    pub done: u64,
     /// The last ADU of which a TU went over links, and bytes of that TU.
     newest: Option<(u64, u64)>,
 }
@@ -38,6 +40,7 @@ impl Known {
             links,
             in_rings,
             moved: 0,
+            done: 0,
             newest: None,
         }
     }

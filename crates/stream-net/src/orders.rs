@@ -43,6 +43,11 @@ impl Driver {
                     known.moved += 1;
                 }
             }
+            isthmus_stream::Event::AduDone { stream, .. } => {
+                if let Some(known) = self.streams.get_mut(stream) {
+                    known.done += 1;
+                }
+            }
             isthmus_stream::Event::Ended { stream, end } => self.ended(*stream, end),
             isthmus_stream::Event::Lost { connection, .. } => {
                 if let Some(spec) = self.connections.get_mut(connection) {

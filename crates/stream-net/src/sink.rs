@@ -10,12 +10,14 @@ use crate::sum::Sum;
 use isthmus_ring::Loan;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 /// Bytes that are read before they are summed, while they are in the second cache.
 const STEP: usize = 256 << 10;
+/// Bytes that are read beyond what is asked for, so that small packets come many at a time.
+const AHEAD: usize = 4 << 10;
 /// Bytes of lent packets that are confirmed together: they stand in their ranks' way until then.
 const LENT_TOGETHER: u64 = 128 << 10;
 /// ADUs that are confirmed together at most.
@@ -93,6 +95,8 @@ struct State {
     told: u64,
     /// Bytes of lent packets that the sender has not been told of.
     lent: u64,
+    /// Bytes that were read and not asked for yet.
+    ahead: VecDeque<u8>,
     /// Whether something was taken of which the sender has not been told.
     owed: bool,
     /// ADUs and ends of streams among that, and since when the first of them is.
@@ -317,13 +321,23 @@ impl Sink {
         state: &mut State,
         bytes: &mut [u8],
     ) -> Result<Option<usize>> {
+        let mut ahead = [0; AHEAD];
         loop {
+            if !state.ahead.is_empty() {
+                return state.ahead.read(bytes).map(Some).map_err(refused);
+            }
+            let is_small = bytes.len() < AHEAD;
+            let into = if is_small { &mut ahead } else { &mut *bytes };
             let read = match state.owed {
-                true => socket.read_now(bytes),
-                false => socket.read(bytes).map(Some),
+                true => socket.read_now(into),
+                false => socket.read(into).map(Some),
             };
             return match read {
                 Ok(Some(0)) => Ok(None),
+                Ok(Some(read)) if is_small => {
+                    state.ahead.extend(&ahead[..read]);
+                    continue;
+                }
                 Ok(Some(read)) => Ok(Some(read)),
                 Ok(None) => {
                     self.confirm(socket, state)?;

@@ -10,6 +10,9 @@ use rustix::io::Errno;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+/// How long small units are collected at most.
+const COLLECTED: Duration = Duration::from_micros(100);
+
 /// Whose descriptor was polled.
 #[derive(Clone, Copy)]
 enum Whose {
@@ -45,11 +48,17 @@ impl Driver {
 
     /// Sleeps until a descriptor is ready, or until the deadline.
     pub(crate) fn sleep(&mut self, until: Option<Instant>) -> Result<()> {
+        let mut collects = false;
         for link in self.links.values_mut() {
-            if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes())
-                && !input.arm()
-            {
-                return Ok(());
+            if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes()) {
+                // While something of a stream is on its way, its next small units are collected until
+                // the answer comes (Nagle, RFC 896). A lone one is sent at once.
+                let known = input.small().and_then(|stream| self.streams.get(&stream));
+                let waits = known.is_some_and(|known| known.moved > known.done);
+                if !input.arm(waits) {
+                    return Ok(());
+                }
+                collects |= waits;
             }
             if let Some(output) = link
                 .output
@@ -67,6 +76,12 @@ impl Driver {
                 return Ok(());
             }
         }
+        let until = if collects {
+            let soon = Instant::now() + COLLECTED;
+            Some(until.map_or(soon, |until| until.min(soon)))
+        } else {
+            until
+        };
         let deadline = self.deadline(until);
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         self.poll(left)?;

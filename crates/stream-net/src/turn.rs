@@ -22,6 +22,9 @@ const YIELDS: usize = 8;
 /// Between two looks at everything in rounds without sleep, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000;
 
+/// How long links are tried again in a round before connections are, in nanoseconds.
+const COLLECT_NS: u64 = 20_000;
+
 /// How long a link or connection is tried in each round after something moved on it, in nanoseconds.
 const BUSY_NS: u64 = 10_000_000;
 
@@ -111,8 +114,13 @@ impl Driver {
 
     fn try_to_move(&mut self, all: bool) -> bool {
         let mut any = self.carry_out();
-        any |= self.move_links(all);
-        any |= self.carry_out();
+        // Small units are collected, so that one call of the system sends many.
+        while self.move_links(all) {
+            any |= true;
+            if !self.carry_out() || self.now() >= self.round_at.after_ns(COLLECT_NS) {
+                break;
+            }
+        }
         any |= self.move_outsides(all);
         any | self.carry_out()
     }

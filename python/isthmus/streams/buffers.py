@@ -83,7 +83,7 @@ class Holds:
             StreamsError: another call has some of them.
 
         """
-        begin = flat.ctypes.data
+        begin = _core.address(flat)
         end = begin + len(flat)
         key = object()
         with self._lock:
@@ -98,7 +98,7 @@ class Holds:
     def freeze(self, data: object, flat: Bytes) -> None:
         """Make an array read-only until no call has any of its bytes."""
         if isinstance(data, np.ndarray) and data.flags.writeable:
-            begin = flat.ctypes.data
+            begin = _core.address(flat)
             with self._lock:
                 data.flags.writeable = False
                 self._frozen.append((begin, begin + len(flat), data))
@@ -113,6 +113,8 @@ class Holds:
         """Give bytes back."""
         with self._lock:
             self._held.pop(key, None)
+            if not self._frozen:
+                return
             held = list(self._held.values())
             frozen, self._frozen = self._frozen, []
             free = []

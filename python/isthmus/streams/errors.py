@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from isthmus import _core
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -81,8 +82,6 @@ def told(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         KeyboardInterrupt: Ctrl-C, heard while it waits.
 
     """
-    from isthmus import _core
-
     try:
         return function(*args, **kwargs)
     except _core.NicError as error:

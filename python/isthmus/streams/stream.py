@@ -45,6 +45,7 @@ class Stream:
         """As the daemon counts."""
         self.sent = 0
         """ADUs sent by this process."""
+        self._sends = f"a send of stream {self.number}"
 
     def _seconds(self, timeout: Timeout) -> float | None:
         return self._patience if timeout is None else seconds("timeout", timeout)
@@ -105,9 +106,10 @@ class Stream:
         self, data: Any, adu_bytes: int | None, block: bool, timeout: float | None
     ) -> int | Handle[int]:
         flag("block", block)
-        told(self._core.here)
+        if not block or self._worker is not None:
+            told(self._core.here)
         flat = to_send("adu" if adu_bytes is None else "own", data)
-        held = HOLDS.hold(flat, f"a send of stream {self.number}", writes=False)
+        held = HOLDS.hold(flat, self._sends, writes=False)
         if not block:
             call = self._work().call
             return call(data, flat, held, lambda: self._now(flat, adu_bytes, timeout))

@@ -16,6 +16,10 @@ use std::time::{Duration, Instant};
 
 /// Bytes that one look at a link moves at most, so that others have their turn.
 const TURN: usize = 1 << 20;
+/// Bytes of a unit with its frame that is small: a call of the system for each costs more than the unit.
+const SMALL: u64 = 4 << 10;
+/// Small units that are collected at most.
+const TOGETHER: u64 = 64;
 /// Bytes that are copied before they are summed, while they are in the second cache.
 const STEP: usize = 64 << 10;
 /// Bytes of a ring in which data may lie until a sink has confirmed it: in a smaller one its rank
@@ -92,6 +96,8 @@ pub(crate) struct Input {
     /// Where the ring's oldest claimed byte is, and since when it is there.
     oldest: Option<(u64, Instant)>,
     glass: Glass,
+    /// The last small unit that was read since the link was slept on: its stream, and its bytes with the frame.
+    small: Option<(StreamId, u64)>,
 }
 
 impl Input {
@@ -107,6 +113,7 @@ impl Input {
             full: false,
             oldest: None,
             glass: Glass::default(),
+            small: None,
         }
     }
 
@@ -174,6 +181,14 @@ impl Input {
         }
     }
 
+    /// The stream of the small units that were read since the link was slept on.
+    pub fn small(&self) -> Option<StreamId> {
+        let collects = self
+            .small
+            .filter(|_| self.is_ring() && self.reading.is_none());
+        collects.map(|(stream, _)| stream)
+    }
+
     /// Bytes of which it is worth being woken.
     pub fn worth(&self) -> u64 {
         let left = self.reading.as_ref().map(|it| match &self.source {
@@ -197,9 +212,11 @@ impl Input {
         }
     }
 
-    /// Before a poll of its descriptor: whether it may be slept on.
-    pub fn arm(&mut self) -> bool {
-        let worth = self.worth();
+    /// Before a poll of its descriptor: whether it may be slept on. `collects` says whether more
+    /// units of a stream are collected.
+    pub fn arm(&mut self, collects: bool) -> bool {
+        let small = self.small.take().filter(|_| collects);
+        let worth = small.map_or(self.worth(), |(_, bytes)| bytes * TOGETHER);
         match &mut self.source {
             // What cannot be armed is broken, and tells so when it is read.
             Source::Ring(ring) => ring.arm(worth.min(ring.capacity() / 2)).unwrap_or(false),
@@ -373,6 +390,8 @@ impl Input {
             let passed = passed.entry(it.stream).or_default();
             passed.add(it.adu, it.bytes as u64);
             told.push(Told::Over(it.order));
+            let bytes = (Frame::BYTES + it.bytes) as u64;
+            self.small = (bytes <= SMALL).then_some((it.stream, bytes));
             self.reading = None;
         }
         Ok(moved)
