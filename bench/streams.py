@@ -24,6 +24,8 @@ from typing import Any
 from measure import ROOT, Engine, Line, quickest, report, run, spread, throughput
 from rings import STEPS, built
 
+SMALL = 64
+"""Bytes of a small ADU."""
 SIZES = {"1MiB": 1 << 20, "64KiB": 64 << 10}
 OURS = tuple(product((1 << 20, 1 << 22, 1 << 23), (True, False)))
 """Bytes of the rank's ring, and whether it makes the sums."""
@@ -41,6 +43,8 @@ SST = (("1", "OFF"), ("2", "OFF"), ("4", "OFF"), ("4", "ON"))
 RUNS = 15
 MOVED = 4 << 30
 """Bytes of a turn; a setting is tried with a quarter."""
+MANY = 4_000_000
+"""Messages of a turn at most."""
 
 Command = Callable[[Any, int], list[str]]
 
@@ -118,6 +122,14 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
                 theirs=partial(_script, "zeromq", "push.py", message),
                 settings=BUFFERS,
             )
+        yield line(
+            ("tcp", SMALL),
+            row="stream.small.zeromq",
+            name=f"ADUs of {SMALL} B {by_tcp}",
+            peer="ZeroMQ, PUSH to PULL over TCP, no copies in Python, nothing checked",
+            theirs=partial(_script, "zeromq", "push.py", SMALL),
+            settings=BUFFERS,
+        )
     if _is_there("adios2", ["adios2", "numpy"], quick):
         message = SIZES["1MiB"]
         yield line(
@@ -184,7 +196,7 @@ def _line(
     ours_from: Iterable[Any] = OURS,
 ) -> Line:
     message = ours[1]
-    messages = ((64 << 20) if quick else MOVED) // message
+    messages = min(((64 << 20) if quick else MOVED) // message, 100_000 if quick else MANY)
 
     own = partial(_own, engine, ours)
     tried = messages // 4

@@ -135,7 +135,8 @@ impl Stream {
         (lies, bytes): (Lies, &[u8]),
         patience: Patience<'_>,
     ) -> Result<()> {
-        self.fits(place.adu, adu_bytes)?;
+        let fits = self.fits(place.adu, adu_bytes);
+        fits.map_err(|misfit| self.core.gone().unwrap_or(misfit))?;
         self.goes_on(patience)?;
         if self.cancelled.load(Ordering::Relaxed) {
             let why = "it was cancelled".to_owned();

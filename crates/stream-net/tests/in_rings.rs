@@ -533,3 +533,65 @@ fn a_cancelled_stream_leaves_nothing_in_a_ring() {
     drop(driver);
     assert_eq!(thread.join().unwrap().0.unwrap().packets, 0);
 }
+
+/// A small unit that comes while the answer to the one before it is not there is collected with
+/// others, for a short time: a sink that answers nothing holds up none of them, and costs no time.
+#[test]
+fn small_units_do_not_wait_for_a_sink_that_answers_nothing() {
+    let (mut driver, app) = driver();
+    let goes_on = Arc::new(AtomicBool::new(false));
+    let go = Arc::clone(&goes_on);
+    let (slow, thread) = sink(Sink::new(KB * KB), move |_| {
+        while !go.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Action::Take
+    });
+    let connection = open(&mut driver, app, &slow, Checksum::Crc32c);
+    let format = Format::fixed(64, 64, &[LinkId(1)]);
+    let spec = StreamSpec::new(connection, Direction::Transmit, format.clone(), 3);
+    let stream = driver.submit(app, &spec).unwrap();
+    let (producer, consumer) = ring(RING).unwrap();
+    let ends = Ends::rings(Some(consumer), None);
+    driver.attach(LinkId(1), ends).unwrap();
+    let mut sender = Sender::new(LinkId(1), Pipe::Producer(producer));
+    for adu in 0..3 {
+        let until = Instant::now() + Duration::from_millis(20);
+        while Instant::now() < until {
+            driver.turn(Some(until)).unwrap();
+        }
+        let data = content(stream.0 as usize, adu, 64);
+        let place = (adu * 64, 0);
+        let sent = sender.send_adu(stream, &format, (adu, &data), place, soon());
+        sent.unwrap();
+        let mut moved = false;
+        while !moved {
+            let sleeps = driver.figures().sleeps;
+            driver.turn(Some(soon())).unwrap();
+            assert!(driver.figures().sleeps <= sleeps + 1);
+            while let Some(event) = driver.poll_event() {
+                moved |=
+                    matches!(event, Told::Stream(Event::AduMoved { adu: of, .. }) if of == adu);
+            }
+        }
+    }
+    let before = driver.figures().sleeps;
+    let until = Instant::now() + Duration::from_millis(200);
+    while Instant::now() < until {
+        driver.turn(Some(until)).unwrap();
+    }
+    let slept = driver.figures().sleeps - before;
+    assert!(slept < 20, "{slept} sleeps in 200 ms");
+    goes_on.store(true, Ordering::Relaxed);
+    assert_eq!(run(&mut driver, &[stream])[&stream], End::Done);
+    driver.close(connection).unwrap();
+    while !thread.is_finished() {
+        driver
+            .turn(Some(Instant::now() + Duration::from_millis(10)))
+            .unwrap();
+    }
+    let (counts, all) = thread.join().unwrap();
+    assert_eq!(counts.unwrap().adus, 3);
+    let expected = (0..3).flat_map(|adu| content(stream.0 as usize, adu, 64));
+    assert!(all.iter().copied().eq(expected));
+}
