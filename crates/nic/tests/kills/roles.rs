@@ -1,13 +1,14 @@
 //! What the processes of a round do.
 
 use super::ROLE;
-use isthmus_nic::{Address, Config, Daemon};
+use isthmus_nic::{Address, Certificate, Config, Daemon};
 use isthmus_nic_client::words::{Carrier, Direction};
 use isthmus_nic_client::{Address as Where, Error, Opening, Patience, Session, Stream, spec};
 use isthmus_stream_net::sink::{Action, Sink};
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ impl Job {
         let adu_bytes = tu_bytes / 2 * (1 + below(5)) + below(2) * 13;
         Self {
             key: below(1 << 32),
-            carrier: ["rings", "unix", "tcp"][below(3) as usize].into(),
+            carrier: ["rings", "unix", "tcp", "tls"][below(4) as usize].into(),
             links: 1 + below(4),
             adu_bytes,
             tu_bytes,
@@ -95,6 +96,12 @@ pub fn run() {
     }
 }
 
+/// A file beside the tests.
+fn fixture(name: &str) -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.join("tests/fixtures").join(name)
+}
+
 /// Writes a file that is there with all that is in it.
 fn note(path: &Path, text: &str) {
     let part = path.with_extension("part");
@@ -104,17 +111,23 @@ fn note(path: &Path, text: &str) {
 
 fn manager(folder: &Path) {
     let unix = Address::Unix(folder.join("nic.sock"));
-    let tcp = Address::Tcp("127.0.0.1:0".parse().unwrap());
-    let mut config = Config::new(vec![unix, tcp]);
+    let any = "127.0.0.1:0".parse().unwrap();
+    let mut config = Config::new(vec![unix, Address::Tcp(any), Address::Tls(any)]);
+    let [chain, key] = ["cert.pem", "key.pem"].map(|name| {
+        let path = folder.join(name);
+        fs::copy(fixture(name), &path).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        path
+    });
+    config.certificate = Some(Certificate { chain, key });
     // What it has taken of a rank that is killed goes to the sink still.
     config.limits.network_bytes = 4 << 20;
     let daemon = Daemon::start(config).unwrap();
-    let mut addresses = daemon.addresses().iter();
-    let tcp = addresses.find_map(|address| match address {
-        Address::Tcp(address) => Some(format!("tcp:{address}")),
-        _ => None,
-    });
-    note(&folder.join("manager"), &tcp.unwrap());
+    let addresses = daemon.addresses().iter().map(ToString::to_string);
+    note(
+        &folder.join("manager"),
+        &addresses.collect::<Vec<_>>().join("\n"),
+    );
     std::thread::sleep(LIFE);
 }
 
@@ -147,11 +160,17 @@ fn rank(folder: &Path, number: &str, sink: &str, job: &Job) {
 
 fn send(folder: &Path, number: &str, sink: &str, job: &Job) -> Result<(), Error> {
     let soon = Patience::of(Duration::from_secs(60));
-    let words = match job.carrier.as_str() {
-        "tcp" => fs::read_to_string(folder.join("manager")).unwrap(),
-        _ => format!("unix:{}", folder.join("nic.sock").display()),
+    let addresses = fs::read_to_string(folder.join("manager")).unwrap();
+    let kind = match job.carrier.as_str() {
+        "rings" => "unix",
+        other => other,
     };
-    let session = Session::connect(&Where::parse(&words)?, None, "rank", soon)?;
+    let words = addresses.lines().find(|words| words.starts_with(kind));
+    let mut address = Where::parse(words.unwrap())?;
+    if kind == "tls" {
+        address = address.trusting(&fixture("cert.pem"))?;
+    }
+    let session = Session::connect(&address, None, "rank", soon)?;
     let carrier = match job.carrier.as_str() {
         "rings" => Carrier::Rings {
             from_rank_bytes: 256 << 10,
