@@ -14,7 +14,7 @@ import pytest
 
 from conftest import REPOSITORY
 from isthmus.streams import NotKeptError, RefusedError, connect
-from nic_daemon import PATIENCE, Client, daemon, until
+from nic_daemon import Client, daemon, until
 from nic_rig import Sink
 
 pytestmark = [
@@ -147,9 +147,11 @@ except PermissionError:
     pass
 says(got)
 """
-    with daemon("--listen", unix, "--listen", "tcp:127.0.0.1:0", *words) as (_, told):
-        with stranger(code, *told["listening"]) as other:
-            assert other.stdout.readline() == "[]\n"
+    with (
+        daemon("--listen", unix, "--listen", "tcp:127.0.0.1:0", *words) as (_, told),
+        stranger(code, *told["listening"]) as other,
+    ):
+        assert other.stdout.readline() == "[]\n"
 
 
 def test_silent_sockets_keep_nobody_out(host):
