@@ -14,7 +14,7 @@ SOAK_S ?= 300
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.toml')
 
-.PHONY: demo test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick coverage soak fuzz-formats clean help
+.PHONY: demo test test-rust test-python test-wheel fuzz wheel lint docs papers papers-quick bench bench-quick coverage notices audit soak fuzz-formats clean help
 
 help:
 	@echo 'make demo         build, install into $(VENV), run the main job'
@@ -28,6 +28,8 @@ help:
 	@echo 'make bench        all benchmarks, with their peers; results in bench/results.json'
 	@echo 'make bench-quick  the same, shortened'
 	@echo 'make coverage     how often intervals hold the truth; the table of docs/statistics.md'
+	@echo 'make notices      THIRD-PARTY.md, the licences of linked crates; needs cargo-about'
+	@echo 'make audit        known flaws of what is used; needs cargo-deny and the databases'
 	@echo 'make wheel        source distribution and wheel in dist/'
 	@echo 'make soak         the property tests with fresh random cases, mutants for $(SOAK_S) s'
 	@echo 'make docs         the guide in site/, the Rust documentation in target/doc'
@@ -72,6 +74,19 @@ fuzz-formats:
 	for target in $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs))); do \
 	  mkdir -p fuzz/grown/$$target && cargo +nightly fuzz run -s none $$target \
 	    fuzz/grown/$$target fuzz/corpus/$$target -- -max_total_time=$(FUZZ_S) || exit 1; done
+
+# The licences of what is linked into the core: cargo install --locked --features cli cargo-about
+notices:
+	cargo about generate --locked --config packaging/about.toml \
+	  --manifest-path crates/py/Cargo.toml packaging/about.hbs --output-file THIRD-PARTY.md
+
+# Known flaws of crates and packages: cargo install --locked cargo-deny. What cannot be asked is a failure.
+audit: $(VENV)/.test-tools
+	cargo deny --locked check
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet 'pip-audit>=2.7,<3'
+	$(VENV)/audit/bin/pip-audit --strict --progress-spinner off \
+	  --path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
 # What is given to others, made from what the source distribution holds: one wheel for all Pythons
 # from 3.10 on.
