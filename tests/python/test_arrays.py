@@ -299,7 +299,7 @@ def test_plans_print_themselves():
         ),
         (
             lambda: Layout.whole((4,)).gather([[np.zeros(3)]]),
-            "parts of rank 0: of shapes [(3,)]; the layout has [(4,)]",
+            "parts of rank 0: an array of shape (3,); the layout gives it (4,)",
         ),
         (lambda: Layout.scalapack([502, 0, 4, 4, 1, 1, 0, 0, 4], (1, 1)), "nine numbers"),
         (lambda: Layout.chunks((4,), ((2, 1),), 1), "they have 3 indices"),
@@ -347,7 +347,7 @@ def test_arrays_that_do_not_fit():
             "arrays of rank 1: an array of shape (3,); the layout gives it (2,)",
         ),
         ([np.zeros(2), np.zeros(2, "f4")], None, "elements of type float64 and of type float32"),
-        ([np.zeros(2, object)] * 2, None, "Python objects cannot be moved"),
+        ([np.zeros(2, object)] * 2, None, "Python objects have no fixed bytes"),
         (halves, [np.zeros(4, "i8")], "elements of type float64 and of type int64"),
         (halves, [read_only], "the array is read-only"),
         (None, None, "arrays: NoneType; it is a list, one item a rank"),

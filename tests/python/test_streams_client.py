@@ -280,7 +280,7 @@ def test_bytes_of_arrays_are_not_copied():
     [
         (np.zeros((4, 4))[:, 1:], "not in one piece in memory"),
         (np.zeros((4, 4)).T, "numpy.ascontiguousarray"),
-        (np.array([None]), "Python objects cannot be sent"),
+        (np.array([None]), "Python objects have no fixed bytes"),
         ([1, 2], "adu: [1, 2] (list) is of no use here"),
         (memoryview(b"abcdef")[::2], "give a numpy array, bytes"),
     ],

@@ -20,6 +20,7 @@ from isthmus.streams import (
     aconnect,
     connect,
     join,
+    recv_array,
     send_array,
 )
 from isthmus.streams.buffers import HOLDS
@@ -176,15 +177,21 @@ def test_a_send_after_the_end_of_the_session_says_so(served, tmp_path):
         stream.send(bytes(ADU), block=False).wait()
 
 
-def test_python_objects_are_no_array_for_a_stream(served, tmp_path):
+def test_arrays_that_a_stream_does_not_take(served, tmp_path):
     with connect(served.address, patience=PATIENCE) as nic:
         out = nic.open(Sink(tmp_path).destination)
-        array = np.zeros((4, 4), object)
-        with pytest.raises(StreamsError, match="array: elements of type object"):
-            send_array(array, None, out)
-        with pytest.raises(StreamsError, match="array: elements of type object"):
-            layout = Layout.whole(array.shape)
-            send_array([array], layout, out)
+        layout = Layout.whole((4, 4))
+        for array, words in (
+            (np.zeros((4, 4), object), "array: elements of type object"),
+            (np.ma.masked_equal(np.zeros((4, 4)), 0), "array: a masked array"),
+        ):
+            with pytest.raises(IsthmusError, match=words):
+                send_array(array, None, out)
+            with pytest.raises(IsthmusError, match=words):
+                send_array([array], layout, out)
+            with pytest.raises(IsthmusError, match=words.replace("array:", "out:")):
+                recv_array(array, None, out)
+        assert nic.overview()["streams"] == []
 
 
 def test_what_is_named_twice_is_refused_before_anything_is_made(served, tmp_path):

@@ -16,8 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
+from isthmus.arrays.elements import type_of
 from isthmus.errors import IsthmusError
 from isthmus.files import write_text
 
@@ -256,7 +255,7 @@ def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, W
 
 def work_of(plan: Plan, rank: int, dtype: Any, orders: Orders, *, direct: bool = False) -> Work:
     """What a rank has to do, which need not be one of the plan's."""
-    item = np.dtype(dtype).itemsize
+    item = type_of("dtype", dtype).itemsize
     before, after = (order == "F" for order in orders)
     one = Work()
     for message in plan.sends(rank) if rank in plan.from_.ranks and not direct else ():

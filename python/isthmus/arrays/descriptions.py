@@ -29,13 +29,12 @@ from isthmus.arrays.layout_words import Array, layout
 from isthmus.arrays.layouts import Layout
 from isthmus.arrays.plans import Plan
 from isthmus.core import read_text
+from isthmus.errors import IsthmusError
 from isthmus.given import Given, Table
 
 if TYPE_CHECKING:
     import numpy as np
 
-DIMENSIONS_MAX = 32
-"""Most dimensions of an array."""
 UNLIMITED = "unlimited"
 
 
@@ -142,6 +141,8 @@ def read(text: str, file: str, changes: Sequence[str] = ()) -> Description:
 
 
 def _array(table: Table) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "F"]]:
+    from isthmus.arrays.elements import DIMENSIONS_MAX
+
     shape = table.need("shape", "[8192, 8192]")
     extents = shape.wholes(1, "[8192, 8192]")
     if len(extents) > DIMENSIONS_MAX:
@@ -157,7 +158,7 @@ def _array(table: Table) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "
 
 def _dtype(found: Given) -> np.dtype[Any]:
     """A type of elements by its name in numpy, or the names and types of the fields of one."""
-    import numpy as np
+    from isthmus.arrays.elements import type_of
 
     example = '"float64", or fields such as [["x", "float64"], ["id", "int32"]]'
     if found.kind == "list":
@@ -171,14 +172,11 @@ def _dtype(found: Given) -> np.dtype[Any]:
     else:
         told = found.text(example)
     try:
-        dtype: np.dtype[Any] = np.dtype(told)
-    except (TypeError, ValueError, SyntaxError, OverflowError, MemoryError) as error:
+        return type_of("dtype", told)
+    except IsthmusError as error:
         raise found.wrong(
-            f"{found.described()} is no type of elements", f"write {example}"
+            f"{found.described()} is no type of elements that can be moved", f"write {example}"
         ) from error
-    if dtype.hasobject or dtype.itemsize == 0:
-        raise found.wrong(f"elements of {dtype} have no bytes to move", f"write {example}")
-    return dtype
 
 
 def _costs(table: Table) -> Costs:

@@ -78,12 +78,18 @@ class Layout:
 
     A rank holds *parts*, each an array of its own with as many dimensions as the whole: exactly one
     where processes form a grid, any number where they hold boxes or chunks. Two layouts are equal
-    where each rank holds the same in the same place, told in the same way.
+    where each rank holds the same in the same place, told in the same way; `order` is not compared.
     """
 
-    def __init__(self, core: _core.Layout, over: _Over | None = None) -> None:
+    def __init__(
+        self,
+        core: _core.Layout,
+        over: _Over | None = None,
+        order: Literal["C", "F"] | None = None,
+    ) -> None:
         self._core = core
         self._over = over
+        self._order = order
 
     @classmethod
     def grid(
@@ -248,7 +254,8 @@ class Layout:
         """Read an array descriptor of ScaLAPACK, ``DTYPE_ CTXT_ M_ N_ MB_ NB_ RSRC_ CSRC_ LLD_``.
 
         Its context is not looked at: ``grid`` is the process grid, numbered row by row as
-        ``BLACS_GRIDINIT`` does with ``'R'``. Local arrays lie in memory column by column.
+        ``BLACS_GRIDINIT`` does with ``'R'``. Local arrays lie in memory column by column: arrays
+        that are made for this layout have that order (`order`), unless a call gives another.
         """
         if len(descriptor) != 9 or descriptor[0] != 1:
             raise IsthmusError(
@@ -260,7 +267,8 @@ class Layout:
             cyclic(row_block, source=row_source),
             cyclic(column_block, source=column_source),
         ]
-        return cls.grid([rows, columns], grid, dims, numbering=numbering)
+        found = cls.grid([rows, columns], grid, dims, numbering=numbering)
+        return cls(found._core, found._over, "F")
 
     @classmethod
     def darray(
@@ -406,7 +414,7 @@ class Layout:
         if ranks is None:
             return self
         numbers = _whole("ranks", ranks, 1 << 32)
-        return Layout(_told(self._core.on_ranks, numbers), self._over)
+        return Layout(_told(self._core.on_ranks, numbers), self._over, self._order)
 
     def to_hpf(self) -> tuple[list[str], tuple[int, ...]]:
         """Tell it as a ``DISTRIBUTE`` directive and a ``PROCESSORS`` arrangement: what `hpf` reads.
@@ -463,6 +471,13 @@ class Layout:
         return tuple(self._core.shape)
 
     @property
+    def order(self) -> Literal["C", "F"] | None:
+        """Which index counts fastest in arrays that are made for it: ``"C"``, the last, or ``"F"``,
+        the first; None where the layout does not say.
+        """
+        return self._order
+
+    @property
     def ranks(self) -> list[int]:
         """The numbers of the ranks that hold it."""
         return self._core.ranks
@@ -488,54 +503,100 @@ class Layout:
                 f"rank {rank} is none of the {len(self.ranks)} of the layout; they begin at 0"
             )
 
-    def scatter(self, array: NDArray[Any], *, order: Literal["C", "F"] = "C") -> list[list[Part]]:
+    def scatter(
+        self, array: NDArray[Any], *, order: Literal["C", "F"] | None = None
+    ) -> list[list[Part]]:
         """Cut a whole array, which is in this process, into what each rank holds.
 
+        Args:
+            array: of the shape of the layout; no mask, no Python objects.
+            order: in memory, of what is made; without it that of the layout, else ``"C"``.
+
         Returns:
-            In order of `ranks` the parts of each, copies in the given order in memory.
+            In order of `ranks` the parts of each, copies.
+
+        Raises:
+            IsthmusError: the array does not fit.
 
         """
         import numpy as np
 
+        from isthmus.arrays.elements import array_of, refuse_order
+
+        refuse_order("order", order)
         if not isinstance(array, np.ndarray):
             raise IsthmusError(f"array: of type {type(array).__name__}; it is an array of numpy")
+        array = array_of("array", array)
         if array.shape != self.shape:
             raise IsthmusError(f"the array has shape {array.shape}, the layout {self.shape}")
+        made = order or self.order or "C"
         return [
-            [np.array(array[np.ix_(*part)], order=order) for part in self.indices(rank)]
+            [np.array(array[np.ix_(*part)], order=made) for part in self.indices(rank)]
             for rank in self.ranks
         ]
 
     def gather(self, parts: Sequence[Sequence[Part]]) -> NDArray[Any]:
-        """Put the whole array together from what each rank holds: the opposite of `scatter`."""
+        """Put the whole array together from what each rank holds: the opposite of `scatter`.
+
+        Args:
+            parts: in order of `ranks` what each holds: an array, or a list of arrays.
+
+        Returns:
+            The array, in order ``"C"``.
+
+        Raises:
+            IsthmusError: the parts do not fit the layout.
+
+        """
         import numpy as np
 
+        from isthmus.arrays import elements, memory
+
         self.refuse_missing("gather")
+        if not isinstance(parts, Sequence):
+            raise IsthmusError(f"parts: {type(parts).__name__}; it is a list, one item a rank")
         if len(parts) != len(self.ranks):
             raise IsthmusError(
                 f"parts: of {len(parts)} ranks; the layout has {len(self.ranks)}, in this order: "
                 f"{', '.join(map(str, self.ranks[:8]))}{', ...' if len(self.ranks) > 8 else ''}"
             )
-        for rank, held in zip(self.ranks, parts, strict=True):
-            shapes = [part.shape for part in held]
-            if shapes != self.extents(rank):
-                raise IsthmusError(
-                    f"parts of rank {rank}: of shapes {shapes}; the layout has {self.extents(rank)}"
-                )
-        kinds = {part.dtype for held in parts for part in held}
-        if len(kinds) != 1:
-            raise IsthmusError(f"parts are of the types {sorted(map(str, kinds))}; all are of one")
-        whole: NDArray[Any] = np.empty(self.shape, kinds.pop())
-        for rank, held in zip(self.ranks, parts, strict=True):
+        held_by = [
+            memory.parts_of(held, f"parts of rank {rank}")
+            for rank, held in zip(self.ranks, parts, strict=True)
+        ]
+        for rank, held in zip(self.ranks, held_by, strict=True):
+            memory.check(self, rank, held, "parts")
+        kind = memory.one_type([part for held in held_by for part in held], "parts")
+        if kind is None:
+            raise IsthmusError("parts: no rank holds any")
+        whole = elements.empty("gather", self.shape, kind)
+        for rank, held in zip(self.ranks, held_by, strict=True):
             for indices, part in zip(self.indices(rank), held, strict=True):
                 whole[np.ix_(*indices)] = part
         return whole
 
-    def empty(self, rank: int, dtype: Any, *, order: Literal["C", "F"] = "C") -> list[NDArray[Any]]:
-        """Make arrays for the parts of a rank, with nothing in them yet."""
-        import numpy as np
+    def empty(
+        self, rank: int, dtype: Any, *, order: Literal["C", "F"] | None = None
+    ) -> list[NDArray[Any]]:
+        """Make arrays for the parts of a rank, with nothing in them yet.
 
-        return [np.empty(extents, dtype, order) for extents in self.extents(rank)]
+        Args:
+            rank: whose parts.
+            dtype: of the elements.
+            order: in memory; without it that of the layout, else ``"C"``.
+
+        Raises:
+            IsthmusError: the layout does not have this rank, there is no such type, or no memory.
+
+        """
+        from isthmus.arrays import elements
+
+        elements.refuse_order("order", order)
+        kind = elements.type_of("dtype", dtype)
+        made = order or self.order or "C"
+        return [
+            elements.empty(f"rank {rank}", extents, kind, made) for extents in self.extents(rank)
+        ]
 
     def plot(self, **keywords: Any) -> Any:
         """Draw which rank holds what: see `isthmus.arrays.drawing.draw_layout`."""

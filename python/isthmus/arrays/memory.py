@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isthmus.arrays.elements import array_of
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -179,11 +180,16 @@ def columns(parts: Sequence[Part]) -> bool:
     return any(part.flags.f_contiguous and not part.flags.c_contiguous for part in parts)
 
 
-def parts_of(held: Any) -> list[Part]:
-    """What a rank holds: an array, or a list of arrays."""
+def parts_of(held: Any, what: str) -> list[Part]:
+    """Return what a rank holds: an array, or a list of arrays.
+
+    Raises:
+        IsthmusError: one is none, or its elements cannot be moved.
+
+    """
     if isinstance(held, (list, tuple)):
-        return [np.asanyarray(part) for part in held]
-    return [np.asanyarray(held)]
+        return [array_of(what, part) for part in held]
+    return [array_of(what, held)]
 
 
 def check(layout: Layout, rank: int, parts: Sequence[Part], what: str) -> None:
@@ -200,12 +206,6 @@ def check(layout: Layout, rank: int, parts: Sequence[Part], what: str) -> None:
         )
     for number, (part, shape) in enumerate(zip(parts, extents, strict=True)):
         which = f"{what} of rank {rank}" + (f", part {number}" if len(parts) > 1 else "")
-        if part.dtype.hasobject:
-            raise IsthmusError(
-                f"{which}: elements of type {part.dtype}; Python objects cannot be moved"
-            )
-        if part.dtype.itemsize == 0:
-            raise IsthmusError(f"{which}: elements of type {part.dtype}, which have no bytes")
         if part.shape != shape:
             raise IsthmusError(
                 f"{which}: an array of shape {part.shape}; the layout gives it {shape}"

@@ -108,34 +108,33 @@ class Plan:
         Args:
             arrays: in order of the ranks of the layout that data come from what each holds: an
                 array, or a list of arrays where it has several parts. Any type of elements but
-                Python objects, any strides.
+                Python objects, any strides, no mask. Subclasses of `ndarray` are viewed as it.
             out: the same for the layout that data go to; made if not given. They may lie in the
                 memory of `arrays`, which are lost then: those of them that do are copied first.
-            order: in memory, of what is made; without it that of the first array.
+            order: in memory, of what is made; without it that of the layout that data go to
+                (`Layout.order`), else that of the arrays.
             threads: how many; without it one for each processor.
 
         Returns:
             In order of the ranks of the layout that data go to the parts of each.
 
         Raises:
-            IsthmusError: arrays do not fit their layouts; nothing has been moved.
+            IsthmusError: arrays do not fit their layouts, or have a mask; nothing has been moved.
 
         """
-        from isthmus.arrays import memory
+        from isthmus.arrays import elements, memory
 
         if threads is not None and (
             not isinstance(threads, int) or not 1 <= threads <= THREADS_MAX
         ):
             raise IsthmusError(f"threads: {threads!r}; it is a number from 1 to {THREADS_MAX}")
-        if order not in {None, "C", "F"}:
-            raise IsthmusError(f'order: {order!r}; it is "C" or "F"')
+        elements.refuse_order("order", order)
         for what, of_ranks in (("arrays", arrays), ("out", [] if out is None else out)):
             if not isinstance(of_ranks, Sequence):
                 raise IsthmusError(
                     f"{what}: {type(of_ranks).__name__}; it is a list, one item a rank"
                 )
-        given = [memory.parts_of(held) for held in arrays]
-        _fit(self.from_, given, "arrays")
+        given = _fit(self.from_, arrays, "arrays")
         flat = [part for parts in given for part in parts]
         kind = memory.one_type(flat, "arrays")
         if kind is None:
@@ -143,11 +142,10 @@ class Plan:
         if out is None:
             # What no rank holds would be whatever was in memory before.
             self.from_.refuse_missing("out: left out, but of the layout that data come from")
-            made = order or ("F" if memory.columns(flat) else "C")
+            made = order or self.to.order or ("F" if memory.columns(flat) else "C")
             taken = [self.to.empty(rank, kind, order=made) for rank in self.to.ranks]
         else:
-            taken = [memory.parts_of(held) for held in out]
-            _fit(self.to, taken, "out")
+            taken = _fit(self.to, out, "out")
             into = [part for parts in taken for part in parts]
             memory.one_type([*flat, *into], "arrays and out")
             memory.distinct(into, "out")
@@ -233,11 +231,15 @@ def _set_apart(read: list[list[memory.Given]], write: list[list[memory.Given]]) 
         read[rank][part] = span.copy(), strides
 
 
-def _fit(layout: Layout, held: Sequence[Sequence[Part]], what: str) -> None:
+def _fit(layout: Layout, held: Sequence[Any], what: str) -> list[list[Part]]:
+    """The parts of each rank, which have the shapes that the layout gives it."""
     from isthmus.arrays import memory
 
     ranks = layout.ranks
     if len(held) != len(ranks):
         raise IsthmusError(f"{what}: of {len(held)} ranks; the layout has {len(ranks)}")
-    for rank, parts in zip(ranks, held, strict=True):
-        memory.check(layout, rank, parts, what)
+    found = []
+    for rank, one in zip(ranks, held, strict=True):
+        found.append(memory.parts_of(one, f"{what} of rank {rank}"))
+        memory.check(layout, rank, found[-1], what)
+    return found

@@ -16,6 +16,7 @@ import numpy as np
 
 from isthmus.arguments import one_of, refuse, whole
 from isthmus.arrays import Layout, Plan
+from isthmus.arrays.elements import array_of
 from isthmus.errors import IsthmusError
 from isthmus.streams.amounts import size
 from isthmus.streams.connection import Connection
@@ -161,16 +162,11 @@ class _Job:
         if layout is None:
             if not isinstance(array, np.ndarray):
                 raise refuse(what, array, "a numpy array, or a layout that says who holds what")
-            layout = Layout.whole(array.shape)
-            array = [array]
+            array = [array_of(what, array)]
+            layout = Layout.whole(array[0].shape)
         self.layout = layout
         self.given = array
         self.dtype = self.movers.dtype(layout, array, what)
-        if self.dtype.hasobject:
-            raise StreamsError(
-                f"{what}: elements of type {self.dtype}; Python objects cannot be moved: give "
-                "numbers, as by astype(float)"
-            )
         tu, piece, line = sizes
         self.cut = Cut.of(
             layout.shape, links, self.dtype.itemsize, size("tu", tu), size("piece", piece), line

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from isthmus import _core
 from isthmus.arguments import refuse
+from isthmus.arrays.elements import array_of
 from isthmus.streams.errors import StreamsError
 
 Bytes = NDArray[np.uint8]
@@ -23,15 +24,13 @@ _core.crc32c(np.empty(0, np.uint8))
 
 def _flat(name: str, data: object) -> Bytes:
     if isinstance(data, np.ndarray):
-        array: NDArray[Any] = data
+        array = array_of(name, data)
     else:
         try:
             array = np.frombuffer(data, np.uint8)  # type: ignore[call-overload]
         except (TypeError, ValueError, BufferError):
             right = "a numpy array, bytes or anything else that has a buffer in one piece"
             raise refuse(name, data, right) from None
-    if array.dtype.hasobject:
-        raise StreamsError(f"{name}: elements of type {array.dtype}; Python objects cannot be sent")
     if not array.flags.c_contiguous:
         raise StreamsError(
             f"{name}: an array of shape {array.shape} that is not in one piece in memory, row by "

@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from isthmus.arrays import Layout, Plan, memory
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from types import TracebackType
+
+    import numpy as np
 
     from isthmus.arrays.mpi import Ranks
     from isthmus.streams.stream import Stream
@@ -64,7 +64,8 @@ class Threads:
         if not isinstance(held, (list, tuple)) or len(held) != len(layout.ranks):
             count = len(layout.ranks)
             raise IsthmusError(f"{what}: a list of what each of the layout's {count} ranks holds")
-        found = memory.one_type([part for own in held for part in memory.parts_of(own)], what)
+        parts = [part for own in held for part in memory.parts_of(own, what)]
+        found = memory.one_type(parts, what)
         if found is None:
             raise IsthmusError(f"{what}: no rank holds any")
         return found
@@ -100,9 +101,8 @@ class OfMpi:
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
         """The type of all ranks' arrays."""
-        kind, _ = self._ranks._same(held, None, None, None)
-        found: np.dtype[Any] = np.dtype(kind)
-        return found
+        kind, _ = self._ranks.same(held)
+        return kind
 
     def gather(self, plan: Plan, held: Any, parts: list[Any]) -> None:
         """Exchange between ranks."""

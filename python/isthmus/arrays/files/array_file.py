@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from isthmus import arguments
+from isthmus.arrays import elements
 from isthmus.arrays.agreed import may_close, refuse_others
 from isthmus.arrays.files.access import Access
 from isthmus.arrays.files.amounts import bytes_of
@@ -77,14 +78,16 @@ class ArrayFile:
         any of them, or they are killed, the file is as it was; gone, if it was not to be kept.
 
         Args:
-            held: what this rank holds: an array, or a list of arrays where it has several parts;
-                nothing on a rank that the layout does not have. One process alone gives a list, in
-                order of the ranks of the layout, or the whole array without a layout.
+            held: what this rank holds: an array without a mask, or a list of arrays where it has
+                several parts; nothing on a rank that the layout does not have. One process alone
+                gives a list, in order of the ranks of the layout, or the whole array without a
+                layout.
             layout: who holds what. Replicas are written once.
 
         Raises:
-            IsthmusError: on all ranks alike, naming the rank: something does not fit, the disk is
-                full, another program is writing the file.
+            IsthmusError: on all ranks alike, naming the rank: something does not fit, the format
+                would give back elements of another type, the disk is full, another program is
+                writing the file.
 
         """
         self._refuse_closed()
@@ -93,10 +96,7 @@ class ArrayFile:
         if layout is None:
             if not isinstance(self._access.team, Alone):
                 raise IsthmusError("layout: ranks of a communicator write with one")
-            try:
-                whole = np.asanyarray(held)
-            except ValueError as error:
-                raise IsthmusError(f"held: no array ({error})") from error
+            whole = elements.array_of("held", held)
             layout, held = Layout.whole(whole.shape), [whole]
         _refuse_unless_layout(layout)
         self._array = write(self._access, held, layout)
@@ -113,7 +113,8 @@ class ArrayFile:
         Args:
             layout: who is to hold what. One process alone may leave it out, for the whole array.
             out: arrays to read into, in the form of what is returned.
-            order: in memory, of arrays that are made; without it that of the file.
+            order: in memory, of arrays that are made; without it that of the layout
+                (`Layout.order`), else that of the file.
 
         Returns:
             The parts of this rank; for one process alone, in order of the ranks of the layout, the
@@ -125,8 +126,7 @@ class ArrayFile:
 
         """
         source = self._readable()
-        if order not in {None, "C", "F"}:
-            raise IsthmusError(f'order: {order!r}; it is "C" or "F"')
+        elements.refuse_order("order", order)
         if layout is None:
             if not isinstance(self._access.team, Alone) or out is not None:
                 raise IsthmusError("layout: it is left out by one process alone, without out")
@@ -286,7 +286,7 @@ def open_array(
             )
         given = Given(
             _shape("shape", shape),
-            None if dtype is None else _dtype(dtype),
+            None if dtype is None else elements.type_of("dtype", dtype),
             order,
             None if offset is None else bytes_of("offset", offset, 0, OFFSET_MAX),
             _dataset(dataset),
@@ -294,8 +294,7 @@ def open_array(
             _shape("shards", shards, 1),
             checksums=checksums is True and form.sums,
         )
-        if order not in {None, "C", "F"}:
-            raise IsthmusError(f'order: {order!r}; it is "C" or "F"')
+        elements.refuse_order("order", order)
         return Access(
             Path(path),
             team,
@@ -323,18 +322,6 @@ def open_array(
         if may_close(type(error)):
             team.close()
         raise
-
-
-def _dtype(given: Any) -> np.dtype[Any]:
-    try:
-        dtype: np.dtype[Any] = np.dtype(given)
-    except (TypeError, ValueError) as error:
-        raise arguments.refuse("dtype", given, "a type of elements, such as 'f8'") from error
-    if dtype.hasobject:
-        raise IsthmusError(f"dtype: {dtype}; Python objects have no bytes that a file could hold")
-    if dtype.itemsize == 0:
-        raise IsthmusError(f"dtype: {dtype}; its elements have no bytes")
-    return dtype
 
 
 def _refuse_unless_layout(layout: Any) -> None:

@@ -139,7 +139,7 @@ class InSharedMemory(Buffers):
         if self.rank not in layout.ranks:
             return
         plan = Plan(layout, self.aggregated(boxes))
-        read = [memory.to_read(part) for part in memory.parts_of(held)]
+        read = [memory.to_read(part) for part in memory.parts_of(held, "held")]
         for message in plan.sends(self.rank):
             aggregator = self.aggregators.index(message.to_rank)
             # Of what the aggregator receives this rank's alone: there may be many others.
@@ -161,7 +161,7 @@ class InSharedMemory(Buffers):
             views = self.views(turn, boxes, self.aggregators.index(sender))
             sources.append(((number, 0, size), [memory.given(view) for view in views]))
         if sources:
-            taken = memory.parts_of(out)
+            taken = memory.parts_of(out, "out")
             _told(share.unpack, sources, [memory.to_write(part, "out") for part in taken])
 
     @property

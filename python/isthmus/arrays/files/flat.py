@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from isthmus.arrays.files.formats import Described, Format, Given
+from isthmus.arrays.files.formats import Described, Format, Given, library_errors
 from isthmus.errors import IsthmusError
 
+HEADER_MAX = 1 << 18
+"""Most bytes of the header of a ``.npy`` file, which numpy parses in seconds."""
 PIECE = 1 << 20
 """Bytes that are copied at once."""
 
@@ -29,6 +32,10 @@ class Raw(Format):
             )
         with path.open("rb"):
             return Described(given.shape, given.dtype, given.order or "C", given.offset or 0)
+
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+        # The reader says it.
+        return dtype
 
     def create(  # noqa: D102
         self, place: Path, array: Described, given: Given, path: Path
@@ -53,30 +60,48 @@ class Npy(Format):
     name = "npy"
 
     def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
-        form = np.lib.format
-        readers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
         with path.open("rb") as file:
-            try:
-                version = form.read_magic(file)
-                if version not in readers:
-                    raise ValueError("its version is {}.{}".format(*version))
-                shape, columns, dtype = readers[version](file)
-            except (ValueError, SyntaxError, EOFError) as error:
-                why = str(error).splitlines()[0]
-                raise IsthmusError(f"{path}: not the header of a .npy file ({why})") from error
-            if any(extent < 0 for extent in shape):
-                raise IsthmusError(f"{path}: not the header of a .npy file (its shape is {shape})")
+            with library_errors(path, "not the header of a .npy file: "):
+                shape, columns, dtype = _read_header(file)
             return Described(tuple(shape), dtype, "F" if columns else "C", file.tell())
+
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+        file = BytesIO()
+        _write_header(file, Described((1,), dtype, "C"))
+        file.seek(0)
+        return _read_header(file)[2]
 
     def create(  # noqa: D102
         self, place: Path, array: Described, given: Given, path: Path
     ) -> Described:
         with place.open("r+b") as file:
-            _write_header(path, file, array)
+            _write_header(file, array)
             return Described(array.shape, array.dtype, array.order, file.tell())
 
 
-def _write_header(path: Path, file: BinaryIO, array: Described) -> None:
+def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
+    """Read shape, whether the order is Fortran's, and type; numpy parses at most `HEADER_MAX`.
+
+    Raises:
+        Exception: of any class, where it is no header.
+
+    """
+    form = np.lib.format
+    readers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
+    version = form.read_magic(file)
+    if version not in readers:
+        raise ValueError("its version is {}.{}".format(*version))
+    counted = file.read(2 if version == (1, 0) else 4)
+    length = int.from_bytes(counted, "little")
+    if length > HEADER_MAX:
+        raise ValueError(f"it claims {length} bytes; it has at most {HEADER_MAX}")
+    # numpy makes room for what a header claims; it gets no more than there is.
+    header = BytesIO(counted + file.read(length))
+    shape, columns, dtype = readers[version](header, max_header_size=HEADER_MAX)
+    return shape, columns, dtype
+
+
+def _write_header(file: BinaryIO, array: Described) -> None:
     # An array of which both can be said is of C order, as numpy has it.
     lines = sum(extent > 1 for extent in array.shape) <= 1
     header = {
@@ -87,9 +112,7 @@ def _write_header(path: Path, file: BinaryIO, array: Described) -> None:
     try:
         np.lib.format.write_array_header_1_0(file, header)
     except UnicodeEncodeError as error:
-        raise IsthmusError(
-            f"{path}: a .npy file has names of fields in Latin-1 ({error})"
-        ) from error
+        raise ValueError(f"names of fields are not in Latin-1: {error}") from error
     except ValueError:
         file.seek(0)
         np.lib.format.write_array_header_2_0(file, header)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isthmus.columns import flat
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -111,13 +113,36 @@ class Format(ABC):
 
         """
 
-    def refuse(self, array: Described, given: Given, path: Path) -> None:  # noqa: B027
-        """Refuse what cannot be written, or would be lost, before anything is done.
+    @abstractmethod
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Return the type of elements that a reader gets from the description of a type.
+
+        Raises:
+            Exception: the format has no description of it; errors of libraries are of any class.
+
+        """
+
+    def refuse(self, array: Described, given: Given, path: Path) -> None:
+        """Refuse what cannot be written or read back, or would be lost, before anything is done.
 
         Raises:
             IsthmusError: why.
 
         """
+        dtype = array.dtype
+        try:
+            found = self.read_back(dtype)
+        except Exception as error:
+            why = f"cannot be written ({flat(str(error))})"
+        else:
+            if found == dtype:
+                return
+            why = f"would be read as {found}"
+        view = f'array.view("u{dtype.itemsize}")' if dtype.itemsize in {1, 2, 4, 8} else "astype"
+        raise IsthmusError(
+            f"{path}: format {self.name}: elements of type {dtype} {why}; give another type, as by "
+            f"{view}, or write a raw file, which is read with dtype="
+        )
 
     @abstractmethod
     def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
@@ -149,6 +174,27 @@ class ChunkedFormat(LibraryFormat):
     @abstractmethod
     def chunks(self, place: Path) -> Chunks:
         """An array that has been created, to be written."""
+
+
+@contextmanager
+def library_errors(path: Path, where: str = "") -> Iterator[None]:
+    """Raise what a library says of a file as an `IsthmusError`.
+
+    Raises:
+        OSError: an error of the system, which has words of its own.
+        IsthmusError: in place of any other error.
+
+    """
+    try:
+        yield
+    except IsthmusError:
+        raise
+    except Exception as error:
+        # Libraries have many classes of errors; a hostile file brings out any of them.
+        if isinstance(error, OSError) and error.strerror:
+            raise
+        words = flat(str(error)) or type(error).__name__
+        raise IsthmusError(f"{path}: {where}{words}") from error
 
 
 FORMATS = {"raw": "flat", "npy": "flat", "hdf5": "hdf5", "zarr": "zarr3"}

@@ -17,12 +17,14 @@ from isthmus.arrays.files.formats import (
     Given,
     LibraryFormat,
     Pieces,
+    library_errors,
     refuse_order,
 )
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 DATASET = "data"
@@ -41,9 +43,14 @@ class Hdf5(LibraryFormat):
     def describe(self, path: Path, given: Given) -> Described:  # noqa: D102
         import h5py
 
-        with _opened(path) as file:
+        with _opened(path) as file, library_errors(path):
             found = _dataset(path, file, given.dataset)
             dtype = found.dtype
+            if found.shape is None:
+                raise IsthmusError(
+                    f"{path}: dataset {found.name!r} has no shape (its dataspace is null); there "
+                    "is nothing to read"
+                )
             array = Described(found.shape, dtype, "C", chunks=found.chunks)
             offset = found.id.get_offset()
             # Only where the bytes in the file are those of numpy's elements.
@@ -52,13 +59,20 @@ class Hdf5(LibraryFormat):
                 return Described(found.shape, dtype, "C", int(offset))
             return array
 
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+        import h5py
+
+        found: np.dtype[Any] = h5py.h5t.py_create(dtype, logical=True).dtype
+        return found
+
     def refuse(self, array: Described, given: Given, path: Path) -> None:  # noqa: D102
         import h5py
 
+        super().refuse(array, given, path)
         refuse_order(self.name, array.order)
         if not path.is_file() or not h5py.is_hdf5(path):
             return
-        with _opened(path) as file:
+        with _opened(path) as file, library_errors(path):
             others = [name for name in _names(file) if name != _name(given)]
         if others:
             raise IsthmusError(
@@ -79,14 +93,9 @@ class Hdf5(LibraryFormat):
         made.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
         link = h5py.h5p.create(h5py.h5p.LINK_CREATE)
         link.set_create_intermediate_group(True)
-        try:
-            kind = h5py.h5t.py_create(array.dtype, logical=True)
-        except TypeError as error:
-            raise IsthmusError(
-                f"{path}: HDF5 has no elements of type {array.dtype} ({error})"
-            ) from error
+        kind = h5py.h5t.py_create(array.dtype, logical=True)
         # The file is locked by us; the library has a lock of its own for that.
-        with h5py.File(place, "w", locking=False) as file:
+        with library_errors(path), h5py.File(place, "w", locking=False) as file:
             space = h5py.h5s.create_simple(array.shape)
             dataset = h5py.h5d.create(file.id, name.encode(), kind, space, made, link)
             offset = dataset.get_offset()
@@ -100,10 +109,11 @@ class _Pieces(Pieces):
     def __init__(self, path: Path, given: Given) -> None:
         self._path = path
         self._opened = _opened(path)
-        self._dataset = _dataset(path, self._opened.__enter__(), given.dataset)
+        with library_errors(path):
+            self._dataset = _dataset(path, self._opened.__enter__(), given.dataset)
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
-        with telling_of(self._path, "cannot be read"):
+        with telling_of(self._path, "cannot be read"), library_errors(self._path):
             self._dataset.read_direct(into, where)
 
     def close(self) -> None:

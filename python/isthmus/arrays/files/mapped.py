@@ -104,7 +104,10 @@ class Mapped:
 
         """
         size, element = self._array.size, self._array.dtype.itemsize
-        parts, file = memory.parts_of(held) if self._elements else [], memory.given(self._all)
+        parts, file = (
+            memory.parts_of(held, "held") if self._elements else [],
+            memory.given(self._all),
+        )
         given = [memory.to_read(part) if self._writes else memory.given(part) for part in parts]
         for low, high in self._pieces():
             piece = (0, low, high)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isthmus.arrays import memory
+from isthmus.arrays import elements, memory
 from isthmus.arrays.agreed import refuse_others
 from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box, Domains, slices
@@ -77,11 +77,10 @@ class Source:
             len(range(*along.indices(extent)))
             for along, extent in zip(selection.ascending, array.shape, strict=True)
         ]
-        if not all(counts):
-            found: Part = np.empty(counts, array.dtype)
-        elif array.offset is None:
-            found = np.empty(counts, array.dtype)
-            self._by_library().get(selection.ascending, found)
+        if not all(counts) or array.offset is None:
+            found = elements.empty(str(self._access.path), counts, array.dtype)
+            if found.size:
+                self._by_library().get(selection.ascending, found)
         else:
             reader = self._by_bytes()
             if self._found.sums is not None:
@@ -113,13 +112,14 @@ class Source:
                 kept = sums.consistent(path, path.stat)
             array = form.describe(path, given)
             here = mark(path.stat())
-        if array.dtype.hasobject:
-            raise IsthmusError(
-                f"{path}: elements of type {array.dtype}, of no fixed length, are not read"
-            )
+        elements.refuse_type(str(path), array.dtype)
+        elements.refuse_shape(str(path), array.shape, array.dtype)
         same_shape(path, "shape=", given.shape, array.shape)
         if given.dtype is not None and given.dtype != array.dtype:
-            raise IsthmusError(f"{path}: elements of type {array.dtype}; dtype= is {given.dtype}")
+            raise IsthmusError(
+                f"{path}: elements of type {array.dtype}; dtype= is {given.dtype} (leave it out, "
+                "and change what is read by astype or view)"
+            )
         if given.order is not None and given.order != array.order:
             raise IsthmusError(
                 f'{path}: elements in order "{array.order}"; order= is "{given.order}"'
@@ -144,10 +144,12 @@ class Source:
         alone = isinstance(access.team, Alone)
         ranks = access.ranks(layout)
         if out is None:
-            fastest: Any = order or array.order
+            fastest: Any = order or layout.order or array.order
             made: list[Any] = [layout.empty(rank, array.dtype, order=fastest) for rank in ranks]
         else:
-            made = [memory.parts_of(of_one) for of_one in (out if alone else [out])]
+            if alone and not isinstance(out, (list, tuple, np.ndarray)):
+                raise IsthmusError("out: give a list with arrays of each rank of the layout")
+            made = [memory.parts_of(of_one, "out") for of_one in (out if alone else [out])]
             if not ranks and not alone and not made[0]:
                 made = []
             if len(made) != len(ranks):

@@ -83,14 +83,14 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
         if isinstance(team, Alone):
             if not isinstance(held, (list, tuple, np.ndarray)):
                 raise IsthmusError("held: give a list with what each rank of the layout holds")
-            by_rank = [memory.parts_of(of_one) for of_one in held]
+            by_rank = [memory.parts_of(of_one, "held") for of_one in held]
             if len(by_rank) != len(ranks):
                 raise IsthmusError(
                     f"held: of {len(by_rank)} ranks; the layout has {len(ranks)} (give a list with "
                     "what each holds, as layout.scatter(array) makes it, or no layout)"
                 )
         else:
-            by_rank = [[] if held is None else memory.parts_of(held)]
+            by_rank = [[] if held is None else memory.parts_of(held, "held")]
             if not ranks and by_rank[0]:
                 raise IsthmusError("held: the layout does not have this rank")
         for rank, parts in zip(ranks, by_rank, strict=False):

@@ -15,6 +15,7 @@ from isthmus.arrays.files.formats import (
     Described,
     Given,
     Pieces,
+    library_errors,
     refuse_order,
 )
 from isthmus.errors import IsthmusError
@@ -37,18 +38,25 @@ class Zarr(ChunkedFormat):
         found = _opened(path, "r")
         return Described(found.shape, found.dtype, "C", chunks=found.shards or found.chunks)
 
+    def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
+        import zarr
+
+        store: dict[str, Any] = {}
+        with _quiet():
+            zarr.create_array(store=store, shape=(1,), dtype=dtype, zarr_format=3)
+            found: np.dtype[Any] = zarr.open_array(store=store, mode="r").dtype
+        return found
+
+    def refuse(self, array: Described, given: Given, path: Path) -> None:  # noqa: D102
+        super().refuse(array, given, path)
+        refuse_order(self.name, array.order)
+
     def create(  # noqa: D102
         self, place: Path, array: Described, given: Given, path: Path
     ) -> Described:
         import zarr
         from zarr.codecs import Crc32cCodec, ZstdCodec
 
-        refuse_order(self.name, array.order)
-        if _has_arrays(array.dtype):
-            raise IsthmusError(
-                f"{path}: zarr has no elements of type {array.dtype}, whose fields are arrays; "
-                "give another format, such as .npy"
-            )
         keywords: dict[str, Any] = {}
         if given.checksums:
             keywords["compressors"] = (ZstdCodec(), Crc32cCodec())
@@ -56,7 +64,7 @@ class Zarr(ChunkedFormat):
             keywords["chunks"] = given.chunks
         if given.shards is not None:
             keywords["shards"] = given.shards
-        with _telling(path), _quiet():
+        with library_errors(path), _quiet():
             made = zarr.create_array(
                 store=place,
                 shape=array.shape,
@@ -73,12 +81,6 @@ class Zarr(ChunkedFormat):
         return _Chunks(place)
 
 
-def _has_arrays(dtype: np.dtype[Any]) -> bool:
-    """Whether fields of a structured type are arrays."""
-    fields = (dtype.fields or {}).values()
-    return any(field[0].subdtype is not None or _has_arrays(field[0]) for field in fields)
-
-
 class _Pieces(Pieces):
     def __init__(self, path: Path, rank: int) -> None:
         self._path, self._rank = path, rank
@@ -86,7 +88,7 @@ class _Pieces(Pieces):
 
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
         region = ", ".join(f"{along.start}:{along.stop}" for along in where)
-        with _telling(self._path, f"in [{region}], as rank {self._rank} reads it: "):
+        with library_errors(self._path, f"in [{region}], as rank {self._rank} reads it: "):
             into[...] = self._array[where]
 
     def close(self) -> None:
@@ -99,7 +101,7 @@ class _Chunks(Chunks):
         self._array = _opened(place, "r+")
 
     def put(self, box: Box, part: NDArray[Any]) -> None:
-        with _telling(self._place):
+        with library_errors(self._place):
             self._array[slices(box)] = part
 
 
@@ -109,7 +111,7 @@ def _opened(path: Path, mode: Any) -> Any:
     if not path.is_dir():
         with path.open("rb"):
             raise IsthmusError(f"{path}: a file; an array of zarr is a folder")
-    with _telling(path), _quiet():
+    with library_errors(path), _quiet():
         return zarr.open_array(store=path, mode=mode)
 
 
@@ -119,21 +121,6 @@ def _quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have a Zarr V3 specification.*")
         yield
-
-
-@contextmanager
-def _telling(path: Path, where: str = "") -> Iterator[None]:
-    try:
-        yield
-    except IsthmusError:
-        raise
-    except OSError as error:
-        if error.strerror:
-            raise
-        raise IsthmusError(f"{path}: {where}{error}") from error
-    except Exception as error:
-        # The library has many classes of errors, most of which are ValueErrors.
-        raise IsthmusError(f"{path}: {where}{error}") from error
 
 
 FORMATS = {"zarr": Zarr}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from isthmus.arguments import refuse
 from isthmus.arrays import memory
 from isthmus.arrays.agreed import AgreedError, refuse_others, refuse_problems, words_of
+from isthmus.arrays.elements import type_of
 from isthmus.arrays.mpi.ranks import ClosedTogether, Ranks
 from isthmus.arrays.mpi.share import Share
-from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +35,7 @@ class Exchange(ClosedTogether):
         plan: Plan,
         dtype: Any,
         *,
-        order: Literal["C", "F"] = "C",
+        order: Literal["C", "F"] | None = None,
         form: Form | None = None,
         **settings: Any,
     ) -> None:
@@ -49,7 +46,8 @@ class Exchange(ClosedTogether):
             plan: from one layout to another.
             dtype: of the elements; anything but Python objects.
             order: which index counts fastest in messages, and in arrays that are made: as in the
-                arrays that are given is best.
+                arrays that are given is best. Without it that of the layout that data go to
+                (`Layout.order`), else ``"C"``.
             form: how data go. ``"window"``: packed where the receiver reads it, in memory that the
                 ranks of one node share. ``"alltoall"``: packed, collectives. ``"pairwise"``: packed
                 for one rank while others are on their way. ``"datatype"``: not packed, one
@@ -64,13 +62,12 @@ class Exchange(ClosedTogether):
 
         """
         self.plan = plan
-        self.order = order
         self._owns = not isinstance(ranks, Ranks)
         self._ranks = Ranks(ranks, **settings) if self._owns else ranks
         try:
             with self._ranks.watch:
-                self._share = self._ready(dtype, form)
-                self.dtype = self._share.dtype
+                self._share = self._ready(dtype, order, form)
+                self.dtype, self.order = self._share.dtype, self._share.order
                 self._way = self._ranks.way(form, self._share)
                 self._course = self._way.course(self._share)
         except AgreedError:
@@ -80,18 +77,18 @@ class Exchange(ClosedTogether):
         self.form: Form = self._way.form
         self._shared: tuple[Part, ...] | None = None
 
-    def _ready(self, dtype: Any, form: Form | None) -> Share:
+    def _ready(self, dtype: Any, order: Literal["C", "F"] | None, form: Form | None) -> Share:
         """What this rank has to do, if all ranks give the same: wrong elements would come of
         anything else.
         """
         comm, problem, said, share = self._ranks.comm, "", {}, None
         try:
-            share = Share(self.plan, comm.rank, _dtype(dtype), self.order)
+            share = Share(self.plan, comm.rank, type_of("dtype", dtype), order)
             said = {
                 "the layout that data come from": self.plan.from_.fingerprint,
                 "the layout that data go to": self.plan.to.fingerprint,
                 "dtype": str(share.dtype),
-                "order": self.order,
+                "order": share.order,
                 "form": str(form),
             }
         except Exception as error:
@@ -152,20 +149,10 @@ class Exchange(ClosedTogether):
         """Whether these are the arrays that `allocate` has made, however they are given."""
         if self._shared is None:
             return False
-        given = [] if held is None else memory.parts_of(held)
+        given = [] if held is None else memory.parts_of(held, "held")
         return len(given) == len(self._shared) and all(
             one is made for one, made in zip(given, self._shared, strict=True)
         )
-
-
-def _dtype(given: Any) -> np.dtype[Any]:
-    try:
-        dtype: np.dtype[Any] = np.dtype(given)
-    except (TypeError, ValueError) as error:
-        raise refuse("dtype", given, "a type of elements, such as 'f8'") from error
-    if dtype.itemsize == 0:
-        raise IsthmusError(f"dtype: {dtype}; its elements have no bytes")
-    return dtype
 
 
 def exchange(
@@ -181,7 +168,8 @@ def exchange(
     """Move an array from one layout to another once; all ranks of a communicator call it.
 
     Arguments are those of `Exchange` and of its call. What is not said of elements and order is
-    found out from the arrays of all ranks; `dtype` is needed only where no rank holds any.
+    found out from the arrays of all ranks; `dtype` is needed only where no rank holds any. The
+    order of the layout that data go to (`Layout.order`) comes before that of the arrays.
 
     Raises:
         IsthmusError: on all ranks alike if on one of them something does not fit, which it names;

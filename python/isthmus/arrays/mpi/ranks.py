@@ -17,10 +17,12 @@ from isthmus.arrays.agreed import (
     refuse_problems,
     words_of,
 )
+from isthmus.arrays.elements import refuse_order, type_of
 from isthmus.arrays.mpi.board import Board
 from isthmus.arrays.mpi.forms import FORMS, Form, ways
 from isthmus.arrays.mpi.shared import can_share
 from isthmus.arrays.mpi.watch import PATIENCE_S, Watch, waiting
+from isthmus.arrays.plans import Plan
 from isthmus.core import processors
 from isthmus.errors import IsthmusError
 
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
     from isthmus.arrays.costs import Rates
     from isthmus.arrays.mpi.forms.way import Way
     from isthmus.arrays.mpi.share import Share
-    from isthmus.arrays.plans import Plan
 
     Part = NDArray[Any]
 
@@ -146,7 +147,7 @@ class Ranks(ClosedTogether):
         """
         from isthmus.arrays.mpi.exchange import Exchange
 
-        kind, fastest = self._same(held, out, dtype, order)
+        kind, fastest = self.same(held, out, dtype, order, plan)
         with Exchange(self, plan, kind, order=fastest, form=form) as one:
             return one(held, out)
 
@@ -254,15 +255,23 @@ class Ranks(ClosedTogether):
             may_use.setdefault(chief, set()).update(mine)
         return [(ranks, len(may_use[chief])) for chief, ranks in places.items()]
 
-    def _same(self, held: Any, out: Any, dtype: Any, order: Any) -> tuple[Any, Literal["C", "F"]]:
+    def same(
+        self, held: Any, out: Any = None, dtype: Any = None, order: Any = None, plan: Any = None
+    ) -> tuple[np.dtype[Any], Literal["C", "F"]]:
         """Find out what is not said of elements and order from the arrays of all ranks."""
         problem, kind, columns = "", None, False
         try:
-            given = [arrays for arrays in (held, out) if arrays is not None]
-            parts = [part for arrays in given for part in memory.parts_of(arrays)]
+            refuse_order("order", order)
+            parts = [
+                part
+                for what, arrays in (("held", held), ("out", out))
+                if arrays is not None
+                for part in memory.parts_of(arrays, what)
+            ]
             kind = memory.one_type(parts, "held and out")
             if kind is None and dtype is not None:
-                kind = np.dtype(dtype)
+                kind = type_of("dtype", dtype)
+            order = order or (plan.to.order if isinstance(plan, Plan) else None)
             columns = memory.columns(parts)
         except Exception as error:
             problem = words_of(error)

@@ -10,6 +10,7 @@ import numpy as np
 from isthmus.arguments import refuse
 from isthmus.arrays import memory
 from isthmus.arrays.agreed import words_of
+from isthmus.arrays.elements import refuse_order
 from isthmus.arrays.layouts import _told
 from isthmus.arrays.plans import Plan
 from isthmus.errors import IsthmusError
@@ -44,19 +45,18 @@ class Share:
     """What one rank sends and receives, worked out once."""
 
     def __init__(
-        self, plan: Plan, rank: int, dtype: np.dtype[Any], order: Literal["C", "F"]
+        self, plan: Plan, rank: int, dtype: np.dtype[Any], order: Literal["C", "F"] | None
     ) -> None:
         from isthmus import _core
 
         if not isinstance(plan, Plan):
             raise refuse("plan", plan, "a Plan: from one layout to another")
-        if order not in {"C", "F"}:
-            raise IsthmusError(f'order: {order!r}; it is "C" or "F"')
+        refuse_order("order", order)
         self.plan = plan
         self.rank = rank
         self.dtype = dtype
-        self.order = order
-        self.core = _told(_core.Share, plan._core, rank, dtype.itemsize, order == "F")
+        self.order: Literal["C", "F"] = order or plan.to.order or "C"
+        self.core = _told(_core.Share, plan._core, rank, dtype.itemsize, self.order == "F")
         self.gives = rank in plan.from_.ranks
         self.takes = rank in plan.to.ranks
         self.sends: list[tuple[int, int]] = self.core.sends()
@@ -81,8 +81,8 @@ class Share:
         # The same arrays as the last time are not looked at again: steps move the same ones.
         if out is not None and self._known is not None and self._known.are(held, out):
             return self._brought
-        given = [] if held is None else memory.parts_of(held)
-        parts = [] if out is None else memory.parts_of(out)
+        given = [] if held is None else memory.parts_of(held, "held")
+        parts = [] if out is None else memory.parts_of(out, "out")
         self._known = None
         if self.gives:
             memory.check(self.plan.from_, self.rank, given, "held")

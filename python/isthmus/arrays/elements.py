@@ -1,0 +1,145 @@
+"""The rules for arrays and types of elements that callers and files give.
+
+All arrays and types enter `isthmus.arrays` and `isthmus.streams` through this module.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from isthmus.arguments import refuse
+from isthmus.errors import IsthmusError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Order = Literal["C", "F"]
+
+DIMENSIONS_MAX = 32
+"""Most dimensions of an array."""
+BYTES_END = 1 << 63
+"""An array has fewer bytes."""
+
+
+def array_of(what: str, given: Any) -> NDArray[Any]:
+    """Return what a caller gives as a plain numpy array.
+
+    An array of numpy shares its memory with the result; subclasses are viewed as `ndarray`.
+
+    Args:
+        what: the name of the argument, for messages.
+        given: an array, or anything that numpy makes one of.
+
+    Raises:
+        IsthmusError: it is no array, has a mask, or has elements that cannot be moved.
+
+    """
+    try:
+        found = np.asanyarray(given)
+    except Exception as error:  # A foreign `__array__` may raise anything.
+        raise IsthmusError(f"{what}: not an array of numpy ({error})") from error
+    if _has_mask(found) or (isinstance(given, (list, tuple)) and _has_mask(given, found.ndim)):
+        raise IsthmusError(
+            f"{what}: a masked array, whose mask would be lost; pass array.filled(value), or "
+            "array.data and numpy.ma.getmaskarray(array) one after the other"
+        )
+    refuse_type(what, found.dtype)
+    return np.asarray(found)
+
+
+def _has_mask(given: Any, depth: int = 0) -> bool:
+    """Whether it is a masked array, or a list of some, nested so many levels deep."""
+    if isinstance(given, np.ma.MaskedArray):
+        return True
+    nested = depth > 0 and isinstance(given, (list, tuple))
+    return nested and any(_has_mask(each, depth - 1) for each in given)
+
+
+def type_of(what: str, given: Any) -> np.dtype[Any]:
+    """Return the type of elements that a caller names.
+
+    Args:
+        what: the name of the argument, for messages.
+        given: anything that numpy takes for a type, except None.
+
+    Raises:
+        IsthmusError: it is no type, or one of elements that cannot be moved.
+
+    """
+    try:
+        if given is None:
+            raise TypeError("numpy takes None for float64")
+        found: np.dtype[Any] = np.dtype(given)
+    except Exception as error:  # numpy parses texts, and asks objects for their `dtype`.
+        raise refuse(what, given, "a type of elements, such as 'f8'") from error
+    refuse_type(what, found)
+    return found
+
+
+def refuse_type(what: str, dtype: np.dtype[Any]) -> None:
+    """Refuse elements that have no fixed bytes.
+
+    Raises:
+        IsthmusError: they are Python objects, have no bytes, or are arrays themselves.
+
+    """
+    if dtype.hasobject:
+        raise IsthmusError(
+            f"{what}: elements of type {dtype}; Python objects have no fixed bytes: use numbers, "
+            "as by astype(float)"
+        )
+    if dtype.itemsize == 0:
+        raise IsthmusError(f"{what}: elements of type {dtype}, which have no bytes")
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        raise IsthmusError(
+            f"{what}: elements of type {dtype}, which are arrays; give the type {base}, and a "
+            f"shape that ends in {shape}"
+        )
+
+
+def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
+    """Refuse a shape that no array of numpy has.
+
+    Raises:
+        IsthmusError: it has too many dimensions or bytes, or something else than whole numbers.
+
+    """
+    if len(shape) > DIMENSIONS_MAX:
+        raise IsthmusError(
+            f"{what}: {len(shape)} dimensions; an array has at most {DIMENSIONS_MAX}"
+        )
+    if not all(type(extent) is int and extent >= 0 for extent in shape):
+        raise IsthmusError(f"{what}: shape {tuple(shape)}; extents are whole numbers, 0 or more")
+    # numpy multiplies the other extents where one is 0, too.
+    if math.prod(max(extent, 1) for extent in shape) * dtype.itemsize >= BYTES_END:
+        raise IsthmusError(
+            f"{what}: shape {tuple(shape)} of {dtype}; an array has fewer than 2^63 bytes"
+        )
+
+
+def refuse_order(what: str, order: Any) -> None:
+    """Refuse an order of elements in memory other than ``"C"``, ``"F"`` and None."""
+    if order not in (None, "C", "F"):
+        raise IsthmusError(f'{what}: {order!r}; it is "C" or "F"')
+
+
+def empty(
+    what: str, shape: Sequence[int], dtype: np.dtype[Any], order: Order = "C"
+) -> NDArray[Any]:
+    """Make an array with nothing in it yet.
+
+    Raises:
+        IsthmusError: there is no such array, or no memory for it.
+
+    """
+    refuse_shape(what, shape, dtype)
+    try:
+        return np.empty(shape, dtype, order)
+    except (MemoryError, ValueError) as error:
+        raise IsthmusError(f"{what}: {error}") from error
