@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -124,6 +124,13 @@ def _counted(value: str, one: str) -> float | None:
     (told,) = json.loads(ask(_core.quantities, json.dumps({"texts": [[one, value]]})))
     number = told["numbers"][1] if told["numbers"] else None
     return None if number is None else float(number)
+
+
+def choice(name: str, value: object, known: Sequence[str]) -> None:
+    """Refuse what is none of some words."""
+    if not isinstance(value, str) or value not in known:
+        words = [f'"{word}"' for word in known]
+        raise IsthmusError(f"{name}: {shown(value)}; it is {', '.join(words[:-1])} or {words[-1]}")
 
 
 def flag(name: str, value: object) -> None:

@@ -8,6 +8,10 @@ from collections.abc import Iterable
 class IsthmusError(Exception):
     """Something the user can put right; the command line prints it in one line and exits 2."""
 
+    def __str__(self) -> str:
+        # Names of files, and words of libraries, may have several lines.
+        return one_line(super().__str__())
+
 
 class RunFailedError(IsthmusError):
     """A run that began and could not be finished; the command line exits 1."""

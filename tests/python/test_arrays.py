@@ -262,7 +262,7 @@ def test_plans_print_themselves():
     [
         (lambda: Layout.block((4, 4), (0, 1)), "each extent is at least 1"),
         (lambda: Layout.block((4.5,), (1,)), "shape: 4.5; it is a whole number"),
-        (lambda: Layout.block((-4,), (1,)), "shape: -4; it is at least 1"),
+        (lambda: Layout.block((-4,), (1,)), "shape: -4; it is at least 0"),
         (lambda: Layout.block((2**62,), (1,)), "fewer than 2^62 elements"),
         (lambda: Layout.grid((4,), (2,), [cyclic(0)]), "blocks of dimension 0 have no indices"),
         (lambda: Layout.grid((4,), (2,), [cyclic(-1)]), "block: -1; it is at least 0"),
@@ -317,7 +317,7 @@ def test_plans_print_themselves():
             lambda: Plan(Layout.whole((4,)), None),
             "to: None (NoneType) is of no use here; give a Layout",
         ),
-        (lambda: HALVES.runs(0, 0, orders=("C", "X")), "orders: 'X'; each is"),
+        (lambda: HALVES.runs(0, 0, orders=("C", "X")), "orders: 'X'; it is"),
         (lambda: Layout.boxes((4,), [[3]]), "box 0 of rank 0: 3; it is where it begins"),
         (
             lambda: io_distribution((8,), (2, 2), links=1, tu="64 KB", element=8),

@@ -471,8 +471,10 @@ def test_what_one_rank_does_otherwise_all_are_told():
 
 
 TAKEN = """
+import sys
 import numpy as np
 from mpi4py import MPI
+import isthmus
 from isthmus import IsthmusError
 from isthmus.arrays import Layout, Plan
 from isthmus.arrays.mpi import Exchange, exchange
@@ -495,6 +497,17 @@ with Exchange(comm, Plan(rows, columns), "f8") as step:
     assert step.order == "F"
     (part,) = step(mine)
     assert part.flags.f_contiguous and (part == wanted).all()
+for suffix in (".npy", ".h5"):
+    for shape in ((0, 4), (4, 0)):
+        none = Layout.row_swath(shape, 2)
+        (part,) = none.empty(comm.rank, "f4")
+        assert exchange(comm, Plan(none, none), part)[0].shape == part.shape
+        path = sys.argv[1] + suffix
+        with isthmus.open_array(path, "w", comm=comm) as file:
+            file.write(part, none)
+        with isthmus.open_array(path, comm=comm) as file:
+            assert (file.shape, file.dtype) == (shape, "f4")
+            assert file.read(none)[0].shape == part.shape
 try:
     exchange(comm, Plan(rows, columns), np.ma.masked_equal(mine, 9))
 except IsthmusError as error:
@@ -502,7 +515,71 @@ except IsthmusError as error:
 """
 
 
-def test_what_an_exchange_takes_and_makes():
-    done = mpiexec(2, "-c", TAKEN)
+def test_what_an_exchange_takes_and_makes(tmp_path):
+    pytest.importorskip("h5py")
+    done = mpiexec(2, "-c", TAKEN, str(tmp_path / "none"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("[rank 0: held: a masked array, whose mask would be lost; ") == 2
+
+
+COMMUNICATORS = """
+import numpy as np
+from mpi4py import MPI
+import isthmus
+from isthmus import IsthmusError
+from isthmus.arrays import Layout, Plan
+from isthmus.arrays.mpi import Exchange, Ranks, exchange
+from isthmus.streams import connect_ranks
+
+comm = MPI.COMM_WORLD
+plan = Plan(Layout.block((4,), (2,)), Layout.block((4,), (2,), ranks=[1, 0]))
+freed = comm.Dup()
+freed.Free()
+# A communicator of one rank alone: the other has the null communicator.
+group = comm.group.Incl([0])
+alone = comm.Create(group)
+half = comm.Split(comm.rank)
+inter = half.Create_intercomm(0, comm, 1 - comm.rank)
+closed = Ranks(comm)
+closed.close()
+closed.close()
+once = Exchange(comm, plan, "f8")
+once.close()
+once.close()
+
+def refused(what, *calls):
+    for call in calls:
+        try:
+            call()
+        except IsthmusError as error:
+            assert what in str(error) and str(error).isprintable(), error
+        else:
+            raise AssertionError(what)
+
+wrong = [(freed, "comm: the null communicator"), (MPI.COMM_NULL, "comm: the null communicator")]
+wrong += [(inter, "comm: an inter-communicator; merge it"), (closed, "ranks: they are closed")]
+wrong += [(alone, "comm: the null communicator")] if comm.rank else []
+wrong += [(3, "comm: 3 (int) is of no use here; give a communicator of mpi4py")]
+wrong += [(MPI.BYTE, "give a communicator of mpi4py")]
+for given, words in wrong:
+    refused(words, lambda: Exchange(given, plan, "f8"))
+    refused(words, lambda: isthmus.open_array("none.npy", "w", comm=given))
+    if given is closed:
+        refused(words, lambda: closed.exchange(plan, np.zeros(2)))
+        continue
+    refused(words, lambda: Ranks(given), lambda: exchange(given, plan, np.zeros(2)))
+    refused(words, lambda: connect_ranks("unix:/none", given))
+refused("exchange: it is closed", lambda: once(np.zeros(2)), once.allocate)
+refused("buffer_bytes: ", lambda: Ranks(comm, buffer_bytes=1 << 70))
+(mine,) = exchange(comm, plan, np.full(2, float(comm.rank)))
+assert (mine == 1 - comm.rank).all()
+MPI.Finalize()
+refused("comm: MPI is not running", lambda: Ranks(comm), lambda: exchange(comm, plan))
+print("[refused]", flush=True)
+"""
+
+
+def test_communicators_that_are_none():
+    done = mpiexec(2, "-c", COMMUNICATORS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("[refused]") == 2

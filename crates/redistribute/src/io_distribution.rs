@@ -49,6 +49,11 @@ pub enum IoDistributionError {
         /// Bytes of an element.
         element: u64,
     },
+    /// A dimension of no indices: there is nothing to transfer.
+    NoIndices {
+        /// Which.
+        dim: usize,
+    },
     /// There is no such layout.
     Layout(LayoutError),
 }
@@ -72,6 +77,9 @@ impl fmt::Display for IoDistributionError {
                 "tu: {tu} bytes have {} for each of {columns} columns; an element has {element}",
                 tu / u64::from(*columns)
             ),
+            Self::NoIndices { dim } => {
+                write!(f, "dimension {dim} has no indices: it has at least 1")
+            }
             Self::Layout(error) => error.fmt(f),
         }
     }
@@ -167,6 +175,9 @@ impl IoDistribution {
         }
         // What an index of each dimension stands for is smaller from dimension to dimension.
         let whole = Layout::whole(shape)?;
+        if let Some(dim) = shape.iter().position(|&extent| extent == 0) {
+            return Err(IoDistributionError::NoIndices { dim });
+        }
         let slab = |dim: usize| u128::from(element) * u128::from(size(&whole.shape()[dim + 1..]));
         let dim = (0..shape.len()).find(|&dim| slab(dim) <= u128::from(room));
         let dim = dim.expect("an element has room");

@@ -340,6 +340,10 @@ fn distributions_that_there_are_not() {
         );
     }
     assert_eq!(
+        wrong(&[8, 0], good),
+        "dimension 1 has no indices: it has at least 1"
+    );
+    assert_eq!(
         wrong(&[8, 8], IoGrid { columns: 0, ..good }),
         "links: 4; each has as many of the 0 columns as the others"
     );

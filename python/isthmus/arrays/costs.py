@@ -243,7 +243,7 @@ class Rates:
             return cls(**told, forms=forms)
         except OSError as error:
             raise IsthmusError(f"{path}: {error.strerror or error}") from None
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise IsthmusError(f"{path}: no rates as `Rates.save` writes them") from None
 
 

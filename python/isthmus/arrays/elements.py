@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from isthmus.arguments import refuse
+from isthmus.arguments import choice, refuse
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
 
 def refuse_order(what: str, order: Any) -> None:
     """Refuse an order of elements in memory other than ``"C"``, ``"F"`` and None."""
-    if order not in (None, "C", "F"):
-        raise IsthmusError(f'{what}: {order!r}; it is "C" or "F"')
+    if order is not None:
+        choice(what, order, ("C", "F"))
 
 
 def empty(

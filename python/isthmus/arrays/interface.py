@@ -91,7 +91,10 @@ def io_distribution(
     """
     from isthmus import _core
 
-    rows, columns = _whole("grid", grid, 1 << 32)
+    extents = _whole("grid", grid, 1 << 32)
+    if len(extents) != 2:
+        raise IsthmusError(f"grid: {extents}; it is the rows and the columns of processors")
+    rows, columns = extents
     for what, size in (("tu", tu), ("element", element)):
         if not isinstance(size, int) or size < 1:
             raise IsthmusError(f"{what}: {size!r}; it is a number of bytes, at least 1")
@@ -99,6 +102,6 @@ def io_distribution(
     numbers = None if ranks is None else _whole("ranks", ranks, 1 << 32)
     shape = tuple(_whole("shape", shape, 1 << 64))
     core = _told(_core.IoDistribution, shape, (rows, columns), links, tu, element, numbers)
-    extents, dims = core.over
-    layout = Layout(core.layout, _Over(tuple(extents), tuple(dims), "row"))
+    over, dims = core.over
+    layout = Layout(core.layout, _Over(tuple(over), tuple(dims), "row"))
     return IoDistribution(layout, rows, columns, links, core.dim, core.block, core)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from isthmus.arguments import choice, refuse, shown
 from isthmus.core import ask
 from isthmus.errors import IsthmusError
 
@@ -118,21 +119,21 @@ class Layout:
         """
         from isthmus import _core
 
-        if numbering not in {"row", "column"}:
-            raise IsthmusError(f'numbering: "{numbering}"; it is "row" or "column"')
+        choice("numbering", numbering, ("row", "column"))
+        extents = _whole("grid", grid, 1 << 32)
+        shape = _whole("shape", shape, 1 << 64)
+        dims = _list("dims", dims)
         for at, dim in enumerate(dims):
             if not (dim is None or isinstance(dim, _Along)):
                 raise IsthmusError(
                     f"dimension {at}: {dim!r}; it is cyclic(...), block(), cuts(...) or None"
                 )
         taken = {dim.axis for dim in dims if dim is not None}
-        free = (axis for axis in range(len(dims) + len(grid)) if axis not in taken)
+        free = (axis for axis in range(len(dims) + len(extents)) if axis not in taken)
         along = [
             None if dim is None else dim.on(next(free) if dim.axis is None else dim.axis)
             for dim in dims
         ]
-        extents = _whole("grid", grid, 1 << 32)
-        shape = _whole("shape", shape, 1 << 64, 1)
         core = _told(_core.Layout.grid, shape, extents, numbering == "column", along)
         return cls(core, _Over(tuple(extents), tuple(along), numbering)).on_ranks(ranks)
 
@@ -147,7 +148,7 @@ class Layout:
         ranks: Sequence[int] | None = None,
     ) -> Layout:
         """Lay blocks round a grid of processes with as many axes as the array has dimensions."""
-        _alike("block-cyclic", shape=shape, grid=grid, blocks=blocks)
+        shape, grid, blocks = _alike("block-cyclic", shape=shape, grid=grid, blocks=blocks)
         dims = [cyclic(size) for size in blocks]
         return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
 
@@ -161,24 +162,27 @@ class Layout:
         ranks: Sequence[int] | None = None,
     ) -> Layout:
         """One block for each process of a grid with as many axes as the array has dimensions."""
+        grid = _list("grid", grid)
         dims = [block() for _ in grid]
         return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
 
     @classmethod
     def whole(cls, shape: Sequence[int], *, rank: int = 0) -> Layout:
         """Give the whole array to one rank."""
-        return cls.grid(shape, [1], [None] * len(shape), ranks=[rank])
+        extents = _whole("shape", shape, 1 << 64)
+        return cls.grid(extents, [1], [None] * len(extents), ranks=[rank])
 
     @classmethod
     def row_swath(cls, shape: Sequence[int], ranks: int) -> Layout:
         """Rows in one swath for each rank: the first line of Table 1 of Steenkiste's paper."""
-        dims = [block(), *[None] * (len(_whole("shape", shape, 1 << 64)) - 1)]
-        return cls.grid(shape, [ranks], dims)
+        extents = _whole("shape", shape, 1 << 64)
+        return cls.grid(extents, [ranks], [block(), *[None] * (len(extents) - 1)])
 
     @classmethod
     def coarse(cls, shape: Sequence[int], side: int) -> Layout:
         """One block for each of ``side * side`` processes: the second line of Table 1."""
-        return cls.block(shape, [side] * len(_whole("shape", shape, 1 << 64)))
+        extents = _whole("shape", shape, 1 << 64)
+        return cls.block(extents, [side] * len(extents))
 
     @classmethod
     def fine(cls, shape: Sequence[int], side: int, factor: int) -> Layout:
@@ -188,8 +192,9 @@ class Layout:
         """
         _whole("side", [side], 1 << 32, 1)
         _whole("factor", [factor], 1 << 32, 1)
-        blocks = [-(-extent // (side * factor)) for extent in _whole("shape", shape, 1 << 64)]
-        return cls.block_cyclic(shape, [side] * len(shape), blocks)
+        extents = _whole("shape", shape, 1 << 64)
+        blocks = [max(1, -(-extent // (side * factor))) for extent in extents]
+        return cls.block_cyclic(extents, [side] * len(extents), blocks)
 
     @classmethod
     def hpf(
@@ -210,7 +215,8 @@ class Layout:
             numbering: of the processes; Fortran counts the first axis fastest.
 
         """
-        _alike("DISTRIBUTE", shape=shape, distribution=distribution)
+        shape, distribution = _alike("DISTRIBUTE", shape=shape, distribution=distribution)
+        shape, grid = _whole("shape", shape, 1 << 64), _whole("grid", grid, 1 << 32)
         dims: list[_Along | None] = []
         axis = 0
         for at, (word, extent) in enumerate(zip(distribution, shape, strict=True)):
@@ -257,9 +263,10 @@ class Layout:
         ``BLACS_GRIDINIT`` does with ``'R'``. Local arrays lie in memory column by column: arrays
         that are made for this layout have that order (`order`), unless a call gives another.
         """
+        descriptor = _whole("descriptor", descriptor, 1 << 64)
         if len(descriptor) != 9 or descriptor[0] != 1:
             raise IsthmusError(
-                f"descriptor: {list(descriptor)}; that of a dense matrix has nine numbers, the "
+                f"descriptor: {shown(descriptor)}; that of a dense matrix has nine numbers, the "
                 "first 1"
             )
         _, _, rows, columns, row_block, column_block, row_source, column_source, _ = descriptor
@@ -284,16 +291,17 @@ class Layout:
         Distributions and their arguments are those of ``mpi4py.MPI``, or the words ``"block"``,
         ``"cyclic"`` and ``"none"`` and `None` for the usual argument.
         """
-        _alike(
+        sizes, distributions, arguments, processes = _alike(
             "darray",
             sizes=sizes,
             distributions=distributions,
             arguments=arguments,
             processes=processes,
         )
+        sizes, processes = _whole("sizes", sizes, 1 << 64), _whole("processes", processes, 1 << 32)
         words: dict[Any, str] = {"block": "block", "cyclic": "cyclic", "none": "none"}
         usual: Any = None
-        if any(not isinstance(given, str) for given in distributions):
+        if any(isinstance(given, int) for given in distributions):
             from mpi4py import MPI
 
             usual = MPI.DISTRIBUTE_DFLT_DARG
@@ -304,15 +312,18 @@ class Layout:
             }
         dims: list[_Along | None] = []
         for at, (given, size) in enumerate(zip(distributions, arguments, strict=True)):
-            word, over = words.get(given), processes[at]
-            default = size is None or size == usual
+            word = words.get(given) if isinstance(given, (str, int)) else None
+            over = processes[at]
+            default = size is None or (isinstance(size, int) and size == usual)
+            if not default:
+                (size,) = _whole("arguments", [size], 1 << 64)  # noqa: PLW2901
             if word is None or (word == "none" and over != 1):
                 raise IsthmusError(
-                    f"dimension {at}: {given!r} over {over} processes; it is block, cyclic, or "
-                    "none over 1"
+                    f"dimension {at}: {shown(given)} over {over} processes; it is block, cyclic, "
+                    "or none over 1"
                 )
             if word == "none":
-                dims.append(cyclic(sizes[at], axis=at))
+                dims.append(cyclic(max(1, sizes[at]), axis=at))
             elif default:
                 dims.append(block(axis=at) if word == "block" else cyclic(axis=at))
             elif word == "block" and size * over < sizes[at]:
@@ -348,8 +359,11 @@ class Layout:
 
         shape = _whole("shape", shape, 1 << 64)
         told = [
-            [_box(shape, rank, part, box) for part, box in enumerate(boxes)]
-            for rank, boxes in enumerate(ranks)
+            [
+                _box(shape, rank, part, box)
+                for part, box in enumerate(_list(f"boxes of rank {rank}", boxes))
+            ]
+            for rank, boxes in enumerate(_list("ranks", ranks))
         ]
         return cls(_told(_core.Layout.boxes, shape, told, partial))
 
@@ -372,10 +386,11 @@ class Layout:
         import itertools
 
         (ranks,) = _whole("ranks", [ranks], 1 << 24, 1)
-        _alike("chunks", shape=shape, chunks=chunks)
+        shape, chunks = _alike("chunks", shape=shape, chunks=chunks)
+        shape = _whole("shape", shape, 1 << 62)
         edges: list[list[int]] = []
         for at, (extent, sizes) in enumerate(zip(shape, chunks, strict=True)):
-            if not hasattr(sizes, "__len__"):
+            if not isinstance(sizes, Sequence):
                 (size,) = _whole(f"chunks of dimension {at}", [cast("int", sizes)], 1 << 62, 1)
                 edges.append([*range(0, extent, size), extent])
             else:
@@ -452,7 +467,8 @@ class Layout:
         blocks, sources = [], []
         for dim, along in enumerate(over.dims if over is not None else ()):
             if isinstance(along, int) and over is not None:
-                along = (along, -(-shape[dim] // over.extents[along]), 0)  # noqa: PLW2901
+                block = max(1, -(-shape[dim] // over.extents[along]))
+                along = (along, block, 0)  # noqa: PLW2901
             if along is None or len(along) != 3 or along[0] != dim:
                 break
             blocks.append(along[1])
@@ -622,17 +638,24 @@ def _told(function: Callable[..., Any], *given: Any) -> Any:
         raise IsthmusError(str(error)) from error
 
 
-def _alike(what: str, **given: Sequence[Any]) -> None:
-    """Refuse what does not have one entry for each dimension."""
-    for name, entries in given.items():
-        if not hasattr(entries, "__len__"):
-            raise IsthmusError(f"{what}: {name}: {entries!r}; it has an entry for each dimension")
-    counts = {name: len(entries) for name, entries in given.items()}
+def _list(what: str, given: Any) -> list[Any]:
+    """The entries of what a caller gives for a list."""
+    try:
+        return list(given)
+    except TypeError:
+        raise refuse(what, given, "a list") from None
+
+
+def _alike(what: str, **given: Any) -> list[list[Any]]:
+    """Lists that have one entry for each dimension, in the order in which they are given."""
+    found = {name: _list(f"{what}: {name}", entries) for name, entries in given.items()}
+    counts = {name: len(entries) for name, entries in found.items()}
     if len(set(counts.values())) > 1:
         told = [f"{name} {count}" for name, count in counts.items()]
         raise IsthmusError(
             f"{what}: dimensions of {', '.join(told[:-1])} and {told[-1]}; all have the same number"
         )
+    return list(found.values())
 
 
 def _whole(what: str, numbers: Sequence[int], below: int, least: int = 0) -> list[int]:
@@ -641,14 +664,14 @@ def _whole(what: str, numbers: Sequence[int], below: int, least: int = 0) -> lis
 
     told = []
     try:
-        given = iter(numbers)
+        given = list(numbers)
     except TypeError:
-        raise IsthmusError(f"{what}: {numbers!r}; it is a list of whole numbers") from None
+        raise IsthmusError(f"{what}: {shown(numbers)}; it is a list of whole numbers") from None
     for number in given:
         try:
             whole = operator.index(number)
         except TypeError:
-            raise IsthmusError(f"{what}: {number!r}; it is a whole number") from None
+            raise IsthmusError(f"{what}: {shown(number)}; it is a whole number") from None
         if not least <= whole < below:
             raise IsthmusError(f"{what}: {whole}; it is at least {least} and below {below}")
         told.append(whole)

@@ -192,6 +192,17 @@ def parts_of(held: Any, what: str) -> list[Part]:
     return [array_of(what, held)]
 
 
+def refuse_unless_ranks(held: Any, what: str) -> None:
+    """Refuse what has no item for each rank.
+
+    Raises:
+        IsthmusError: it is no list, and no array of any dimensions.
+
+    """
+    if not isinstance(held, (list, tuple)) and not (isinstance(held, np.ndarray) and held.ndim):
+        raise IsthmusError(f"{what}: give a list with what each rank of the layout holds")
+
+
 def check(layout: Layout, rank: int, parts: Sequence[Part], what: str) -> None:
     """Whether these are arrays of the shapes that a layout gives a rank.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from isthmus.arguments import refuse
+from isthmus.arguments import choice, refuse
 from isthmus.arrays.layouts import Layout, _told
 from isthmus.core import processors
 from isthmus.errors import IsthmusError
@@ -89,9 +89,10 @@ class Plan:
             orders: in memory, of the sender's arrays and of the receiver's.
 
         """
+        if not isinstance(orders, (list, tuple)) or len(orders) != 2:
+            raise refuse("orders", orders, 'two orders, such as ("C", "F")')
         for order in orders:
-            if order not in {"C", "F"}:
-                raise IsthmusError(f'orders: {order!r}; each is "C" or "F"')
+            choice("orders", order, ("C", "F"))
         columns = (orders[0] == "F", orders[1] == "F")
         return dict(_told(self._core.runs, (from_rank, to_rank), element, columns))
 

@@ -20,6 +20,8 @@ import msgspec
 import numpy as np
 
 from isthmus.arguments import whole
+from isthmus.arrays.elements import empty
+from isthmus.streams.amounts import as_json
 from isthmus.streams.buffers import to_fill
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
@@ -155,7 +157,7 @@ class AsyncNic:
         """Ask, and wait for the answer; not a number: for as long as the session has patience."""
         self._here()
         limit = self.nic._patience
-        pending = told(self._core.ask_noticed, json.dumps(request), limit)
+        pending = told(self._core.ask_noticed, as_json(request), limit)
         future: asyncio.Future[str | None] = self._loop.create_future()
         self._asked[pending.id] = (pending, future)
         wait = limit if timeout is not None and math.isnan(timeout) else timeout
@@ -378,7 +380,8 @@ class AsyncStream:
             self._cancelled.popleft()
             return _moved(found, out, into)
         # Memory that nobody else has: who cancels this has its own back at once.
-        own = np.empty(stream._adu_bytes(adu) if into is None else into.nbytes, np.uint8)
+        size = stream._adu_bytes(adu) if into is None else into.nbytes
+        own = empty("adu", (size,), np.dtype(np.uint8))
         call = stream._work().call
         handle = call(None, None, None, lambda: stream.recv(own, adu=adu, timeout=timeout))
         try:

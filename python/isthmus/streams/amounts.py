@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import re
 
 from isthmus.arguments import refuse, shown
@@ -37,7 +38,7 @@ def seconds(name: str, value: object) -> float | None:
         IsthmusError: it is neither.
 
     """
-    if value == math.inf:
+    if isinstance(value, float) and value == math.inf:
         return None
     found = _TIME.fullmatch(value) if isinstance(value, str) else None
     if found is None:
@@ -50,6 +51,6 @@ def seconds(name: str, value: object) -> float | None:
     return float(number) * _TIMES[unit]
 
 
-def as_json(request: dict[str, object]) -> str:
-    """A request for the core."""
-    return json.dumps(request)
+def as_json(request: object) -> str:
+    """A request for the core; whole numbers may be those of numpy."""
+    return json.dumps(request, default=operator.index)

@@ -16,7 +16,7 @@ import numpy as np
 
 from isthmus.arguments import one_of, refuse, whole
 from isthmus.arrays import Layout, Plan
-from isthmus.arrays.elements import array_of
+from isthmus.arrays.elements import array_of, empty
 from isthmus.errors import IsthmusError
 from isthmus.streams.amounts import size
 from isthmus.streams.connection import Connection
@@ -197,7 +197,7 @@ class _Job:
         bytes_ = self.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         memory_ = self._memory[number]
         if memory_ is None or memory_.nbytes < bytes_:
-            memory_ = np.empty(bytes_, np.uint8)
+            memory_ = empty("piece", (bytes_,), np.dtype(np.uint8))
             self._memory[number] = memory_
         found: NDArray[Any] = memory_[:bytes_].view(self.dtype).reshape(shape)
         return found

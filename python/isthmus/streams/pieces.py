@@ -65,8 +65,9 @@ class Cut:
             shape, (1, links), links=links, tu=tu, element=element
         )
         dim, block = spread.dim, spread.block
-        if line is not None and line != dim:
+        if line is not None:
             whole("line", line, 0, len(shape) - 1)
+        if line is not None and line != dim:
             slab = element * math.prod(shape[line + 1 :])
             dim, block = line, tu // links // slab
             if block == 0:

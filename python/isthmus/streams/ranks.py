@@ -48,9 +48,13 @@ def connect_ranks(
         patience: as in `connect`.
 
     Raises:
+        IsthmusError: it is no communicator through which ranks can talk.
         StreamsError: on all ranks, if any cannot be let in.
 
     """
+    from isthmus.arrays.mpi.communicator import refuse_unless_communicator
+
+    refuse_unless_communicator(comm)
 
     def hello() -> Nic:
         return connect(address, token=token, ca=ca, name=name, watch=watch, patience=patience)

@@ -13,9 +13,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.arguments import flag, one_of, path, text, whole
+from isthmus.arguments import flag, one_of, path, shown, text, whole
 from isthmus.errors import IsthmusError
-from isthmus.streams.amounts import seconds, size
+from isthmus.streams.amounts import as_json, seconds, size
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
     RefusedError,
@@ -178,7 +178,7 @@ class Nic:
         """Network memory that its connections may have, in each direction."""
 
     def _ask(self, request: dict[str, object]) -> dict[str, Any]:
-        answer = json.loads(told(self._core.ask, json.dumps(request), self._patience))
+        answer = json.loads(told(self._core.ask, as_json(request), self._patience))
         return answer if isinstance(answer, dict) else {answer: {}}
 
     def open(
@@ -255,6 +255,7 @@ class Nic:
 
         """
         whole("number", number, 0, LINK_MAX)
+        number = int(number)
         if carrier is None:
             carrier = "rings" if self.address.startswith("unix:") else "socket"
         _word("carrier", carrier, ("rings", "socket"))
@@ -315,7 +316,7 @@ class Nic:
             one_of("specs", spec, (StreamSpec,), "a StreamSpec each")
         if len(set(map(id, specs))) < len(specs):
             raise StreamsError("specs: one of them is there twice; make a StreamSpec for each")
-        words = json.dumps([spec.words(specs) for spec in specs])
+        words = as_json([spec.words(specs) for spec in specs])
         with self._linked(specs) if links else nullcontext():
             made = told(self._core.submit, words, self._patience)
         return [self._made(core, spec) for core, spec in zip(made, specs, strict=True)]
@@ -353,7 +354,7 @@ class Nic:
         """
         whole("number", number, 0, NUMBER_MAX)
         one_of("spec", spec, (StreamSpec,), "the StreamSpec that it was registered with")
-        core = told(self._core.adopt, number, json.dumps(spec.words([])), self._patience)
+        core = told(self._core.adopt, number, as_json(spec.words([])), self._patience)
         return self._made(core, spec)
 
     def event(self, *, timeout: Timeout = None) -> Event | None:
@@ -492,11 +493,11 @@ def _when_there(once: Callable[[], Connection], destination: str, limit: float) 
 
 
 def _word(name: str, value: object, words: tuple[str, ...]) -> None:
-    if value not in words:
+    if not isinstance(value, str) or value not in words:
         from isthmus.errors import meant
 
         hint = meant(str(value), words, f"it is one of {', '.join(words)}")
-        raise StreamsError(f"{name}: {value!r} is not known here; {hint}")
+        raise StreamsError(f"{name}: {shown(value)} is not known here; {hint}")
 
 
 def opening(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from isthmus.arguments import flag, one_of, refuse, whole
+from isthmus.arguments import choice, flag, one_of, refuse, whole
 from isthmus.errors import IsthmusError
 from isthmus.streams.amounts import size
 
@@ -89,20 +89,18 @@ class StreamSpec:
         # One of a session in an event loop is of another class.
         if not isinstance(getattr(self.connection, "number", None), int):
             raise refuse("connection", self.connection, "a connection, as `open` gives it")
-        adu = None if self.adu == "variable" else size("adu", self.adu)
+        is_variable = isinstance(self.adu, str) and self.adu == "variable"
+        adu = None if is_variable else size("adu", self.adu)
         if adu is None and self.tu is None:
             raise IsthmusError('tu: it is missing; with adu="variable" it is the most of an ADU')
         tu = size("tu", self.tu if self.tu is not None else adu)
         if adu is not None:
             tu = min(tu, adu)
-        if self.direction not in {"transmit", "receive"}:
-            raise refuse("direction", self.direction, '"transmit" or "receive"')
-        if self.finished not in {"done", "moved"}:
-            raise refuse("finished", self.finished, '"done" or "moved"')
+        choice("direction", self.direction, ("transmit", "receive"))
+        choice("finished", self.finished, ("done", "moved"))
         flag("permanent", self.permanent)
         flag("cut_through", self.cut_through)
-        if self.sums not in {"interface", "ranks"}:
-            raise refuse("sums", self.sums, '"interface" or "ranks"')
+        choice("sums", self.sums, ("interface", "ranks"))
         whole("quantum", self.quantum, 1, QUANTUM_MAX)
         if self.adus is not None:
             whole("adus", self.adus, 0, COUNT_MAX)

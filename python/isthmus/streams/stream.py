@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from isthmus.arguments import flag, whole
+from isthmus.arrays.elements import empty
 from isthmus.streams.amounts import seconds
 from isthmus.streams.buffers import HOLDS, to_fill, to_send
 from isthmus.streams.errors import IncompleteError, StreamsError, told
@@ -211,7 +212,7 @@ class Stream:
 
         """
         if out is None:
-            out = np.empty(self._adu_bytes(adu), np.uint8)
+            out = empty("adu", (self._adu_bytes(adu),), np.dtype(np.uint8))
         return self._recv(out, None, timeout)
 
     def recv_own(
@@ -223,7 +224,7 @@ class Stream:
         """
         adu_bytes = self._adu_bytes(adu)
         if out is None:
-            out = np.empty(told(self._core.own_bytes, adu_bytes), np.uint8)
+            out = empty("adu", (told(self._core.own_bytes, adu_bytes),), np.dtype(np.uint8))
         return self._recv(out, adu_bytes, timeout)
 
     def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:

@@ -10,11 +10,6 @@ pub enum LayoutError {
         /// How many.
         given: usize,
     },
-    /// A dimension of no indices.
-    NoIndices {
-        /// Which.
-        dim: usize,
-    },
     /// [`super::ELEMENTS_MAX`] elements or more.
     TooManyElements,
     /// The grid tells of another number of dimensions than the array has.
@@ -124,9 +119,6 @@ impl fmt::Display for LayoutError {
                 "an array of {given} dimensions: it has 1 to {}",
                 super::DIMS_MAX
             ),
-            Self::NoIndices { dim } => {
-                write!(f, "dimension {dim} has no indices: it has at least 1")
-            }
             Self::TooManyElements => write!(f, "an array has fewer than 2^62 elements"),
             Self::GridDimensions { given, wanted } => write!(
                 f,

@@ -213,13 +213,11 @@ fn check_shape(shape: &[u64]) -> Result<(), LayoutError> {
     if shape.is_empty() || shape.len() > DIMS_MAX {
         return Err(LayoutError::Dimensions { given: shape.len() });
     }
-    if let Some(dim) = shape.iter().position(|&extent| extent == 0) {
-        return Err(LayoutError::NoIndices { dim });
-    }
     let mut elements = 1_u64;
     for &extent in shape {
+        // An extent of 0 hides no other: products of some of the extents are bounded as well.
         let product = elements
-            .checked_mul(extent)
+            .checked_mul(extent.max(1))
             .filter(|&all| all < ELEMENTS_MAX);
         elements = product.ok_or(LayoutError::TooManyElements)?;
     }

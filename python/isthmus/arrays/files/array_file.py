@@ -262,8 +262,7 @@ def open_array(
 
     def look() -> Access:
         arguments.path("path", path, "field.npy")
-        if mode not in {"r", "w"}:
-            raise IsthmusError(f'mode: {mode!r}; it is "r" to read or "w" to write')
+        arguments.choice("mode", mode, ("r", "w"))
         form = format_of(Path(path), format)
         form.ready()
         said = {"offset": offset, "dataset": dataset, "chunks": chunks, "shards": shards}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isthmus.arrays import memory
+from isthmus.arrays.elements import empty
 from isthmus.arrays.files.domains import extents
 from isthmus.arrays.layouts import Layout, _told
 from isthmus.arrays.plans import Plan
@@ -81,7 +82,7 @@ class _OwnBuffers(Buffers):
     def __init__(self, array: Described, aggregators: list[int], rank: int, room: int) -> None:
         super().__init__(array, aggregators, rank)
         size = 0 if self.mine is None else room
-        self._buffers = [np.empty(size, np.uint8) for _ in range(BUFFERS)]
+        self._buffers = [empty("buffer", (size,), np.dtype(np.uint8)) for _ in range(BUFFERS)]
 
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
         return self._buffers[turn]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isthmus.arguments import choice
 from isthmus.columns import flat
 from isthmus.errors import IsthmusError
 
@@ -224,8 +225,7 @@ def format_of(path: Path, name: str | None) -> Format:
                 f"{path}: {what} names no format (known are {', '.join(SUFFIXES)}); "
                 f"say which with format=, one of {', '.join(FORMATS)}"
             )
-    if name not in FORMATS:
-        raise IsthmusError(f"format: {name!r}; it is one of {', '.join(FORMATS)}")
+    choice("format", name, tuple(FORMATS))
     home = import_module(f"isthmus.arrays.files.{FORMATS[name]}")
     made: Format = home.FORMATS[name]()
     return made

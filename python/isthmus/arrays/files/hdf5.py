@@ -99,7 +99,9 @@ class Hdf5(LibraryFormat):
             space = h5py.h5s.create_simple(array.shape)
             dataset = h5py.h5d.create(file.id, name.encode(), kind, space, made, link)
             offset = dataset.get_offset()
-        return Described(array.shape, array.dtype, "C", int(offset))
+        # A dataset without elements has no place; theirs would be behind all that the library has.
+        end = place.stat().st_size
+        return Described(array.shape, array.dtype, "C", end if offset is None else int(offset))
 
     def pieces(self, path: Path, given: Given, rank: int) -> Pieces:  # noqa: D102
         return _Pieces(path, given)

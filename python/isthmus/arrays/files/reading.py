@@ -114,6 +114,12 @@ class Source:
             here = mark(path.stat())
         elements.refuse_type(str(path), array.dtype)
         elements.refuse_shape(str(path), array.shape, array.dtype)
+        chunks = array.chunks or (1,) * len(array.shape)
+        if len(chunks) != len(array.shape) or not all(extent >= 1 for extent in chunks):
+            raise IsthmusError(
+                f"{path}: chunks of shape {chunks} for an array of shape {array.shape}; they have "
+                "an extent of at least 1 in each dimension"
+            )
         same_shape(path, "shape=", given.shape, array.shape)
         if given.dtype is not None and given.dtype != array.dtype:
             raise IsthmusError(
@@ -147,8 +153,8 @@ class Source:
             fastest: Any = order or layout.order or array.order
             made: list[Any] = [layout.empty(rank, array.dtype, order=fastest) for rank in ranks]
         else:
-            if alone and not isinstance(out, (list, tuple, np.ndarray)):
-                raise IsthmusError("out: give a list with arrays of each rank of the layout")
+            if alone:
+                memory.refuse_unless_ranks(out, "out")
             made = [memory.parts_of(of_one, "out") for of_one in (out if alone else [out])]
             if not ranks and not alone and not made[0]:
                 made = []

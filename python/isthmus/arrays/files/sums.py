@@ -128,7 +128,9 @@ def read(path: Path) -> Sums | None:
         return None
     try:
         told: dict[str, Any] = json.loads(read_text(place))
-        if told["isthmus"] == "crc32c" and told["format"] > FORMAT:
+        if told["isthmus"] != "crc32c":
+            raise ValueError("it has sums of another kind")
+        if told["format"] > FORMAT:
             raise IsthmusError(f"{place}: written by a later isthmus; use that one")
         if told.pop("crc32c") != _digest(told):
             raise ValueError("it is not as it was written")
@@ -139,11 +141,28 @@ def read(path: Path) -> Sums | None:
             tuple(int(value, 16) for value in told["sums"]),
             tuple((first, rank) for first, rank in told["writers"]),
         )
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        _refuse_impossible(found)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise IsthmusError(
             f"{place}: damaged ({error}); remove it, or read with verify=False"
         ) from error
     return found
+
+
+def _refuse_impossible(found: Sums) -> None:
+    """Refuse numbers that no writer writes.
+
+    Raises:
+        ValueError: there are such.
+
+    """
+    numbers = [found.offset, found.size, *(number for pair in found.writers for number in pair)]
+    if not all(type(number) is int and number >= 0 for number in [*numbers, found.block]):
+        raise ValueError("a number is not whole, or below 0")
+    if found.block == 0 or len(found.sums) != -(-found.size // found.block):
+        raise ValueError("its blocks are not those of its bytes")
+    if found.sums and (not found.writers or found.writers[0][0] != 0):
+        raise ValueError("nobody has written the first block")
 
 
 def consistent(path: Path, opened: Callable[[], os.stat_result]) -> Sums | None:

@@ -109,6 +109,7 @@ class Crew(Team):
     """The ranks of a communicator of mpi4py."""
 
     def __init__(self, ranks: Ranks, *, owned: bool) -> None:
+        ranks.watch.refuse_closed()
         self._ranks, self._owned = ranks, owned
         self._shared: Shared | None = None
         self._room = 0
@@ -186,7 +187,7 @@ def team_of(comm: Any) -> Team:
     """All of a communicator, or this process alone.
 
     Raises:
-        IsthmusError: it is no communicator.
+        IsthmusError: it is no communicator, or one through which ranks cannot talk.
 
     """
     if comm is None:
@@ -195,8 +196,6 @@ def team_of(comm: Any) -> Team:
 
     if isinstance(comm, Ranks):
         return Crew(comm, owned=False)
-    if not all(hasattr(comm, name) for name in ("rank", "size", "bcast", "Split_type")):
-        raise refuse("comm", comm, "a communicator of mpi4py, or None for this process alone")
     return Crew(Ranks(comm), owned=True)
 
 

@@ -81,8 +81,7 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
         layout.refuse_missing("layout")
         ranks = access.ranks(layout)
         if isinstance(team, Alone):
-            if not isinstance(held, (list, tuple, np.ndarray)):
-                raise IsthmusError("held: give a list with what each rank of the layout holds")
+            memory.refuse_unless_ranks(held, "held")
             by_rank = [memory.parts_of(of_one, "held") for of_one in held]
             if len(by_rank) != len(ranks):
                 raise IsthmusError(
@@ -108,8 +107,11 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
     refuse_others([said for _, said in told])
     kinds = [kind for kind, _ in told]
     known = [(rank, kind) for rank, kind in enumerate(kinds) if kind is not None]
+    if not known and given.dtype is not None:
+        # An array without elements, of which no rank has a part.
+        known = [(0, given.dtype)]
     if not known:
-        raise AgreedError("held: no rank holds any array")
+        raise AgreedError("held: no rank holds any array, and dtype= of open_array is left out")
     first, dtype = known[0]
     for rank, kind in known:
         if kind != dtype:

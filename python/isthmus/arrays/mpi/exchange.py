@@ -9,6 +9,7 @@ from isthmus.arrays.agreed import AgreedError, refuse_others, refuse_problems, w
 from isthmus.arrays.elements import type_of
 from isthmus.arrays.mpi.ranks import ClosedTogether, Ranks
 from isthmus.arrays.mpi.share import Share
+from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +77,7 @@ class Exchange(ClosedTogether):
             raise
         self.form: Form = self._way.form
         self._shared: tuple[Part, ...] | None = None
+        self._closed = False
 
     def _ready(self, dtype: Any, order: Literal["C", "F"] | None, form: Form | None) -> Share:
         """What this rank has to do, if all ranks give the same: wrong elements would come of
@@ -101,9 +103,15 @@ class Exchange(ClosedTogether):
 
     def close(self) -> None:
         """Give back what was set aside; all ranks do together."""
-        self._course.close()
-        if self._owns:
-            self._ranks.close()
+        if not self._closed:
+            self._closed = True
+            self._course.close()
+            if self._owns:
+                self._ranks.close()
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise IsthmusError("exchange: it is closed; make another")
 
     def allocate(self) -> list[Part]:
         """Make arrays to hold before, in memory that the ranks of a node share; all ranks do.
@@ -115,6 +123,7 @@ class Exchange(ClosedTogether):
             IsthmusError: the form is not ``"window"``.
 
         """
+        self._refuse_closed()
         parts = self._course.allocate()
         self._shared = tuple(parts)
         return parts
@@ -137,6 +146,7 @@ class Exchange(ClosedTogether):
                 which it names; nothing has been moved.
 
         """
+        self._refuse_closed()
         brought = self._share.bring(held, out)
         brought.shared = not brought.problem and self._is_shared(held)
         with self._ranks.watch:

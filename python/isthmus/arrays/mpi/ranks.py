@@ -19,6 +19,7 @@ from isthmus.arrays.agreed import (
 )
 from isthmus.arrays.elements import refuse_order, type_of
 from isthmus.arrays.mpi.board import Board
+from isthmus.arrays.mpi.communicator import refuse_unless_communicator
 from isthmus.arrays.mpi.forms import FORMS, Form, ways
 from isthmus.arrays.mpi.shared import can_share
 from isthmus.arrays.mpi.watch import PATIENCE_S, Watch, waiting
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 
+BUFFER_MAX = 1 << 48
+"""Most bytes that a rank may be asked to set aside; whether it has them is found out later."""
 SURE = 1.25
 """So much quicker than the form that is the quickest in general another must be predicted to be:
 predictions are wrong by an eighth in the median, and what lies closer is decided by noise.
@@ -91,9 +94,11 @@ class Ranks(ClosedTogether):
             tell: what it says this with; without it on standard error.
 
         Raises:
-            IsthmusError: a number is out of range.
+            IsthmusError: a number is out of range, or it is no communicator: null, freed, between
+                two groups.
 
         """
+        refuse_unless_communicator(comm)
         from mpi4py import MPI
 
         problem = _wrong(buffer_bytes, patience_s)
@@ -124,6 +129,8 @@ class Ranks(ClosedTogether):
 
     def close(self) -> None:
         """Give back what was set aside; all ranks do together."""
+        if self.watch.is_closed:
+            return
         for way in self._ways.values():
             way.close()
         self._ways = {}
@@ -158,7 +165,7 @@ class Ranks(ClosedTogether):
             IsthmusError: there is no such form, or it is not for these ranks.
 
         """
-        if form is not None and form not in FORMS:
+        if form is not None and not (isinstance(form, str) and form in FORMS):
             raise AgreedError(f"form: {form!r}; it is {', '.join(FORMS[:-1])} or {FORMS[-1]}")
         for layout in (share.plan.from_, share.plan.to):
             if max(layout.ranks) >= self.comm.size:
@@ -293,8 +300,10 @@ def _wrong(buffer_bytes: Any, patience_s: Any) -> str:
     """What is wrong with settings."""
     if not isinstance(patience_s, (int, float)) or not patience_s > 0:
         return f"patience_s: {patience_s!r}; it is a number of seconds above 0"
-    if buffer_bytes is not None and not (isinstance(buffer_bytes, int) and buffer_bytes >= 1):
-        return f"buffer_bytes: {buffer_bytes!r}; it is a number of bytes above 0"
+    if buffer_bytes is not None and not (
+        isinstance(buffer_bytes, int) and 1 <= buffer_bytes <= BUFFER_MAX
+    ):
+        return f"buffer_bytes: {buffer_bytes!r}; it is a number of bytes above 0, at most 2^48"
     return ""
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from isthmus.arrays.mpi.board import BEGUN, Board, named
+from isthmus.errors import IsthmusError
 
 PATIENCE_S = 10.0
 """After how many seconds a rank says for whom it waits."""
@@ -37,7 +38,23 @@ class Watch:
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing is watched any more."""
+        return self._ended.is_set()
+
+    def refuse_closed(self) -> None:
+        """Refuse ranks that were closed.
+
+        Raises:
+            IsthmusError: they were.
+
+        """
+        if self.is_closed:
+            raise IsthmusError("ranks: they are closed; make them again to go on")
+
     def __enter__(self) -> None:
+        self.refuse_closed()
         self._depth += 1
         if self._depth == 1:
             self._board.mine[BEGUN] += 1

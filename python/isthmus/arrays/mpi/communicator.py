@@ -1,0 +1,32 @@
+"""Communicators that callers give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isthmus.arguments import refuse
+from isthmus.errors import IsthmusError
+
+
+def refuse_unless_communicator(comm: Any) -> None:
+    """Refuse what ranks cannot talk through; nothing is sent.
+
+    Raises:
+        IsthmusError: it is null, freed, between two groups, or none at all, or MPI has ended.
+
+    """
+    if not all(hasattr(comm, name) for name in ("Is_inter", "Split_type")):
+        raise refuse("comm", comm, "a communicator of mpi4py, or None for this process alone")
+    from mpi4py import MPI
+
+    if not MPI.Is_initialized() or MPI.Is_finalized():
+        raise IsthmusError("comm: MPI is not running; use it between MPI.Init and MPI.Finalize")
+    if comm == MPI.COMM_NULL:
+        raise IsthmusError(
+            "comm: the null communicator, which processes outside of a group have, and which is "
+            "left of one that was freed; only the ranks of a communicator call this"
+        )
+    if comm.Is_inter():
+        raise IsthmusError(
+            "comm: an inter-communicator; merge it with comm.Merge(), which gives all ranks one"
+        )
