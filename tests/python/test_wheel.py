@@ -139,6 +139,8 @@ def test_the_wheel_holds_what_the_package_needs_and_nothing_beside(wheel: Path):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {name.split("/")[0].split("-")[0] for name in names} == {"isthmus"}
     assert "-cp310-abi3-" in wheel.name
+    for text in ("LICENSE", "THIRD-PARTY.md"):
+        assert any(name.endswith(f".dist-info/licenses/{text}") for name in names), text
     bundled = "isthmus/bundled"
     for scenario in [*REPOSITORY.glob("papers/*/*/*.toml"), *REPOSITORY.glob("examples/*.*")]:
         assert f"{bundled}/{scenario.relative_to(REPOSITORY)}" in names

@@ -1,5 +1,6 @@
 //! The driver: a stream manager, its memory, links, and connections.
 
+use crate::busy::Busy;
 use crate::carrier::Carrier;
 use crate::destination::Destination;
 use crate::error::{Error, Result};
@@ -11,7 +12,6 @@ use crate::outside::{
     DATAGRAM_MOST, Expected, Filing, Framed, Journal, Outside, Writers, refused_by_plain,
 };
 use crate::screen::{Screen, Screens};
-use crate::turn::Busy;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,

@@ -19,6 +19,7 @@
 #![cfg(target_os = "linux")]
 
 pub mod address;
+mod busy;
 mod carrier;
 mod claims;
 mod crc;

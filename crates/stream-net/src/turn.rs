@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::outside::{Kept, Outside, Then, Wrote};
 use crate::taking_back::take_back;
-use isthmus_stream::{ConnectionId, Instant, LinkId, OrderId};
-use std::collections::{BTreeMap, VecDeque};
+use isthmus_stream::{ConnectionId, LinkId, OrderId};
+use std::collections::VecDeque;
 use std::time;
 
 /// Rounds without sleep before a turn ends, so that its caller is heard.
@@ -24,28 +24,6 @@ const LOOK_NS: u64 = 1_000_000;
 
 /// How long links are tried again in a round before connections are, in nanoseconds.
 const COLLECT_NS: u64 = 20_000;
-
-/// How long a link or connection is tried in each round after something moved on it, in nanoseconds.
-const BUSY_NS: u64 = 10_000_000;
-
-/// What is tried in each round, and until when.
-#[derive(Debug, Default)]
-pub(crate) struct Busy {
-    links: BTreeMap<LinkId, Instant>,
-    outsides: BTreeMap<ConnectionId, Instant>,
-}
-
-impl Busy {
-    /// Tries a link in the rounds after this one.
-    pub fn link(&mut self, id: LinkId, now: Instant) {
-        self.links.insert(id, now.after_ns(BUSY_NS));
-    }
-
-    /// Tries a connection in the rounds after this one.
-    pub fn outside(&mut self, id: ConnectionId, now: Instant) {
-        self.outsides.insert(id, now.after_ns(BUSY_NS));
-    }
-}
 
 impl Driver {
     /// Does what there is to do; if that is nothing, sleeps until there is, until a time-out of the
