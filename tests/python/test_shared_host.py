@@ -118,6 +118,14 @@ def moves(address: str, folder: Path) -> None:
     assert len(sink.taken()) == 100 * ADU
 
 
+def let_through(path: Path) -> None:
+    """Let other users reach a folder of a test."""
+    for folder in (path, *path.parents):
+        mode = folder.stat().st_mode
+        if mode & 0o011 != 0o011:
+            folder.chmod(mode | 0o011)
+
+
 @pytest.fixture
 def host(tmp_path):
     """A daemon whose token another user does not have, with its folder for files."""
@@ -126,8 +134,7 @@ def host(tmp_path):
     token.chmod(0o600)
     data = tmp_path / "data"
     data.mkdir()
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(folder.stat().st_mode | 0o011)
+    let_through(data)
     yield ["--files", data, "--token-file", token], data
 
 
@@ -171,8 +178,7 @@ def shared(tmp_path):
     """A daemon that lets all users of the host in: its address, and its folder for files."""
     data = tmp_path / "data"
     data.mkdir(mode=0o777)
-    for folder in (data, tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(folder.stat().st_mode | 0o011)
+    let_through(data)
     unix = f"unix:{tmp_path}/nic.sock"
     with daemon("--listen", unix, "--socket-mode", "666", "--files", data) as _:
         yield unix, data
