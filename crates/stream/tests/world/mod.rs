@@ -113,6 +113,8 @@ pub struct World {
     pub rng: Rng,
     pub faults: Faults,
     pub counts: Counts,
+    /// The shortest time of a packet between the interfaces.
+    pub way_ns: u64,
     queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
     things: BTreeMap<u64, Next>,
     next: u64,
@@ -126,6 +128,7 @@ impl World {
             rng,
             faults: Faults::default(),
             counts: Counts::default(),
+            way_ns: 10_000,
             queue: BinaryHeap::new(),
             things: BTreeMap::new(),
             next: 0,
@@ -221,6 +224,8 @@ impl World {
                 let it = &mut self.nodes[node].manager;
                 it.handle_disconnected(now, connection, "the peer closed it");
             }
+            // A tick at another time has replaced it.
+            Next::Tick if self.nodes[node].tick_at != Some(at) => return true,
             Next::Tick => {
                 self.nodes[node].tick_at = None;
                 self.nodes[node].manager.handle_timeout(now);
@@ -272,7 +277,7 @@ impl World {
         }
         let (peer, ordered) = (side.peer, side.protocol == Protocol::Stream);
         let mut bytes = header.encode().to_vec();
-        let mut at = self.now + 10_000 + self.rng.below(2_000);
+        let mut at = self.now + self.way_ns + self.rng.below(2_000);
         if ordered {
             at = at.max(side.arrives + 1);
             side.arrives = at;
