@@ -5,45 +5,46 @@ use crate::rig::ranks::{Links, soon};
 use isthmus_stream::{ConnectionSpec, Direction, End, Format, Limits, Protocol, StreamSpec};
 use isthmus_stream_net::{Driver, Service};
 use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-#[test]
-fn datagrams_that_are_lost_are_repaired() {
-    let (ours, theirs) = (
-        UdpSocket::bind("127.0.0.1:0"),
-        UdpSocket::bind("127.0.0.1:0"),
-    );
-    let (ours, theirs) = (ours.unwrap(), theirs.unwrap());
-    let at = [ours.local_addr().unwrap(), theirs.local_addr().unwrap()];
-    // Between the two: one that loses each seventh datagram of data.
-    let (left, right) = (
-        UdpSocket::bind("127.0.0.1:0"),
-        UdpSocket::bind("127.0.0.1:0"),
-    );
-    let (left, right) = (left.unwrap(), right.unwrap());
-    ours.connect(left.local_addr().unwrap()).unwrap();
-    theirs.connect(right.local_addr().unwrap()).unwrap();
-    left.connect(at[0]).unwrap();
-    right.connect(at[1]).unwrap();
-    let lost = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
-    for (from, to, loses) in [
-        (left.try_clone().unwrap(), right.try_clone().unwrap(), true),
-        (right, left, false),
-    ] {
-        let lost = lost.clone();
+/// Two sockets with a path between them that loses `per_mille` of the datagrams at random, in both
+/// directions, and the number of lost datagrams with data.
+fn lossy(seed: u64, per_mille: u64) -> (UdpSocket, UdpSocket, Arc<AtomicU64>) {
+    let pair = || {
+        let [ours, theirs] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        ours.connect(theirs.local_addr().unwrap()).unwrap();
+        theirs.connect(ours.local_addr().unwrap()).unwrap();
+        (ours, theirs)
+    };
+    let ((left, one), (right, other)) = (pair(), pair());
+    let lost = Arc::new(AtomicU64::new(0));
+    let back = (right.try_clone().unwrap(), left.try_clone().unwrap());
+    for (direction, (from, to)) in [(0, (left, right)), (1, back)] {
+        let lost = Arc::clone(&lost);
         std::thread::spawn(move || {
             let mut room = vec![0; 1 << 16];
-            let mut came = 0;
+            let mut state = seed << 1 | direction;
             while let Ok(len) = from.recv(&mut room) {
-                came += u64::from(len > 1000);
-                if loses && len > 1000 && came % 7 == 0 {
-                    lost.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                // SplitMix64.
+                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                let word = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+                if (word ^ word >> 31) % 1000 < per_mille {
+                    lost.fetch_add(u64::from(len > 1000), Ordering::Relaxed);
                     continue;
                 }
                 let _ = to.send(&room[..len]);
             }
         });
     }
+    (one, other, lost)
+}
+
+#[test]
+fn datagrams_that_are_lost_are_repaired() {
+    let (ours, theirs, lost) = lossy(1, 300);
     let mut sends = Sends::new();
     let protocol = Protocol::Confirmed { repair: true };
     let connection = sends.open("udp:given:out", protocol);
@@ -100,7 +101,7 @@ fn datagrams_that_are_lost_are_repaired() {
         })
         .collect();
     assert!(data == all(8));
-    let lost = lost.load(std::sync::atomic::Ordering::Relaxed);
+    let lost = lost.load(Ordering::Relaxed);
     let again = sends.call(|driver| driver.manager().statistics().retransmissions);
     assert!(lost > 5 && again >= lost, "{lost} lost, {again} sent again");
     service.stop().unwrap();

@@ -128,22 +128,23 @@ pub enum Confirm {
 pub struct Timeouts {
     /// The time-out before a round trip was measured.
     pub first_ns: u64,
-    /// The least time-out.
+    /// The least time that a time-out adds to the mean round trip: `G` of RFC 6298.
     pub least_ns: u64,
-    /// The most that back-off makes of it.
+    /// The longest time-out that back-off makes.
     pub most_ns: u64,
-    /// Times that one packet is sent at most; then the connection is lost.
+    /// Consecutive time-outs at most, without a header from the peer or without progress while
+    /// packets are unacknowledged. After these the connection is lost.
     pub tries: u32,
 }
 
 impl Default for Timeouts {
-    /// First 200 ms, least 10 ms, most 5 s, 12 tries.
+    /// First 10 ms, least 1 ms, most 5 s, 16 tries.
     fn default() -> Self {
         Self {
-            first_ns: 200_000_000,
-            least_ns: 10_000_000,
+            first_ns: 10_000_000,
+            least_ns: 1_000_000,
             most_ns: 5_000_000_000,
-            tries: 12,
+            tries: 16,
         }
     }
 }

@@ -22,10 +22,13 @@ pub(crate) struct Packet {
     pub users: u32,
     /// It leaves as soon as nobody uses it.
     pub leaving: bool,
-    /// Transmit: times it was sent, when last, and whether the last was because of later ones.
+    /// Transmit: times it was sent, and when last.
     pub tries: u32,
     pub sent_at: Instant,
-    pub hastened: bool,
+    /// Transmit: the number of its last transmission.
+    pub number: u64,
+    /// Transmit: its acknowledgement proves that this transmission arrived, or a later one.
+    pub proves: u64,
 }
 
 /// Both directions of network memory.

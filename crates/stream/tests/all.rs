@@ -7,6 +7,7 @@ mod faults;
 mod formats;
 mod headers;
 mod hostile;
+mod losses;
 mod schedule;
 mod soak;
 mod tables;

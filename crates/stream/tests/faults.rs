@@ -442,6 +442,6 @@ fn no_probe_passes_packets_that_are_not_sent_yet() {
         packets += 1;
     }
     assert!(packets >= 4, "{packets}");
-    // Now that all is sent the peer is told, three times.
-    assert_eq!(time_passes(&mut driver), [packets; 3]);
+    // Now that all is sent, six probes follow.
+    assert_eq!(time_passes(&mut driver), [packets; 6]);
 }

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::memory::Memory;
 use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
-use isthmus_stream::wire::Header;
+use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream::{ConnectionId, Manager, Offer, OrderId, PacketId};
 use rustix::io::Errno;
 use rustix::net::{
@@ -25,7 +25,7 @@ const TURN: usize = 64;
 const KEPT: usize = 4 << 20;
 /// After how long what the peer has to know first is said again, as long as nothing has come from it: it may not have
 /// been there yet, or that may have been lost.
-const AGAIN: Duration = Duration::from_millis(500);
+const AGAIN: Duration = Duration::from_millis(100);
 /// How far pacing may fall behind before what was missed is not made up for.
 const SLACK: Duration = Duration::from_millis(2);
 
@@ -112,11 +112,13 @@ impl Datagrams {
 
     /// Queues a header, before data: it is small, and waited for.
     pub fn control(&mut self, header: &Header) {
-        let head = header.encode();
         if matches!(self.first, First::None) {
-            self.first = First::Said(head, Instant::now() + AGAIN);
+            // The peer replies to a probe, so a lost reply is repeated too.
+            let mut probe = *header;
+            probe.kind = Kind::Probe;
+            self.first = First::Said(probe.encode(), Instant::now() + AGAIN);
         }
-        self.say(head);
+        self.say(header.encode());
     }
 
     fn say(&mut self, head: [u8; Header::BYTES]) {

@@ -10,10 +10,14 @@ use crate::network_memory::Packet;
 use crate::order::{End, Event, Reason, Work};
 use crate::wire::{Header, Kind};
 
-/// Later packets that came before one is taken for lost.
+/// A packet is lost if a transmission this much later has arrived (RFC 9002, 6.1.1).
 const OVERTAKEN: u64 = 3;
+/// Packets that a time-out sends (RFC 9002, 6.2.4).
+const AT_TIMEOUT: usize = 2;
+/// Time-outs that send probes before data that is not repaired is given up.
+const PROBED: u32 = 3;
 /// Probes after the last packet of an unconfirmed connection.
-const TAILS: u32 = 3;
+const TAILS: u32 = 6;
 
 impl Manager {
     /// Gives a packet of a stream its sequence number and a place in network memory.
@@ -42,7 +46,8 @@ impl Manager {
             leaving: false,
             tries: 0,
             sent_at: Instant::default(),
-            hastened: false,
+            number: 0,
+            proves: 0,
         });
         connection.transmit.queue.push_back(packet);
         Some(packet)
@@ -75,7 +80,7 @@ impl Manager {
             if let Some(sequence) = half.again.pop_first() {
                 let packet = half.flight.get(&sequence).copied();
                 if let Some(packet) = packet.filter(|packet| self.idle_packet(*packet)) {
-                    self.send(id, packet);
+                    self.send(id, packet, true);
                 }
                 continue;
             }
@@ -96,7 +101,7 @@ impl Manager {
             if connection.spec.protocol.keeps() {
                 half.flight.insert(header.sequence, packet);
             }
-            self.send(id, packet);
+            self.send(id, packet, true);
         }
         self.arm(id);
     }
@@ -107,17 +112,24 @@ impl Manager {
             .is_some_and(|packet| packet.users == 0)
     }
 
-    fn send(&mut self, id: ConnectionId, packet: PacketId) {
-        let Some(state) = self.memory.get_mut(packet) else {
-            return;
-        };
-        state.users += 1;
-        state.tries += 1;
-        let (header, first, stream) = (state.header, state.tries == 1, state.stream);
+    /// Sends a packet. `proves`: earlier transmissions of it are known to be lost, so that an
+    /// acknowledgement is for this one.
+    fn send(&mut self, id: ConnectionId, packet: PacketId, proves: bool) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
+        let Some(state) = self.memory.get_mut(packet) else {
+            return;
+        };
         connection.transmit.sending += 1;
+        connection.transmit.transmissions += 1;
+        state.users += 1;
+        state.tries += 1;
+        state.number = connection.transmit.transmissions;
+        if proves {
+            state.proves = state.number;
+        }
+        let (header, first, stream) = (state.header, state.tries == 1, state.stream);
         let header = connection.tell(header);
         if first {
             self.statistics.packets_sent += 1;
@@ -188,7 +200,7 @@ impl Manager {
         if highest > half.sent || header.delivered > acknowledged || header.granted >= 1 << 63 {
             return Err(Drop::Impossible);
         }
-        half.silent = 0;
+        let replied = std::mem::take(&mut half.silent) > 0 && half.flight.is_empty();
         let before = (
             half.granted,
             half.acknowledged,
@@ -246,15 +258,30 @@ impl Manager {
             half.delivered,
             half.flight.len(),
         );
-        if before != after {
-            half.deadline = None;
+        let news = before != after;
+        if news {
             half.backoff = 0;
         }
-        let sample = leave.iter().filter_map(|packet| self.memory.get(*packet));
-        let sample = sample.filter(|packet| packet.tries == 1 && packet.users == 0);
-        let sample = sample.map(|packet| self.now.since_ns(packet.sent_at)).min();
-        if let Some(sample) = sample {
-            half.measured(sample);
+        if news || replied {
+            half.deadline = None;
+            self.dirty_connections.insert(id);
+        }
+        let arrived = leave.iter().filter_map(|packet| self.memory.get(*packet));
+        // An acknowledgement sooner than any round trip is for an earlier transmission (RFC 8985,
+        // 6.2).
+        let (now, min_ns) = (self.now, half.round_trip_min_ns);
+        let is_sure = |packet: &&Packet| {
+            packet.tries == 1 || packet.users == 0 && now.since_ns(packet.sent_at) >= min_ns
+        };
+        let proved = arrived.clone().filter(is_sure).map(|packet| packet.proves);
+        half.newest = proved.fold(half.newest, u64::max);
+        // Only the newest gives a round trip. The acknowledgement of an older one may have been
+        // lost, and then this header came for another reason, such as a time-out.
+        if let Some(newest) = arrived.max_by_key(|packet| packet.number)
+            && newest.tries == 1
+            && newest.users == 0
+        {
+            half.measured(now.since_ns(newest.sent_at));
         }
         for packet in leave {
             self.release(packet, false);
@@ -265,42 +292,49 @@ impl Manager {
         for stream in thrown {
             self.end_stream(stream, End::Failed(Reason::Discarded));
         }
-        if highest > acknowledged {
-            self.hasten(id, highest);
-        }
-        if before != after {
-            self.dirty_connections.insert(id);
-        }
+        self.repair_lost(id);
         Ok(())
     }
 
-    /// Takes packets for lost that enough later ones have overtaken.
-    fn hasten(&mut self, id: ConnectionId, highest: u64) {
-        let Some(connection) = self.connections.get_mut(&id) else {
-            return;
-        };
-        let repair = connection.spec.protocol.repairs();
-        let low = connection
-            .transmit
-            .flight
-            .range(..highest.saturating_sub(OVERTAKEN));
-        let mut lost = Vec::new();
-        for (sequence, packet) in low {
-            if let Some(packet) = self.memory.get_mut(*packet)
-                && packet.users == 0
-                && !std::mem::replace(&mut packet.hastened, true)
-            {
-                lost.push((*sequence, packet.header.bytes > 0));
-            }
-        }
+    /// Packets that have not arrived although a later transmission has: sequence number, packet,
+    /// and when they count as lost (RFC 9002, 6.1).
+    fn overtaken(&self, id: ConnectionId) -> impl Iterator<Item = (u64, &Packet, Instant)> {
+        let connection = self.connections.get(&id);
+        connection.into_iter().flat_map(move |connection| {
+            let half = &connection.transmit;
+            let timeout_ns = half.base_timeout_ns(&connection.spec.timeouts);
+            let flight = half.flight.range(..half.reach());
+            flight.filter_map(move |(sequence, packet)| {
+                let packet = self.memory.get(*packet)?;
+                let behind = half.newest.checked_sub(packet.number)?;
+                let lost_at = match behind {
+                    OVERTAKEN.. => Instant::default(),
+                    _ => packet.sent_at.after_ns(timeout_ns),
+                };
+                (behind > 0 && packet.users == 0).then_some((*sequence, packet, lost_at))
+            })
+        })
+    }
+
+    /// Repairs or gives up the packets that count as lost; whether there were any.
+    fn repair_lost(&mut self, id: ConnectionId) -> bool {
+        let due = self.overtaken(id).filter(|(.., at)| *at <= self.now);
+        let lost: Vec<_> = due
+            .map(|(sequence, packet, _)| (sequence, packet.header.bytes > 0))
+            .collect();
+        let any = !lost.is_empty();
         for (sequence, data) in lost {
-            if !repair && data {
+            let Some(connection) = self.connections.get_mut(&id) else {
+                break;
+            };
+            if data && !connection.spec.protocol.repairs() {
                 self.give_up(id, sequence);
-            } else if let Some(connection) = self.connections.get_mut(&id) {
+            } else {
                 connection.transmit.again.insert(sequence);
                 self.dirty_connections.insert(id);
             }
         }
+        any
     }
 
     /// Gives up a packet that nobody will send again.
@@ -330,10 +364,15 @@ impl Manager {
     }
 
     fn probe(&mut self, id: ConnectionId) {
+        self.send_control(id, Kind::Probe);
+    }
+
+    /// Orders a packet without data and sequence number.
+    pub(crate) fn send_control(&mut self, id: ConnectionId, kind: Kind) {
         let Some(connection) = self.connections.get(&id) else {
             return;
         };
-        let header = connection.tell(Header::new(Kind::Probe, connection.spec.channel));
+        let header = connection.tell(Header::new(kind, connection.spec.channel));
         self.statistics.controls += 1;
         let connection = id;
         self.direct(Work::Control { connection, header });
@@ -341,68 +380,79 @@ impl Manager {
 
     /// Sets the time-out of a connection that waits for a word of its peer.
     fn arm(&mut self, id: ConnectionId) {
-        let now = self.now;
-        let Some(connection) = self.connections.get_mut(&id) else {
+        let Some(connection) = self.connections.get(&id) else {
             return;
         };
-        let half = &mut connection.transmit;
+        let half = &connection.transmit;
         let wanted = match connection.spec.protocol {
             Protocol::Stream => false,
             Protocol::Confirmed { .. } => half.waits(),
             Protocol::Unconfirmed { .. } => half.tails > 0 && half.sent > 0,
         };
-        if !wanted {
-            half.deadline = None;
-        } else if half.deadline.is_none() {
-            let wait = half.timeout_ns(&connection.spec.timeouts);
-            half.deadline = Some(now.after_ns(wait));
+        let deadline = wanted.then(|| {
+            half.deadline.unwrap_or_else(|| {
+                let timeout_ns = half.timeout_ns(&connection.spec.timeouts);
+                let lost_at = self.overtaken(id).map(|(.., at)| at);
+                lost_at.fold(self.now.after_ns(timeout_ns), Instant::min)
+            })
+        });
+        if let Some(connection) = self.connections.get_mut(&id) {
+            connection.transmit.deadline = deadline;
         }
     }
 
-    /// The peer has said nothing new for too long.
+    /// A packet counts as lost, or there was no progress for too long. A time-out sends packets
+    /// again without taking them for lost: an acknowledgement may be for an earlier transmission.
     pub(crate) fn transmit_timeout(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
         };
-        self.statistics.timeouts += 1;
         let (protocol, most) = (connection.spec.protocol, connection.spec.timeouts.tries);
-        let half = &mut connection.transmit;
-        half.deadline = None;
+        connection.transmit.deadline = None;
         self.dirty_connections.insert(id);
-        if !protocol.confirms() && half.sending > 0 {
-            // They are not even sent: the driver is what is waited for.
+        if self.repair_lost(id) {
             return;
         }
+        let Some(connection) = self.connections.get_mut(&id) else {
+            return;
+        };
+        let half = &mut connection.transmit;
+        let ends = half.ends().into_iter().flatten();
+        let ends = ends.filter_map(|(sequence, id)| Some((sequence, id, self.memory.get(id)?)));
+        let first = ends.clone().next();
+        let first = first.map(|(sequence, _, packet)| (sequence, packet.users));
+        let unsent = match protocol.confirms() {
+            true => first.is_some_and(|(_, users)| users > 0),
+            false => half.sending > 0,
+        };
+        if unsent {
+            // The driver has it: this is not the peer's time.
+            return;
+        }
+        self.statistics.timeouts += 1;
         half.backoff = (half.backoff + 1).min(32);
         if !protocol.confirms() {
             half.tails = half.tails.saturating_sub(1);
             return self.probe(id);
         }
-        let mut first = None;
-        for (sequence, packet) in &half.flight {
-            if let Some(packet) = self.memory.get_mut(*packet) {
-                packet.hastened = false;
-                let data = packet.header.bytes > 0;
-                first = first.or(Some((*sequence, packet.users, packet.tries, data)));
-            }
-        }
-        if let Some((_, 1.., ..)) = first {
-            // It is not even sent: the driver is what it waits for.
-            return;
-        }
         half.silent += 1;
-        let silent = half.silent;
-        let tries = first.map_or(0, |(_, _, tries, _)| tries);
-        if silent > most || tries >= most {
-            let why = format!("{} time-outs, {tries} tries of one packet", silent);
+        let (silent, backoff) = (half.silent, half.backoff);
+        if silent > most || first.is_some() && backoff > most {
+            let why = format!("{backoff} time-outs without progress, {silent} without a reply");
             return self.lose(id, &why, true);
         }
+        let may_repeat =
+            |packet: &Packet| packet.users == 0 && (protocol.repairs() || packet.header.bytes == 0);
+        let again = ends.filter(|(.., packet)| may_repeat(packet));
+        let again: Vec<_> = again.map(|(_, packet, _)| packet).collect();
         match first {
-            Some((sequence, _, _, data)) if protocol.repairs() || !data => {
-                half.again.insert(sequence);
+            Some((sequence, _)) if again.is_empty() && backoff > PROBED => {
+                self.give_up(id, sequence);
             }
-            Some((sequence, ..)) => self.give_up(id, sequence),
-            None => self.probe(id),
+            _ if again.is_empty() => (0..AT_TIMEOUT).for_each(|_| self.probe(id)),
+            _ => again
+                .into_iter()
+                .for_each(|packet| self.send(id, packet, false)),
         }
     }
 

@@ -72,6 +72,7 @@ impl Manager {
             self.dirty_connections.insert(id);
         }
         if header.kind == Kind::Probe {
+            self.reply(id);
             return Offer::Taken;
         }
         let mut verdict = half.judge(header);
@@ -85,7 +86,10 @@ impl Manager {
         }
         match verdict {
             Verdict::Take => (),
-            Verdict::Duplicate => return Offer::Drop(Drop::Duplicate),
+            Verdict::Duplicate => {
+                self.reply(id);
+                return Offer::Drop(Drop::Duplicate);
+            }
             Verdict::Impossible => return Offer::Drop(Drop::Impossible),
             Verdict::NoRoom => return Offer::Later,
         }
@@ -113,7 +117,8 @@ impl Manager {
             leaving: false,
             tries: 0,
             sent_at: Instant::default(),
-            hastened: false,
+            number: 0,
+            proves: 0,
         });
         let Some(connection) = self.connections.get_mut(&id) else {
             return Offer::Drop(Drop::Stray);
@@ -125,6 +130,15 @@ impl Manager {
         }
         connection.receive.arriving.insert(header.sequence, packet);
         Offer::Take(packet)
+    }
+
+    /// Acknowledges a probe or a duplicate by a header of its own. Both mean that acknowledgements
+    /// may be lost, so one must not stand for several.
+    fn reply(&mut self, id: ConnectionId) {
+        let connection = self.connections.get(&id);
+        if connection.is_some_and(|one| one.protocol().confirms()) {
+            self.send_control(id, Kind::Acknowledge);
+        }
     }
 
     /// A packet was put in order.

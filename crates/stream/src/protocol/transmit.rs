@@ -4,6 +4,11 @@ use crate::config::Timeouts;
 use crate::ids::{Instant, PacketId, StreamId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+/// Packets from the first missing one of which a header says whether they arrived.
+const REACH: u64 = 65;
+/// The longest time-out while a peer that replies has all packets (the persist timer of TCP).
+const PERSIST_MAX_NS: u64 = 100_000_000;
+
 /// A packet that the peer has not delivered yet, and whose it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Awaited {
@@ -39,13 +44,20 @@ pub(crate) struct Transmit {
     pub delivered: u64,
     /// Cost of packets sent.
     pub spent: u64,
-    /// Time-outs without a word from the peer, and since the last progress.
+    /// Transmissions so far, numbered from 1. A packet that is sent again gets a new number.
+    pub transmissions: u64,
+    /// The newest transmission that is known to have arrived.
+    pub newest: u64,
+    /// Time-outs since the last header from the peer, and since the last progress.
     pub silent: u32,
     pub backoff: u32,
     pub deadline: Option<Instant>,
     /// Probes that still follow the last packet of an unconfirmed connection.
     pub tails: u32,
+    /// Mean and mean deviation of round trips, in nanoseconds.
     round_trip: Option<(u64, u64)>,
+    /// The shortest round trip; 0 before one was measured.
+    pub round_trip_min_ns: u64,
 }
 
 impl Transmit {
@@ -62,20 +74,49 @@ impl Transmit {
         first.map_or(self.sent, |sequence| sequence.min(self.sent))
     }
 
-    /// The time-out with its back-off, in nanoseconds (RFC 6298, with integers: an eighth and a
+    /// The peer has said of all packets below this whether they arrived.
+    pub fn reach(&self) -> u64 {
+        self.acknowledged.saturating_add(REACH)
+    }
+
+    /// The first packet in flight, and the last one that an acknowledgement can cover.
+    pub fn ends(&self) -> Option<[(u64, PacketId); 2]> {
+        let first = self.flight.first_key_value()?;
+        let last = self.flight.range(..self.reach()).next_back();
+        let own = |(sequence, packet): (&u64, &PacketId)| (*sequence, *packet);
+        Some([own(first), own(last.unwrap_or(first))])
+    }
+
+    /// The time-out without back-off, in nanoseconds (RFC 6298, 2, with integers: an eighth and a
     /// quarter of each new sample).
-    pub fn timeout_ns(&self, times: &Timeouts) -> u64 {
-        let base = match self.round_trip {
-            None => times.first_ns,
-            Some((mean, deviation)) => mean.saturating_add(deviation.saturating_mul(4)),
+    pub fn base_timeout_ns(&self, times: &Timeouts) -> u64 {
+        let timeout_ns = match self.round_trip {
+            None => times.first_ns.max(times.least_ns),
+            Some((mean, deviation)) => {
+                mean.saturating_add(deviation.saturating_mul(4).max(times.least_ns))
+            }
         };
-        let base = base.max(times.least_ns);
+        timeout_ns.min(times.most_ns)
+    }
+
+    /// The time-out with its back-off (RFC 6298, 5.5). If the peer has all packets and replies, the
+    /// path works, and a lost grant must not cost a long back-off.
+    pub fn timeout_ns(&self, times: &Timeouts) -> u64 {
+        let base_ns = self.base_timeout_ns(times);
         let factor = 1u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
-        base.saturating_mul(factor).min(times.most_ns)
+        let max_ns = match self.flight.is_empty() && self.silent == 0 {
+            true => times.most_ns.min(base_ns.max(PERSIST_MAX_NS)),
+            false => times.most_ns,
+        };
+        base_ns.saturating_mul(factor).min(max_ns)
     }
 
     /// Learns from the round trip of a packet that was sent once (Karn's rule).
     pub fn measured(&mut self, sample_ns: u64) {
+        self.round_trip_min_ns = match self.round_trip {
+            None => sample_ns,
+            Some(_) => self.round_trip_min_ns.min(sample_ns),
+        };
         self.round_trip = Some(match self.round_trip {
             None => (sample_ns, sample_ns / 2),
             Some((mean, deviation)) => {
