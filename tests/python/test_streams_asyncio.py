@@ -1,8 +1,10 @@
 """``isthmus.streams`` in event loops."""
 
 import asyncio
+import math
 import sys
 import threading
+import time
 from contextlib import asynccontextmanager
 
 import numpy as np
@@ -209,3 +211,22 @@ def test_a_receive_that_is_cancelled_loses_nothing(served):
             assert not left.any()
 
     run(main())
+
+
+def test_a_wait_for_a_peer_ends_with_its_task(served):
+    async def work():
+        async with await aconnect(served.address, patience=PATIENCE) as nic:
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(nic.open("tcp:accept:127.0.0.1:0", wait=math.inf), 0.3)
+            lines = (await nic.overview())["connections"]
+            assert [line["open"] for line in lines if line.get("gone") is None] == []
+            out = await nic.open("tcp:accept:127.0.0.1:0", window="1 MiB")
+            at = (await out.status()).destination.removeprefix("tcp:accept:")
+            asked = await nic.open(f"tcp:{at}", wait=PATIENCE)
+            assert (await asked.status()).open
+            await asked.close()
+            await out.close()
+
+    began = time.monotonic()
+    asyncio.run(work())
+    assert time.monotonic() - began < 30

@@ -74,12 +74,13 @@ impl Daemon {
             driver.give_screens(Box::new(screens.clone()));
         }
         let log = Log::start(&config.log)?;
+        let tokens = std::mem::take(&mut config.tokens);
         let writing = keep_journal(&roots, &driver, &log);
         let hub = Arc::new(Hub::new(config, roots, log, screens));
         let hears = Arc::clone(&hub);
         let tell = move |driver: &mut Driver, event| hears.heard(driver, event);
         let service = Service::start_with(driver, tell)?;
-        let shared = Arc::new(Shared::new(hub, service.client(), tls)?);
+        let shared = Arc::new(Shared::new(hub, service.client(), tls, tokens)?);
         let mut daemon = Self {
             shared,
             service: Some(service),
@@ -123,9 +124,9 @@ impl Daemon {
     /// which may be new. What cannot be read is logged, and the old one is used on. Who is in stays.
     pub fn reload(&self) {
         self.shared.hub.log.reopen();
-        let mut tokens = self.shared.tokens();
-        let read = tokens.again().map(|again| *tokens = again);
-        drop(tokens);
+        // Reading may take its time; who comes meanwhile shows the old ones.
+        let tokens = self.shared.tokens().clone();
+        let read = tokens.reread().map(|read| *self.shared.tokens() = read);
         self.log_reload("tokens", read);
         if let Some(certificate) = &self.shared.hub.config.certificate {
             let read = certificate.load().map(|tls| self.shared.show(tls));

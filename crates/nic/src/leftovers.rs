@@ -1,9 +1,9 @@
 //! Files that a daemon was writing when it was killed: the next one removes them.
 //!
 //! A daemon keeps a journal of the files that it writes ([`Journal`]) in the first directory of
-//! `--files`, and holds a lock on it. A journal that can be locked is of a daemon that has gone. Only
-//! what it names is removed, and of that only files of this user with the name of a part that nobody
-//! has locked.
+//! `--files`, and holds a lock on it. A journal that can be locked is of a daemon that has ended. Only
+//! what it names is removed, and of that only files of this user that have the name of a part, lie
+//! below `--files` and are not locked.
 
 use crate::error::{Error, Result};
 use crate::roots::Roots;
@@ -13,10 +13,10 @@ use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat, statat,
     unlinkat,
 };
+use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// What the names of journals begin with, before 32 hexadecimal digits.
@@ -40,23 +40,23 @@ impl Writing {
         let what = |error| Error::system(format!("making {name}"), error);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR).map_err(what)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(what)?;
-        let file = File::from(file);
-        Ok(Self {
+        // From here on it is removed when this is dropped.
+        let made = Self {
             directory,
-            name,
-            file,
-        })
+            name: name.clone(),
+            file: file.into(),
+        };
+        flock(&made.file, FlockOperation::NonBlockingLockExclusive).map_err(what)?;
+        Ok(made)
     }
 
     /// Return what a driver writes the journal with.
     ///
     /// # Errors
-    /// No descriptor is left.
+    /// The disk has no room for it; no descriptor is left.
     pub fn journal(&self) -> Result<Journal> {
-        let file = self.file.try_clone();
-        let what = |error| Error::system("the journal of files", error);
-        file.map(Journal::new).map_err(what)
+        let journal = self.file.try_clone().and_then(Journal::new);
+        journal.map_err(|error| Error::system("the journal of files", error))
     }
 }
 
@@ -69,7 +69,22 @@ impl Drop for Writing {
     }
 }
 
-/// Remove what daemons left that were killed.
+/// Whether a name is that of a journal.
+pub(crate) fn is_journal(name: &str) -> bool {
+    let digits = name.strip_prefix(NAME);
+    digits.is_some_and(|it| it.len() == 32 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// What happened to a file that a journal names.
+enum Removal {
+    Removed,
+    /// It is not there, or was no part.
+    Absent,
+    /// It is there still. A later start may remove it.
+    Kept,
+}
+
+/// Remove what daemons left that were killed. A journal stays while something that it names does.
 ///
 /// # Returns
 /// The paths of the files removed.
@@ -83,46 +98,67 @@ pub(crate) fn clean(directory: &OwnedFd, roots: &Roots) -> Result<Vec<String>> {
     let mut removed = Vec::new();
     for entry in entries.map_err(what)? {
         let name = entry.map_err(what)?.file_name().to_owned();
-        let name = OsStr::from_bytes(name.to_bytes());
-        if !name.as_bytes().starts_with(NAME.as_bytes()) {
-            continue;
-        }
-        let Some(journal) = own_and_locked(directory, name) else {
+        let Some(name) = name.to_str().ok().filter(|name| is_journal(name)) else {
             continue;
         };
-        for path in Journal::paths(&journal).unwrap_or_default() {
-            if remove(roots, &path).is_some() {
-                removed.push(path.display().to_string());
+        let Some((journal, found)) = own_and_locked(directory, name.as_ref()) else {
+            continue;
+        };
+        // One that others can write is not a daemon's.
+        let Some(paths) = Journal::paths(&journal)
+            .ok()
+            .filter(|_| found.st_mode & 0o077 == 0)
+        else {
+            continue;
+        };
+        let mut kept = false;
+        for path in paths {
+            match remove(roots, &path) {
+                Removal::Removed => removed.push(path.display().to_string()),
+                Removal::Absent => {}
+                Removal::Kept => kept = true,
             }
         }
-        let _ = unlinkat(directory, name, AtFlags::empty());
+        if !kept {
+            let _ = unlinkat(directory, name, AtFlags::empty());
+        }
     }
     Ok(removed)
 }
 
-/// Remove a file that a journal names; none if it is not there, or not what a daemon left.
-fn remove(roots: &Roots, path: &Path) -> Option<()> {
-    let name = path
-        .file_name()
-        .filter(|name| name.to_str().is_some_and(is_part))?;
-    let directory = roots.directory(path.parent()?)?.ok()?;
-    let _locked = own_and_locked(&directory, name)?;
-    unlinkat(&directory, name, AtFlags::empty()).ok()
+/// Remove a file that a journal names, if it is a part that a daemon of this user left.
+fn remove(roots: &Roots, path: &Path) -> Removal {
+    let name = path.file_name();
+    let Some(name) = name.filter(|name| name.to_str().is_some_and(is_part)) else {
+        return Removal::Absent;
+    };
+    let directory = match path.parent().and_then(|parent| roots.directory(parent)) {
+        Some(Ok(directory)) => directory,
+        Some(Err(Errno::NOENT)) => return Removal::Absent,
+        _ => return Removal::Kept,
+    };
+    match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(Errno::NOENT) => Removal::Absent,
+        _ => match own_and_locked(&directory, name) {
+            Some(_locked) if unlinkat(&directory, name, AtFlags::empty()).is_ok() => {
+                Removal::Removed
+            }
+            _ => Removal::Kept,
+        },
+    }
 }
 
-/// Open and lock a regular file of this user that others may not write; none if it is not such a file,
-/// or locked.
-fn own_and_locked(directory: impl AsFd, name: &OsStr) -> Option<File> {
+/// Open and lock a regular file of this user; none if it is not such a file, or locked.
+fn own_and_locked(directory: impl AsFd, name: &OsStr) -> Option<(File, Stat)> {
     // Not kept waiting by a FIFO.
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(&directory, name, flags, Mode::empty()).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     let opened = fstat(&file).ok()?;
     let is_own = FileType::from_raw_mode(opened.st_mode) == FileType::RegularFile
-        && opened.st_uid == rustix::process::geteuid().as_raw()
-        && opened.st_mode & 0o022 == 0;
+        && opened.st_uid == rustix::process::geteuid().as_raw();
     // Its daemon may have renamed it since.
     let there = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW);
     let same = |there: Stat| (there.st_dev, there.st_ino) == (opened.st_dev, opened.st_ino);
-    (is_own && there.is_ok_and(same)).then(|| file.into())
+    (is_own && there.is_ok_and(same)).then(|| (file.into(), opened))
 }

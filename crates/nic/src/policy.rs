@@ -1,6 +1,7 @@
 //! What applications may reach through the daemon: networks, and directories for files.
 
 use crate::error::{Error, Result};
+use crate::leftovers::is_journal;
 use crate::refusal::refusal;
 use crate::roots::{Roots, found};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
@@ -319,8 +320,11 @@ fn place(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<()
         let why = format!("a name of {bytes} bytes: take one of at most {NAME_MOST}");
         return refuse(RefusalKind::Garbled, why);
     }
-    if name.to_str().is_some_and(is_part) {
-        let why = "files have names like this while they are written: take another";
+    if name
+        .to_str()
+        .is_some_and(|name| is_part(name) || is_journal(name))
+    {
+        let why = "the daemon gives such names to files that it writes: take another";
         return refuse(RefusalKind::Denied, why.into());
     }
     match found(directory, Path::new(name)).and_then(rustix::fs::fstat) {

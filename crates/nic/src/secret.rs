@@ -1,9 +1,11 @@
 //! Secrets that let somebody in.
 
 use crate::error::{Error, Result};
+use rustix::fs::OFlags;
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use subtle::ConstantTimeEq;
 
@@ -12,7 +14,10 @@ const LENGTH: (usize, usize) = (16, 4096);
 
 /// A secret, and the file that it was read from. It is never shown.
 #[derive(Clone)]
-pub struct Secret(Vec<u8>, Option<PathBuf>);
+pub struct Secret {
+    token: Vec<u8>,
+    file: Option<PathBuf>,
+}
 
 impl Secret {
     /// Reads the line of a file that only its owner may read, the daemon's user or root.
@@ -22,12 +27,15 @@ impl Secret {
     pub fn read(path: &Path) -> Result<Self> {
         let what = || format!("token file {}", path.display());
         let refuse = |why: &str| Err(Error::Config(format!("{}: {why}", what())));
-        let file = std::fs::File::open(path).map_err(|error| Error::system(what(), error))?;
+        // Not kept waiting by a FIFO.
+        let flags = OFlags::NONBLOCK.bits() as i32;
+        let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
+        let file = opened.map_err(|error| Error::system(what(), error))?;
         let found = file
             .metadata()
             .map_err(|error| Error::system(what(), error))?;
         if !found.is_file() {
-            return refuse("it is no file; give one that holds the token");
+            return refuse("it is not a regular file; name a file that holds the token");
         }
         if found.mode() & 0o077 != 0 {
             let mode = found.mode() & 0o777;
@@ -50,7 +58,10 @@ impl Secret {
         if token.split_whitespace().nth(1).is_some() {
             return refuse("it holds several words; a token is one, without spaces");
         }
-        let secret = Self::new(token).map(|secret| Self(secret.0, Some(path.to_owned())));
+        let secret = Self::new(token).map(|secret| Self {
+            file: Some(path.to_owned()),
+            ..secret
+        });
         secret.or_else(|_| {
             let (least, most) = LENGTH;
             refuse(&format!(
@@ -69,28 +80,31 @@ impl Secret {
             let text = format!("a token of {} bytes: {least} to {most} can be", token.len());
             return Err(Error::Config(text));
         }
-        Ok(Self(token.as_bytes().to_vec(), None))
+        Ok(Self {
+            token: token.as_bytes().to_vec(),
+            file: None,
+        })
     }
 
     /// Read its file again; the same, if it has none.
     ///
     /// # Errors
     /// As [`Secret::read`].
-    pub(crate) fn again(&self) -> Result<Self> {
-        self.1
+    pub(crate) fn reread(&self) -> Result<Self> {
+        self.file
             .as_deref()
             .map_or_else(|| Ok(self.clone()), Self::read)
     }
 
     /// Whether both are the same.
     pub(crate) fn equals(&self, other: &Self) -> bool {
-        same(&self.0, &other.0)
+        same(&self.token, &other.token)
     }
 
     /// Whether somebody knows it.
     #[must_use]
     pub fn is(&self, token: &str) -> bool {
-        same(&self.0, token.as_bytes())
+        same(&self.token, token.as_bytes())
     }
 }
 
@@ -120,11 +134,11 @@ impl Tokens {
     ///
     /// # Errors
     /// As [`Secret::read`]; one token for both.
-    pub(crate) fn again(&self) -> Result<Self> {
-        let again = |token: &Option<Secret>| token.as_ref().map(Secret::again).transpose();
+    pub(crate) fn reread(&self) -> Result<Self> {
+        let reread = |token: &Option<Secret>| token.as_ref().map(Secret::reread).transpose();
         let tokens = Self {
-            clients: again(&self.clients)?,
-            operators: again(&self.operators)?,
+            clients: reread(&self.clients)?,
+            operators: reread(&self.operators)?,
         };
         tokens.check()?;
         Ok(tokens)

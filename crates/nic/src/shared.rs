@@ -46,10 +46,14 @@ impl Drop for Seat {
 }
 
 impl Shared {
-    pub fn new(hub: Arc<Hub>, client: Client, tls: Option<Arc<ServerConfig>>) -> Result<Self> {
+    pub fn new(
+        hub: Arc<Hub>,
+        client: Client,
+        tls: Option<Arc<ServerConfig>>,
+        tokens: Tokens,
+    ) -> Result<Self> {
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let stop = stop.map_err(|error| Error::system("what ends a daemon", error))?;
-        let tokens = hub.config.tokens.clone();
         Ok(Self {
             hub,
             client,

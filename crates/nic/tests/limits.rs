@@ -282,11 +282,13 @@ fn what_cannot_become_a_file_is_refused_at_once() {
     std::os::unix::fs::symlink(path("old"), path("link")).unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
     let part = format!("old.part-{}", "0f".repeat(16));
+    let journal = format!(".isthmus-writing-{}", "0f".repeat(16));
     for (name, why) in [
         ("read-only", "it is read-only (mode 0440)"),
         ("link", "it is a symbolic link"),
         ("socket", "it is no regular file"),
-        (&part, "names like this while they are written"),
+        (&part, "the daemon gives such names"),
+        (&journal, "the daemon gives such names"),
     ] {
         let refusal = open(name).unwrap_err();
         assert!(refusal.text.contains(why), "{refusal:?}");

@@ -263,8 +263,10 @@ class Layout:
         ``BLACS_GRIDINIT`` does with ``'R'``. Local arrays lie in memory column by column: arrays
         that are made for this layout have that order (`order`), unless a call gives another.
         """
-        descriptor = _whole("descriptor", descriptor, 1 << 64)
-        if len(descriptor) != 9 or descriptor[0] != 1:
+        # The second is a context of BLACS, -1 outside of the grid.
+        given = _list("descriptor", descriptor)
+        descriptor = _whole("descriptor", [*given[:1], 0, *given[2:]], 1 << 64)
+        if len(given) != 9 or descriptor[0] != 1:
             raise IsthmusError(
                 f"descriptor: {shown(descriptor)}; that of a dense matrix has nine numbers, the "
                 "first 1"
@@ -390,7 +392,7 @@ class Layout:
         shape = _whole("shape", shape, 1 << 62)
         edges: list[list[int]] = []
         for at, (extent, sizes) in enumerate(zip(shape, chunks, strict=True)):
-            if not isinstance(sizes, Sequence):
+            if not hasattr(sizes, "__len__"):
                 (size,) = _whole(f"chunks of dimension {at}", [cast("int", sizes)], 1 << 62, 1)
                 edges.append([*range(0, extent, size), extent])
             else:
@@ -569,8 +571,7 @@ class Layout:
         from isthmus.arrays import elements, memory
 
         self.refuse_missing("gather")
-        if not isinstance(parts, Sequence):
-            raise IsthmusError(f"parts: {type(parts).__name__}; it is a list, one item a rank")
+        parts = _list("parts", parts)
         if len(parts) != len(self.ranks):
             raise IsthmusError(
                 f"parts: of {len(parts)} ranks; the layout has {len(self.ranks)}, in this order: "

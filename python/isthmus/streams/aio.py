@@ -21,11 +21,13 @@ import numpy as np
 
 from isthmus.arguments import whole
 from isthmus.arrays.elements import empty
-from isthmus.streams.amounts import as_json
+from isthmus.streams.amounts import as_json, seconds
+from isthmus.streams.arrival import Arrival
 from isthmus.streams.buffers import to_fill
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
     IncompleteError,
+    RefusedError,
     SessionOverError,
     StreamFailedError,
     StreamsError,
@@ -188,24 +190,36 @@ class AsyncNic:
         wait: Timeout = None,
     ) -> AsyncConnection:
         """Open a connection; arguments and errors are those of `Nic.open`."""
-        if wait is not None:
-            self._here()
-            there = await asyncio.to_thread(
-                self.nic.open,
-                destination,
-                channel=channel,
-                protocol=protocol,
-                checksum=checksum,
-                share=share,
-                window=window,
-                wait=wait,
-            )
-            return AsyncConnection(self, there)
         request = opening(destination, channel, protocol, checksum, share, window)
-        answer = await self._ask(request)
-        number = answer["connection"]["connection"]
+        if wait is None:
+            number = int((await self._ask(request))["connection"]["connection"])
+        else:
+            number = await self._arrive(Arrival(request, seconds("wait", wait)))
         made = Connection(self.nic._ask, number, destination, self.nic, checksum)
         return AsyncConnection(self, made)
+
+    async def _arrive(self, arrival: Arrival) -> int:
+        steps = arrival.steps()
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, float):
+                    await asyncio.sleep(step)
+                    step = next(steps)
+                    continue
+                try:
+                    answer = await self._ask(step)
+                except RefusedError as refused:
+                    step = steps.throw(refused)
+                else:
+                    step = steps.send(answer)
+        except StopIteration as end:
+            return int(end.value)
+        except BaseException:
+            if arrival.number is not None:
+                with suppress(StreamsError):
+                    await self._ask(arrival.close())
+            raise
 
     async def stream(
         self, connection: AsyncConnection, adu: int | str, **settings: Any

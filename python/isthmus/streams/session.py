@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import time
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.arguments import flag, one_of, path, shown, text, whole
 from isthmus.errors import IsthmusError
 from isthmus.streams.amounts import as_json, seconds, size
+from isthmus.streams.arrival import Arrival
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
     RefusedError,
     SessionOverError,
     StreamsError,
-    TimedOutError,
     told,
 )
 from isthmus.streams.movers import Movers, Threads
@@ -46,8 +45,6 @@ PROTOCOLS: dict[str, Any] = {
 RING = "2 MiB"
 """Of a link, each way, if nobody says otherwise."""
 NUMBER_MAX = (1 << 32) - 1
-PAUSES = (0.01, 0.5)
-"""Between two attempts to reach a peer, in seconds: at first, and at most."""
 
 
 def connect(
@@ -216,14 +213,34 @@ class Nic:
         """
         request = opening(destination, channel, protocol, checksum, share, window)
 
-        def once() -> Connection:
-            number = self._ask(request)["connection"]["connection"]
-            return Connection(self._ask, number, destination, self, checksum)
-
         if wait is None:
-            return once()
-        limit = seconds("wait", wait)
-        return _when_there(once, destination, math.inf if limit is None else limit)
+            number = int(self._ask(request)["connection"]["connection"])
+        else:
+            number = self._arrive(Arrival(request, seconds("wait", wait)))
+        return Connection(self._ask, number, destination, self, checksum)
+
+    def _arrive(self, arrival: Arrival) -> int:
+        steps = arrival.steps()
+        try:
+            step = next(steps)
+            while True:
+                if isinstance(step, float):
+                    time.sleep(step)
+                    step = next(steps)
+                    continue
+                try:
+                    answer = self._ask(step)
+                except RefusedError as refused:
+                    step = steps.throw(refused)
+                else:
+                    step = steps.send(answer)
+        except StopIteration as end:
+            return int(end.value)
+        except BaseException:
+            if arrival.number is not None:
+                with suppress(StreamsError):
+                    self._ask(arrival.close())
+            raise
 
     def link(
         self,
@@ -454,42 +471,6 @@ class Nic:
 
     def __repr__(self) -> str:
         return f"<application {self.application} at {self.address}>"
-
-
-def _when_there(once: Callable[[], Connection], destination: str, limit: float) -> Connection:
-    """Open a connection as often as it takes until it is open; `limit` is in seconds."""
-    until = time.monotonic() + limit
-    pause = PAUSES[0]
-    why = "nobody has connected"
-    while True:
-        try:
-            made = once()
-        except RefusedError as refused:
-            # A socket or a name that is not there yet.
-            if refused.kind != "unknown":
-                raise
-            why = str(refused)
-        else:
-            try:
-                status = made.status()
-                while not status.open and status.gone is None and time.monotonic() < until:
-                    time.sleep(PAUSES[0])
-                    status = made.status()
-            except BaseException:
-                made.close()
-                raise
-            if status.open:
-                return made
-            made.close()
-            why = status.gone or why
-        left = until - time.monotonic()
-        if left <= 0:
-            raise TimedOutError(
-                f"{destination}: nobody was there within {limit:g} s ({why}); start the peer, or "
-                "wait longer"
-            )
-        time.sleep(min(pause, left))
-        pause = min(2 * pause, PAUSES[1])
 
 
 def _word(name: str, value: object, words: tuple[str, ...]) -> None:

@@ -17,6 +17,8 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+/// Headers without data that wait to be sent, at most.
+const CONTROLS_MAX: usize = 64;
 /// Bytes of data of a packet at most: what a datagram carries, without the header.
 pub(crate) const MOST: u64 = 65_507 - Header::BYTES as u64;
 /// Datagrams that one look sends or reads at most.
@@ -121,13 +123,20 @@ impl Datagrams {
         self.say(header.encode());
     }
 
+    /// Puts a header before the data. A peer that asks faster than answers can be sent gets the newest.
     fn say(&mut self, head: [u8; Header::BYTES]) {
-        self.queue.push_front(Out {
+        let out = Out {
             head,
             order: None,
             packet: PacketId(0),
             bytes: 0,
-        });
+        };
+        let mut first = self.queue.iter().take(CONTROLS_MAX);
+        let full = self.queue.len() >= CONTROLS_MAX && first.all(|out| out.order.is_none());
+        match self.queue.front_mut().filter(|_| full) {
+            Some(newest) => *newest = out,
+            None => self.queue.push_front(out),
+        }
     }
 
     /// Whether it waits for the socket, and not for its own pace.
@@ -231,5 +240,46 @@ impl Datagrams {
             }
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A peer that asks faster than a paced connection answers does not fill memory, and data that waits
+    /// stays in its place.
+    #[test]
+    fn answers_that_wait_are_replaced_by_newer_ones() {
+        let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let to = peer.local_addr().unwrap();
+        let mut datagrams = Datagrams::connect(to, Some(1_000_000), Checksum::None).unwrap();
+        let mut header = Header {
+            kind: Kind::Acknowledge,
+            end: false,
+            cut: false,
+            channel: 0,
+            stream: 0,
+            sequence: 0,
+            floor: 0,
+            adu: 0,
+            adu_bytes: 0,
+            offset: 0,
+            bytes: 0,
+            sum: 0,
+            acknowledged: 0,
+            beyond: 0,
+            granted: 0,
+            delivered: 0,
+            thrown: Default::default(),
+        };
+        datagrams.send(OrderId(0), PacketId(0), &header);
+        for acknowledged in 0..100_000 {
+            header.acknowledged = acknowledged;
+            datagrams.control(&header);
+        }
+        assert_eq!(datagrams.queue.len(), CONTROLS_MAX + 1);
+        assert_eq!(datagrams.queue[0].head, header.encode());
+        assert!(datagrams.queue[CONTROLS_MAX].order.is_some());
     }
 }

@@ -333,13 +333,15 @@ impl Writer {
         };
         let part = beside(name)?;
         if let Some(journal) = &seat.journal {
-            journal.note(seat.slot, &place.with_file_name(&part))?;
+            let noted = journal.note(seat.slot, &place.with_file_name(&part));
+            let why = |error| io::Error::other(format!("noting it in the journal: {error}"));
+            noted.map_err(why)?;
         }
         // Made new, so that a link of this name is not followed.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &part, flags, Mode::from_raw_mode(0o666))?;
-        // Nobody removes it while it is locked. Some file systems have no locks, and nobody locks it
-        // there to remove it.
+        // The next daemon does not remove a locked part. Where the file system has no locks, it cannot
+        // lock the part either, and leaves it.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         // The mode that the umask leaves is for the end.
         let made = fstat(&file)?;

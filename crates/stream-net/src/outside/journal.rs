@@ -1,8 +1,11 @@
-//! The journal of files that are being written: who comes after a daemon that was killed learns from
-//! it what to remove.
+//! The journal of files that are being written. After a daemon was killed, the next one reads from it
+//! which parts to remove.
 //!
 //! Each writer has a slot, which holds the path of its file, padded with zeros, or nothing.
 
+use super::file::WRITERS_MOST;
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,10 +20,18 @@ const SLOT: usize = 4096;
 pub struct Journal(File);
 
 impl Journal {
-    /// Keep it in this file, which is empty.
-    #[must_use]
-    pub fn new(file: File) -> Self {
-        Self(file)
+    /// Keep it in this file, which is empty. Its room on the disk is reserved: a full disk does not
+    /// keep files from being written elsewhere.
+    ///
+    /// # Errors
+    /// The disk has no room for it.
+    pub fn new(file: File) -> io::Result<Self> {
+        let bytes = (WRITERS_MOST * SLOT) as u64;
+        match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
+            // Some file systems reserve nothing.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Self(file)),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Return the paths that a journal holds.
@@ -29,7 +40,7 @@ impl Journal {
     /// The file cannot be read.
     pub fn paths(file: &File) -> io::Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
-        for slot in 0..super::file::WRITERS_MOST {
+        for slot in 0..WRITERS_MOST {
             let mut bytes = [0; SLOT];
             let mut got = 0;
             while got < SLOT {
@@ -56,7 +67,7 @@ impl Journal {
     }
 
     pub(super) fn clear(&self, slot: usize) {
-        // A path that stays names nothing that is there.
+        // If this fails, the slot names a file that no longer exists.
         let _ = self.0.write_all_at(&[0], (slot * SLOT) as u64);
     }
 }
