@@ -115,13 +115,21 @@ def test_what_a_killed_daemon_was_writing_is_removed_by_the_next(tmp_path):
                 until(lambda: "| listen | ok" in log.read_text(), "line of the log")
                 assert len(left) == 2
                 assert parts() == stays
-                assert not journal.exists()
+                # It is kept for what is not removed yet.
+                assert journal.exists()
                 assert all(f"remove | {path}" in log.read_text() for path in left)
                 process.send_signal(signal.SIGTERM)
                 assert process.wait(PATIENCE) == 0
         other.send_signal(signal.SIGTERM)
         assert other.wait(PATIENCE) == 0
     assert all(path.read_text() == "a user's" for path in (alike, outside, precious))
+    # Below the directories that the journal's daemon had, it would have been removed.
+    assert {path for path in data.glob(".isthmus-*") if not path.is_symlink()} == {journal}
+    with daemon("--listen", unix, "--files", data, "--files", tmp_path) as (process, _):
+        assert not journal.exists()
+        assert not outside.exists()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 0
     assert [path.is_symlink() for path in data.glob(".isthmus-*")] == [True]
 
 

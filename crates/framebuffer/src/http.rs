@@ -97,8 +97,8 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
 }
 
 /// Whether the `Host` of a request is one that only this machine has: an address, `localhost` or its
-/// own name. A page of others may have another name for the same address, and would be taken for a
-/// page of the same origin.
+/// own name. Another site can point a name of its own at this address, and a browser would treat its
+/// page as same-origin.
 ///
 /// # Errors
 /// It is another, in words.

@@ -86,7 +86,8 @@ impl Driver {
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         self.poll(left)?;
         let mut count = [0; 8];
-        // Empty, if nobody woke it. Rounds without sleep leave it: the caller does what it was woken for when a turn ends.
+        // Empty without a wake-up. Rounds without sleep leave it: the caller does what it was woken for
+        // when a turn ends.
         let _ = rustix::io::read(self.wake_fd(), &mut count);
         self.figures.sleeps += 1;
         self.look_at = self.now();

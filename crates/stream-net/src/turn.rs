@@ -45,8 +45,8 @@ impl Driver {
         if any || !self.events.is_empty() {
             return Ok(true);
         }
-        // Who is about to write more often gets to it when it gets the processor. A socket that
-        // takes no more is told of by the system when it is worth it.
+        // A rank that is about to write often does so as soon as it has the processor. A full socket is
+        // left to the poll.
         let yields = if self.a_socket_is_full() { 0 } else { YIELDS };
         for _ in 0..yields {
             std::thread::yield_now();
@@ -75,7 +75,7 @@ impl Driver {
             return self.try_to_move(false) || self.look();
         }
         self.look_at = now.after_ns(LOOK_NS);
-        // The next sleep tells if the system refuses this.
+        // The next sleep returns the same error.
         let _ = self.poll(Some(time::Duration::ZERO));
         self.look()
     }
@@ -94,7 +94,7 @@ impl Driver {
         let mut any = self.carry_out();
         // Small units are collected, so that one call of the system sends many.
         while self.move_links(all) {
-            any |= true;
+            any = true;
             if !self.carry_out() || self.now() >= self.round_at.after_ns(COLLECT_NS) {
                 break;
             }

@@ -268,8 +268,7 @@ class Layout:
         descriptor = _whole("descriptor", [*given[:1], 0, *given[2:]], 1 << 64)
         if len(given) != 9 or descriptor[0] != 1:
             raise IsthmusError(
-                f"descriptor: {shown(descriptor)}; that of a dense matrix has nine numbers, the "
-                "first 1"
+                f"descriptor: {shown(given)}; that of a dense matrix has nine numbers, the first 1"
             )
         _, _, rows, columns, row_block, column_block, row_source, column_source, _ = descriptor
         dims = [

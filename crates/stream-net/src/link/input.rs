@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Bytes that one look at a link moves at most, so that others have their turn.
 const TURN: usize = 1 << 20;
-/// Bytes of a unit with its frame that is small: a call of the system for each costs more than the unit.
+/// Bytes of a unit with its frame up to which a system call for each costs more than the unit.
 const SMALL: u64 = 4 << 10;
 /// Small units that are collected at most.
 const TOGETHER: u64 = 64;
@@ -96,7 +96,7 @@ pub(crate) struct Input {
     /// Where the ring's oldest claimed byte is, and since when it is there.
     oldest: Option<(u64, Instant)>,
     glass: Glass,
-    /// The last small unit that was read since the link was slept on: its stream, and its bytes with the frame.
+    /// Stream and bytes of the last small unit since the last sleep.
     small: Option<(StreamId, u64)>,
 }
 

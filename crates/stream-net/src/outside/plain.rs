@@ -17,8 +17,8 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 use std::time::{self, Duration};
 
-/// Between two looks at what is acknowledged: at first, and at most. Each is twice the one before, so
-/// that a look is late by no more than the time that was waited already.
+/// Shortest and longest interval between two checks of acknowledgements. It doubles, so that a check is
+/// late by at most the time waited so far.
 const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(512));
 /// Packets in one call of the system.
 const BATCH: usize = 16;
