@@ -2,6 +2,9 @@
 
 import re
 import subprocess
+import sys
+
+import pytest
 
 from conftest import REPOSITORY
 
@@ -16,3 +19,12 @@ def test_each_linked_crate_has_its_notice():
     listed = set(re.findall(r"^- (\S+) (\d\S*)$", text, re.MULTILINE))
     assert len(linked) > 50
     assert not linked - listed, "make notices writes them"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="this Python reads no TOML")
+def test_both_tools_accept_the_same_licences():
+    import tomllib
+
+    notices = tomllib.loads((REPOSITORY / "packaging" / "about.toml").read_text())
+    audit = tomllib.loads((REPOSITORY / "deny.toml").read_text())
+    assert notices["accepted"] == audit["licenses"]["allow"]

@@ -117,7 +117,8 @@ pub struct Driver {
     pub(crate) round_at: Instant,
     /// When to look at everything next.
     pub(crate) look_at: Instant,
-    pub(crate) busy: Busy,
+    pub(crate) busy_links: Busy<LinkId>,
+    pub(crate) busy_outsides: Busy<ConnectionId>,
 }
 
 impl Driver {
@@ -154,7 +155,8 @@ impl Driver {
             origin: time::Instant::now(),
             round_at: Instant::default(),
             look_at: Instant::default(),
-            busy: Busy::default(),
+            busy_links: Busy::default(),
+            busy_outsides: Busy::default(),
         })
     }
 

@@ -107,7 +107,7 @@ impl Driver {
             } => {
                 self.figures.orders += 1;
                 self.place(id, stream, &tu, su.link);
-                self.busy.link(su.link, self.round_at);
+                self.busy_links.add(su.link, self.round_at);
                 let link = self.links.entry(su.link).or_default();
                 link.wants.push_back(Want {
                     order: id,
@@ -137,7 +137,7 @@ impl Driver {
                 header,
             } => {
                 self.figures.orders += 1;
-                self.busy.outside(connection, self.round_at);
+                self.busy_outsides.add(connection, self.round_at);
                 match self.outsides.get_mut(&connection) {
                     Some(Outside::Framed(framed)) => framed.send(id, packet, &header),
                     Some(Outside::Plain(plain)) => plain.send(id, packet, header.bytes),
@@ -151,7 +151,7 @@ impl Driver {
                 }
             }
             Work::Control { connection, header } => {
-                self.busy.outside(connection, self.round_at);
+                self.busy_outsides.add(connection, self.round_at);
                 match self.outsides.get_mut(&connection) {
                     Some(Outside::Framed(framed)) => framed.control(&header),
                     Some(Outside::Datagrams(datagrams)) => datagrams.control(&header),
@@ -181,7 +181,7 @@ impl Driver {
             } => {
                 self.figures.orders += 1;
                 self.place(id, stream, &tu, su.link);
-                self.busy.link(su.link, self.round_at);
+                self.busy_links.add(su.link, self.round_at);
                 let kind = if good { Kind::Data } else { Kind::Void };
                 let frame = Frame::su(kind, stream, &tu, &su);
                 let link = self.links.entry(su.link).or_default();

@@ -113,21 +113,21 @@ impl Driver {
         for whose in ready {
             match whose {
                 Whose::Input(id) => {
-                    self.busy.link(id, now);
+                    self.busy_links.add(id, now);
                     let link = self.links.get_mut(&id);
                     if let Some(input) = link.and_then(|link| link.input.as_mut()) {
                         input.heed();
                     }
                 }
                 Whose::Output(id) => {
-                    self.busy.link(id, now);
+                    self.busy_links.add(id, now);
                     let link = self.links.get_mut(&id);
                     if let Some(output) = link.and_then(|link| link.output.as_mut()) {
                         output.heed();
                     }
                 }
                 Whose::Outside(id) => {
-                    self.busy.outside(id, now);
+                    self.busy_outsides.add(id, now);
                     if let Some(Outside::Framed(framed)) = self.outsides.get_mut(&id) {
                         framed.heed();
                     }

@@ -106,17 +106,14 @@ impl Driver {
     fn move_links(&mut self, all: bool) -> bool {
         let (at, now) = (self.round_at, self.moment(self.round_at));
         let mut any = self.take_back_of_left(now);
-        let ids: Vec<_> = match all {
+        let ids = match all {
             true => self.links.keys().copied().collect(),
-            false => self.busy.links.keys().copied().collect(),
+            false => self.busy_links.ids(),
         };
         for id in ids {
-            if self.move_link(id, now) {
-                self.busy.link(id, at);
-                any = true;
-            } else if self.busy.links.get(&id).is_some_and(|until| *until <= at) {
-                self.busy.links.remove(&id);
-            }
+            let moved = self.move_link(id, now);
+            self.busy_links.note(id, at, moved);
+            any |= moved;
         }
         any
     }
@@ -162,14 +159,14 @@ impl Driver {
     fn move_outsides(&mut self, all: bool) -> bool {
         let (at, now) = (self.round_at, self.moment(self.round_at));
         let mut any = false;
-        let busy = &self.busy.outsides;
-        let ids: Vec<_> = if all {
-            let awake =
-                |(id, one): &(&ConnectionId, &Outside)| busy.contains_key(id) || !one.rests(now);
-            let awake = self.outsides.iter().filter(awake);
-            awake.map(|(id, _)| *id).collect()
+        let ids = if all {
+            let busy = &self.busy_outsides;
+            let due =
+                |(id, one): &(&ConnectionId, &Outside)| busy.contains(**id) || !one.rests(now);
+            let due = self.outsides.iter().filter(due);
+            due.map(|(id, _)| *id).collect()
         } else {
-            busy.keys().copied().collect()
+            self.busy_outsides.ids()
         };
         for id in ids {
             let mut over = Vec::new();
@@ -178,15 +175,9 @@ impl Driver {
                 self.manager.handle_completed(at, order, 0);
             }
             match moved {
-                Ok(true) => {
-                    self.busy.outside(id, at);
-                    any = true;
-                }
-                Ok(false) => {
-                    let until = self.busy.outsides.get(&id);
-                    if until.is_some_and(|until| *until <= at) {
-                        self.busy.outsides.remove(&id);
-                    }
+                Ok(moved) => {
+                    self.busy_outsides.note(id, at, moved);
+                    any |= moved;
                 }
                 Err(why) => {
                     any = true;

@@ -14,27 +14,23 @@
 //! A disk may hang for good. Nobody waits for the thread then: it is left alone, with the one
 //! packet that it writes, and there are [`WRITERS_MOST`] of them at most.
 
-use super::journal::Journal;
+use super::part::{beside, replaceable};
+use super::writers::{Slot, WRITERS_MOST, Writers};
 use crate::memory::Block;
 use isthmus_stream::{OrderId, PacketId};
 use rustix::fs::{
-    AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat, fchmod, flock, fstat,
-    fsync, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, Stat, fchmod, flock, fstat, fsync,
+    openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::rand::{GetRandomFlags, getrandom};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-
-/// Threads that write files of a driver, at most, those that hang among them.
-pub(super) const WRITERS_MOST: usize = 256;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// What the thread is asked for. Packets in it are of the network memory that the manager has given
 /// out, so there are no more of them than fit that; those that nobody wants any more leave it.
@@ -83,63 +79,6 @@ impl Line {
     }
 }
 
-/// The threads that write files of a driver.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Writers(Arc<(Mutex<Seats>, Condvar)>);
-
-#[derive(Debug, Default)]
-struct Seats {
-    taken: BTreeSet<usize>,
-    journal: Option<Arc<Journal>>,
-}
-
-/// One of them, by its slot in the journal.
-struct Seat {
-    writers: Writers,
-    slot: usize,
-    journal: Option<Arc<Journal>>,
-}
-
-impl Writers {
-    fn seats(&self) -> MutexGuard<'_, Seats> {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes in this journal what is written from now on.
-    pub fn keep_journal(&self, journal: Journal) {
-        self.seats().journal = Some(Arc::new(journal));
-    }
-
-    fn enter(&self) -> Option<Seat> {
-        let mut seats = self.seats();
-        let slot = (0..WRITERS_MOST).find(|slot| !seats.taken.contains(slot))?;
-        seats.taken.insert(slot);
-        Some(Seat {
-            writers: self.clone(),
-            slot,
-            journal: seats.journal.clone(),
-        })
-    }
-
-    /// Waits until there are none, not longer than `most`; whether there are none.
-    pub fn wait(&self, most: Duration) -> bool {
-        let some = |seats: &mut Seats| !seats.taken.is_empty();
-        let waited = self.0.1.wait_timeout_while(self.seats(), most, some);
-        let (seats, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        seats.taken.is_empty()
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        if let Some(journal) = &self.journal {
-            journal.clear(self.slot);
-        }
-        self.writers.seats().taken.remove(&self.slot);
-        self.writers.0.1.notify_all();
-    }
-}
-
 /// What the thread tells.
 pub(crate) enum Wrote {
     /// The file is there, under its other name.
@@ -171,52 +110,6 @@ pub(crate) struct Filing {
     ending: bool,
 }
 
-/// What stands behind the name of a file while it is written, before 32 hexadecimal digits.
-const PART: &str = ".part-";
-
-/// Bytes of a name at most, with what stands behind it meanwhile.
-pub const NAME_MOST: usize = 255 - PART.len() - 32;
-
-/// Make the unguessable name that a file has until it is kept.
-fn beside(name: &OsStr) -> io::Result<OsString> {
-    let mut bytes = [0; 16];
-    if getrandom(&mut bytes[..], GetRandomFlags::empty())? != bytes.len() {
-        return Err(io::Error::other("the system gives no random bits"));
-    }
-    let mut name = name.to_owned();
-    name.push(format!("{PART}{:032x}", u128::from_ne_bytes(bytes)));
-    Ok(name)
-}
-
-/// Whether a name is one that files have while they are written.
-#[must_use]
-pub fn is_part(name: &str) -> bool {
-    let digits = name.rfind(PART).map(|at| &name[at + PART.len()..]);
-    digits.is_some_and(|it| it.len() == 32 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
-/// Whether a new file may take the place of what is there: only of a regular file of the daemon's own
-/// user, which may be written.
-///
-/// # Errors
-/// Why not, in words.
-pub fn replaceable(there: &Stat) -> Result<(), String> {
-    let why = match FileType::from_raw_mode(there.st_mode) {
-        FileType::RegularFile if there.st_uid != rustix::process::geteuid().as_raw() => {
-            format!("it is a file of another user (uid {})", there.st_uid)
-        }
-        FileType::RegularFile if there.st_mode & 0o200 == 0 => {
-            let mode = there.st_mode & 0o7777;
-            format!("it is read-only (mode {mode:04o})")
-        }
-        FileType::RegularFile => return Ok(()),
-        FileType::Directory => "it is a directory: name a file in it, as /data/image".into(),
-        FileType::Symlink => "it is a symbolic link: name the file itself".into(),
-        _ => "it is no regular file".into(),
-    };
-    Err(why)
-}
-
 impl Filing {
     /// Makes the file, under its other name, in `directory`, or where the path says. `wake` is called when
     /// there is a message from the thread.
@@ -230,7 +123,7 @@ impl Filing {
         wake: impl Fn() + Send + 'static,
     ) -> Result<Self, String> {
         let shown = path.display();
-        let seat = writers.enter().ok_or_else(|| {
+        let slot = writers.enter().ok_or_else(|| {
             format!(
                 "making {shown}: {WRITERS_MOST} files are being written, or wait for their disk, \
                  which are the most"
@@ -241,8 +134,8 @@ impl Filing {
         let (asked, place) = (Arc::clone(&asks), path.to_owned());
         let thread = std::thread::Builder::new().name("stream-file".into());
         let thread = thread.spawn(move || {
-            work(place, directory, &seat, (&asked, &tell), &wake);
-            drop(seat);
+            work(place, directory, &slot, (&asked, &tell), &wake);
+            drop(slot);
         });
         thread.map_err(|error| format!("making {shown}: {error}"))?;
         Ok(Self {
@@ -288,7 +181,7 @@ impl Drop for Filing {
 fn work(
     place: PathBuf,
     directory: Option<OwnedFd>,
-    seat: &Seat,
+    slot: &Slot,
     (asked, tell): (&Line, &Sender<Wrote>),
     wake: &dyn Fn(),
 ) {
@@ -297,7 +190,7 @@ fn work(
         let _ = tell.send(said);
         wake();
     };
-    match Writer::new(&place, directory, seat) {
+    match Writer::new(&place, directory, slot) {
         Ok(writer) => {
             tell(Wrote::Made);
             writer.run(asked, &tell);
@@ -321,7 +214,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(place: &Path, directory: Option<OwnedFd>, seat: &Seat) -> io::Result<Self> {
+    fn new(place: &Path, directory: Option<OwnedFd>, slot: &Slot) -> io::Result<Self> {
         let name = place.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         let directory = match (directory, place.parent()) {
             (Some(directory), _) => directory,
@@ -332,11 +225,9 @@ impl Writer {
             (None, _) => openat(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?,
         };
         let part = beside(name)?;
-        if let Some(journal) = &seat.journal {
-            let noted = journal.note(seat.slot, &place.with_file_name(&part));
-            let why = |error| io::Error::other(format!("noting it in the journal: {error}"));
-            noted.map_err(why)?;
-        }
+        let noted = slot.note(&place.with_file_name(&part));
+        let why = |error| io::Error::other(format!("noting it in the journal: {error}"));
+        noted.map_err(why)?;
         // Made new, so that a link of this name is not followed.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &part, flags, Mode::from_raw_mode(0o666))?;
@@ -450,7 +341,7 @@ fn look(directory: impl AsFd, name: &OsStr) -> io::Result<Option<Stat>> {
 mod tests {
     use super::*;
     use std::sync::mpsc::sync_channel;
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     /// Writers that hang: nobody waits for them, there are not more than can be, and what they were
     /// to write does not stay with them.

@@ -18,7 +18,7 @@ const STEP: usize = 128 << 10;
 const BATCH: usize = 16;
 /// Looks that are left out after one that found nothing. Who sleeps is told of what comes; this is
 /// for who has other things to do.
-const RESTS: u32 = 7;
+const SKIPPED: u32 = 7;
 
 /// A packet on its way out.
 #[derive(Debug)]
@@ -62,8 +62,8 @@ pub(crate) struct Framed {
     reading: Option<Reading>,
     /// Bytes of a packet that nobody wants.
     skip: u64,
-    /// Looks that are left out because the socket had nothing.
-    rests: u32,
+    /// Looks that are still left out because the socket had nothing.
+    skipped: u32,
 }
 
 impl Framed {
@@ -80,7 +80,7 @@ impl Framed {
             waiting: None,
             reading: None,
             skip: 0,
-            rests: 0,
+            skipped: 0,
         }
     }
 
@@ -267,8 +267,8 @@ impl Framed {
         manager: &mut Manager,
         memory: &mut Memory,
     ) -> Result<bool, String> {
-        if self.rests > 0 {
-            self.rests -= 1;
+        if self.skipped > 0 {
+            self.skipped -= 1;
             return Ok(false);
         }
         let mut left = TURN;
@@ -294,7 +294,7 @@ impl Framed {
                 }
                 Moved::None => {
                     let socket = self.carrier.socket().is_some();
-                    self.rests = if socket { RESTS } else { 0 };
+                    self.skipped = if socket { SKIPPED } else { 0 };
                     return Ok(any);
                 }
                 Moved::End if self.reading.is_some() || self.skip > 0 || self.got > 0 => {
@@ -400,7 +400,7 @@ impl Framed {
 
     /// After a poll that found it ready.
     pub fn heed(&mut self) {
-        self.rests = 0;
+        self.skipped = 0;
         self.carrier.heed();
     }
 

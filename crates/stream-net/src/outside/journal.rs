@@ -3,7 +3,7 @@
 //!
 //! Each writer has a slot, which holds the path of its file, padded with zeros, or nothing.
 
-use super::file::WRITERS_MOST;
+use super::writers::WRITERS_MOST;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::File;

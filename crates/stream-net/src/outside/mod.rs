@@ -4,19 +4,22 @@ mod datagrams;
 mod file;
 mod framed;
 mod journal;
+mod part;
 mod plain;
 mod screen;
 mod taking;
 mod unacknowledged;
+mod writers;
 
 pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
-pub(crate) use file::{Filing, Kept, Then, Writers, Wrote};
-pub use file::{NAME_MOST, is_part, replaceable};
+pub(crate) use file::{Filing, Kept, Then, Wrote};
 pub(crate) use framed::Framed;
 pub use journal::Journal;
+pub use part::{NAME_MOST, is_part, replaceable};
 pub(crate) use plain::Plain;
 pub(crate) use screen::Drawing;
 pub(crate) use taking::{Expected, refused as refused_by_plain};
+pub(crate) use writers::Writers;
 
 use crate::carrier::Carrier;
 use crate::socket::Socket;

@@ -1,0 +1,52 @@
+//! Names of files while they are written, and what a file may replace.
+
+use rustix::fs::{FileType, Stat};
+use rustix::rand::{GetRandomFlags, getrandom};
+use std::ffi::{OsStr, OsString};
+use std::io;
+
+/// What stands behind the name of a file while it is written, before 32 hexadecimal digits.
+const PART: &str = ".part-";
+
+/// Bytes of a name at most, with what stands behind it meanwhile.
+pub const NAME_MOST: usize = 255 - PART.len() - 32;
+
+/// Make the unguessable name that a file has until it is kept.
+pub(super) fn beside(name: &OsStr) -> io::Result<OsString> {
+    let mut bytes = [0; 16];
+    if getrandom(&mut bytes[..], GetRandomFlags::empty())? != bytes.len() {
+        return Err(io::Error::other("the system gives no random bits"));
+    }
+    let mut name = name.to_owned();
+    name.push(format!("{PART}{:032x}", u128::from_ne_bytes(bytes)));
+    Ok(name)
+}
+
+/// Whether a name is one that files have while they are written.
+#[must_use]
+pub fn is_part(name: &str) -> bool {
+    let digits = name.rfind(PART).map(|at| &name[at + PART.len()..]);
+    digits.is_some_and(|it| it.len() == 32 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether a new file may take the place of what is there: only of a regular file of the daemon's own
+/// user, which may be written.
+///
+/// # Errors
+/// Why not, in words.
+pub fn replaceable(there: &Stat) -> Result<(), String> {
+    let why = match FileType::from_raw_mode(there.st_mode) {
+        FileType::RegularFile if there.st_uid != rustix::process::geteuid().as_raw() => {
+            format!("it is a file of another user (uid {})", there.st_uid)
+        }
+        FileType::RegularFile if there.st_mode & 0o200 == 0 => {
+            let mode = there.st_mode & 0o7777;
+            format!("it is read-only (mode {mode:04o})")
+        }
+        FileType::RegularFile => return Ok(()),
+        FileType::Directory => "it is a directory: name a file in it, as /data/image".into(),
+        FileType::Symlink => "it is a symbolic link: name the file itself".into(),
+        _ => "it is no regular file".into(),
+    };
+    Err(why)
+}

@@ -1,0 +1,80 @@
+//! The threads that write files of a driver: how many there are, and their slots in its journal.
+
+use super::journal::Journal;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Threads that write files of a driver, at most, those that hang among them.
+pub(super) const WRITERS_MOST: usize = 256;
+
+/// The threads that write files of a driver.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Writers(Arc<(Mutex<Slots>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Slots {
+    taken: BTreeSet<usize>,
+    journal: Option<Arc<Journal>>,
+}
+
+/// One of them, by its slot in the journal.
+pub(super) struct Slot {
+    writers: Writers,
+    number: usize,
+    journal: Option<Arc<Journal>>,
+}
+
+impl Writers {
+    fn slots(&self) -> MutexGuard<'_, Slots> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes in this journal what is written from now on.
+    pub fn keep_journal(&self, journal: Journal) {
+        self.slots().journal = Some(Arc::new(journal));
+    }
+
+    /// Return a free one; none if all are taken.
+    pub(super) fn enter(&self) -> Option<Slot> {
+        let mut slots = self.slots();
+        let number = (0..WRITERS_MOST).find(|number| !slots.taken.contains(number))?;
+        slots.taken.insert(number);
+        Some(Slot {
+            writers: self.clone(),
+            number,
+            journal: slots.journal.clone(),
+        })
+    }
+
+    /// Waits until there are none, not longer than `most`; whether there are none.
+    pub fn wait(&self, most: Duration) -> bool {
+        let some = |slots: &mut Slots| !slots.taken.is_empty();
+        let waited = self.0.1.wait_timeout_while(self.slots(), most, some);
+        let (slots, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        slots.taken.is_empty()
+    }
+}
+
+impl Slot {
+    /// Note in the journal, if there is one, that this path is being written.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn note(&self, path: &Path) -> io::Result<()> {
+        let journal = self.journal.as_ref();
+        journal.map_or(Ok(()), |journal| journal.note(self.number, path))
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(journal) = &self.journal {
+            journal.clear(self.number);
+        }
+        self.writers.slots().taken.remove(&self.number);
+        self.writers.0.1.notify_all();
+    }
+}
