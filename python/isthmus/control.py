@@ -72,7 +72,9 @@ class Door:
             made = socket.create_connection((host.strip("[]"), int(port)), self.patience)
             if context is None:
                 return made
-            return context.wrap_socket(made, server_hostname=host.strip("[]"))
+            # A certificate names an address without its interface.
+            name = host.strip("[]").partition("%")[0]
+            return context.wrap_socket(made, server_hostname=name)
         except OSError as error:
             if made is not None:
                 made.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import shutil
 import signal
@@ -301,6 +302,12 @@ def test_tokens_are_read_again(tmp_path):
                 until(lambda said=said: re.search(rf"tokens \|.*{said}", log.read_text()), said)
                 assert welcomes(welcome)
                 assert not welcomes(TOKEN)
+            # A FIFO without a writer would have the daemon wait.
+            token.unlink()
+            os.mkfifo(token, 0o600)
+            process.send_signal(signal.SIGHUP)
+            until(lambda: "it is not a regular file" in log.read_text(), "refusal of a FIFO")
+            assert welcomes("fedcba9876543210-clients")
             assert "overview" in stays.ask("overview")
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE) == 0

@@ -4,6 +4,7 @@
 //! is behind by too many lines, further ones are counted, and the count is logged in their place.
 
 use crate::error::{Error, Result};
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -193,7 +194,10 @@ enum Out {
 
 fn open(path: &PathBuf) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(0o600).open(path)
+    // Not kept waiting by a FIFO that is not read.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    options.append(true).create(true).mode(0o600);
+    options.custom_flags(flags).open(path)
 }
 
 fn write(mut out: Out, asked: &Receiver<Ask>, lost: &AtomicU64, wish: &Wish) {

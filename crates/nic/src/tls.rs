@@ -31,6 +31,14 @@ impl Certificate {
     /// Reads both files.
     pub(crate) fn load(&self) -> Result<Arc<ServerConfig>> {
         let refuse = |path: &Path, why: String| Error::Config(format!("{}: {why}", path.display()));
+        // Opening a FIFO would wait for a writer.
+        for path in [&self.chain, &self.key] {
+            let found = std::fs::metadata(path);
+            let found = found.map_err(|error| refuse(path, error.to_string()))?;
+            if !found.is_file() {
+                return Err(refuse(path, "it is not a regular file".into()));
+            }
+        }
         let chain = CertificateDer::pem_file_iter(&self.chain)
             .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>)
             .map_err(|error| refuse(&self.chain, format!("no certificate in PEM: {error}")))?;

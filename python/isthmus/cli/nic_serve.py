@@ -52,8 +52,9 @@ def _count(name: str, default: int, help_: str) -> Decorator:
   isthmus nic serve --listen tcp:127.0.0.1:0 --json     any free port, told
 
 It says where it listens, and runs until SIGTERM or Ctrl-C: then it takes
-nothing new, lets streams go on for --grace, and ends. SIGHUP opens the log
-anew and reads the certificate. What leaves this machine is tls:, with a token.
+nothing new, lets streams go on for --grace, and ends. SIGHUP reopens the log
+and reads tokens and certificate again. What leaves this machine is tls:, with
+a token.
 Files are written below --files only; connections go to --to and wait for
 peers at --accept, both this machine alone if nothing is said.
 
