@@ -38,7 +38,8 @@ impl Address {
             Some((kind @ ("tcp" | "tls"), address)) => {
                 let why =
                     "it is numeric with a port, as tcp:127.0.0.1:7000; port 0 is any free one";
-                let at = numeric(address).ok_or_else(|| refuse(why))?;
+                let at = numeric(address);
+                let at = at.map_err(|found| refuse(found.as_deref().unwrap_or(why)))?;
                 Ok(match kind {
                     "tls" => Self::Tls(at),
                     _ => Self::Tcp(at),

@@ -172,11 +172,10 @@ impl Policy {
         roots: &Roots,
     ) -> std::result::Result<Allowed, Refusal> {
         if let Some((speaks, address)) = waits(words) {
-            let address = numeric(address).ok_or_else(|| {
-                let text = format!(
-                    "`{words}`: an address is numeric with a port up to 65535, as 127.0.0.1:5000"
-                );
-                refusal(RefusalKind::Garbled, text)
+            let address = numeric(address).map_err(|found| {
+                let right = "an address is numeric with a port up to 65535, as 127.0.0.1:5000";
+                let why = found.as_deref().unwrap_or(right);
+                refusal(RefusalKind::Garbled, format!("`{words}`: {why}"))
             })?;
             within(&self.accept, address, "--accept")?;
             return Ok(Allowed::Accept(speaks, address));
@@ -234,8 +233,12 @@ impl Policy {
         };
         let rest = &words[kind.len()..];
         let (host, more) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
-        if let Some(address) = numeric(host) {
-            return Ok(format!("{kind}{address}{more}"));
+        match numeric(host) {
+            Ok(address) => return Ok(format!("{kind}{address}{more}")),
+            Err(Some(why)) => {
+                return Err(refusal(RefusalKind::Garbled, format!("`{words}`: {why}")));
+            }
+            Err(None) => {}
         }
         let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
         if !matches!(port, Some(Ok(_))) {

@@ -58,9 +58,9 @@ fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketA
     let Some(words) = words else {
         return Ok(None);
     };
-    numeric(words).map(Some).ok_or_else(|| {
-        let text = format!("{words:?} is no address with a port, as {example}");
-        Refusal::at(flag, text)
+    numeric(words).map(Some).map_err(|found| {
+        let why = found.unwrap_or_else(|| format!("no address with a port, as {example}"));
+        Refusal::at(flag, format!("{words:?}: {why}"))
     })
 }
 

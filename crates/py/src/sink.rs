@@ -38,7 +38,11 @@ impl PySink {
         repair: bool,
     ) -> PyResult<Self> {
         let right = "it is numeric with a port, as 127.0.0.1:5000; port 0 is any free one";
-        let at = numeric(address).ok_or_else(|| wrong(format!("address {address:?}: {right}")))?;
+        let at = numeric(address);
+        let at = at.map_err(|found| {
+            let why = found.as_deref().unwrap_or(right);
+            wrong(format!("address {address:?}: {why}"))
+        })?;
         if let Some(words) = lacking(window, 1) {
             return Err(wrong(format!("--window: {words}")));
         }

@@ -7,17 +7,27 @@ use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 
 /// Read `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`. A link-local address of IPv6 is on
 /// one interface, by its name or number. Names of hosts are not looked up.
-#[must_use]
-pub fn numeric(words: &str) -> Option<SocketAddr> {
+///
+/// # Errors
+/// The interface is not there: why, in words. None: it is no such address.
+pub fn numeric(words: &str) -> Result<SocketAddr, Option<String>> {
     if let Ok(address) = words.parse() {
-        return Some(address);
+        return Ok(address);
     }
+    let (address, interface, port) = scoped(words).ok_or(None)?;
+    let asked = socket(AddressFamily::INET6, SocketType::DGRAM, None);
+    let found = asked.and_then(|asked| name_to_index(asked, interface));
+    match found {
+        Ok(found) => Ok(SocketAddrV6::new(address, port, 0, found).into()),
+        Err(error) => Err(Some(format!("interface `{interface}`: {error}"))),
+    }
+}
+
+/// The parts of `[ADDRESS%INTERFACE]:PORT`.
+fn scoped(words: &str) -> Option<(Ipv6Addr, &str, u16)> {
     let (host, port) = words.strip_prefix('[')?.split_once("]:")?;
     let (address, interface) = host.split_once('%')?;
-    let address: Ipv6Addr = address.parse().ok()?;
-    let asked = socket(AddressFamily::INET6, SocketType::DGRAM, None).ok()?;
-    let interface = name_to_index(asked, interface).ok()?;
-    Some(SocketAddrV6::new(address, port.parse().ok()?, 0, interface).into())
+    Some((address.parse().ok()?, interface, port.parse().ok()?))
 }
 
 /// Read the same, or `HOST:PORT`, whose name is looked up: that may take as long as it takes.
@@ -26,8 +36,9 @@ pub fn numeric(words: &str) -> Option<SocketAddr> {
 /// The name has no address.
 pub fn look_up(words: &str) -> io::Result<Vec<SocketAddr>> {
     match numeric(words) {
-        Some(address) => Ok(vec![address]),
-        None => Ok(words.to_socket_addrs()?.collect()),
+        Ok(address) => Ok(vec![address]),
+        Err(Some(why)) => Err(io::Error::other(why)),
+        Err(None) => Ok(words.to_socket_addrs()?.collect()),
     }
 }
 
@@ -38,17 +49,17 @@ mod tests {
     #[test]
     fn an_interface_has_a_name_or_a_number() {
         let by_name = numeric("[fe80::1%lo]:5000").unwrap();
-        assert_eq!(numeric("[fe80::1%1]:5000"), Some(by_name));
+        assert_eq!(numeric("[fe80::1%1]:5000"), Ok(by_name));
         assert_eq!(by_name.to_string(), "[fe80::1%1]:5000");
         for wrong in [
-            "[fe80::1%none]:5000",
             "[fe80::1%lo]:70000",
             "[127.0.0.1%lo]:5000",
             "fe80::1%lo:5000",
             "localhost:5000",
-            "[fe80::1%]:5000",
         ] {
-            assert_eq!(numeric(wrong), None, "{wrong}");
+            assert_eq!(numeric(wrong), Err(None), "{wrong}");
         }
+        let why = numeric("[fe80::1%none]:5000").unwrap_err().unwrap();
+        assert!(why.starts_with("interface `none`: "), "{why}");
     }
 }

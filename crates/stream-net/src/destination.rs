@@ -51,7 +51,7 @@ impl Destination {
         let refuse = |why: &str| Error::Destination(words.into(), why.into());
         let address = |text: &str| {
             let why = "an address is numeric with a port up to 65535, as 127.0.0.1:5000";
-            numeric(text).ok_or_else(|| refuse(why))
+            numeric(text).map_err(|found| refuse(found.as_deref().unwrap_or(why)))
         };
         let named = |text: &str| match text {
             "" => Err(refuse("a name or a path is missing")),
