@@ -234,13 +234,14 @@ def test_a_file_of_another_user_is_not_replaced(shared):
     assert there.read_text() == late.read_text() == "another's"
 
 
-def test_each_row_of_the_page_names_a_test_that_there_is():
+def test_each_row_of_the_page_has_a_test_that_there_is():
     text = (REPOSITORY / "docs" / "security.md").read_text()
-    rows = [line for line in text.splitlines() if line.startswith("| ") and "| test |" not in line]
-    assert len(rows) > 10
-    for row in rows:
-        found = re.findall(r"`((?:tests|crates)/[^`:]+)::([a-z_0-9]+)`", row)
-        assert found, row
-        for path, name in found:
-            source = (REPOSITORY / path).read_text()
-            assert re.search(rf"\b(?:def|fn) {name}\(", source), f"{path}::{name}"
+    numbers = [int(number) for number in re.findall(r"\| (\d+) \|$", text, re.MULTILINE)]
+    rows = re.findall(r"^\| (?!who |---)", text, re.MULTILINE)
+    found = r"^(\d+)\. `((?:tests|crates)/[^`:]+)::([a-z_0-9]+)`$"
+    tests = re.findall(found, text, re.MULTILINE)
+    assert len(rows) == len(numbers) > 10
+    assert numbers == [int(number) for number, _, _ in tests]
+    for _, path, name in tests:
+        source = (REPOSITORY / path).read_text()
+        assert re.search(rf"\b(?:def|fn) {name}\(", source), f"{path}::{name}"
