@@ -113,23 +113,16 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
             settings=PLAIN,
         )
     if _is_there("zeromq", ["pyzmq"], quick):
-        for size, message in SIZES.items():
+        rows = [(f"tcp.{size}", f"{size[:-3]} {size[-3:]}", SIZES[size]) for size in SIZES]
+        for part, size, message in [*rows, ("small", f"{SMALL} B", SMALL)]:
             yield line(
                 ("tcp", message),
-                row=f"stream.tcp.{size}.zeromq",
-                name=f"TUs of {size[:-3]} {size[-3:]} {by_tcp}",
+                row=f"stream.{part}.zeromq",
+                name=f"TUs of {size} {by_tcp}",
                 peer="ZeroMQ, PUSH to PULL over TCP, no copies in Python, nothing checked",
                 theirs=partial(_script, "zeromq", "push.py", message),
                 settings=BUFFERS,
             )
-        yield line(
-            ("tcp", SMALL),
-            row="stream.small.zeromq",
-            name=f"ADUs of {SMALL} B {by_tcp}",
-            peer="ZeroMQ, PUSH to PULL over TCP, no copies in Python, nothing checked",
-            theirs=partial(_script, "zeromq", "push.py", SMALL),
-            settings=BUFFERS,
-        )
     if _is_there("adios2", ["adios2", "numpy"], quick):
         message = SIZES["1MiB"]
         yield line(

@@ -158,3 +158,14 @@ def run_quickly(name: str, out: Path) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout
+
+
+def refused(call: Callable[[], object]) -> str:
+    """Return the text of the `IsthmusError` of a call, which must be one line."""
+    from isthmus.errors import IsthmusError
+
+    with pytest.raises(IsthmusError) as caught:
+        call()
+    text = str(caught.value)
+    assert text.isprintable(), text
+    return text

@@ -9,6 +9,7 @@ import isthmus
 from array_cases import same
 from array_file_cases import SUFFIXES
 from array_types import NUMBERS, NUMPY, OBJECTS, of_ml_dtypes, some
+from conftest import refused
 from isthmus import IsthmusError
 from isthmus.arrays import Layout, Plan
 from isthmus.streams.buffers import to_fill, to_send
@@ -18,15 +19,6 @@ needs_ml_dtypes = pytest.mark.skipif(not ML, reason="ml_dtypes is not installed"
 SHAPE = (4, 3)
 BLOCKS = Layout.block_cyclic(SHAPE, (2, 2), (1, 1))
 ROWS = Layout.row_swath(SHAPE, 3)
-
-
-def refused(call) -> str:
-    """The words of an error of one line."""
-    with pytest.raises(IsthmusError) as caught:
-        call()
-    words = str(caught.value)
-    assert words.isprintable(), words
-    return words
 
 
 def written(path, array) -> bool:

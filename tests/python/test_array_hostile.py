@@ -14,6 +14,7 @@ import pytest
 
 import isthmus
 from array_file_cases import SUFFIXES
+from conftest import refused
 from isthmus import IsthmusError
 from isthmus.arrays import Layout, Plan, Rates, block, cuts, cyclic, io_distribution, load
 from isthmus.arrays.files import sums
@@ -75,14 +76,6 @@ def little_memory():
     resource.setrlimit(resource.RLIMIT_AS, (used + (512 << 20), before[1]))
     yield
     resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-def refused(call) -> str:
-    with pytest.raises(IsthmusError) as caught:
-        call()
-    words = str(caught.value)
-    assert words.isprintable(), words
-    return words
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")

@@ -259,11 +259,11 @@ fn keep_journal(roots: &Roots, driver: &Driver, log: &Log) -> Option<Writing> {
             .for_each(|path| log.say("daemon", "remove", path)),
         Err(error) => log.say("daemon", "remove", &error.to_string()),
     }
-    let begun = directory
+    let writing = directory
         .try_clone()
         .map_err(|error| Error::system("a directory", error));
-    let begun = begun.and_then(Writing::begin);
-    match begun.and_then(|writing| Ok((writing.journal()?, writing))) {
+    let writing = writing.and_then(Writing::begin);
+    match writing.and_then(|writing| Ok((writing.journal()?, writing))) {
         Ok((journal, writing)) => {
             driver.keep_journal(journal);
             Some(writing)

@@ -79,7 +79,8 @@ class Layout:
 
     A rank holds *parts*, each an array of its own with as many dimensions as the whole: exactly one
     where processes form a grid, any number where they hold boxes or chunks. Two layouts are equal
-    where each rank holds the same in the same place, told in the same way; `order` is not compared.
+    where each rank holds the same elements at the same indices, described by the same parts.
+    `order` is not compared.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Waiting until the peer of a connection is there."""
+"""Wait until the peer of a connection exists."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Arrival:
 
         Raises:
             RefusedError: the daemon does not open it, now or later.
-            TimedOutError: the peer was not there in time; no connection is left.
+            TimedOutError: no peer connected in time; no connection is left.
 
         """
         until = time.monotonic() + self._limit
@@ -42,18 +42,18 @@ class Arrival:
         why, retry = "it has not connected", PAUSES[0]
         while True:
             try:
-                told = yield self._request
+                reply = yield self._request
             except RefusedError as refused:
-                # A socket or a host's name that is not there yet.
+                # A socket or a host's name that does not exist yet.
                 if refused.kind != "unknown" or not destination.startswith(KINDS):
                     raise
                 why = str(refused)
             else:
-                number = self.number = int(told["connection"]["connection"])
+                number = self.number = int(reply["connection"]["connection"])
                 look = PAUSES[0]
                 while True:
-                    told = yield {"ask": "connection", "connection": number}
-                    status = told["connection-status"]["connection"]
+                    reply = yield {"ask": "connection", "connection": number}
+                    status = reply["connection-status"]["connection"]
                     if status["open"]:
                         return number
                     left = until - time.monotonic()

@@ -201,13 +201,13 @@ class Nic:
             share: network memory of the transmit direction that it may have; what the daemon lets a
                 connection have (a quarter of all, if its operator says nothing), if not given.
             window: network memory that is set aside for what comes; needed to receive.
-            wait: how long the peer may take to be there, as ``"30 s"``: the connection is open when
-                this returns. Without it the connection is made meanwhile, and its streams fail
-                if nobody is there.
+            wait: the longest time to wait for the peer, as ``"30 s"``; the connection is open when
+                this returns. Without it, this returns at once, and the streams of the connection
+                fail if no peer exists.
 
         Raises:
             RefusedError: the daemon does not open it.
-            TimedOutError: nobody was there in time; the connection is closed.
+            TimedOutError: no peer connected in time; the connection is closed.
             StreamsError: the daemon is gone or silent.
 
         """

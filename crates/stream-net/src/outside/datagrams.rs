@@ -254,25 +254,7 @@ mod tests {
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = peer.local_addr().unwrap();
         let mut datagrams = Datagrams::connect(to, Some(1_000_000), Checksum::None).unwrap();
-        let mut header = Header {
-            kind: Kind::Acknowledge,
-            end: false,
-            cut: false,
-            channel: 0,
-            stream: 0,
-            sequence: 0,
-            floor: 0,
-            adu: 0,
-            adu_bytes: 0,
-            offset: 0,
-            bytes: 0,
-            sum: 0,
-            acknowledged: 0,
-            beyond: 0,
-            granted: 0,
-            delivered: 0,
-            thrown: Default::default(),
-        };
+        let mut header = Header::new(Kind::Acknowledge, 0);
         datagrams.send(OrderId(0), PacketId(0), &header);
         for acknowledged in 0..100_000 {
             header.acknowledged = acknowledged;

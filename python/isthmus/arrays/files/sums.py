@@ -162,7 +162,7 @@ def _refuse_impossible(found: Sums) -> None:
     if found.block == 0 or len(found.sums) != -(-found.size // found.block):
         raise ValueError("its blocks are not those of its bytes")
     if found.sums and (not found.writers or found.writers[0][0] != 0):
-        raise ValueError("nobody has written the first block")
+        raise ValueError("the first block is missing")
 
 
 def consistent(path: Path, opened: Callable[[], os.stat_result]) -> Sums | None:
