@@ -179,3 +179,59 @@ def forms(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, tuple | list) or not all(each in FORMS for each in value):
         raise refuse(name, value, "True, False or forms of plots, such as ('png', 'svg')")
     return tuple(value)
+
+
+def items(what: str, given: Any) -> list[Any]:
+    """Return the items of a list.
+
+    Raises:
+        IsthmusError: it is no list.
+
+    """
+    try:
+        return list(given)
+    except TypeError:
+        raise refuse(what, given, "a list") from None
+
+
+def same_lengths(what: str, **given: Any) -> list[list[Any]]:
+    """Return lists that have one item for each dimension, in the order in which they are given.
+
+    Raises:
+        IsthmusError: their lengths differ.
+
+    """
+    found = {name: items(f"{what}: {name}", entries) for name, entries in given.items()}
+    counts = {name: len(entries) for name, entries in found.items()}
+    if len(set(counts.values())) > 1:
+        lengths = [f"{name} {count}" for name, count in counts.items()]
+        raise IsthmusError(
+            f"{what}: dimensions of {', '.join(lengths[:-1])} and {lengths[-1]}; "
+            "all have the same number"
+        )
+    return list(found.values())
+
+
+def whole_numbers(what: str, numbers: Sequence[int], below: int, least: int = 0) -> list[int]:
+    """Return whole numbers from `least` to before `below`.
+
+    Raises:
+        IsthmusError: another number, or no list.
+
+    """
+    import operator
+
+    checked = []
+    try:
+        given = list(numbers)
+    except TypeError:
+        raise IsthmusError(f"{what}: {shown(numbers)}; it is a list of whole numbers") from None
+    for number in given:
+        try:
+            one = operator.index(number)
+        except TypeError:
+            raise IsthmusError(f"{what}: {shown(number)}; it is a whole number") from None
+        if not least <= one < below:
+            raise IsthmusError(f"{what}: {one}; it is at least {least} and below {below}")
+        checked.append(one)
+    return checked

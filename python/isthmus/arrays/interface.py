@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isthmus.arrays.layouts import Layout, _Over, _told, _whole
+from isthmus.arguments import whole_numbers
+from isthmus.arrays.layouts import Layout, _Over, _told
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -91,16 +92,16 @@ def io_distribution(
     """
     from isthmus import _core
 
-    extents = _whole("grid", grid, 1 << 32)
+    extents = whole_numbers("grid", grid, 1 << 32)
     if len(extents) != 2:
         raise IsthmusError(f"grid: {extents}; it is the rows and the columns of processors")
     rows, columns = extents
     for what, size in (("tu", tu), ("element", element)):
         if not isinstance(size, int) or size < 1:
             raise IsthmusError(f"{what}: {size!r}; it is a number of bytes, at least 1")
-    (links,) = _whole("links", [links], 1 << 32)
-    numbers = None if ranks is None else _whole("ranks", ranks, 1 << 32)
-    shape = tuple(_whole("shape", shape, 1 << 64))
+    (links,) = whole_numbers("links", [links], 1 << 32)
+    numbers = None if ranks is None else whole_numbers("ranks", ranks, 1 << 32)
+    shape = tuple(whole_numbers("shape", shape, 1 << 64))
     core = _told(_core.IoDistribution, shape, (rows, columns), links, tu, element, numbers)
     over, dims = core.over
     layout = Layout(core.layout, _Over(tuple(over), tuple(dims), "row"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from isthmus.arguments import choice, refuse, shown
+from isthmus.arguments import choice, items, same_lengths, shown, whole_numbers
 from isthmus.core import ask
 from isthmus.errors import IsthmusError
 
@@ -55,8 +55,8 @@ def cyclic(block: int = 1, *, axis: int | None = None, source: int = 0) -> _Alon
         source: coordinate that has the first block.
 
     """
-    _whole("block", [block], 1 << 64)
-    _whole("source", [source], 1 << 32)
+    whole_numbers("block", [block], 1 << 64)
+    whole_numbers("source", [source], 1 << 32)
     return _Along((block, source), _axis(axis))
 
 
@@ -67,11 +67,11 @@ def block(*, axis: int | None = None) -> _Along:
 
 def cuts(points: Sequence[int], *, axis: int | None = None) -> _Along:
     """Coordinate ``i`` has the indices from ``points[i]`` to before ``points[i + 1]``."""
-    return _Along((_whole("cuts", points, 1 << 64),), _axis(axis))
+    return _Along((whole_numbers("cuts", points, 1 << 64),), _axis(axis))
 
 
 def _axis(axis: int | None) -> int | None:
-    return None if axis is None else _whole("axis", [axis], 1 << 32)[0]
+    return None if axis is None else whole_numbers("axis", [axis], 1 << 32)[0]
 
 
 class Layout:
@@ -121,9 +121,9 @@ class Layout:
         from isthmus import _core
 
         choice("numbering", numbering, ("row", "column"))
-        extents = _whole("grid", grid, 1 << 32)
-        shape = _whole("shape", shape, 1 << 64)
-        dims = _list("dims", dims)
+        extents = whole_numbers("grid", grid, 1 << 32)
+        shape = whole_numbers("shape", shape, 1 << 64)
+        dims = items("dims", dims)
         for at, dim in enumerate(dims):
             if not (dim is None or isinstance(dim, _Along)):
                 raise IsthmusError(
@@ -149,7 +149,7 @@ class Layout:
         ranks: Sequence[int] | None = None,
     ) -> Layout:
         """Lay blocks round a grid of processes with as many axes as the array has dimensions."""
-        shape, grid, blocks = _alike("block-cyclic", shape=shape, grid=grid, blocks=blocks)
+        shape, grid, blocks = same_lengths("block-cyclic", shape=shape, grid=grid, blocks=blocks)
         dims = [cyclic(size) for size in blocks]
         return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
 
@@ -163,26 +163,26 @@ class Layout:
         ranks: Sequence[int] | None = None,
     ) -> Layout:
         """One block for each process of a grid with as many axes as the array has dimensions."""
-        grid = _list("grid", grid)
+        grid = items("grid", grid)
         dims = [block() for _ in grid]
         return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
 
     @classmethod
     def whole(cls, shape: Sequence[int], *, rank: int = 0) -> Layout:
         """Give the whole array to one rank."""
-        extents = _whole("shape", shape, 1 << 64)
+        extents = whole_numbers("shape", shape, 1 << 64)
         return cls.grid(extents, [1], [None] * len(extents), ranks=[rank])
 
     @classmethod
     def row_swath(cls, shape: Sequence[int], ranks: int) -> Layout:
         """Rows in one swath for each rank: the first line of Table 1 of Steenkiste's paper."""
-        extents = _whole("shape", shape, 1 << 64)
+        extents = whole_numbers("shape", shape, 1 << 64)
         return cls.grid(extents, [ranks], [block(), *[None] * (len(extents) - 1)])
 
     @classmethod
     def coarse(cls, shape: Sequence[int], side: int) -> Layout:
         """One block for each of ``side * side`` processes: the second line of Table 1."""
-        extents = _whole("shape", shape, 1 << 64)
+        extents = whole_numbers("shape", shape, 1 << 64)
         return cls.block(extents, [side] * len(extents))
 
     @classmethod
@@ -191,9 +191,9 @@ class Layout:
 
         Block-cyclic: the third line of Table 1.
         """
-        _whole("side", [side], 1 << 32, 1)
-        _whole("factor", [factor], 1 << 32, 1)
-        extents = _whole("shape", shape, 1 << 64)
+        whole_numbers("side", [side], 1 << 32, 1)
+        whole_numbers("factor", [factor], 1 << 32, 1)
+        extents = whole_numbers("shape", shape, 1 << 64)
         blocks = [max(1, -(-extent // (side * factor))) for extent in extents]
         return cls.block_cyclic(extents, [side] * len(extents), blocks)
 
@@ -216,8 +216,8 @@ class Layout:
             numbering: of the processes; Fortran counts the first axis fastest.
 
         """
-        shape, distribution = _alike("DISTRIBUTE", shape=shape, distribution=distribution)
-        shape, grid = _whole("shape", shape, 1 << 64), _whole("grid", grid, 1 << 32)
+        shape, distribution = same_lengths("DISTRIBUTE", shape=shape, distribution=distribution)
+        shape, grid = whole_numbers("shape", shape, 1 << 64), whole_numbers("grid", grid, 1 << 32)
         dims: list[_Along | None] = []
         axis = 0
         for at, (word, extent) in enumerate(zip(distribution, shape, strict=True)):
@@ -265,8 +265,8 @@ class Layout:
         that are made for this layout have that order (`order`), unless a call gives another.
         """
         # The second is a context of BLACS, -1 outside of the grid.
-        given = _list("descriptor", descriptor)
-        descriptor = _whole("descriptor", [*given[:1], 0, *given[2:]], 1 << 64)
+        given = items("descriptor", descriptor)
+        descriptor = whole_numbers("descriptor", [*given[:1], 0, *given[2:]], 1 << 64)
         if len(given) != 9 or descriptor[0] != 1:
             raise IsthmusError(
                 f"descriptor: {shown(given)}; that of a dense matrix has nine numbers, the first 1"
@@ -293,14 +293,17 @@ class Layout:
         Distributions and their arguments are those of ``mpi4py.MPI``, or the words ``"block"``,
         ``"cyclic"`` and ``"none"`` and `None` for the usual argument.
         """
-        sizes, distributions, arguments, processes = _alike(
+        sizes, distributions, arguments, processes = same_lengths(
             "darray",
             sizes=sizes,
             distributions=distributions,
             arguments=arguments,
             processes=processes,
         )
-        sizes, processes = _whole("sizes", sizes, 1 << 64), _whole("processes", processes, 1 << 32)
+        sizes, processes = (
+            whole_numbers("sizes", sizes, 1 << 64),
+            whole_numbers("processes", processes, 1 << 32),
+        )
         words: dict[Any, str] = {"block": "block", "cyclic": "cyclic", "none": "none"}
         usual: Any = None
         if any(isinstance(given, int) for given in distributions):
@@ -318,7 +321,7 @@ class Layout:
             over = processes[at]
             default = size is None or (isinstance(size, int) and size == usual)
             if not default:
-                (size,) = _whole("arguments", [size], 1 << 64)  # noqa: PLW2901
+                (size,) = whole_numbers("arguments", [size], 1 << 64)  # noqa: PLW2901
             if word is None or (word == "none" and over != 1):
                 raise IsthmusError(
                     f"dimension {at}: {shown(given)} over {over} processes; it is block, cyclic, "
@@ -359,13 +362,13 @@ class Layout:
         """
         from isthmus import _core
 
-        shape = _whole("shape", shape, 1 << 64)
+        shape = whole_numbers("shape", shape, 1 << 64)
         told = [
             [
                 _box(shape, rank, part, box)
-                for part, box in enumerate(_list(f"boxes of rank {rank}", boxes))
+                for part, box in enumerate(items(f"boxes of rank {rank}", boxes))
             ]
-            for rank, boxes in enumerate(_list("ranks", ranks))
+            for rank, boxes in enumerate(items("ranks", ranks))
         ]
         return cls(_told(_core.Layout.boxes, shape, told, partial))
 
@@ -387,16 +390,20 @@ class Layout:
         """
         import itertools
 
-        (ranks,) = _whole("ranks", [ranks], 1 << 24, 1)
-        shape, chunks = _alike("chunks", shape=shape, chunks=chunks)
-        shape = _whole("shape", shape, 1 << 62)
+        (ranks,) = whole_numbers("ranks", [ranks], 1 << 24, 1)
+        shape, chunks = same_lengths("chunks", shape=shape, chunks=chunks)
+        shape = whole_numbers("shape", shape, 1 << 62)
         edges: list[list[int]] = []
         for at, (extent, sizes) in enumerate(zip(shape, chunks, strict=True)):
             if not hasattr(sizes, "__len__"):
-                (size,) = _whole(f"chunks of dimension {at}", [cast("int", sizes)], 1 << 62, 1)
+                (size,) = whole_numbers(
+                    f"chunks of dimension {at}", [cast("int", sizes)], 1 << 62, 1
+                )
                 edges.append([*range(0, extent, size), extent])
             else:
-                told = _whole(f"chunks of dimension {at}", cast("Sequence[int]", sizes), 1 << 62)
+                told = whole_numbers(
+                    f"chunks of dimension {at}", cast("Sequence[int]", sizes), 1 << 62
+                )
                 edges.append([0, *itertools.accumulate(told)])
                 if edges[-1][-1] != extent:
                     raise IsthmusError(
@@ -430,7 +437,7 @@ class Layout:
         """Give its ranks other numbers: the first of these to the first, and so on."""
         if ranks is None:
             return self
-        numbers = _whole("ranks", ranks, 1 << 32)
+        numbers = whole_numbers("ranks", ranks, 1 << 32)
         return Layout(_told(self._core.on_ranks, numbers), self._over, self._order)
 
     def to_hpf(self) -> tuple[list[str], tuple[int, ...]]:
@@ -571,7 +578,7 @@ class Layout:
         from isthmus.arrays import elements, memory
 
         self.refuse_missing("gather")
-        parts = _list("parts", parts)
+        parts = items("parts", parts)
         if len(parts) != len(self.ranks):
             raise IsthmusError(
                 f"parts: of {len(parts)} ranks; the layout has {len(self.ranks)}, in this order: "
@@ -639,46 +646,6 @@ def _told(function: Callable[..., Any], *given: Any) -> Any:
         raise IsthmusError(str(error)) from error
 
 
-def _list(what: str, given: Any) -> list[Any]:
-    """The entries of what a caller gives for a list."""
-    try:
-        return list(given)
-    except TypeError:
-        raise refuse(what, given, "a list") from None
-
-
-def _alike(what: str, **given: Any) -> list[list[Any]]:
-    """Lists that have one entry for each dimension, in the order in which they are given."""
-    found = {name: _list(f"{what}: {name}", entries) for name, entries in given.items()}
-    counts = {name: len(entries) for name, entries in found.items()}
-    if len(set(counts.values())) > 1:
-        told = [f"{name} {count}" for name, count in counts.items()]
-        raise IsthmusError(
-            f"{what}: dimensions of {', '.join(told[:-1])} and {told[-1]}; all have the same number"
-        )
-    return list(found.values())
-
-
-def _whole(what: str, numbers: Sequence[int], below: int, least: int = 0) -> list[int]:
-    """Numbers that have no fraction and no sign."""
-    import operator
-
-    told = []
-    try:
-        given = list(numbers)
-    except TypeError:
-        raise IsthmusError(f"{what}: {shown(numbers)}; it is a list of whole numbers") from None
-    for number in given:
-        try:
-            whole = operator.index(number)
-        except TypeError:
-            raise IsthmusError(f"{what}: {shown(number)}; it is a whole number") from None
-        if not least <= whole < below:
-            raise IsthmusError(f"{what}: {whole}; it is at least {least} and below {below}")
-        told.append(whole)
-    return told
-
-
 def _hpf_word(dim: int, along: Any) -> tuple[int | None, str]:
     """The axis of a dimension, and what High Performance Fortran calls its distribution."""
     if along is None:
@@ -719,7 +686,7 @@ def _box(
     if len(box) != 2:
         raise IsthmusError(f"{where}: {box!r}; it is where it begins and where it ends, or slices")
     corners = cast("Box", box)
-    return _whole(where, corners[0], 1 << 64), _whole(where, corners[1], 1 << 64)
+    return whole_numbers(where, corners[0], 1 << 64), whole_numbers(where, corners[1], 1 << 64)
 
 
 def _spread(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
