@@ -55,6 +55,8 @@ impl Driver {
             }
         }
         self.sleep(until)?;
+        // It has polled: what is ready is busy now.
+        self.look_at = self.now().after_ns(LOOK_NS);
         Ok(self.round())
     }
 

@@ -81,6 +81,11 @@ impl Plain {
         self.taking.is_none() && self.look_at.is_none_or(|at| now < at)
     }
 
+    /// Whether what comes is cut into ADUs, and not only looked at for its end.
+    pub fn receives(&self) -> bool {
+        self.taking.is_some()
+    }
+
     pub fn wants_write(&self) -> bool {
         !self.queue.is_empty()
     }
