@@ -56,14 +56,18 @@ fn waited<T: Send>(
         Some(Ok(time)) => Patience::of(time),
     };
     let heard = Mutex::new(None);
-    // The interpreter looked at signals a moment ago, and taking it costs as much as a small send.
-    let listen_at = Mutex::new(Instant::now() + LISTEN);
+    // The interpreter looked at signals before the first question, and taking it costs as much as a
+    // small send.
+    let listen_at: Mutex<Option<Instant>> = Mutex::new(None);
     let go_on = |now: Instant| {
         if let Ok(mut at) = listen_at.lock() {
-            if now < *at {
+            let due = at.is_some_and(|at| at <= now);
+            if at.is_none() || due {
+                *at = Some(now + LISTEN);
+            }
+            if !due {
                 return true;
             }
-            *at = now + LISTEN;
         }
         match Python::attach(|py| py.check_signals()) {
             Ok(()) => true,

@@ -133,8 +133,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     // Instructions that not every processor has, see docs/decisions/0066-woven-sums.md.
     ("archmage", &["stream"]),
     ("crc-fast", &["py", "stream"]),
-    // The page of screens, see docs/decisions/0051-screens.md.
-    ("httparse", &["framebuffer"]),
+    // The page of screens, see docs/decisions/0051-screens.md, and the metrics.
+    ("httparse", &["framebuffer", "nic"]),
     ("hdrhistogram", &["statistics"]),
     ("loom", &["ring"]),
     ("microlp", &["topology"]),
@@ -149,10 +149,17 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rand_distr", &["kernel"]),
     ("rand_xoshiro", &["kernel"]),
     ("rayon", &["experiment", "redistribute"]),
-    // The system: descriptors, sockets, files in memory.
+    // The system: descriptors, sockets, files in memory, the host's name.
     (
         "rustix",
-        &["claims", "nic", "nic-client", "ring", "stream-net"],
+        &[
+            "claims",
+            "framebuffer",
+            "nic",
+            "nic-client",
+            "ring",
+            "stream-net",
+        ],
     ),
     (
         "serde_json",

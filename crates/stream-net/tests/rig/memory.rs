@@ -131,7 +131,7 @@ impl Memory {
                     _ => self.nodes[at].places[packet].clone(),
                 };
                 let index = connection.0 as usize;
-                if !data.is_empty() && self.corrupt.remove(&index) {
+                if header.adu > 0 && !data.is_empty() && self.corrupt.remove(&index) {
                     let middle = data.len() / 2;
                     data[middle] ^= 1;
                 }

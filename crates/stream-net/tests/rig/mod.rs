@@ -85,7 +85,7 @@ pub trait Rig {
     fn cut(&mut self, link: LinkId);
     /// It works again; ranks go on with what was not taken, up to the ADU before `adus`.
     fn restore(&mut self, link: LinkId, stream: usize, adus: u64);
-    /// A bit of the next packet of data is flipped on its way.
+    /// A bit of the next packet of data is flipped on its way. Not of ADU 0, whose data may be sent again.
     fn corrupt(&mut self, connection: usize);
     /// The connection is gone for both.
     fn lose(&mut self, connection: usize);

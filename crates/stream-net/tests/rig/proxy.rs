@@ -192,9 +192,10 @@ impl Proxy {
     }
 }
 
-/// Flips a bit in the middle of the data, if that was asked for and there is any.
+/// Flips a bit in the middle of the data, if that was asked for and there is any of an ADU after the
+/// first.
 fn spoil(header: &Header, data: &mut [u8], flip: &AtomicBool) {
-    let carries = header.kind == Kind::Data && !data.is_empty();
+    let carries = header.kind == Kind::Data && header.adu > 0 && !data.is_empty();
     if carries && flip.swap(false, Ordering::SeqCst) {
         data[data.len() / 2] ^= 1;
     }
