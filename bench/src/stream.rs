@@ -223,7 +223,9 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
     let seconds = begin.elapsed().as_secs_f64();
     driver.close(connection)?;
     let end = Instant::now() + Duration::from_millis(200);
-    while Instant::now() < end && driver.turn(Some(end))? {}
+    while Instant::now() < end {
+        driver.turn(Some(end))?;
+    }
     drop(driver);
     let theirs = said(rank)?;
     Ok(Report {

@@ -129,7 +129,8 @@ pub fn run(load: &Load) -> Outcome<Report> {
     let seconds = begin.elapsed().as_secs_f64();
     driver.close(connection)?;
     let end = Instant::now() + Duration::from_millis(200);
-    while Instant::now() < end && driver.turn(Some(end))? {
+    while Instant::now() < end {
+        driver.turn(Some(end))?;
         while driver.poll_event().is_some() {}
     }
     drop(driver);

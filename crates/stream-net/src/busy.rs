@@ -31,6 +31,10 @@ impl<Id: Ord + Copy> Busy<Id> {
         }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn contains(&self, id: Id) -> bool {
         self.0.contains_key(&id)
     }

@@ -13,6 +13,12 @@ use std::time::{Duration, Instant};
 /// How long small units are collected at most.
 const COLLECTED: Duration = Duration::from_micros(100);
 
+/// What is waited for.
+pub(crate) struct Tried {
+    links: Vec<LinkId>,
+    outsides: Vec<ConnectionId>,
+}
+
 /// Whose descriptor was polled.
 #[derive(Clone, Copy)]
 enum Whose {
@@ -24,7 +30,7 @@ enum Whose {
 
 impl Driver {
     /// When something is to be done even if nothing comes.
-    fn deadline(&self, until: Option<Instant>) -> Option<Instant> {
+    fn deadline(&self) -> Option<Instant> {
         let manager = self.manager.poll_timeout().map(|at| self.moment(at));
         let links = self.links.values().filter_map(|link| link.cut_until);
         let inputs = self.links.values().filter_map(|link| link.input.as_ref());
@@ -42,21 +48,29 @@ impl Driver {
             .chain(lingering)
             .chain(left)
             .chain(manager)
-            .chain(until)
             .min()
     }
 
-    /// Sleeps until a descriptor is ready, or until the deadline.
-    pub(crate) fn sleep(&mut self, until: Option<Instant>) -> Result<()> {
+    /// Sleeps until a descriptor is ready, or until the deadline. While something is busy, only that is
+    /// waited for, until the next look: a poll of all that stands still costs more than a packet.
+    ///
+    /// # Returns
+    /// Whether it was woken.
+    pub(crate) fn sleep(&mut self, until: Option<Instant>) -> Result<bool> {
+        let naps = !(self.busy_links.is_empty() && self.busy_outsides.is_empty());
+        let tried = if naps { self.busy() } else { self.everything() };
         let mut collects = false;
-        for link in self.links.values_mut() {
+        for id in &tried.links {
+            let Some(link) = self.links.get_mut(id) else {
+                continue;
+            };
             if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes()) {
                 // While something of a stream is on its way, its next small units are collected until
                 // the answer comes (Nagle, RFC 896). A lone one is sent at once.
                 let known = input.small().and_then(|stream| self.streams.get(&stream));
                 let waits = known.is_some_and(|known| known.moved > known.done);
                 if !input.arm(waits) {
-                    return Ok(());
+                    return Ok(false);
                 }
                 collects |= waits;
             }
@@ -66,39 +80,60 @@ impl Driver {
                 .filter(|output| output.waits_for_room())
                 && !output.arm()
             {
-                return Ok(());
+                return Ok(false);
             }
         }
-        for outside in self.outsides.values_mut() {
-            if let Outside::Framed(framed) = outside
+        for id in &tried.outsides {
+            if let Some(Outside::Framed(framed)) = self.outsides.get_mut(id)
                 && !framed.arm()
             {
-                return Ok(());
+                return Ok(false);
             }
         }
-        let until = if collects {
-            let soon = Instant::now() + COLLECTED;
-            Some(until.map_or(soon, |until| until.min(soon)))
+        let look = if naps {
+            Some(self.moment(self.look_at))
         } else {
-            until
+            self.deadline()
         };
-        let deadline = self.deadline(until);
+        let soon = collects.then(|| Instant::now() + COLLECTED);
+        let deadline = [look, soon, until].into_iter().flatten().min();
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        self.poll(left)?;
+        self.poll(left, &tried)?;
         let mut count = [0; 8];
         // Empty without a wake-up. Rounds without sleep leave it: the caller does what it was woken for
         // when a turn ends.
-        let _ = rustix::io::read(self.wake_fd(), &mut count);
+        let woken = rustix::io::read(self.wake_fd(), &mut count).is_ok();
+        let now = self.now();
+        if woken {
+            self.look_at = now;
+        } else if !naps {
+            // It has polled everything: what is ready is busy now.
+            self.look_at = self.next_look(now);
+        }
         self.figures.sleeps += 1;
-        Ok(())
+        Ok(woken)
     }
 
-    /// Waits until a descriptor is ready, for so long at most: what it belongs to is tried in the
-    /// next rounds.
-    pub(crate) fn poll(&mut self, most: Option<Duration>) -> Result<()> {
+    fn busy(&self) -> Tried {
+        Tried {
+            links: self.busy_links.ids(),
+            outsides: self.busy_outsides.ids(),
+        }
+    }
+
+    pub(crate) fn everything(&self) -> Tried {
+        Tried {
+            links: self.links.keys().copied().collect(),
+            outsides: self.outsides.keys().copied().collect(),
+        }
+    }
+
+    /// Waits until a descriptor of these is ready, for so long at most: what it belongs to is tried in
+    /// the next rounds.
+    pub(crate) fn poll(&mut self, most: Option<Duration>, tried: &Tried) -> Result<()> {
         let timeout = most.and_then(|most| Timespec::try_from(most).ok());
         let wake = self.wake_fd();
-        let (mut fds, whose) = self.descriptors(wake.as_fd());
+        let (mut fds, whose) = self.descriptors(wake.as_fd(), tried);
         match poll(&mut fds, timeout.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(Error::system("waiting for links and sockets", error)),
@@ -138,7 +173,11 @@ impl Driver {
     }
 
     /// What to sleep on.
-    fn descriptors<'d>(&'d self, wake: BorrowedFd<'d>) -> (Vec<PollFd<'d>>, Vec<Whose>) {
+    fn descriptors<'d>(
+        &'d self,
+        wake: BorrowedFd<'d>,
+        tried: &Tried,
+    ) -> (Vec<PollFd<'d>>, Vec<Whose>) {
         let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
         let mut whose = vec![Whose::Other];
         let mut add = |fd, flags: PollFlags, of| {
@@ -153,7 +192,10 @@ impl Driver {
             let output = link.output.as_ref();
             link.input.is_none() && output.is_some_and(Output::is_ring)
         };
-        for (id, link) in &self.links {
+        for id in &tried.links {
+            let Some(link) = self.links.get(id) else {
+                continue;
+            };
             if let Some(input) = &link.input
                 && let Some(fd) = input.fd()
             {
@@ -174,7 +216,10 @@ impl Driver {
                 add(fd, flags, Whose::Output(*id));
             }
         }
-        for (id, outside) in &self.outsides {
+        for id in &tried.outsides {
+            let Some(outside) = self.outsides.get(id) else {
+                continue;
+            };
             let flags = match outside {
                 Outside::Connecting(..) => PollFlags::OUT,
                 Outside::Framed(framed) => {

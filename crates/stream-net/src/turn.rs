@@ -1,15 +1,16 @@
 //! The loop of a driver: what can be moved is moved, and if nothing can it [sleeps](crate::sleep).
 //!
 //! A round tries the links and connections on which something moved a short time ago. All others are
-//! tried in a look, every [`LOOK_NS`] and before the driver sleeps: many that stand still cost
-//! little. Sockets at rest are tried when a poll finds them ready.
+//! tried in a look, after [`LOOK_NS`] or more and when nothing is busy: many that stand still cost little.
+//! Sockets at rest are tried when a poll finds them ready.
 
 use crate::driver::Driver;
 use crate::error::Result;
 use crate::event::Event;
+use crate::link::Link;
 use crate::outside::{Kept, Outside, Then, Wrote};
 use crate::taking_back::take_back;
-use isthmus_stream::{ConnectionId, LinkId, OrderId};
+use isthmus_stream::{ConnectionId, Instant, LinkId, OrderId};
 use std::collections::VecDeque;
 use std::time;
 
@@ -19,15 +20,20 @@ const ROUNDS: usize = 64;
 /// Times the processor is offered to others before the driver sleeps.
 const YIELDS: usize = 8;
 
-/// Between two looks at everything in rounds without sleep, in nanoseconds.
+/// Between two looks at everything while something is busy, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000;
+
+/// The same, for each link and connection there is, if that is more: a look takes a few percent of the
+/// time, however many stand still.
+const LOOK_AT_EACH_NS: u64 = 20_000;
 
 /// How long links are tried again in a round before connections are, in nanoseconds.
 const COLLECT_NS: u64 = 20_000;
 
 impl Driver {
     /// Does what there is to do; if that is nothing, sleeps until there is, until a time-out of the
-    /// manager, until it is [woken](crate::Waker), or until `until`, and does what there is then.
+    /// manager, until it is [woken](crate::Waker), until the next look, or until `until`, and does
+    /// what there is then.
     ///
     /// # Returns
     /// Whether anything was done.
@@ -50,36 +56,46 @@ impl Driver {
         let yields = if self.a_socket_is_full() { 0 } else { YIELDS };
         for _ in 0..yields {
             std::thread::yield_now();
-            if self.round() {
+            self.round_at = self.now();
+            if self.try_to_move(false) {
                 return Ok(true);
             }
         }
-        self.sleep(until)?;
-        // It has polled: what is ready is busy now.
-        self.look_at = self.now().after_ns(LOOK_NS);
-        Ok(self.round())
+        // The caller that woke it is heard first: the next round looks at everything.
+        let woken = self.sleep(until)?;
+        Ok(!woken && self.round())
     }
 
+    /// Whether a busy socket takes no more. Those at rest may be full for hours.
     fn a_socket_is_full(&self) -> bool {
-        self.outsides.values().any(|outside| match outside {
-            Outside::Framed(framed) => framed.carrier.socket().is_some() && framed.wants_write(),
-            Outside::Plain(plain) => plain.wants_write(),
+        let busy = self.busy_outsides.ids();
+        busy.iter().any(|id| match self.outsides.get(id) {
+            Some(Outside::Framed(framed)) => {
+                framed.carrier.socket().is_some() && framed.wants_write()
+            }
+            Some(Outside::Plain(plain)) => plain.wants_write(),
             _ => false,
         })
     }
 
-    /// Tries what is busy; if nothing moves there, or it is time to, everything. Whether anything was
-    /// done.
+    /// Tries what is busy; if that is nothing, or it is time to, everything. Whether anything was done.
     fn round(&mut self) -> bool {
         let now = self.now();
         self.round_at = now;
         if now < self.look_at {
-            return self.try_to_move(false) || self.look();
+            let moved = self.try_to_move(false);
+            let at_rest = self.busy_links.is_empty() && self.busy_outsides.is_empty();
+            return moved || at_rest && self.look();
         }
-        self.look_at = now.after_ns(LOOK_NS);
+        self.look_at = self.next_look(now);
         // The next sleep returns the same error.
-        let _ = self.poll(Some(time::Duration::ZERO));
+        let _ = self.poll(Some(time::Duration::ZERO), &self.everything());
         self.look()
+    }
+
+    pub(crate) fn next_look(&self, now: Instant) -> Instant {
+        let count = (self.links.len() + self.outsides.len()) as u64;
+        now.after_ns(LOOK_NS.max(LOOK_AT_EACH_NS * count))
     }
 
     /// Tries everything; whether anything was done.
@@ -108,9 +124,13 @@ impl Driver {
     fn move_links(&mut self, all: bool) -> bool {
         let (at, now) = (self.round_at, self.moment(self.round_at));
         let mut any = self.take_back_of_left(now);
-        let ids = match all {
-            true => self.links.keys().copied().collect(),
-            false => self.busy_links.ids(),
+        let ids = if all {
+            let busy = &self.busy_links;
+            let due = |(id, link): &(&LinkId, &Link)| !link.rests() || busy.contains(**id);
+            let due = self.links.iter().filter(due);
+            due.map(|(id, _)| *id).collect()
+        } else {
+            self.busy_links.ids()
         };
         for id in ids {
             let moved = self.move_link(id, now);
@@ -164,7 +184,7 @@ impl Driver {
         let ids = if all {
             let busy = &self.busy_outsides;
             let due =
-                |(id, one): &(&ConnectionId, &Outside)| busy.contains(**id) || !one.rests(now);
+                |(id, one): &(&ConnectionId, &Outside)| !one.rests(now) || busy.contains(**id);
             let due = self.outsides.iter().filter(due);
             due.map(|(id, _)| *id).collect()
         } else {

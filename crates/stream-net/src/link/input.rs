@@ -168,6 +168,13 @@ impl Input {
         }
     }
 
+    /// Whether its first unit waits for a fetch, and nothing else can move. A link on which something
+    /// moved is tried for some rounds more, so that `oldest` is up to date.
+    pub fn rests(&self) -> bool {
+        let idle = self.reading.is_none() && self.skip == 0 && self.oldest.is_none();
+        self.frame.is_some() && idle
+    }
+
     /// Whether there is something to do here as soon as bytes come.
     pub fn waits_for_bytes(&self) -> bool {
         self.frame.is_none() && !self.full && self.fd().is_some()

@@ -153,6 +153,18 @@ pub(crate) struct Link {
 }
 
 impl Link {
+    /// Whether nothing can move on it before an order comes: its first unit is of a stream that
+    /// fetches nothing.
+    pub fn rests(&self) -> bool {
+        let input = self.input.as_ref().is_some_and(Input::rests);
+        let output = self.output.as_ref();
+        input
+            && self.wants.is_empty()
+            && output.is_none_or(|output| !output.heard && !output.waits_for_room())
+            && self.lasting.is_none()
+            && self.cut_until.is_none()
+    }
+
     /// Forgets a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         self.passed.remove(&stream);

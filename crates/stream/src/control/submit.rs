@@ -6,6 +6,7 @@ use crate::config::{Other, StreamSpec};
 use crate::error::{Error, Result};
 use crate::format::Adu;
 use crate::ids::{AppId, Direction, Instant, StreamId};
+use crate::order::State;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Manager {
@@ -417,8 +418,11 @@ impl Manager {
         let Some(stream) = self.streams.get(&id) else {
             return;
         };
-        self.resolve = true;
-        self.reschedule[stream.direction.index()] = true;
+        match stream.state {
+            State::Inactive => self.resolve = true,
+            State::Pending => self.reschedule[stream.direction.index()] = true,
+            _ => {}
+        }
         self.dirty_streams.insert(id);
     }
 }
