@@ -223,7 +223,6 @@ def _line(
             | {
                 "capacity_bytes": best[0],
                 "sums": "rank" if best[1] else "interface",
-                "crc32c_at_the_sink": sorted({turn[0]["crc32c"] for turn in turns}),
                 "manager_memory_bytes": memory,
             },
             "theirs": throughput(rates[1], cost[1]) | {"setting": other},

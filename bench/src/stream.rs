@@ -15,7 +15,6 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::sink::{Action, Peer, Rings, Sink};
-use isthmus_stream_net::sum::crc32c_way;
 use isthmus_stream_net::{Driver, Ends, Event as Told, Socket};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
@@ -68,8 +67,6 @@ pub struct Report {
     pub(crate) packets: u64,
     /// Largest resident memory of the manager, in bytes; 0 where there is none.
     pub(crate) manager_bytes: u64,
-    /// The library of CRC32C in the sink.
-    pub(crate) crc32c: String,
 }
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -129,7 +126,6 @@ pub fn run(load: &Load) -> Outcome<Report> {
         cpu_s: report.cpu_s + theirs.cpu_s,
         packets: theirs.packets,
         manager_bytes: report.manager_bytes,
-        crc32c: theirs.crc32c,
     })
 }
 
@@ -151,7 +147,6 @@ fn write_plain(mut socket: TcpStream, to_sink: &mut UnixStream, load: &Load) -> 
         cpu_s,
         packets: 0,
         manager_bytes: 0,
-        crc32c: crc32c_way().to_owned(),
     })
 }
 
@@ -233,7 +228,6 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
         cpu_s: cpu_s + theirs.cpu_s,
         packets: 0,
         manager_bytes: resident_most()?,
-        crc32c: crc32c_way().to_owned(),
     })
 }
 
@@ -276,7 +270,6 @@ pub fn rank(load: &Load) -> Outcome<Report> {
         cpu_s,
         packets: 0,
         manager_bytes: 0,
-        crc32c: crc32c_way().to_owned(),
     })
 }
 
@@ -332,7 +325,6 @@ pub fn sink(load: &Load) -> Outcome<Report> {
         cpu_s,
         packets,
         manager_bytes: 0,
-        crc32c: crc32c_way().to_owned(),
     })
 }
 

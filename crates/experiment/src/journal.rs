@@ -7,7 +7,7 @@
 //! and point is refused, never used.
 
 use crate::envelope::{self, Entry, HEADER, KEPT, Mismatch, Run};
-use isthmus_claims::{ClaimError, anew};
+use crate::claims::{ClaimError, anew};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

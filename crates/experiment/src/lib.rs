@@ -5,6 +5,7 @@
 //! [`result::RunResult`]. No physics here, no printing, no plots.
 
 pub mod capacity;
+pub mod claims;
 pub mod columns;
 pub mod comparison;
 mod cut_off;
@@ -38,7 +39,7 @@ pub mod uses;
 
 pub use error::{RunError, SetupError};
 pub use guard::{Panicked, catch};
-pub use isthmus_claims::{Name as WorkerName, Seen as ClaimSeen, beat, look as claim_on};
+pub use claims::{Name as WorkerName, Seen as ClaimSeen, beat, look as claim_on};
 pub use journal::{Flaw as EntryFlaw, JournalError, flaws};
 pub use kind::{Flaw, Kind, Kinds, Row};
 pub use memory::default_bound as memory_bound;

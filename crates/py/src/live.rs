@@ -3,7 +3,7 @@
 use crate::question::{Quantity, Refusal, answer};
 use isthmus_kinds::KINDS;
 use isthmus_scenario::{Point, Scenario};
-use isthmus_stream_live::{Pace, missing, run};
+use isthmus_stream_apps::live::{Pace, missing, run};
 use isthmus_stream_sim::spec::{Machine, Work};
 use isthmus_units::Bytes;
 use pyo3::prelude::*;

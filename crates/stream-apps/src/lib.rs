@@ -9,6 +9,7 @@
 //! | `shares`, `sink` | what ranks do with their time, and who takes and checks what is sent |
 //! | [`optimise`] | process optimisation: nodes and a forwarder for each quadrant (7.1) |
 //! | [`mri`] | medical imaging: irregular data, control handed from rank to rank (7.2) |
+//! | [`live`] | the machine and the work that `stream-sim` simulates (6) |
 //! | [`vcr`] | the digital VCR: stores, rebuilders, forwarders, screens in step (7.3) |
 //!
 //! Linux only, as the rings are: this crate is empty elsewhere.
@@ -17,6 +18,7 @@
 
 mod error;
 mod interface;
+pub mod live;
 pub mod mri;
 pub mod optimise;
 mod ranks;

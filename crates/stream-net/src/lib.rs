@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `driver`, `known`, `orders`, `heard`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
 //! | `service` | the same on a thread of its own |
-//! | `memory`, [`sum`], `crc` | staging and network memory, checksums put together from pieces |
+//! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
 //! | `claims` | data that stays in the rings of links until it is sent |
 //! | [`loan`] | data that a sink reads in the rings of links itself |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
@@ -22,7 +22,6 @@ pub mod address;
 mod busy;
 mod carrier;
 mod claims;
-mod crc;
 pub mod destination;
 mod driver;
 mod ends;

@@ -1,16 +1,9 @@
 //! Checksums of data that come in pieces: of each link its SUs, of each SU the pieces that a read
 //! gave; put together to those of packets (paper, 4.1 and 4.2).
 
-use crate::crc;
 use isthmus_stream::StreamId;
-use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c};
+use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c, crc32c};
 use std::collections::BTreeMap;
-
-/// The way by which this process sums CRC32C, the one that is quicker here: `crc-fast` or `woven`.
-#[must_use]
-pub fn crc32c_way() -> &'static str {
-    crc::way()
-}
 
 /// The checksum of a piece, as a connection wants it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +43,7 @@ impl Sum {
         let more = match self {
             Self::None => Self::None,
             Self::Internet(_) => Self::Internet(Partial::of(data)),
-            Self::Crc(_) => Self::Crc(crc::of(data)),
+            Self::Crc(_) => Self::Crc(crc32c(data)),
         };
         *self = self.then(more, data.len() as u64);
     }

@@ -27,10 +27,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ring", &[]),
     ("stream-sim", &["kernel", "flow", "redistribute", "stream"]),
     ("stream-net", &["stream", "ring"]),
-    (
-        "stream-live",
-        &["redistribute", "stream", "ring", "stream-sim", "stream-net"],
-    ),
     ("framebuffer", &["stream-net"]),
     (
         "stream-apps",
@@ -38,6 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "redistribute",
             "stream",
             "ring",
+            "stream-sim",
             "stream-net",
             "framebuffer",
         ],
@@ -69,10 +66,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("describe", &[]),
     ("scenario", &["units", "workload", "describe"]),
-    ("claims", &[]),
     (
         "experiment",
-        &["units", "kernel", "statistics", "scenario", "claims"],
+        &["units", "kernel", "statistics", "scenario"],
     ),
     (
         "kinds",
@@ -102,7 +98,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stream",
             "stream-sim",
             "stream-net",
-            "stream-live",
             "framebuffer",
             "stream-apps",
             "nic",
@@ -130,8 +125,6 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
 /// crate may use them outside of its tests.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("arbitrary", &["fuzz-bodies"]),
-    // Instructions that not every processor has, see docs/decisions/0066-woven-sums.md.
-    ("archmage", &["stream"]),
     ("crc-fast", &["py", "stream"]),
     // The page of screens, see docs/decisions/0051-screens.md, and the metrics.
     ("httparse", &["framebuffer", "nic"]),
@@ -153,7 +146,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     (
         "rustix",
         &[
-            "claims",
+            "experiment",
             "framebuffer",
             "nic",
             "nic-client",
@@ -163,7 +156,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     (
         "serde_json",
-        &["claims", "experiment", "nic-protocol", "py", "scenario"],
+        &["experiment", "nic-protocol", "py", "scenario"],
     ),
     ("rustls", &["nic", "nic-client"]),
     ("sha2", &["experiment", "scenario"]),
@@ -320,17 +313,16 @@ const IN_NO_CORE: &[&str] = &[
     "println!(",
 ];
 
-/// Crates that wait for other processes, until a deadline, or measure: these read the clock. Nothing
+/// Crates and modules that wait for other processes, until a deadline, or measure: these read the clock. Nothing
 /// that they read there reaches a result that is simulated.
 const WAIT_FOR_OTHERS: &[&str] = &[
-    "claims",
+    "experiment/src/claims",
     "framebuffer",
     "fuzz-bodies",
     "nic",
     "nic-client",
     "ring",
     "stream-apps",
-    "stream-live",
     "stream-net",
 ];
 
@@ -346,7 +338,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Whether a file belongs to a crate that waits for others.
+/// Whether a file belongs to what waits for others.
 fn waits(path: &Path) -> bool {
     let crates = root().join("crates");
     let mut names = WAIT_FOR_OTHERS.iter();

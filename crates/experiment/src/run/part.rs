@@ -7,7 +7,7 @@ use crate::envelope::Entry;
 use crate::error::RunError;
 use crate::journal::JournalError;
 use crate::result::{PointEnd, SearchEnd};
-use isthmus_claims::{Taken, Worker};
+use crate::claims::{Taken, Worker};
 use serde::Serialize;
 use std::thread;
 use std::time::Duration;

@@ -7,13 +7,10 @@
 pub mod crc;
 pub mod internet;
 mod powers;
-#[cfg_attr(not(target_arch = "x86_64"), path = "unwoven.rs")]
-mod woven;
 
 pub use crc::crc32c;
 pub use internet::Partial;
 pub use powers::combine_crc32c;
-pub use woven::Woven;
 
 /// Which checksum the data of a connection's packets has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

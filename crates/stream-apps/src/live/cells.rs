@@ -85,13 +85,13 @@ impl Shuffle {
         let layout = |block: u64| {
             let grid = Grid::new(&[machine.columns], &[Dim::cyclic(0, block)]);
             let layout = Layout::grid(&[work.tu_bytes], grid).map(Arc::new);
-            layout.map_err(|error| Error::Missing(error.to_string()))
+            layout.map_err(|error| Error::Spec(error.to_string()))
         };
         let (from, to) = (
             layout(work.block_bytes)?,
             layout(work.share_bytes(machine))?,
         );
-        let plan = Plan::new(from, to).map_err(|error| Error::Missing(error.to_string()))?;
+        let plan = Plan::new(from, to).map_err(|error| Error::Spec(error.to_string()))?;
         Ok(Self { plan })
     }
 
@@ -117,7 +117,7 @@ impl Shuffle {
             };
             let mut to: Vec<_> = to.chunks_mut(cells.share).map(part).collect();
             let moved = redistribute(&self.plan, 1, &from, &mut to, 1);
-            moved.map_err(|error| Error::Missing(error.to_string()))?;
+            moved.map_err(|error| Error::Spec(error.to_string()))?;
         }
         Ok(())
     }

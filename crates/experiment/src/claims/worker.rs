@@ -1,7 +1,7 @@
 //! A process that does units of work, and the file by which others know that it lives.
 
-use crate::name::Name;
-use crate::{ClaimError, at};
+use super::name::Name;
+use super::{ClaimError, at};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW, futimens};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};

@@ -3,7 +3,8 @@
 
 #![cfg(target_os = "linux")]
 
-use isthmus_stream_live::{Error, Pace, missing, run};
+use isthmus_stream_apps::Error;
+use isthmus_stream_apps::live::{Pace, missing, run};
 use isthmus_stream_sim::spec::{
     Cell as CellSpec, From, Interface, Machine, Protocol, Reshuffle, Routing, To, Work,
 };
@@ -165,6 +166,6 @@ fn what_is_not_here_is_told() {
         let why = missing(&machine, &work).unwrap();
         assert!(why.contains(said) && !why.contains('\n'), "{why}");
         let error = run(&machine, &work, Pace::Free, 0).unwrap_err();
-        assert!(matches!(error, Error::Missing(_)));
+        assert!(matches!(error, Error::Spec(_)));
     }
 }

@@ -1,6 +1,6 @@
 //! Claims of several workers in one folder, some of which are gone.
 
-use isthmus_claims::{Claim, Taken, Worker, anew, look};
+use isthmus_experiment::claims::{Claim, Taken, Worker, anew, look};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;

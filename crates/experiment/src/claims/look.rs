@@ -1,8 +1,8 @@
 //! What a claim says, and when it is lost: the one rule, for who takes units and who only looks.
 
-use crate::name::Name;
-use crate::plain::{anew, head, plain};
-use crate::worker::{Began, stamp};
+use super::name::Name;
+use super::plain::{anew, head, plain};
+use super::worker::{Began, stamp};
 use std::io;
 use std::path::Path;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! What the cells of a link write to it, at the link's pace if it has one.
 
-use crate::cells::Cells;
+use super::cells::Cells;
 use crate::error::Error;
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::rank::Sender;

@@ -1,10 +1,10 @@
 //! The claim on a unit of work.
 
-use crate::look::{Found, found, seen};
-use crate::name::Name;
-use crate::plain::{TRIES, anew};
-use crate::worker::{Line, Own};
-use crate::{ClaimError, Worker, at, at_unit};
+use super::look::{Found, found, seen};
+use super::name::Name;
+use super::plain::{TRIES, anew};
+use super::worker::{Line, Own};
+use super::{ClaimError, Worker, at, at_unit};
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};

@@ -11,15 +11,9 @@
 //!
 //! Of the description the form of the machine and the sizes of the work count. Rates count where
 //! they are asked for ([`Pace`]); what is measured is how long the rest takes here.
-//!
-//! Linux only, as the rings are: this crate is empty elsewhere.
-
-#![cfg(target_os = "linux")]
 
 mod cells;
-mod error;
 mod links;
 mod run;
 
-pub use error::Error;
 pub use run::{Pace, Report, missing, run};

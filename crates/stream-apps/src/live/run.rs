@@ -1,8 +1,8 @@
 //! Manager, links, sink, and the time it takes.
 
-use crate::cells::{Cells, Shuffle, byte};
+use super::cells::{Cells, Shuffle, byte};
 use crate::error::Error;
-use crate::links::{Adu, Writer};
+use super::links::{Adu, Writer};
 use isthmus_ring::ring;
 use isthmus_stream::{
     Config, ConnectionSpec, Direction, End, Event, Format, Limits, LinkId, Protocol, StreamId,
@@ -12,6 +12,7 @@ use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::sink::{Action, Counts, Sink};
 use isthmus_stream_net::{Driver, Ends, Event as Told};
 use isthmus_stream_sim::spec::{From, Machine, Reshuffle, To, Work};
+use std::fmt::Display;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -76,7 +77,7 @@ pub fn missing(machine: &Machine, work: &Work) -> Option<String> {
 /// Work that is [`missing`] here; a stream that does not end well; data that come out wrong.
 pub fn run(machine: &Machine, work: &Work, pace: Pace, least_bytes: u64) -> Result<Report, Error> {
     if let Some(why) = missing(machine, work) {
-        return Err(Error::Missing(why));
+        return Err(Error::Spec(why));
     }
     let adus = work.adus.max(least_bytes.div_ceil(work.adu_bytes));
     let bytes = adus.saturating_mul(work.adu_bytes);
@@ -149,7 +150,7 @@ fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Er
     };
     let window = 2 * config.network_bytes;
     let mut driver = Driver::new(config)?;
-    let refused = |error: io::Error| Error::Ended(format!("a socket to the sink: {error}"));
+    let refused = |error: io::Error| cut_short(format!("a socket to the sink: {error}"));
     let listener = TcpListener::bind("127.0.0.1:0").map_err(refused)?;
     let at = listener.local_addr().map_err(refused)?;
     let to_sink = TcpStream::connect(at).map_err(refused)?;
@@ -205,9 +206,13 @@ fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Er
     })
 }
 
+fn cut_short(how: impl Display) -> Error {
+    Error::Ended(format!("the stream ended before all was sent: {how}"))
+}
+
 fn joined<T>(handle: ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error> {
     let ended = handle.join();
-    ended.unwrap_or_else(|_| Err(Error::Ended("a thread of it has failed".into())))
+    ended.unwrap_or_else(|_| Err(cut_short("a thread of it has failed")))
 }
 
 /// Takes all packets, and looks at the bytes of the first ADU.
@@ -242,7 +247,7 @@ fn drive(driver: &mut Driver, stream: StreamId, deadline: Instant) -> Result<(),
             match event {
                 Told::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
                 Told::Stream(Event::Ended { end, .. }) => {
-                    return Err(Error::Ended(format!("{end:?}")));
+                    return Err(cut_short(format!("{end:?}")));
                 }
                 _ => {}
             }
@@ -251,7 +256,7 @@ fn drive(driver: &mut Driver, stream: StreamId, deadline: Instant) -> Result<(),
     let waits = driver.manager().waits(stream).unwrap_or_default();
     let waits: Vec<String> = waits.iter().map(ToString::to_string).collect();
     let seconds = PATIENCE.as_secs();
-    Err(Error::Ended(format!(
+    Err(cut_short(format!(
         "after {seconds} s: {}",
         waits.join("; ")
     )))
