@@ -87,3 +87,10 @@ def test_the_two_commands_are_targets():
     makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"`make (\w+)`", README):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_front_pages_are_up_to_date():
+    """The kinds, commands and papers on both front pages are those of the package."""
+    check = [sys.executable, str(REPOSITORY / "tools" / "front_page.py"), "--check"]
+    done = subprocess.run(check, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
