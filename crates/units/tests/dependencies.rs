@@ -66,10 +66,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("describe", &[]),
     ("scenario", &["units", "workload", "describe"]),
-    (
-        "experiment",
-        &["units", "kernel", "statistics", "scenario"],
-    ),
+    ("experiment", &["units", "kernel", "statistics", "scenario"]),
     (
         "kinds",
         &[
