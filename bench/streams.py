@@ -2,11 +2,10 @@
 
 Peers: the same bytes over loopback TCP between a plain writer and a plain reader, without manager,
 sums or confirmations; a plain relay between a rank and such a reader, which says what the machine
-leaves to a manager; ZeroMQ over TCP, PUSH to PULL, and ADIOS2's SST over sockets, without sums and
-confirmations either; and the plainest ring there can be from one process to another. Sums that
-ranks make stand beside those of the interface. Each is tried with several settings and takes turns
-in its best one. All sockets have cubic, which is set as the system's default meanwhile where that
-is allowed.
+leaves to a manager; and ZeroMQ over TCP, PUSH to PULL, and ADIOS2's SST over sockets, without sums and
+confirmations either. Sums that ranks make stand beside those of the interface. Each is tried with
+several settings and takes turns in its best one. All sockets have cubic, which is set as the
+system's default meanwhile where that is allowed.
 """
 
 from __future__ import annotations
@@ -22,15 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from measure import ROOT, Engine, Line, quickest, report, run, spread, throughput
-from rings import STEPS, built
+from rings import built
 
 SMALL = 64
 """Bytes of a small ADU."""
 SIZES = {"1MiB": 1 << 20, "64KiB": 64 << 10}
 OURS = tuple(product((1 << 20, 1 << 22, 1 << 23), (True, False)))
 """Bytes of the rank's ring, and whether it makes the sums."""
-PLAIN = tuple((1 << power, step) for power, step in product(range(18, 22), STEPS[1:5]))
-"""Bytes of a plain ring, and of a step."""
 RELAYS = tuple(product((1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25), (1 << 18, 1 << 20)))
 """Bytes of a plain relay's memory, and of a step."""
 PEERS = ROOT / "bench" / ".peers"
@@ -50,7 +47,7 @@ Command = Callable[[Any, int], list[str]]
 
 
 def stream(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Through the manager: by TCP beside raw TCP and libraries of messages, by rings beside one."""
+    """Through the manager: by TCP beside raw TCP and libraries of messages."""
     with _cubic():
         yield from _rows(engine, quick)
 
@@ -86,7 +83,7 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
         theirs=partial(_own, engine, ("tcp", message)),
         settings=OURS,
     )
-    relay, plain = built("relay"), built("plain")
+    relay = built("relay")
     if relay is not None:
         yield line(
             ("tcp", message),
@@ -99,18 +96,6 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
                 *map(str, (message, setting[0], messages, setting[1])),
             ],
             settings=RELAYS,
-        )
-    if plain is not None:
-        yield line(
-            ("shm", message),
-            row="stream.shm.1MiB",
-            name="TUs of 1 MiB from a rank by a ring, by a ring to a sink that checks and confirms",
-            peer="a plain ring in shared memory, in C, copied in and out, nothing checked",
-            theirs=lambda setting, messages: [
-                plain,
-                *map(str, (message, setting[0], messages, setting[1])),
-            ],
-            settings=PLAIN,
         )
     if _is_there("zeromq", ["pyzmq"], quick):
         rows = [(f"tcp.{size}", f"{size[:-3]} {size[-3:]}", SIZES[size]) for size in SIZES]

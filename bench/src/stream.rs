@@ -3,10 +3,10 @@
 //!
 //! `tcp`: rank -> ring -> manager -> TCP -> sink, which checks sums and order and confirms.
 //! `plain`: the same as plain bytes, which the sink only reads. `raw`: a writer -> TCP -> the same
-//! reads without manager, sums or confirmations. `shm`: rank -> ring -> manager -> ring -> sink.
+//! reads without manager, sums or confirmations.
 
 use crate::clock::timed;
-use isthmus_ring::{Consumer, Handles, Producer, ring};
+use isthmus_ring::{Handles, Producer, ring};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::Header;
 use isthmus_stream::{
@@ -14,7 +14,7 @@ use isthmus_stream::{
     StreamSpec,
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
-use isthmus_stream_net::sink::{Action, Peer, Rings, Sink};
+use isthmus_stream_net::sink::{Action, Sink};
 use isthmus_stream_net::{Driver, Ends, Event as Told, Socket};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 /// What to move.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// `tcp`, `plain`, `raw` or `shm`.
+    /// `tcp`, `plain` or `raw`.
     pub way: String,
     /// Bytes of a TU, and of a message of `raw`.
     pub message: usize,
@@ -109,9 +109,7 @@ pub(crate) fn said(child: Child) -> Outcome<Report> {
 pub fn run(load: &Load) -> Outcome<Report> {
     let (sink, mut to_sink) = other("stream_sink", load)?;
     let report = if load.way == "raw" {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        writeln!(to_sink, "{}", listener.local_addr()?)?;
-        let socket = listener.accept()?.0;
+        let socket = sink_socket(&mut to_sink)?;
         // Cubic and no delay, as a driver's sockets have them.
         let copy = Socket::from(socket.try_clone()?);
         drop(copy);
@@ -127,6 +125,13 @@ pub fn run(load: &Load) -> Outcome<Report> {
         packets: theirs.packets,
         manager_bytes: report.manager_bytes,
     })
+}
+
+/// The socket of a sink, which is told where to connect.
+pub(crate) fn sink_socket(to_sink: &mut UnixStream) -> Outcome<TcpStream> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    writeln!(to_sink, "{}", listener.local_addr()?)?;
+    Ok(listener.accept()?.0)
 }
 
 /// The plain writer: messages of one buffer, and a byte back when the reader has all.
@@ -164,25 +169,12 @@ fn config(load: &Load) -> Config {
 fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
     let mut driver = Driver::new(config(load))?;
     let app = driver.add_application(Limits::NONE);
-    let destination = if load.way == "shm" {
-        let (out, from) = ring(load.capacity)?;
-        let (to, into) = ring(1 << 16)?;
-        from.into_handles().send(&*to_sink, deadline())?;
-        to.into_handles().send(&*to_sink, deadline())?;
-        driver.lend_rings("sink", out, into);
-        "raw:given:sink".to_owned()
-    } else {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        writeln!(to_sink, "{}", listener.local_addr()?)?;
-        driver.give("sink", listener.accept()?.0);
-        let speaks = if load.way == "plain" { "tcp" } else { "raw" };
-        format!("{speaks}:given:sink")
+    driver.give("sink", sink_socket(to_sink)?);
+    let (destination, protocol) = match load.way.as_str() {
+        "plain" => ("tcp:given:sink", Protocol::Unconfirmed { reorder: 0 }),
+        _ => ("raw:given:sink", Protocol::Stream),
     };
-    let protocol = match load.way.as_str() {
-        "plain" => Protocol::Unconfirmed { reorder: 0 },
-        _ => Protocol::Stream,
-    };
-    let connection = driver.open(app, ConnectionSpec::new(&destination, protocol, 0))?;
+    let connection = driver.open(app, ConnectionSpec::new(destination, protocol, 0))?;
     let format = load.format();
     let mut spec = StreamSpec::new(connection, Direction::Transmit, format, load.messages);
     spec.quantum = u32::MAX;
@@ -285,40 +277,36 @@ pub fn sink(load: &Load) -> Outcome<Report> {
         }
     };
     let begin = Instant::now();
-    let (packets, cpu_s) = if load.way == "shm" {
-        let from = Consumer::attach(Handles::receive(&control, deadline())?, load.capacity)?;
-        let to = Producer::attach(Handles::receive(&control, deadline())?, 1 << 16)?;
-        let patience = PATIENCE;
-        let mut rings = Rings { from, to, patience }.borrowing(load.capacity);
-        control.write_all(&[1])?;
-        serve(&sink, &mut rings, taken)?
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while byte[0] != b'\n' {
+        control.read_exact(&mut byte)?;
+        line.extend(byte);
+    }
+    let mut socket = TcpStream::connect(String::from_utf8(line)?.trim())?;
+    drop(Socket::from(socket.try_clone()?));
+    control.write_all(&[1])?;
+    let (packets, cpu_s) = if load.way == "raw" || load.way == "plain" {
+        let mut message = vec![0; load.message];
+        let (outcome, cpu_s) = timed(|| -> io::Result<()> {
+            for _ in 0..load.messages {
+                socket.read_exact(&mut message)?;
+            }
+            // The peer of `plain` is the system: it acknowledges.
+            if load.way == "raw" {
+                socket.write_all(&[1])?;
+            }
+            Ok(())
+        });
+        outcome?;
+        (load.messages, cpu_s)
     } else {
-        let mut line = Vec::new();
-        let mut byte = [0];
-        while byte[0] != b'\n' {
-            control.read_exact(&mut byte)?;
-            line.extend(byte);
+        let (counts, cpu_s) = timed(|| sink.serve(&mut socket, |_| Action::Take, taken));
+        let counts = counts?;
+        if counts.ended != 1 {
+            return Err("the stream did not end at the sink".into());
         }
-        let mut socket = TcpStream::connect(String::from_utf8(line)?.trim())?;
-        drop(Socket::from(socket.try_clone()?));
-        control.write_all(&[1])?;
-        if load.way == "raw" || load.way == "plain" {
-            let mut message = vec![0; load.message];
-            let (outcome, cpu_s) = timed(|| -> io::Result<()> {
-                for _ in 0..load.messages {
-                    socket.read_exact(&mut message)?;
-                }
-                // The peer of `plain` is the system: it acknowledges.
-                if load.way == "raw" {
-                    socket.write_all(&[1])?;
-                }
-                Ok(())
-            });
-            outcome?;
-            (load.messages, cpu_s)
-        } else {
-            serve(&sink, &mut socket, taken)?
-        }
+        (counts.packets, cpu_s)
     };
     Ok(Report {
         seconds: begin.elapsed().as_secs_f64(),
@@ -326,17 +314,4 @@ pub fn sink(load: &Load) -> Outcome<Report> {
         packets,
         manager_bytes: 0,
     })
-}
-
-fn serve<S: Peer>(
-    sink: &Sink,
-    socket: &mut S,
-    taken: impl FnMut(&Header, &[u8]),
-) -> Outcome<(u64, f64)> {
-    let (counts, cpu_s) = timed(|| sink.serve(socket, |_| Action::Take, taken));
-    let counts = counts?;
-    if counts.ended != 1 {
-        return Err("the stream did not end at the sink".into());
-    }
-    Ok((counts.packets, cpu_s))
 }

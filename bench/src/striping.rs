@@ -1,11 +1,10 @@
 //! A stream from a rank to the manager over one or more TCP links, each through a network of its
 //! own, as who starts this has made them: this program is in one network namespace, and starts the
 //! rank in another. Link `k` goes from there to the address 10.77.`k`.1 here. The sink is a third
-//! process, over a ring, so that the links are what bounds it.
+//! process, over loopback TCP, so that the links are what bounds it.
 
 use crate::clock::timed;
-use crate::stream::{self, Outcome, Report, deadline, other, said};
-use isthmus_ring::ring;
+use crate::stream::{self, Outcome, Report, deadline, other, said, sink_socket};
 use isthmus_stream::{
     Config, ConnectionSpec, Direction, End, Event, Format, Limits, LinkId, Protocol, StreamId,
     StreamSpec,
@@ -77,7 +76,7 @@ impl Load {
 /// The manager, which starts rank and sink.
 pub fn run(load: &Load) -> Outcome<Report> {
     let sinks = stream::Load {
-        way: "shm".into(),
+        way: "tcp".into(),
         message: load.message,
         capacity: 1 << 20,
         messages: load.messages,
@@ -91,11 +90,7 @@ pub fn run(load: &Load) -> Outcome<Report> {
         ..Driver::config()
     })?;
     let app = driver.add_application(Limits::NONE);
-    let (out, from) = ring(sinks.capacity)?;
-    let (to, into) = ring(1 << 16)?;
-    from.into_handles().send(&to_sink, deadline())?;
-    to.into_handles().send(&to_sink, deadline())?;
-    driver.give_rings("sink", out, into);
+    driver.give("sink", sink_socket(&mut to_sink)?);
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
     let connection = driver.open(app, spec)?;
     let mut spec = StreamSpec::new(

@@ -1,10 +1,9 @@
 //! Formats that are read from bytes without state.
 
-use isthmus_ring::{Loan, STRETCHES};
 use isthmus_stream::checksum::crc32c;
 use isthmus_stream::wire::Header;
+use isthmus_stream_net::Destination;
 use isthmus_stream_net::frame::Frame;
-use isthmus_stream_net::{Destination, loan};
 
 /// The first bytes of `data`, filled up with 0, with this beginning and the checksum that they have.
 pub(crate) fn mended<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; BYTES] {
@@ -40,36 +39,6 @@ pub fn headers(data: &[u8]) {
     };
     check(data);
     check(&mended::<{ Header::BYTES }>(data, *b"IS\x01"));
-}
-
-/// Records of loans, as they come and with the checksum mended, one after another.
-pub fn loans(data: &[u8]) {
-    let (mut told, mut records) = (None::<Loan>, Vec::new());
-    for some in data.chunks(Header::BYTES) {
-        let as_it_comes = some.first_chunk::<{ Header::BYTES }>().copied();
-        for record in as_it_comes.into_iter().chain([mended(some, *b"IR\x01")]) {
-            match loan::add(&record, told.clone()) {
-                Ok(loan) => {
-                    assert!(loan::is_record(&record) && loan.stretches.len() <= STRETCHES);
-                    assert!(loan.stretches.iter().all(|one| one.len > 0));
-                    records.extend(record);
-                    told = Some(loan);
-                }
-                Err(error) => assert!(!error.to_string().is_empty()),
-            }
-        }
-    }
-    let Some(loan) = told else {
-        return;
-    };
-    // However few were in each record that came, what is told is the same.
-    let again = loan::encode(&loan);
-    assert!(again.len() <= records.len());
-    let mut told = None;
-    for record in again.as_chunks::<{ Header::BYTES }>().0 {
-        told = Some(loan::add(record, told).expect("what was encoded"));
-    }
-    assert_eq!(told, Some(loan));
 }
 
 /// Words of a destination, as they come and behind each beginning that is known.

@@ -6,7 +6,6 @@
 //! |---|---|---|
 //! | [`frames`] | headers of links | what is decoded is what would be encoded |
 //! | [`headers`] | headers of packets | the same |
-//! | [`loans`] | what tells of data that is lent | what is told is what would be encoded |
 //! | [`link`] | links of a driver, with frames in and out of step | packets are whole, in order, with the rank's bytes |
 //! | [`lasting`] | links that outlast their sockets, with sockets that are cut and ranks that lie | all that was sent comes, once, in order |
 //! | [`peer`] | a connection of a driver, as a stream | ranks get what was sent, or void; memory is bounded |
@@ -33,7 +32,7 @@ mod ring;
 mod submit;
 
 pub use control::control;
-pub use formats::{destination, frames, headers, loans};
+pub use formats::{destination, frames, headers};
 pub use lasting::lasting;
 pub use link::link;
 pub use manager::manager;
@@ -49,7 +48,6 @@ pub type Target = (&'static str, fn(&[u8]));
 pub const TARGETS: &[Target] = &[
     ("frames", frames),
     ("headers", headers),
-    ("loans", loans),
     ("lasting", lasting),
     ("link", link),
     ("peer", peer),

@@ -15,8 +15,6 @@ const LOOK: usize = 16 << 10;
 pub(crate) struct Part {
     pub link: LinkId,
     pub claim: Claim,
-    /// Whether the ring is large enough for it to lie there until a sink has confirmed it.
-    pub may_wait: bool,
 }
 
 /// Where claims are looked at: no reference can be made to bytes that a rank may write.
@@ -65,16 +63,6 @@ impl Claims {
     /// Whether some of it lies in the ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.parts.iter().any(|part| part.link == link)
-    }
-
-    /// Whether all of it may lie where it lies until a sink has confirmed it.
-    pub fn may_wait(&self) -> bool {
-        self.parts.iter().all(|part| part.may_wait)
-    }
-
-    /// All claims, in order.
-    pub fn claims(&self) -> impl Iterator<Item = &Claim> {
-        self.parts.iter().map(|part| &part.claim)
     }
 
     /// The claim with byte `from`, and where that is in it; none beyond the end.

@@ -1,7 +1,6 @@
 //! The driver: a stream manager, its memory, links, and connections.
 
 use crate::busy::Busy;
-use crate::carrier::Carrier;
 use crate::destination::Destination;
 use crate::error::{Error, Result};
 use crate::event::{Event, Figures};
@@ -12,6 +11,7 @@ use crate::outside::{
     DATAGRAM_MOST, Expected, Filing, Framed, Journal, Outside, Writers, refused_by_plain,
 };
 use crate::screen::{Screen, Screens};
+use crate::socket::Socket;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,
@@ -38,8 +38,6 @@ pub(crate) struct Spec {
     pub packet_most: u64,
     /// Whether its data can be sent from where it lies, and is not needed again.
     pub from_rings: bool,
-    /// Whether its peer confirms all that it takes.
-    pub confirms: bool,
     /// Bytes of each ADU, if it takes no others.
     pub adu_bytes: Option<u64>,
     /// If it is one of plain bytes: the channel, and the window for what comes, in bytes; 0, if
@@ -96,7 +94,7 @@ pub struct Driver {
     /// Which link an SU is under way on.
     pub(crate) places: BTreeMap<OrderId, LinkId>,
     /// What was given before a connection wanted them.
-    pub(crate) given: BTreeMap<String, Carrier>,
+    pub(crate) given: BTreeMap<String, Socket>,
     pub(crate) given_datagrams: BTreeMap<String, UdpSocket>,
     screens: Option<Box<dyn Screens>>,
     /// Screens of connections that are not made yet.
@@ -265,7 +263,6 @@ impl Driver {
         };
         let adu_bytes = screen.as_ref().map(|screen| screen.adu_bytes());
         let checksum = spec.checksum;
-        let confirms = spec.protocol == Protocol::Stream;
         let id = self.manager.open(self.now(), app, spec)?;
         self.drawn.extend(screen.map(|screen| (id, screen)));
         self.connections.insert(
@@ -274,7 +271,6 @@ impl Driver {
                 checksum,
                 packet_most: most,
                 from_rings,
-                confirms,
                 adu_bytes,
                 takes_plain,
                 expects: VecDeque::new(),

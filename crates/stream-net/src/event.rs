@@ -103,10 +103,6 @@ pub struct Figures {
     pub left_in_rings: u64,
     /// Bytes that were to stay in rings and were copied after all, as ranks wanted to write on.
     pub spilled_bytes: u64,
-    /// Packets of which sinks were told where they lie in rings of links, instead of their bytes.
-    pub lent: u64,
-    /// Of those, packets that were taken back before the sink had confirmed them.
-    pub revoked: u64,
     /// Loads that changed a number and moved no byte.
     pub handed_back: u64,
     /// Loads that copied.

@@ -7,10 +7,9 @@
 //! | `service` | the same on a thread of its own |
 //! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
 //! | `claims` | data that stays in the rings of links until it is sent |
-//! | [`loan`] | data that a sink reads in the rings of links itself |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | `lasting`, [`unconfirmed`] | links that are made anew when their socket is cut |
-//! | [`destination`], `outside`, `carrier`, `socket` | connections: packets, plain bytes, files |
+//! | [`destination`], `outside`, `socket` | connections: packets, plain bytes, files |
 //! | `screen` | what a frame buffer is to a driver |
 //! | [`sink`], `peer`, `station` | who takes packets outside, checks them and confirms; for tests and measurements |
 //!
@@ -20,7 +19,6 @@
 
 pub mod address;
 mod busy;
-mod carrier;
 mod claims;
 pub mod destination;
 mod driver;
@@ -34,7 +32,6 @@ mod known;
 mod lacking;
 mod lasting;
 mod link;
-pub mod loan;
 mod memory;
 mod orders;
 mod outside;

@@ -1,6 +1,5 @@
 //! What the driver does with the manager's orders and events.
 
-use crate::carrier::Carrier;
 use crate::destination::Destination;
 use crate::driver::Driver;
 use crate::event::Event;
@@ -295,7 +294,7 @@ impl Driver {
                     None => Socket::connect_unix(&path),
                 };
                 let socket = socket.map_err(said)?;
-                self.carried(id, Carrier::Socket(socket), self.packets(id))?;
+                self.connected(id, socket, self.packets(id));
             }
             Destination::RawTcp(address) => {
                 let socket = Socket::connect_tcp(address).map_err(said)?;
@@ -342,8 +341,8 @@ impl Driver {
     fn want(&mut self, id: ConnectionId, name: String, becomes: Becomes) {
         self.outsides
             .insert(id, Outside::Given(name.clone(), becomes));
-        if let Some(carrier) = self.take_given(&name) {
-            self.give_carrier(&name, carrier);
+        if let Some(socket) = self.given.remove(&name) {
+            self.give(&name, socket);
         }
     }
 

@@ -4,10 +4,8 @@
 //! opinion. Faults are made by who looks at packets before they are taken: [`Action`].
 
 use crate::error::{Error, Result};
-use crate::loan;
-pub use crate::peer::{Peer, Rings};
+pub use crate::peer::Peer;
 use crate::sum::Sum;
-use isthmus_ring::Loan;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,8 +16,6 @@ use std::time::{Duration, Instant};
 const STEP: usize = 256 << 10;
 /// Bytes that are read beyond what is asked for, so that small packets come many at a time.
 const AHEAD: usize = 4 << 10;
-/// Bytes of lent packets that are confirmed together: they stand in their ranks' way until then.
-const LENT_TOGETHER: u64 = 128 << 10;
 /// ADUs that are confirmed together at most.
 const TOGETHER: u64 = 64;
 /// How long an ADU waits for others at most, but for the packet that is being taken.
@@ -71,10 +67,6 @@ pub struct Counts {
     pub duplicates: u64,
     /// Packets that came before one that is missing, and were kept.
     pub early: u64,
-    /// Packets that were read where they lay, in the rings of ranks.
-    pub lent: u64,
-    /// Packets that were to be read there, and were taken back before all was read: they come again.
-    pub revoked: u64,
 }
 
 /// Where a sender is.
@@ -88,13 +80,10 @@ struct State {
     early: BTreeMap<u64, (Header, Vec<u8>)>,
     /// What those cost of the window.
     early_cost: u64,
-    /// Packets that came and could not be taken, by their sequence, and come again: their streams,
-    /// and what was answered of those that are not asked about anew.
-    again: BTreeMap<u64, (u32, Option<Action>)>,
+    /// The streams of packets that came, could not be taken and come again, by their sequence.
+    again: BTreeMap<u64, u32>,
     /// Of `freed`, what the sender has been told.
     told: u64,
-    /// Bytes of lent packets that the sender has not been told of.
-    lent: u64,
     /// Bytes that were read and not asked for yet.
     ahead: VecDeque<u8>,
     /// Whether something was taken of which the sender has not been told.
@@ -117,13 +106,11 @@ impl Sink {
     }
 
     /// Takes packets until the sender closes the connection. `before` is asked for each packet with
-    /// data, by how many came before it, once, also if it comes again as what was lent was taken
-    /// back; `taken` is shown those that are right, in order.
+    /// data, by how many came before it; `taken` is shown those that are right, in order.
     ///
     /// What is taken is confirmed together while more is there to be read: a quarter of the window,
-    /// 64 ADUs or 1 ms at most; 128 KiB of what is read where it lies in rings of ranks. All that
-    /// was taken is confirmed before the sink waits for anything to come, and before it leaves;
-    /// nothing is that `taken` has not returned from.
+    /// 64 ADUs or 1 ms at most. All that was taken is confirmed before the sink waits for anything to
+    /// come, and before it leaves; nothing is that `taken` has not returned from.
     ///
     /// # Errors
     /// [`Error::Garbled`] with the place of what is wrong; what the system says of the socket.
@@ -174,7 +161,7 @@ impl Sink {
             got: 0,
         };
         let mut came = 0;
-        while let Some((header, loan)) = self.next_head(socket, state, &mut buffer)? {
+        while let Some(header) = self.next_head(socket, state, &mut buffer)? {
             if header.channel != self.channel {
                 return Err(Error::Garbled(format!(
                     "a packet of channel {}",
@@ -189,14 +176,12 @@ impl Sink {
             }
             self.has_room(state, &header)?;
             let bytes = header.bytes as usize;
-            let known = state.again.remove(&header.sequence);
-            let action = match known.and_then(|(_, action)| action) {
-                Some(action) => action,
-                None if bytes > 0 => {
-                    came += 1;
-                    before(came - 1)
-                }
-                None => Action::Take,
+            state.again.remove(&header.sequence);
+            let action = if bytes > 0 {
+                came += 1;
+                before(came - 1)
+            } else {
+                Action::Take
             };
             if action == Action::Leave {
                 return Ok(());
@@ -205,27 +190,10 @@ impl Sink {
                 Action::Flip(at) => Some(at as usize),
                 _ => None,
             };
-            let sum = match &loan {
-                None => match self.read_data(socket, state, &mut buffer, bytes, flip)? {
-                    Some(sum) => sum,
-                    None => {
-                        self.comes_again(state, &header, None)?;
-                        break;
-                    }
-                },
-                Some(loan) => match self.read_lent(socket, loan, &mut buffer, bytes, flip)? {
-                    Some(sum) => sum,
-                    None => {
-                        state.counts.revoked += 1;
-                        self.comes_again(state, &header, Some(action))?;
-                        continue;
-                    }
-                },
+            let Some(sum) = self.read_data(socket, state, &mut buffer, bytes, flip)? else {
+                self.comes_again(state, &header)?;
+                break;
             };
-            if loan.is_some() {
-                state.counts.lent += 1;
-                state.lent += u64::from(header.bytes);
-            }
             let data = &buffer.data[..bytes];
             if sum != header.sum && self.checksum != Checksum::None && bytes > 0 {
                 state.counts.corrupted += 1;
@@ -240,7 +208,7 @@ impl Sink {
                         header.stream
                     )));
                 }
-                self.comes_again(state, &header, None)?;
+                self.comes_again(state, &header)?;
                 continue;
             }
             let out_of_order = header.sequence != state.expected;
@@ -281,15 +249,10 @@ impl Sink {
     }
 
     /// A packet could not be taken, and comes again if its sender is there still.
-    fn comes_again(
-        &self,
-        state: &mut State,
-        header: &Header,
-        action: Option<Action>,
-    ) -> Result<()> {
+    fn comes_again(&self, state: &mut State, header: &Header) -> Result<()> {
         let expected = state.expected;
         state.again.retain(|sequence, _| *sequence >= expected);
-        state.again.insert(header.sequence, (header.stream, action));
+        state.again.insert(header.sequence, header.stream);
         if state.again.len() as u64 > self.window / Header::BYTES as u64 {
             let what = "more packets are to come again than there is room for";
             return Err(Error::Garbled(what.into()));
@@ -303,7 +266,7 @@ impl Sink {
         state.withheld += u64::from(state.next.2 == 0);
         let untold = state.freed - state.told;
         let most = self.window / 4;
-        if untold >= most || state.lent >= LENT_TOGETHER.min(most) || state.withheld >= TOGETHER {
+        if untold >= most || state.withheld >= TOGETHER {
             return true;
         }
         if state.withheld == 0 {
@@ -350,81 +313,31 @@ impl Sink {
         }
     }
 
-    /// The next header, and where its data lies if that is lent; none at the end of the connection.
+    /// The next header; none at the end of the connection.
     fn next_head<S: Peer>(
         &self,
         socket: &mut S,
         state: &mut State,
         buffer: &mut Buffer,
-    ) -> Result<Option<(Header, Option<Loan>)>> {
-        let mut loan = None;
-        loop {
-            if !self.next_record(socket, state, buffer)? {
-                let torn = loan.is_some() || buffer.got > 0;
-                if torn && state.first_cut().is_none() {
+    ) -> Result<Option<Header>> {
+        while buffer.got < Header::BYTES {
+            match self.read(socket, state, &mut buffer.head[buffer.got..])? {
+                Some(read) => buffer.got += read,
+                None if buffer.got > 0 && state.first_cut().is_none() => {
                     // Of which stream it was to be is not known.
                     return Err(Error::Garbled(format!(
                         "the sender left in the midst of a header: {} packets were taken before",
                         state.expected
                     )));
                 }
-                return Ok(None);
-            }
-            if !loan::is_record(&buffer.head) {
-                break;
-            }
-            loan = Some(loan::add(&buffer.head, loan)?);
-        }
-        let header = Header::decode(&buffer.head);
-        let header = header.map_err(|why| Error::Garbled(why.to_string()))?;
-        let lent = loan.as_ref().map(Loan::bytes);
-        if lent.is_some_and(|lent| header.kind != Kind::Data || lent != u64::from(header.bytes)) {
-            let what = format!("a loan of other bytes than those of {header:?}");
-            return Err(Error::Garbled(what));
-        }
-        Ok(Some((header, loan)))
-    }
-
-    /// Reads a header, or a record of a loan; false at the end of the connection, with what had come
-    /// of it.
-    fn next_record<S: Peer>(
-        &self,
-        socket: &mut S,
-        state: &mut State,
-        buffer: &mut Buffer,
-    ) -> Result<bool> {
-        while buffer.got < Header::BYTES {
-            match self.read(socket, state, &mut buffer.head[buffer.got..])? {
-                Some(read) => buffer.got += read,
-                None => return Ok(false),
+                None => return Ok(None),
             }
         }
         buffer.got = 0;
-        Ok(true)
-    }
-
-    /// Copies what is lent to the first `bytes` of the buffer's data and sums the copy; none if it
-    /// was taken back meanwhile.
-    fn read_lent<S: Peer>(
-        &self,
-        socket: &mut S,
-        loan: &Loan,
-        buffer: &mut Buffer,
-        bytes: usize,
-        flip: Option<usize>,
-    ) -> Result<Option<u32>> {
-        if buffer.data.len() < bytes {
-            buffer.data.resize(bytes, 0);
-        }
-        let mut sum = Sum::new(self.checksum);
-        let mut seen = |at: usize, piece: &mut [u8]| {
-            if let Some(byte) = flip.and_then(|flip| piece.get_mut(flip.checked_sub(at)?)) {
-                *byte ^= 1;
-            }
-            sum.add(piece);
-        };
-        let good = socket.read_lent(loan, &mut buffer.data[..bytes], &mut seen);
-        Ok(good.map_err(refused)?.then(|| sum.word()))
+        let header = Header::decode(&buffer.head);
+        header
+            .map(Some)
+            .map_err(|why| Error::Garbled(why.to_string()))
     }
 
     /// Fills the first `bytes` of the buffer's data and sums them. What is there of the next header
@@ -464,7 +377,6 @@ impl Sink {
     fn confirm<S: Write>(&self, socket: &mut S, state: &mut State) -> Result<()> {
         state.told = state.freed;
         (state.owed, state.withheld, state.since) = (false, 0, None);
-        state.lent = 0;
         let mut header = Header::new(Kind::Acknowledge, self.channel);
         header.acknowledged = state.expected;
         header.delivered = state.expected;
@@ -542,7 +454,7 @@ impl State {
         let early = self.early.first_key_value();
         let early = early.map(|(sequence, (header, _))| (*sequence, header.stream));
         let again = self.again.range(self.expected..).next();
-        let again = again.map(|(sequence, (stream, _))| (*sequence, *stream));
+        let again = again.map(|(sequence, stream)| (*sequence, *stream));
         let (_, stream) = early.into_iter().chain(again).min()?;
         Some((stream, 0, 0))
     }

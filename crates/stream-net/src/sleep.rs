@@ -83,13 +83,6 @@ impl Driver {
                 return Ok(false);
             }
         }
-        for id in &tried.outsides {
-            if let Some(Outside::Framed(framed)) = self.outsides.get_mut(id)
-                && !framed.arm()
-            {
-                return Ok(false);
-            }
-        }
         let look = if naps {
             Some(self.moment(self.look_at))
         } else {
@@ -224,10 +217,7 @@ impl Driver {
                 Outside::Connecting(..) => PollFlags::OUT,
                 Outside::Framed(framed) => {
                     let (reads, writes) = (framed.wants_read(), framed.wants_write());
-                    for (fd, flags) in framed.carrier.descriptors(reads, writes) {
-                        add(fd, flags, Whose::Outside(*id));
-                    }
-                    continue;
+                    when(reads, PollFlags::IN) | when(writes, PollFlags::OUT)
                 }
                 Outside::Plain(plain) => {
                     // Looking for each connection costs more than the poll of its socket.
@@ -251,10 +241,8 @@ impl Driver {
             }
         }
         for (framed, _) in &self.lingering {
-            let writes = framed.wants_write();
-            for (fd, flags) in framed.carrier.descriptors(true, writes) {
-                add(fd, flags, Whose::Other);
-            }
+            let flags = PollFlags::IN | when(framed.wants_write(), PollFlags::OUT);
+            add(framed.socket.as_fd(), flags, Whose::Other);
         }
         (fds, whose)
     }

@@ -1,35 +1,10 @@
-//! What lies in rings of links and is not sent or confirmed in time: it is copied, so that the rings
-//! go back to ranks, or to the system where their ranks have left.
+//! Data in rings of ranks that have left: what is not sent in time is copied, so that the rings go back
+//! to the system.
 
 use crate::driver::Driver;
 use crate::link::{Input, PATIENCE};
-use crate::memory::Memory;
-use crate::outside::Outside;
-use isthmus_stream::{ConnectionId, LinkId};
-use std::collections::BTreeMap;
+use isthmus_stream::LinkId;
 use std::time::Instant;
-
-/// Copies what lies in the ring of a link to the manager's memory, and takes back before what of it
-/// is lent: its rank may write over it after this.
-///
-/// # Returns
-/// How many packets were taken back.
-pub(crate) fn take_back(
-    link: LinkId,
-    outsides: &mut BTreeMap<ConnectionId, Outside>,
-    memory: &mut Memory,
-) -> u64 {
-    let mut revoked = 0;
-    for outside in outsides.values_mut() {
-        if let Outside::Framed(framed) = outside
-            && framed.has_lent_of(link, memory)
-        {
-            revoked += framed.revoke();
-        }
-    }
-    memory.spill(link);
-    revoked
-}
 
 impl Driver {
     /// Lets go of the half of a link that ranks write. What was claimed of a ring keeps it mapped,
@@ -50,8 +25,7 @@ impl Driver {
             && at <= now
         {
             self.left.pop_front();
-            let (outsides, memory) = (&mut self.outsides, &mut self.memory);
-            self.figures.revoked += take_back(link, outsides, memory);
+            self.memory.spill(link);
             any = true;
         }
         any

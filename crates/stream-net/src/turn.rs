@@ -9,7 +9,6 @@ use crate::error::Result;
 use crate::event::Event;
 use crate::link::Link;
 use crate::outside::{Kept, Outside, Then, Wrote};
-use crate::taking_back::take_back;
 use isthmus_stream::{ConnectionId, Instant, LinkId, OrderId};
 use std::collections::VecDeque;
 use std::time;
@@ -70,9 +69,7 @@ impl Driver {
     fn a_socket_is_full(&self) -> bool {
         let busy = self.busy_outsides.ids();
         busy.iter().any(|id| match self.outsides.get(id) {
-            Some(Outside::Framed(framed)) => {
-                framed.carrier.socket().is_some() && framed.wants_write()
-            }
+            Some(Outside::Framed(framed)) => framed.wants_write(),
             Some(Outside::Plain(plain)) => plain.wants_write(),
             _ => false,
         })
@@ -151,8 +148,7 @@ impl Driver {
         let mut told = Vec::new();
         if let Some(input) = &mut link.input {
             if input.give_back(now) {
-                let (outsides, memory) = (&mut self.outsides, &mut self.memory);
-                self.figures.revoked += take_back(id, outsides, memory);
+                self.memory.spill(id);
                 input.give_back(now);
                 any = true;
             }
@@ -226,9 +222,8 @@ impl Driver {
             None | Some(Outside::Given(..) | Outside::GivenDatagrams(_)) => Ok(false),
             Some(Outside::Connecting(..)) => self.connecting(id),
             Some(Outside::Framed(framed)) => {
-                let wrote = framed.write(memory, over);
-                self.figures.lent += framed.count_lent();
-                Ok(wrote? | framed.read(now, id, manager, memory)?)
+                let wrote = framed.write(memory, over)?;
+                Ok(wrote | framed.read(now, id, manager, memory)?)
             }
             Some(Outside::Plain(plain)) => {
                 let wrote = plain.write(memory, over)?;
@@ -264,11 +259,8 @@ impl Driver {
             return Ok(false);
         }
         if let Some(Outside::Connecting(socket, _)) = self.outsides.remove(&id) {
-            self.outsides
-                .insert(id, Outside::connected(socket, becomes));
+            self.connected(id, socket, becomes);
         }
-        let now = self.now();
-        self.manager.handle_connected(now, id);
         Ok(true)
     }
 
@@ -324,15 +316,11 @@ impl Driver {
                     Ok(moved) => any |= moved,
                     Err(_) => return false,
                 }
-                if !framed.wants_write() {
-                    framed.carrier.finish();
-                }
-            } else {
-                framed.carrier.finish();
             }
-            // What is in a ring can be read when it is closed.
-            let written = !framed.wants_write() && framed.carrier.socket().is_none();
-            !written && !framed.drain()
+            if !framed.wants_write() {
+                framed.socket.finish();
+            }
+            !framed.drain()
         });
         any
     }

@@ -253,6 +253,25 @@ fn more_than_the_window_is_refused() {
     assert!(error.starts_with("packet 4: its 212 bytes"), "{error}");
 }
 
+/// Packets that are never right are not remembered without end.
+#[test]
+fn more_packets_to_come_again_than_the_window_holds_are_refused() {
+    let (mut socket, mut theirs) = UnixStream::pair().unwrap();
+    for adu in 0..50 {
+        let mut wrong = packet(adu);
+        wrong[Header::BYTES] ^= 1;
+        socket.write_all(&wrong).unwrap();
+    }
+    let sink = Sink {
+        repair: true,
+        ..Sink::new(40 * Header::BYTES as u64)
+    };
+    let refused = sink.serve(&mut theirs, |_| Action::Take, |_, _| ());
+    let refused = refused.unwrap_err().to_string();
+    let expected = "to come again than there is room for";
+    assert!(refused.contains(expected), "{refused}");
+}
+
 #[test]
 fn what_waits_is_confirmed_together() {
     let begin = Instant::now();

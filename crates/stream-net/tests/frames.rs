@@ -1,12 +1,9 @@
 //! Frames and packets' destinations: what is written is read, and garbage is refused in one line.
 
 use crate::rig::ranks::soon;
-use isthmus_ring::{Loan, STRETCHES, Stretch};
 use isthmus_stream::StreamId;
-use isthmus_stream::wire::Header;
 use isthmus_stream_net::Destination;
 use isthmus_stream_net::frame::{Frame, Kind};
-use isthmus_stream_net::loan;
 use isthmus_stream_net::rank::{Pipe, Receiver};
 use proptest::prelude::*;
 use std::cell::Cell;
@@ -132,71 +129,4 @@ fn destinations_are_read() {
         let named = error.starts_with(&format!("destination `{words}`: "));
         assert!(named && !error.contains('\n'), "{error}");
     }
-}
-
-/// A loan of any form is read as it was told, in as many records as it takes.
-#[test]
-fn records_of_loans_are_read_as_they_were_told() {
-    for count in 1..=STRETCHES {
-        let loan = Loan {
-            epoch: u64::MAX - count as u64,
-            told: 3,
-            stretches: (0..count as u32)
-                .map(|at| Stretch {
-                    ring: 3 + at % 4,
-                    position: u64::from(at) << 40,
-                    len: at + 1,
-                })
-                .collect(),
-        };
-        let records = loan::encode(&loan);
-        let (records, rest) = records.as_chunks::<{ Header::BYTES }>();
-        assert!(rest.is_empty() && records.len() == count.div_ceil(5));
-        let told = records.iter().fold(None, |told, record| {
-            assert!(loan::is_record(record));
-            // Each byte of it counts.
-            for at in [0, 2, 3, 4, 8, 16, 40, 100, 111] {
-                let mut other = *record;
-                other[at] ^= 0x10;
-                assert!(loan::add(&other, told.clone()).is_err(), "byte {at}");
-            }
-            Some(loan::add(record, told).unwrap())
-        });
-        assert_eq!(told, Some(loan));
-    }
-}
-
-#[test]
-fn records_that_do_not_go_together_are_refused() {
-    let told = |epoch, told, len, count| {
-        let one = Stretch {
-            ring: 2,
-            position: 9,
-            len,
-        };
-        let stretches = vec![one; count];
-        let loan = Loan {
-            epoch,
-            told,
-            stretches,
-        };
-        let records = loan::encode(&loan);
-        records.as_chunks::<{ Header::BYTES }>().0.to_vec()
-    };
-    let first = told(1, 2, 7, 1)[0];
-    let begun = || Some(loan::add(&first, None).unwrap());
-    for (record, begun, why) in [
-        (told(2, 2, 7, 1)[0], begun(), "what another began"),
-        (told(1, 3, 7, 1)[0], begun(), "what another began"),
-        (told(1, 2, 0, 1)[0], None, "no bytes"),
-    ] {
-        let found = loan::add(&record, begun).unwrap_err().to_string();
-        assert!(found.contains(why), "{found}");
-    }
-    let many = told(1, 2, 7, STRETCHES);
-    let told = many
-        .iter()
-        .try_fold(begun(), |told, record| loan::add(record, told).map(Some));
-    let found = told.unwrap_err().to_string();
-    assert!(found.contains("more than 64 stretches"), "{found}");
 }

@@ -2,7 +2,7 @@
 
 use crate::outsides::sink;
 use crate::rig::content;
-use crate::rig::ranks::{LARGE, soon};
+use crate::rig::ranks::soon;
 use isthmus_ring::{Producer, ring};
 use isthmus_stream::checksum::{Checksum, crc32c};
 use isthmus_stream::{
@@ -11,13 +11,14 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_stream_net::rank::{Pipe, Sender};
-use isthmus_stream_net::sink::{Action, Rings, Sink};
+use isthmus_stream_net::sink::{Action, Sink};
 use isthmus_stream_net::{Driver, Ends, Event as Told, Figures};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -95,9 +96,7 @@ fn ranks(
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Way {
     Tcp,
-    Rings,
-    /// Rings to a sink that reads those of ranks itself.
-    Lending,
+    Unix,
     Plain,
 }
 
@@ -113,12 +112,7 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let way = prop_oneof![
-        Just(Way::Tcp),
-        Just(Way::Rings),
-        Just(Way::Lending),
-        Just(Way::Plain)
-    ];
+    let way = prop_oneof![Just(Way::Tcp), Just(Way::Unix), Just(Way::Plain)];
     let sums = || {
         prop_oneof![
             Just(Checksum::None),
@@ -169,20 +163,13 @@ fn carried(case: &Case, adus: &[Vec<u8>]) -> (Vec<u8>, Figures) {
             std::thread::spawn(move || tell.send(thread.join().unwrap().1));
             to
         }
-        Way::Rings | Way::Lending => {
-            let ((out, from), (to, into)) = (ring(256 * KB).unwrap(), ring(1 << 16).unwrap());
-            let patience = Duration::from_secs(60);
-            let mut rings = Rings { from, to, patience };
-            if case.way == Way::Lending {
-                driver.lend_rings("sink", out, into);
-                rings = rings.borrowing(LARGE);
-            } else {
-                driver.give_rings("sink", out, into);
-            }
+        Way::Unix => {
+            let (ours, mut theirs) = UnixStream::pair().unwrap();
+            driver.give("sink", ours);
             std::thread::spawn(move || {
                 let mut all = Vec::new();
                 let taken = |_: &_, data: &[u8]| all.extend_from_slice(data);
-                expects.serve(&mut rings, |_| Action::Take, taken).unwrap();
+                expects.serve(&mut theirs, |_| Action::Take, taken).unwrap();
                 tell.send(all)
             });
             "raw:given:sink".to_owned()
@@ -211,12 +198,7 @@ fn carried(case: &Case, adus: &[Vec<u8>]) -> (Vec<u8>, Figures) {
     );
     spec.cut_through = case.cut_through;
     let stream = driver.submit(app, &spec).unwrap();
-    let capacity = if case.way == Way::Lending {
-        LARGE
-    } else {
-        RING
-    };
-    let rings = (capacity, case.sums);
+    let rings = (RING, case.sums);
     ranks(&mut driver, &case.format, stream, adus, rings);
     let ends = run(&mut driver, &[stream]);
     assert_eq!(ends[&stream], End::Done);
@@ -265,7 +247,6 @@ fn whatever_the_format_the_bytes_are_those_of_the_ranks() {
         let mut seen = seen.borrow_mut();
         let mut count = |what, often| *seen.entry(what).or_default() += often;
         count("packets left in rings", figures.left_in_rings);
-        count("packets lent", figures.lent);
         count("packets copied", figures.copied + figures.handed_over);
         count("sums that were not those of SUs", figures.summed_again);
         let by_rank = case.sums == case.checksum && case.sums != Checksum::None;
@@ -277,7 +258,6 @@ fn whatever_the_format_the_bytes_are_those_of_the_ranks() {
     println!("{seen:?}");
     for what in [
         "packets left in rings",
-        "packets lent",
         "packets copied",
         "sums that were not those of SUs",
         "streams that ranks summed",

@@ -10,6 +10,7 @@ use isthmus_stream_net::sink::{Action, Counts, Sink};
 use isthmus_stream_net::{Driver, Event as Told, Service};
 use std::io::Read;
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
@@ -176,18 +177,15 @@ fn a_sink_has_all_in_order_and_confirms_it() {
 }
 
 #[test]
-fn a_sink_has_all_through_rings() {
-    let (out, from) = isthmus_ring::ring(1 << 16).unwrap();
-    let (to, into) = isthmus_ring::ring(1 << 12).unwrap();
+fn a_sink_has_all_through_a_unix_socket() {
+    let (ours, mut theirs) = UnixStream::pair().unwrap();
     let mut sends = Sends::new();
-    let connection = sends.open("raw:given:rings", Protocol::Stream);
-    sends.call(move |driver| driver.give_rings("rings", out, into));
+    let connection = sends.open("raw:given:socket", Protocol::Stream);
+    sends.call(move |driver| driver.give("socket", ours));
     let thread = std::thread::spawn(move || {
-        let patience = Duration::from_secs(60);
-        let mut rings = isthmus_stream_net::sink::Rings { from, to, patience };
         let mut all = Vec::new();
         let counts = Sink::new(256 << 10).serve(
-            &mut rings,
+            &mut theirs,
             |_| Action::Take,
             |_, data| all.extend_from_slice(data),
         );

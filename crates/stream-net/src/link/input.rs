@@ -22,39 +22,10 @@ const SMALL: u64 = 4 << 10;
 const TOGETHER: u64 = 64;
 /// Bytes that are copied before they are summed, while they are in the second cache.
 const STEP: usize = 64 << 10;
-/// Bytes of a ring in which data may lie until a sink has confirmed it: in a smaller one its rank
-/// waits for that most of the time, and a copy is quicker.
-const LARGE: u64 = 2 << 20;
 /// How long bytes stay in a ring that its rank wants to write on.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
 /// How often it is looked whether it does, after that.
 const AGAIN: Duration = Duration::from_millis(5);
-
-/// Where the data of an SU is until it is sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stay {
-    /// It is copied to the manager's memory.
-    Copied,
-    /// In its ring until it is sent.
-    UntilSent,
-    /// In its ring, where it may lie until a sink has confirmed it.
-    UntilConfirmed,
-}
-
-impl Stay {
-    /// Of an SU of a TU of `most` bytes in a ring of `capacity`; no ring has none.
-    fn of(most: Option<u64>, capacity: u64) -> Self {
-        match most {
-            Some(most) if most <= capacity / 8 && capacity >= LARGE => Self::UntilConfirmed,
-            Some(most) if most <= capacity / 4 => Self::UntilSent,
-            _ => Self::Copied,
-        }
-    }
-
-    fn is_in_ring(self) -> bool {
-        self != Self::Copied
-    }
-}
 
 /// An SU that is being read.
 #[derive(Debug)]
@@ -70,7 +41,8 @@ struct Reading {
     summed: usize,
     checksum: Checksum,
     sum: Sum,
-    stay: Stay,
+    /// Whether the data stays in the ring until it is sent.
+    stays: bool,
     /// What follows it: the rank's sums, so far, and how many bytes they have.
     sums: Vec<u8>,
     sums_bytes: usize,
@@ -200,7 +172,7 @@ impl Input {
     pub fn worth(&self) -> u64 {
         let left = self.reading.as_ref().map(|it| match &self.source {
             _ if it.done == it.bytes => (it.sums_bytes - it.sums.len()) as u64,
-            Source::Ring(ring) if it.stay.is_in_ring() => it.step(ring),
+            Source::Ring(ring) if it.stays => it.step(ring),
             _ => (it.bytes - it.done) as u64,
         });
         left.unwrap_or(self.skip.max(1))
@@ -324,10 +296,10 @@ impl Input {
             Source::Ring(ring) => ring.capacity(),
             Source::Socket(_) | Source::Lasting(_) => 0,
         };
-        let stay = Stay::of(live.in_ring, capacity);
+        let stays = live.in_ring.is_some_and(|most| most <= capacity / 4);
         let (at, bytes) = (want.su.offset as usize, want.su.bytes as usize);
         let room = usize::try_from(want.tu.bytes).unwrap_or(usize::MAX);
-        let buffer = memory.buffer(want.buffer, if stay.is_in_ring() { 0 } else { room });
+        let buffer = memory.buffer(want.buffer, if stays { 0 } else { room });
         buffer.tu_bytes = room;
         if buffer
             .pieces
@@ -347,7 +319,7 @@ impl Input {
             summed: 0,
             checksum: live.checksum,
             sum: Sum::new(live.checksum),
-            stay,
+            stays,
             sums: Vec::new(),
             sums_bytes: frame.sums_bytes(),
             summed_by_rank: frame.sums_bytes() > 0 && frame.sums() == live.checksum,
@@ -367,7 +339,7 @@ impl Input {
         };
         let moved = if it.done == it.bytes {
             it.read_sums(&mut self.source)?
-        } else if let (true, Source::Ring(ring)) = (it.stay.is_in_ring(), &mut self.source) {
+        } else if let (true, Source::Ring(ring)) = (it.stays, &mut self.source) {
             let part = it.claim(ring, &mut self.full)?;
             match part {
                 Claiming::Part(claim) => {
@@ -376,13 +348,7 @@ impl Input {
                         self.glass.sum(&claim, it.checksum, &mut it.sum);
                     }
                     let buffer = memory.buffer(it.buffer, 0);
-                    let may_wait = it.stay == Stay::UntilConfirmed;
-                    let part = Part {
-                        link,
-                        claim,
-                        may_wait,
-                    };
-                    buffer.claimed.put(it.at + it.done, part);
+                    buffer.claimed.put(it.at + it.done, Part { link, claim });
                     it.done += bytes;
                     Moved::Some(bytes)
                 }

@@ -1,12 +1,12 @@
-//! Packets over a stream socket or rings, to the peer's manager or a sink.
+//! Packets over a stream socket, to the peer's manager or a sink.
 
-use crate::carrier::{Carrier, Lent};
+use crate::claims::Claims;
 use crate::memory::{Data, Memory};
-use crate::socket::Moved;
+use crate::socket::{Moved, Socket};
 use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
-use isthmus_stream::{ConnectionId, Instant, LinkId, Manager, Offer, OrderId, PacketId};
+use isthmus_stream::{ConnectionId, Instant, Manager, Offer, OrderId, PacketId};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
@@ -28,9 +28,6 @@ struct Out {
     order: Option<OrderId>,
     packet: PacketId,
     bytes: usize,
-    sequence: u64,
-    /// It was lent, and taken back: the peer may have it.
-    again: bool,
 }
 
 /// A packet on its way in.
@@ -46,13 +43,9 @@ struct Reading {
 /// A connection that carries packets.
 #[derive(Debug)]
 pub(crate) struct Framed {
-    pub carrier: Carrier,
+    pub socket: Socket,
     checksum: Checksum,
     queue: VecDeque<Out>,
-    /// Packets of which the peer was told where they lie, and which it has not confirmed.
-    loans: VecDeque<Out>,
-    /// How many were lent, of which nobody was told.
-    lent: u64,
     /// Bytes of the first packet that are written, header included.
     written: usize,
     head: [u8; Header::BYTES],
@@ -67,13 +60,11 @@ pub(crate) struct Framed {
 }
 
 impl Framed {
-    pub fn new(carrier: Carrier, checksum: Checksum) -> Self {
+    pub fn new(socket: Socket, checksum: Checksum) -> Self {
         Self {
-            carrier,
+            socket,
             checksum,
             queue: VecDeque::new(),
-            loans: VecDeque::new(),
-            lent: 0,
             written: 0,
             head: [0; Header::BYTES],
             got: 0,
@@ -91,8 +82,6 @@ impl Framed {
             order: Some(order),
             packet,
             bytes: header.bytes as usize,
-            sequence: header.sequence,
-            again: false,
         });
     }
 
@@ -105,8 +94,6 @@ impl Framed {
             order: None,
             packet: PacketId(0),
             bytes: 0,
-            sequence: 0,
-            again: false,
         };
         let first = usize::from(self.written > 0);
         let waiting = self.queue.get(first);
@@ -129,7 +116,7 @@ impl Framed {
     /// Whether nothing can move before a poll finds its socket ready. A packet that has come may wait
     /// for room in memory.
     pub fn rests(&self) -> bool {
-        self.carrier.socket().is_some() && self.waiting.is_none()
+        self.waiting.is_none()
     }
 
     /// Writes what the socket takes; whether anything moved. Orders that are over are put to
@@ -138,27 +125,11 @@ impl Framed {
     /// # Errors
     /// Why the connection is lost, in words.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
-        let mut any = self.is_refused();
-        if any {
-            self.revoke();
-        }
+        let mut any = false;
         while let Some(front) = self.queue.front() {
             let moved = match memory.data(front.packet) {
                 Data::InRings(claims) if front.bytes > 0 => {
-                    if self.written == 0 {
-                        match self.carrier.lend(&front.head, claims)? {
-                            Lent::Told => {
-                                self.loans.extend(self.queue.pop_front());
-                                self.lent += 1;
-                                any = true;
-                                continue;
-                            }
-                            Lent::Later => return Ok(any),
-                            Lent::No => {}
-                        }
-                    }
-                    self.carrier
-                        .write_claims(&front.head, claims, self.written)?
+                    write_claims(&self.socket, &front.head, claims, self.written)?
                 }
                 _ => self.write_batch(memory)?,
             };
@@ -181,59 +152,6 @@ impl Framed {
         Ok(any)
     }
 
-    /// How many packets were lent since this was asked.
-    pub fn count_lent(&mut self) -> u64 {
-        std::mem::take(&mut self.lent)
-    }
-
-    /// Whether the peer was lent something and takes no loans any more: it asks for the bytes.
-    fn is_refused(&self) -> bool {
-        !self.loans.is_empty() && !self.carrier.can_lend()
-    }
-
-    /// Whether something that is lent lies in the ring of this link.
-    pub fn has_lent_of(&self, link: LinkId, memory: &Memory) -> bool {
-        self.loans.iter().any(|out| match memory.data(out.packet) {
-            Data::InRings(claims) => claims.lies_on(link),
-            Data::Here(_) => false,
-        })
-    }
-
-    /// Takes back all that is lent: it is sent, or lent anew, in its order and before what is not
-    /// begun yet. How many packets that are.
-    pub fn revoke(&mut self) -> u64 {
-        let revoked = self.loans.len();
-        self.carrier.revoke();
-        let first = usize::from(self.written > 0);
-        for mut out in self.loans.drain(..).rev() {
-            out.again = true;
-            self.queue.insert(first.min(self.queue.len()), out);
-        }
-        revoked as u64
-    }
-
-    /// Takes in that the peer has all packets below this number: the orders of those that it was
-    /// lent are over.
-    fn returned(&mut self, acknowledged: u64) -> Vec<OrderId> {
-        let mut over = Vec::new();
-        while let Some(out) = self.loans.front()
-            && out.sequence < acknowledged
-        {
-            over.extend(out.order);
-            self.loans.pop_front();
-        }
-        // What it had copied before it was taken back needs not be sent.
-        let first = usize::from(self.written > 0);
-        while let Some(out) = self.queue.get(first)
-            && out.again
-            && out.sequence < acknowledged
-        {
-            over.extend(out.order);
-            self.queue.remove(first);
-        }
-        over
-    }
-
     /// Writes what fits of the first packets, up to one that lies in rings.
     fn write_batch(&mut self, memory: &Memory) -> Result<Moved, String> {
         let mut parts = [IoSlice::new(&[]); 2 * BATCH];
@@ -253,7 +171,8 @@ impl Framed {
             used += 2;
             from = 0;
         }
-        self.carrier.write(&parts[..used])
+        let moved = self.socket.write(&parts[..used]);
+        moved.map_err(|error| error.to_string())
     }
 
     /// Reads what has come and gives it to the manager; whether anything moved.
@@ -293,8 +212,7 @@ impl Framed {
                     left = left.saturating_sub(bytes);
                 }
                 Moved::None => {
-                    let socket = self.carrier.socket().is_some();
-                    self.skipped = if socket { SKIPPED } else { 0 };
+                    self.skipped = SKIPPED;
                     return Ok(any);
                 }
                 Moved::End if self.reading.is_some() || self.skip > 0 || self.got > 0 => {
@@ -315,9 +233,6 @@ impl Framed {
         manager: &mut Manager,
         memory: &mut Memory,
     ) -> bool {
-        for order in self.returned(header.acknowledged) {
-            manager.handle_completed(now, order, 0);
-        }
         match manager.offer(now, id, &header) {
             Offer::Take(packet) => {
                 let bytes = header.bytes as usize;
@@ -341,7 +256,7 @@ impl Framed {
     }
 
     fn read_head(&mut self) -> Result<Moved, String> {
-        let moved = self.carrier.read(&mut self.head[self.got..])?;
+        let moved = read(&self.socket, &mut self.head[self.got..])?;
         if let Moved::Some(bytes) = moved {
             self.got += bytes;
         }
@@ -371,7 +286,7 @@ impl Framed {
             return Ok(Moved::None);
         };
         let end = it.bytes.min(it.summed + STEP);
-        let moved = self.carrier.read(&mut block.bytes[it.done..end])?;
+        let moved = read(&self.socket, &mut block.bytes[it.done..end])?;
         let Moved::Some(bytes) = moved else {
             return Ok(moved);
         };
@@ -391,7 +306,7 @@ impl Framed {
     fn pass_by(&mut self) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let most = self.skip.min(waste.len() as u64) as usize;
-        let moved = self.carrier.read(&mut waste[..most])?;
+        let moved = read(&self.socket, &mut waste[..most])?;
         if let Moved::Some(bytes) = moved {
             self.skip -= bytes as u64;
         }
@@ -401,26 +316,12 @@ impl Framed {
     /// After a poll that found it ready.
     pub fn heed(&mut self) {
         self.skipped = 0;
-        self.carrier.heed();
-    }
-
-    /// Before a poll: whether it may be slept on.
-    pub fn arm(&mut self) -> bool {
-        let left = self.reading.as_ref().map(|it| (it.bytes - it.done) as u64);
-        let reads = self.wants_read().then(|| left.unwrap_or(self.skip.max(1)));
-        let front = self.queue.front();
-        let writes = front.map(|out| (Header::BYTES + out.bytes - self.written) as u64);
-        self.carrier.arm(reads, writes)
     }
 
     /// Before its end: forgets packets; whether what is left can be sent.
     pub fn leave(&mut self) -> bool {
         let whole = self.written == 0 || self.queue.front().is_some_and(|out| out.order.is_none());
         self.queue.retain(|out| out.order.is_none());
-        if !self.loans.is_empty() {
-            self.carrier.revoke();
-            self.loans.clear();
-        }
         whole
     }
 
@@ -429,12 +330,44 @@ impl Framed {
     pub fn drain(&mut self) -> bool {
         let mut waste = [0; 16 << 10];
         for _ in 0..64 {
-            match self.carrier.read(&mut waste) {
+            match self.socket.read(&mut waste) {
                 Ok(Moved::Some(_)) => {}
                 Ok(Moved::None) => return false,
                 Ok(Moved::End) | Err(_) => return true,
             }
         }
         false
+    }
+}
+
+fn read(socket: &Socket, bytes: &mut [u8]) -> Result<Moved, String> {
+    socket.read(bytes).map_err(|error| error.to_string())
+}
+
+/// Writes what fits of a header and of its data from the rings where they lie, after the first `from`
+/// bytes of both.
+fn write_claims(
+    socket: &Socket,
+    head: &[u8],
+    claims: &Claims,
+    from: usize,
+) -> Result<Moved, String> {
+    let mut written = 0;
+    loop {
+        let from = from + written;
+        let moved = if from < head.len() {
+            let moved = socket.write_more(&head[from..]);
+            moved.map_err(|error| error.to_string())?
+        } else if let Some((claim, at)) = claims.at(from - head.len()) {
+            let moved = socket.write_claim(claim, at);
+            moved.map_err(|error| error.to_string())?
+        } else {
+            Moved::None
+        };
+        match moved {
+            Moved::Some(bytes) => written += bytes,
+            Moved::None if written > 0 => return Ok(Moved::Some(written)),
+            other => return Ok(other),
+        }
     }
 }

@@ -21,7 +21,6 @@ pub(crate) use screen::Drawing;
 pub(crate) use taking::{Expected, refused as refused_by_plain};
 pub(crate) use writers::Writers;
 
-use crate::carrier::Carrier;
 use crate::socket::Socket;
 use isthmus_stream::checksum::Checksum;
 use std::time::Instant;
@@ -59,10 +58,7 @@ pub(crate) enum Outside {
 impl Outside {
     pub fn connected(socket: Socket, becomes: Becomes) -> Self {
         match becomes {
-            Becomes::Framed(checksum) => {
-                let carrier = Carrier::Socket(socket);
-                Self::Framed(Box::new(Framed::new(carrier, checksum)))
-            }
+            Becomes::Framed(checksum) => Self::Framed(Box::new(Framed::new(socket, checksum))),
             Becomes::Plain(takes) => Self::Plain(Box::new(Plain::new(socket, takes))),
         }
     }
@@ -71,7 +67,7 @@ impl Outside {
     pub fn socket(&self) -> Option<&Socket> {
         match self {
             Self::Connecting(socket, _) => Some(socket),
-            Self::Framed(framed) => framed.carrier.socket(),
+            Self::Framed(framed) => Some(&framed.socket),
             Self::Plain(plain) => Some(&plain.socket),
             Self::Given(..) | Self::File(_) | Self::Screen(_) => None,
             Self::GivenDatagrams(_) | Self::Datagrams(_) => None,

@@ -1,12 +1,12 @@
 //! What scripts of the conformance suite are written for: two interfaces, one that sends and one
 //! that receives, with ranks on links and something between them.
 
-pub mod lent;
 pub mod memory;
 pub mod plain;
 pub mod proxy;
 pub mod ranks;
 pub mod real;
+pub mod sinks;
 
 use isthmus_stream::{Direction, Event, Format, LinkId, Protocol};
 use std::ops::Range;

@@ -1,11 +1,8 @@
 //! What stands between two interfaces: it passes packets on, flips bits when asked to, and goes.
 
-use super::lent::Unlent;
-use super::ranks::{LARGE, soon};
-use isthmus_ring::{Consumer, Error, Producer, ring};
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream_net::Driver;
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -17,9 +14,6 @@ use std::time::{Duration, Instant};
 pub enum Middle {
     Unix,
     Tcp,
-    Rings,
-    /// Rings, of which the first interface lends what lies in those of its ranks.
-    Lending,
     Datagrams,
     /// No packets and no second interface: plain bytes over TCP to whoever reads them.
     PlainTcp,
@@ -38,8 +32,6 @@ impl Middle {
 pub enum Given {
     Unix(UnixStream),
     Tcp(TcpStream),
-    Rings(Producer, Consumer),
-    Lending(Producer, Consumer),
     Datagrams(UdpSocket),
 }
 
@@ -49,8 +41,6 @@ impl Given {
         match self {
             Self::Unix(socket) => driver.give(name, socket),
             Self::Tcp(socket) => driver.give(name, socket),
-            Self::Rings(out, into) => driver.give_rings(name, out, into),
-            Self::Lending(out, into) => driver.lend_rings(name, out, into),
             Self::Datagrams(socket) => driver.give_datagrams(name, socket),
         }
     }
@@ -66,39 +56,8 @@ pub struct Proxy {
 
 type Reads = Box<dyn Read + Send>;
 type Writes = Box<dyn Write + Send>;
-/// Shuts an end; dropping does that with rings.
+/// Shuts an end.
 type Shut = Arc<dyn Fn(Shutdown) + Send + Sync>;
-
-/// The end of a ring that is read, until it is closed or cut.
-pub struct RingReads(pub Consumer, Arc<AtomicBool>);
-
-impl Read for RingReads {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        while !self.1.load(Ordering::SeqCst) {
-            let a_while = Instant::now() + Duration::from_millis(20);
-            match self.0.read(bytes, a_while) {
-                Ok(read) => return Ok(read),
-                Err(Error::TimedOut { .. }) => {}
-                Err(_) => return Ok(0),
-            }
-        }
-        Ok(0)
-    }
-}
-
-struct RingWrites(Producer);
-
-impl Write for RingWrites {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.0.write_all(bytes, soon());
-        written.map_err(|_| io::ErrorKind::BrokenPipe)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// This end, read and written, how it is shut, and what the interface has.
 type Pair = (Reads, Writes, Shut, Given);
@@ -122,37 +81,13 @@ fn tcp() -> Pair {
     (Box::new(reads), Box::new(writes), Arc::new(shut), given)
 }
 
-fn rings(cut: &Arc<AtomicBool>) -> Pair {
-    let (out, from) = ring(1 << 17).unwrap();
-    let (to, into) = ring(1 << 17).unwrap();
-    let reads = RingReads(from, Arc::clone(cut));
-    let given = Given::Rings(out, into);
-    (
-        Box::new(reads),
-        Box::new(RingWrites(to)),
-        Arc::new(|_| ()),
-        given,
-    )
-}
-
-/// As [`rings`], lending what lies in rings of `LARGE` bytes at most.
-fn lending(cut: &Arc<AtomicBool>) -> Pair {
-    let (out, from) = ring(1 << 17).unwrap();
-    let (to, into) = ring(1 << 17).unwrap();
-    let reads = Unlent::new(RingReads(from, Arc::clone(cut)), LARGE);
-    let given = Given::Lending(out, into);
-    let writes = Box::new(RingWrites(to));
-    (Box::new(reads), writes, Arc::new(|_| ()), given)
-}
-
 impl Proxy {
     /// A proxy, and what the two interfaces have of it.
     pub fn new(middle: Middle) -> (Self, Given, Given) {
         let (flip, cut) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         let pair = || match middle {
             Middle::Unix => unix(),
-            Middle::Tcp => tcp(),
-            _ => rings(&cut),
+            _ => tcp(),
         };
         let mut proxy = Self {
             flip: Arc::clone(&flip),
@@ -163,10 +98,7 @@ impl Proxy {
             let (first, second) = datagrams(&flip, &cut);
             return (proxy, first, second);
         }
-        let (from, back, left, first) = match middle {
-            Middle::Lending => lending(&cut),
-            _ => pair(),
-        };
+        let (from, back, left, first) = pair();
         let (other, to, right, second) = pair();
         proxy.shut.extend([Arc::clone(&left), Arc::clone(&right)]);
         std::thread::spawn(move || {

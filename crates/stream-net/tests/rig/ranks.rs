@@ -22,29 +22,25 @@ pub enum Links {
     Ring,
     /// A ring in which data stays until it is sent, from ranks that make the sums.
     Roomy,
-    /// A ring in which data stays until a sink that reads it there has confirmed it.
-    Large,
     Unix,
     Tcp,
 }
 
 pub const RING: u64 = 1 << 16;
 pub const ROOMY: u64 = 1 << 20;
-pub const LARGE: u64 = 1 << 21;
 const ROLE: &str = "ISTHMUS_STREAM_NET_RANK";
 
 impl Links {
     fn capacity(self) -> u64 {
         match self {
             Self::Roomy => ROOMY,
-            Self::Large => LARGE,
             _ => RING,
         }
     }
 
     fn sums(self) -> Checksum {
         match self {
-            Self::Roomy | Self::Large => Checksum::Crc32c,
+            Self::Roomy => Checksum::Crc32c,
             _ => Checksum::None,
         }
     }
@@ -80,7 +76,7 @@ pub struct Writer {
 impl Writer {
     pub fn start(links: Links, link: LinkId) -> (Self, Ends) {
         let (pipe, reading, ends) = match links {
-            Links::Ring | Links::Roomy | Links::Large => {
+            Links::Ring | Links::Roomy => {
                 let (producer, consumer) = ring(links.capacity()).unwrap();
                 let (to, from) = ring(4096).unwrap();
                 let ends = Ends::rings(Some(consumer), Some(to));
@@ -140,7 +136,7 @@ pub type Log = Arc<Mutex<Vec<(StreamId, Option<Had>, Kind)>>>;
 /// A thread that reads `most` SUs from a link to a log, and leaves.
 pub fn reader(links: Links, most: usize) -> (Log, Ends) {
     let (pipe, writes, ends) = match links {
-        Links::Ring | Links::Roomy | Links::Large => {
+        Links::Ring | Links::Roomy => {
             let (producer, consumer) = ring(links.capacity()).unwrap();
             let (to, from) = ring(4096).unwrap();
             let ends = Ends::rings(Some(from), Some(producer));
@@ -185,7 +181,7 @@ pub fn reader(links: Links, most: usize) -> (Log, Ends) {
 pub fn doomed(links: Links, link: LinkId, job: &Job) -> (Child, Ends) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let (stdin, ends) = match links {
-        Links::Ring | Links::Roomy | Links::Large => {
+        Links::Ring | Links::Roomy => {
             let (producer, consumer) = ring(links.capacity()).unwrap();
             producer.into_handles().send(&ours, soon()).unwrap();
             let ends = Ends::rings(Some(consumer), None);
@@ -234,9 +230,9 @@ fn a_doomed_rank() {
         .try_clone_to_owned()
         .unwrap();
     let pipe = match words[0] {
-        "Ring" | "Roomy" | "Large" => {
+        "Ring" | "Roomy" => {
             let handles = Handles::receive(&stdin, soon()).unwrap();
-            Pipe::Producer(Producer::attach(handles, LARGE).unwrap())
+            Pipe::Producer(Producer::attach(handles, ROOMY).unwrap())
         }
         "Unix" => Pipe::Unix(stdin.into()),
         _ => Pipe::Tcp(stdin.into()),
