@@ -129,14 +129,9 @@ impl Claim {
         written.map_err(|error| refused("writing from a ring", error))
     }
 
-    /// The memory, and the position of the first byte.
-    pub(crate) fn whereabouts(&self) -> (&Arc<Mapping>, u64) {
-        (&self.memory, self.position)
-    }
-
     /// The place of the bytes from `from` on: the memory, where they begin in it, how many lie
     /// there in one piece, at most `most`.
-    pub(crate) fn place(&self, from: usize, most: usize) -> (&Arc<Mapping>, usize, usize) {
+    fn place(&self, from: usize, most: usize) -> (&Arc<Mapping>, usize, usize) {
         let len = most.min(self.len.saturating_sub(from));
         let position = self.position + from as u64;
         let (at, len) = split(self.memory.capacity(), position, len);

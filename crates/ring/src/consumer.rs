@@ -1,12 +1,10 @@
 //! The end that reads.
 
 use crate::CHUNK;
-use crate::borrower::Borrower;
 use crate::claim::{Back, Claim};
 use crate::error::{Error, Wanted, refused};
 use crate::handles::Handles;
 use crate::line::Line;
-use crate::loan::Loan;
 use crate::mapping::Mapping;
 use crate::producer::{STEP, at_most_half};
 use crate::reader::Reader;
@@ -31,7 +29,6 @@ struct Parts {
     reader: Reader<Arc<Mapping>>,
     /// What was claimed and is wanted no more.
     back: Arc<Back>,
-    borrower: Option<Borrower>,
     line: Line,
     memory: OwnedFd,
 }
@@ -50,7 +47,6 @@ impl Consumer {
         let parts = Some(Parts {
             reader,
             back: Arc::default(),
-            borrower: None,
             line,
             memory,
         });
@@ -62,9 +58,6 @@ impl Consumer {
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.reader.awake();
-        if parts.borrower.is_some() {
-            parts.reader.borrow(false);
-        }
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
@@ -275,71 +268,6 @@ impl Consumer {
         let written = written.map_err(|error| refused("writing from a ring", error))?;
         parts.release(written);
         Ok(Some(written))
-    }
-
-    /// Says that what the producer has of other rings may be lent instead of copied: of rings of at
-    /// most `most` bytes, which are mapped here, for reading only, when something of them is lent.
-    /// Said again, it changes how large they may be. An end that is handed over is lent nothing
-    /// before it says so anew.
-    pub fn borrow(&mut self, most: u64) {
-        let parts = self.parts();
-        parts.line.listen();
-        match &mut parts.borrower {
-            Some(borrower) if !borrower.is_over() => borrower.set_most(most),
-            none => *none = Some(Borrower::new(most)),
-        }
-        parts.reader.borrow(true);
-    }
-
-    /// Copies what is lent to `bytes`, which has as many, and shows it to `seen`, with its place,
-    /// in pieces of at most `step` bytes that were just copied. The caller was told of the loan by
-    /// a message of the producer.
-    ///
-    /// # Returns
-    /// Whether the copy is good. If not, the loan was taken back before it was over, or this
-    /// process may open no more files; then the producer is told that nothing is to be lent any
-    /// more, and takes all back. The bytes, and what was seen, are anything at all.
-    ///
-    /// # Errors
-    /// [`Error::Loan`] if nothing such was lent, [`Error::NoRing`] if it is of no ring, or of a
-    /// larger one; [`Error::System`].
-    pub fn read_lent(
-        &mut self,
-        loan: &Loan,
-        bytes: &mut [u8],
-        step: usize,
-        seen: impl FnMut(usize, &mut [u8]),
-    ) -> Result<bool, Error> {
-        let parts = self.parts();
-        let no = |why: &str| Err(Error::Loan(why.to_owned()));
-        let Some(borrower) = &mut parts.borrower else {
-            return no("nothing was asked for");
-        };
-        if loan.bytes() != bytes.len() as u64 {
-            return no("it is of other bytes");
-        }
-        if borrower.is_over() || !parts.reader.is_lent(loan.epoch) {
-            return Ok(false);
-        }
-        if borrower.is_behind(loan) {
-            parts.line.heed()?;
-            borrower.hear(parts.line.told())?;
-        }
-        if borrower.lacks(loan) {
-            // Rings are shown to others in place of those whose loans were taken back.
-            if !parts.reader.is_lent(loan.epoch) {
-                return Ok(false);
-            }
-            if !parts.line.has_lost() {
-                return no("it is of a ring that is not shown");
-            }
-            borrower.give_up();
-            parts.reader.borrow(false);
-            parts.line.wake();
-            return Ok(false);
-        }
-        borrower.copy(loan, bytes, step.max(1), seen)?;
-        Ok(parts.reader.is_lent(loan.epoch))
     }
 
     /// Before a driver polls the descriptor of this end: asks to be woken once there are `len`

@@ -46,8 +46,6 @@ pub enum Error {
     /// Descriptors were lost on their way: the receiver has room for fewer, in the message or in
     /// its table.
     Truncated,
-    /// What is lent is not as a loan can be: why.
-    Loan(String),
     /// The system refused something.
     System {
         /// What.
@@ -121,9 +119,8 @@ impl fmt::Display for Error {
                 f,
                 "the {} of a ring wrote {} where {} to {} bytes are possible: it is broken or lies",
                 match corrupt.word {
-                    Word::Tail | Word::ReaderWants | Word::WriterClosed | Word::Epoch => "producer",
-                    Word::Head | Word::WriterWants | Word::ReaderClosed | Word::Borrows =>
-                        "consumer",
+                    Word::Tail | Word::ReaderWants | Word::WriterClosed => "producer",
+                    Word::Head | Word::WriterWants | Word::ReaderClosed => "consumer",
                 },
                 corrupt.found,
                 corrupt.least,
@@ -157,7 +154,6 @@ impl fmt::Display for Error {
                 "descriptors were lost on their way: more came than are expected, or this process \
                  may open no more"
             ),
-            Self::Loan(why) => write!(f, "what is lent of other rings cannot be read: {why}"),
             Self::System { what, error } => write!(f, "{what}: {error}"),
         }
     }

@@ -81,23 +81,6 @@ pub fn recv_fds(
     most: usize,
     deadline: Instant,
 ) -> Result<Received, Error> {
-    let socket = socket.as_fd();
-    loop {
-        if let Some(received) = try_recv_fds(socket, bytes, most)? {
-            return Ok(received);
-        }
-        if !ready(socket, PollFlags::IN, deadline)? {
-            return Err(in_vain(Wanted::Message, 0));
-        }
-    }
-}
-
-/// The same, of what is there now; nothing if that is nothing.
-pub(crate) fn try_recv_fds(
-    socket: impl AsFd,
-    bytes: &mut [u8],
-    most: usize,
-) -> Result<Option<Received>, Error> {
     let refused = |error: Errno| Error::system("receiving descriptors", error);
     if bytes.is_empty() || most > MOST {
         return Err(refused(Errno::INVAL));
@@ -120,13 +103,17 @@ pub(crate) fn try_recv_fds(
                 if message.flags.intersects(lost) || descriptors.len() > most {
                     return Err(Error::Truncated);
                 }
-                return Ok(Some(Received {
+                return Ok(Received {
                     bytes: message.bytes,
                     descriptors,
-                }));
+                });
             }
             Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return Ok(None),
+            Err(Errno::AGAIN) => {
+                if !ready(socket, PollFlags::IN, deadline)? {
+                    return Err(in_vain(Wanted::Message, 0));
+                }
+            }
             Err(error) => return Err(refused(error)),
         }
     }

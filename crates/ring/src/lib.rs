@@ -38,9 +38,6 @@
 //!   is taken of the copy: [`Consumer::read_seen`].
 //! - **Bytes can stay where they are** while a driver sends them ([`Claim`]): they are given back in
 //!   any order, and the position moves on when all before it are.
-//! - **Bytes can be lent** while they are claimed ([`Producer::lend`], [`Consumer::read_lent`]): the
-//!   consumer of another ring reads them where they lie. The lender takes them back whenever it
-//!   likes; a copy that was not over then is no good, and known to be none.
 //! - **Half a ring at most** is waited for at a time. Of two that wait for half a ring, one always
 //!   has it: they never wait for each other.
 //!
@@ -54,8 +51,6 @@ pub mod words;
 pub mod writer;
 
 #[cfg(not(loom))]
-mod borrower;
-#[cfg(not(loom))]
 mod claim;
 #[cfg(not(loom))]
 mod consumer;
@@ -67,8 +62,6 @@ mod fds;
 mod handles;
 #[cfg(not(loom))]
 mod line;
-#[cfg(not(loom))]
-mod loan;
 #[cfg(not(loom))]
 mod mapping;
 #[cfg(not(loom))]
@@ -86,8 +79,6 @@ pub use self::{
     error::Error,
     fds::{Received, recv_fds, send_fds},
     handles::Handles,
-    line::RINGS_SHOWN,
-    loan::{Loan, STRETCHES, Stretch},
     producer::{Producer, Reserved},
 };
 

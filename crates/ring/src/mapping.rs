@@ -12,20 +12,17 @@
 
 use crate::error::Error;
 use crate::words::{AWAKE, AtomicU64, Memory, Ordering, Word};
-use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, OFlags, SealFlags};
+use rustix::fs::{self, FallocateFlags, MemfdFlags, Mode, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use std::fs::File;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
 /// What the memory of a ring begins with: `ISTHRING`.
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"ISTHRING");
 /// Of the layout above.
-///
-/// 2: a producer that learns of room puts a release fence before what it writes there, and a
-/// consumer that borrows counts up how often it began and ended to ([`crate::words`]).
 pub(crate) const VERSION: u64 = 2;
 /// Bytes before the data.
 pub(crate) const HEADER: usize = 4096;
@@ -55,7 +52,7 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     let refused = |what: &'static str| move |error: Errno| Error::system(what, error);
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = fs::memfd_create("isthmus-ring", flags).map_err(refused("memory for a ring"))?;
-    // Another user's process that is given a descriptor to read by makes none to write of it.
+    // No process of another user may open it by `/proc`.
     fs::fchmod(&file, Mode::RUSR | Mode::WUSR).map_err(refused("the mode of a ring"))?;
     let len = HEADER as u64 + capacity;
     fs::ftruncate(&file, len).map_err(refused("the size of a ring"))?;
@@ -66,11 +63,7 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     let again = file
         .try_clone()
         .map_err(|error| Error::system("a second descriptor of the memory", error))?;
-    let mapping = Arc::new(Mapping::map(
-        again,
-        capacity,
-        ProtFlags::READ | ProtFlags::WRITE,
-    )?);
+    let mapping = Arc::new(Mapping::map(again, capacity)?);
     mapping
         .word(Word::ReaderWants)
         .store(AWAKE, Ordering::Relaxed);
@@ -81,13 +74,6 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
         mapping.number(at).store(value, Ordering::Release);
     }
     Ok(file)
-}
-
-/// The last 32 bits of the number that the system gave a file. Of files that are there together no
-/// two have the same, as numbers are given one after the other.
-pub(crate) fn number_of(file: &OwnedFd) -> Option<u32> {
-    let number = fs::fstat(file).ok()?.st_ino;
-    Some((number & u64::from(u32::MAX)) as u32)
 }
 
 /// What keeps the other side from taking pages away that are mapped here.
@@ -101,23 +87,10 @@ impl Mapping {
         let again = file
             .try_clone()
             .map_err(|error| Error::system("a second descriptor of the memory", error))?;
-        Self::checked(again, most, ProtFlags::READ | ProtFlags::WRITE)
+        Self::checked(again, most)
     }
 
-    /// The same to be read only. It takes no descriptor more: there may be none.
-    pub(crate) fn view(file: OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
-        Self::checked(file, most, ProtFlags::READ)
-    }
-
-    /// A descriptor by which others can read and not write.
-    pub(crate) fn to_read(&self) -> Result<OwnedFd, Error> {
-        let refused = |error: Errno| Error::system("a descriptor to read a ring by", error);
-        let file = self.region.file_offset().ok_or(refused(Errno::BADF))?;
-        let path = format!("/proc/self/fd/{}", file.file().as_raw_fd());
-        fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(refused)
-    }
-
-    fn checked(file: OwnedFd, most: u64, access: ProtFlags) -> Result<Arc<Self>, Error> {
+    fn checked(file: OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         let no = |why: String| Err(Error::NoRing(why));
         // Only files in memory have seals.
         match fs::fcntl_get_seals(&file) {
@@ -141,7 +114,7 @@ impl Mapping {
         if capacity > most {
             return no(format!("{capacity} bytes are more than the {most} wanted"));
         }
-        let mapping = Self::map(file, capacity, access)?;
+        let mapping = Self::map(file, capacity)?;
         for (at, wanted, what) in [
             (0, MAGIC, "what it begins with"),
             (8, VERSION, "its version"),
@@ -155,9 +128,9 @@ impl Mapping {
         Ok(Arc::new(mapping))
     }
 
-    fn map(file: OwnedFd, capacity: u64, access: ProtFlags) -> Result<Self, Error> {
+    fn map(file: OwnedFd, capacity: u64) -> Result<Self, Error> {
         let whole = FileOffset::new(File::from(file), 0);
-        let prot = access.bits() as i32;
+        let prot = (ProtFlags::READ | ProtFlags::WRITE).bits() as i32;
         // Page tables are filled now: a fault for each page would cost more than its copy.
         let flags = (MapFlags::SHARED | MapFlags::POPULATE).bits() as i32;
         let region = MmapRegion::build(Some(whole), HEADER + capacity as usize, prot, flags)

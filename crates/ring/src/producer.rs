@@ -1,11 +1,9 @@
 //! The end that writes.
 
 use crate::CHUNK;
-use crate::claim::Claim;
 use crate::error::{Error, Wanted, refused};
 use crate::handles::Handles;
 use crate::line::Line;
-use crate::loan::{Loan, Shown};
 use crate::mapping::Mapping;
 use crate::wait::spin;
 use crate::writer::Writer;
@@ -30,7 +28,6 @@ pub struct Producer {
 #[derive(Debug)]
 struct Parts {
     writer: Writer<Arc<Mapping>>,
-    shown: Shown,
     line: Line,
     memory: OwnedFd,
 }
@@ -48,7 +45,6 @@ impl Producer {
         let memory = handles.memory;
         let parts = Some(Parts {
             writer,
-            shown: Shown::default(),
             line,
             memory,
         });
@@ -56,11 +52,10 @@ impl Producer {
     }
 
     /// This end for another process, as it is: what was published stays, what was reserved only
-    /// does not. What was lent is taken back.
+    /// does not.
     pub fn into_handles(mut self) -> Handles {
-        let mut parts = self.parts.take().expect("only dropped ends have no parts");
+        let parts = self.parts.take().expect("only dropped ends have no parts");
         parts.writer.awake();
-        parts.writer.revoke();
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
@@ -190,59 +185,6 @@ impl Producer {
         let read = read.map_err(|error| refused("reading to a ring", error))?;
         parts.publish(read);
         Ok(Some(read))
-    }
-
-    /// Copies from what is claimed of another ring, from byte `from` of it on, what fits now.
-    ///
-    /// # Returns
-    /// How many bytes that are: none if the ring is full.
-    ///
-    /// # Errors
-    /// As [`Producer::room`].
-    pub fn fill_from_claim(&mut self, claim: &Claim, from: usize) -> Result<usize, Error> {
-        let parts = self.parts();
-        parts.room()?;
-        let mut moved = 0;
-        loop {
-            let (other, other_at, there) = claim.place(from + moved, STEP);
-            let (memory, at, len) = parts.writer.place(there);
-            if len == 0 {
-                return Ok(moved);
-            }
-            let to = memory.bytes(at, len);
-            other.bytes(other_at, len).copy_to_volatile_slice(to);
-            parts.publish(len);
-            moved += len;
-        }
-    }
-
-    /// Whether the consumer takes what is lent ([`Consumer::borrow`](crate::Consumer::borrow)).
-    pub fn can_lend(&self) -> bool {
-        let parts = self.parts.as_ref();
-        parts.is_some_and(|parts| parts.writer.borrower().is_some())
-    }
-
-    /// Lends the consumer of this ring bytes that are claimed of others, one after the other. It is
-    /// told of them by a message that the caller writes, and can read all of their rings from then
-    /// on, as long as it lives. The claims are to be kept until the caller hears that it has read
-    /// them, or has taken all loans back ([`Producer::revoke`]).
-    ///
-    /// # Returns
-    /// Nothing if they cannot be lent, as the consumer takes no loans, there are more than
-    /// [`STRETCHES`](crate::STRETCHES) or of more rings than [`RINGS_SHOWN`](crate::RINGS_SHOWN), or
-    /// as the system has no descriptors.
-    pub fn lend<'c>(&mut self, claims: impl IntoIterator<Item = &'c Claim>) -> Option<Loan> {
-        let parts = self.parts();
-        let whom = parts.writer.borrower()?;
-        let when = (parts.writer.epoch(), whom);
-        let claims = claims.into_iter();
-        parts.shown.loan(when, claims, &parts.line)
-    }
-
-    /// Takes back all that was lent, whatever the consumer does: what it has not copied by now it
-    /// will find no good. Only after this claims are dropped that it was not heard to have read.
-    pub fn revoke(&mut self) {
-        self.parts().writer.revoke();
     }
 
     /// Before a driver polls the descriptor of this end: asks to be woken once there is room for

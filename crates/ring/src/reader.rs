@@ -1,8 +1,7 @@
 //! The consumer's side of a ring, without the system: what it may read, and whom to wake.
 
 use crate::words::{
-    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, fence, must_wake, sleeps, split,
-    within,
+    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
 /// Reads from a ring. Nothing here waits; whoever drives it does.
@@ -166,23 +165,6 @@ impl<M: Memory> Reader<M> {
             self.awake();
         }
         Ok(may)
-    }
-
-    /// Says whether this side takes what the writer lends.
-    pub fn borrow(&self, yes: bool) {
-        let word = self.memory.word(Word::Borrows);
-        let before = word.load(Ordering::Relaxed);
-        if (before % 2 == 1) != yes {
-            word.store(before.wrapping_add(1), Ordering::Release);
-        }
-    }
-
-    /// Whether what was lent in this epoch is lent still. Asked before a copy of it and after: if
-    /// it is both times, the copy is good.
-    pub fn is_lent(&self, epoch: u64) -> bool {
-        // What was copied before is older than the answer: see `words`.
-        fence(Ordering::Acquire);
-        self.memory.word(Word::Epoch).load(Ordering::Acquire) == epoch
     }
 
     /// Whether the writer sleeps until there is more room.

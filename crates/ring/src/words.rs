@@ -1,4 +1,4 @@
-//! What the two sides of a ring share: eight words and the bytes.
+//! What the two sides of a ring share: six words and the bytes.
 //!
 //! # Why the orders of memory suffice
 //!
@@ -17,13 +17,6 @@
 //! **Close.** A producer stores its last position, then [`Word::WriterClosed`] with release. A
 //! consumer loads the flag with acquire and the position after it: if the flag was set the position
 //! is the last.
-//!
-//! **Loans.** A producer that tells its consumer where bytes lie, in another ring of which it is
-//! the consumer, takes that back by storing [`Word::Epoch`] before it stores the other ring's
-//! [`Word::Head`] with release. Whoever writes over those bytes has loaded that head with acquire,
-//! and puts a release fence before its copy. The borrower copies, puts an acquire fence, and loads
-//! the epoch: if its copy found one byte that was written over, fence and fence make it find the
-//! new epoch. So an epoch that is the same after the copy as before says that the copy is good.
 //!
 //! Programs of both sides are run in all their interleavings by loom (the module `models`).
 
@@ -54,23 +47,17 @@ pub enum Word {
     WriterClosed,
     /// Not 0 once the consumer will read no more.
     ReaderClosed,
-    /// Counted up by the producer when it takes back what it has lent.
-    Epoch,
-    /// Odd while the consumer takes what is lent; counted up by it when that begins and ends.
-    Borrows,
 }
 
 impl Word {
     /// All, in the order in which they lie in memory.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 6] = [
         Self::Tail,
         Self::Head,
         Self::ReaderWants,
         Self::WriterWants,
         Self::WriterClosed,
         Self::ReaderClosed,
-        Self::Epoch,
-        Self::Borrows,
     ];
 }
 

@@ -1,8 +1,7 @@
 //! The producer's side of a ring, without the system: what it may write, and whom to wake.
 
 use crate::words::{
-    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, fence, must_wake, sleeps, split,
-    within,
+    AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
 /// Writes to a ring. Nothing here waits; whoever drives it does.
@@ -12,8 +11,6 @@ pub struct Writer<M> {
     tail: u64,
     /// As last seen.
     head: u64,
-    /// Of what is lent now. The reader's word for it counts for nothing.
-    epoch: u64,
 }
 
 impl<M: Memory> Writer<M> {
@@ -25,13 +22,7 @@ impl<M: Memory> Writer<M> {
     pub fn new(memory: M) -> Result<Self, Corrupt> {
         let tail = within(&memory, Word::Tail, 0, FURTHEST)?;
         let head = tail.saturating_sub(memory.capacity());
-        let epoch = memory.word(Word::Epoch).load(Ordering::Relaxed);
-        let mut writer = Self {
-            memory,
-            tail,
-            head,
-            epoch,
-        };
+        let mut writer = Self { memory, tail, head };
         writer.look()?;
         writer.awake();
         Ok(writer)
@@ -66,28 +57,7 @@ impl<M: Memory> Writer<M> {
     /// The reader says that it read what was not written, or went back.
     pub fn look(&mut self) -> Result<u64, Corrupt> {
         self.head = within(&self.memory, Word::Head, self.head, self.tail)?;
-        // For who reads by a loan what is written over from now on: see `words`.
-        fence(Ordering::Release);
         Ok(self.seen())
-    }
-
-    /// Of what is lent from now on, until it is taken back.
-    pub fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    /// Takes back all that was lent: a copy of it that is not over is not good. What lies there may
-    /// be given back to its writer after this.
-    pub fn revoke(&mut self) {
-        self.epoch = self.epoch.wrapping_add(1);
-        let word = self.memory.word(Word::Epoch);
-        word.store(self.epoch, Ordering::Release);
-    }
-
-    /// If the reader takes what is lent: which one it is of those that ever did.
-    pub fn borrower(&self) -> Option<u64> {
-        let found = self.memory.word(Word::Borrows).load(Ordering::Acquire);
-        (found % 2 == 1).then_some(found)
     }
 
     /// Whether the reader has closed.
@@ -155,13 +125,12 @@ impl<M: Memory> Writer<M> {
         awake(self.memory.word(Word::WriterWants));
     }
 
-    /// Says that no more will be written, and takes back what is lent.
+    /// Says that no more will be written.
     ///
     /// # Returns
     /// Whether the reader must be woken.
     #[must_use]
     pub fn close(&mut self) -> bool {
-        self.revoke();
         let word = self.memory.word(Word::WriterClosed);
         word.store(1, Ordering::Release);
         // Whatever it waits for.

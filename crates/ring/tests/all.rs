@@ -6,7 +6,5 @@ mod claims;
 mod descriptors;
 mod ends;
 mod hostile;
-mod loans;
 mod processes;
 mod sequences;
-mod shown;

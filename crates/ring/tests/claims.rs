@@ -23,7 +23,6 @@ enum Call {
     Drop(prop::sample::Index),
     /// Which claim, from which byte on.
     ToSocket(prop::sample::Index, prop::sample::Index),
-    ToRing(prop::sample::Index, prop::sample::Index),
     CloseConsumer,
     CloseProducer,
 }
@@ -38,7 +37,6 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         6 => (index(), index()).prop_map(|(a, b)| Call::Join(a, b)),
         9 => index().prop_map(Call::Drop),
         3 => (index(), index()).prop_map(|(a, b)| Call::ToSocket(a, b)),
-        3 => (index(), index()).prop_map(|(a, b)| Call::ToRing(a, b)),
         1 => Just(Call::CloseConsumer),
         1 => Just(Call::CloseProducer),
     ];
@@ -182,21 +180,6 @@ fn drive(calls: &[Call], seen: &mut Seen) {
                 theirs.read_to_end(&mut bytes).unwrap();
                 let right = (range.start + from..).take(wrote).map(byte);
                 assert!(bytes.iter().copied().eq(right));
-            }
-            Call::ToRing(which, from) if !claims.is_empty() => {
-                let (range, claim) = &claims[which.index(claims.len())];
-                let from = from.index(range.len() + 1);
-                let (mut out, mut into) = ring(CAPACITY as u64).unwrap();
-                // So that it wraps there at another place.
-                let shift = range.end % 1000;
-                out.try_write(&vec![0; shift]).unwrap();
-                into.try_read(&mut vec![0; shift]).unwrap();
-                let moved = out.fill_from_claim(claim, from).unwrap();
-                assert_eq!(moved, range.len() - from);
-                let mut bytes = vec![0; CAPACITY];
-                assert_eq!(into.try_read(&mut bytes).unwrap(), Some(moved));
-                let right = (range.start + from..).take(moved).map(byte);
-                assert!(bytes[..moved].iter().copied().eq(right));
             }
             Call::CloseConsumer => {
                 seen.outlived += usize::from(consumer.take().is_some() && !claims.is_empty());

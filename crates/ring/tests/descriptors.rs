@@ -242,3 +242,12 @@ fn garbage_is_no_end() {
     println!("refused, taken: {counts:?}");
     assert!(counts.0 > 200 && counts.1 > 20);
 }
+
+/// The mode of a ring's memory lets no other user open it by `/proc`.
+#[test]
+fn the_memory_of_a_ring_belongs_to_its_user() {
+    let (producer, _consumer) = isthmus_ring::ring(4096).unwrap();
+    let (memory, _line) = producer.into_handles().into_descriptors();
+    let mode = rustix::fs::fstat(&memory).unwrap().st_mode;
+    assert_eq!(mode & 0o777, 0o600);
+}

@@ -3,7 +3,7 @@
 //!
 //! The other process is this program again, with its socket as standard input.
 
-use isthmus_ring::{Consumer, Error, Handles, Loan, Producer, Stretch, ring};
+use isthmus_ring::{Consumer, Error, Handles, Producer, ring};
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -12,8 +12,6 @@ use std::time::{Duration, Instant};
 
 const ROLE: &str = "ISTHMUS_RING_TEST_ROLE";
 const CAPACITY: u64 = 1 << 16;
-/// Bytes that are lent.
-const LENT: usize = 1 << 15;
 
 fn soon() -> Instant {
     Instant::now() + Duration::from_secs(30)
@@ -51,21 +49,6 @@ fn other(role: &str) -> (Child, UnixStream) {
     (child, ours)
 }
 
-/// The same, which may open no more than 64 files.
-fn other_of_few_files(role: &str) -> (Child, UnixStream) {
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    let child = Command::new("sh")
-        .args(["-c", "ulimit -n 64; exec \"$0\" \"$@\""])
-        .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "processes::the_other_process", "--nocapture"])
-        .env(ROLE, role)
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    (child, ours)
-}
-
 /// What the other process does; in the tests' own process it has no role and nothing to do.
 #[test]
 fn the_other_process() {
@@ -87,41 +70,6 @@ fn the_other_process() {
         "consumer" => {
             let mut consumer = Consumer::attach(handles, CAPACITY).unwrap();
             consume(&mut consumer, 11).unwrap();
-        }
-        "lender" => {
-            let mut out = Producer::attach(handles, CAPACITY).unwrap();
-            let second = Handles::receive(std::io::stdin(), soon()).unwrap();
-            let mut rank = Consumer::attach(second, CAPACITY).unwrap();
-            let until = soon();
-            let claim = loop {
-                match rank.claim(LENT).unwrap() {
-                    Some(claim) => break claim,
-                    None => assert!(Instant::now() < until),
-                }
-            };
-            let loan = out.lend([&claim]).unwrap();
-            assert_eq!((loan.epoch, loan.stretches[0].position), (1, 0));
-            let number = loan.stretches[0].ring.to_le_bytes();
-            out.write_all(&number, soon()).unwrap();
-            std::thread::sleep(Duration::from_secs(60));
-        }
-        "borrower" => {
-            let mut from = Consumer::attach(handles, CAPACITY).unwrap();
-            // So many are free that it may open, before anything is lent.
-            let files = std::iter::from_fn(|| std::fs::File::open("/dev/null").ok());
-            let mut files: Vec<_> = files.collect();
-            files.truncate(files.len() - total as usize);
-            from.borrow(CAPACITY);
-            let mut number = [0; 4];
-            from.read_exact(&mut number, soon()).unwrap();
-            let loan = loan_of(number, 0);
-            let mut copy = vec![0; LENT];
-            let good = from.read_lent(&loan, &mut copy, 4096, |_, _| ());
-            drop(files);
-            assert_eq!(good.unwrap(), total > 0);
-            let mut right = vec![0; LENT];
-            fill(0, &mut right);
-            assert!(total == 0 || copy == right);
         }
         "silent" => std::thread::sleep(Duration::from_secs(60)),
         _ => panic!("{role}"),
@@ -257,69 +205,4 @@ fn who_is_killed_asleep_or_stopped_holds_nobody() {
     // The socket that brought it tells as well.
     assert_eq!(socket.read(&mut [0; 1]).unwrap_or(0), 0);
     assert!(socket.write_all(&[1; 8]).is_err());
-}
-
-/// A lender that is killed gives nothing back: what it lent stays what it is, and can be read.
-#[test]
-fn what_was_lent_outlives_its_lender() {
-    let (mut child, socket) = other("lender 0");
-    let (out, mut from) = ring(CAPACITY).unwrap();
-    let (mut rank, consumer) = ring(CAPACITY).unwrap();
-    from.borrow(CAPACITY);
-    out.into_handles().send(&socket, soon()).unwrap();
-    consumer.into_handles().send(&socket, soon()).unwrap();
-    let mut right = vec![0; LENT];
-    fill(0, &mut right);
-    rank.write_all(&right, soon()).unwrap();
-    let mut number = [0; 4];
-    from.read_exact(&mut number, soon()).unwrap();
-    child.kill().unwrap();
-    child.wait().unwrap();
-    // The rank fills what is free, and is told.
-    let more = rank.write_all(&vec![7; CAPACITY as usize], soon());
-    assert!(matches!(more, Err(Error::PeerGone { .. })), "{more:?}");
-    let loan = loan_of(number, 1);
-    let mut copy = vec![0; LENT];
-    assert!(from.read_lent(&loan, &mut copy, 4096, |_, _| ()).unwrap());
-    assert!(copy == right);
-}
-
-/// The first that was lent by a process, of the ring with this number.
-fn loan_of(number: [u8; 4], epoch: u64) -> Loan {
-    let stretch = Stretch {
-        ring: u32::from_le_bytes(number),
-        position: 0,
-        len: LENT as u32,
-    };
-    Loan {
-        epoch,
-        told: 1,
-        stretches: vec![stretch],
-    }
-}
-
-/// A borrower that may open one file more reads what it is lent; one that may open none says that
-/// it takes no loans.
-#[test]
-fn a_borrower_that_may_open_no_more_files_asks_for_bytes() {
-    for free in [0, 1] {
-        let (mut child, socket) = other_of_few_files(&format!("borrower {free}"));
-        let (mut out, from) = ring(CAPACITY).unwrap();
-        from.into_handles().send(&socket, soon()).unwrap();
-        let until = soon();
-        while !out.can_lend() {
-            assert!(Instant::now() < until);
-            std::thread::yield_now();
-        }
-        let (mut rank, mut consumer) = ring(CAPACITY).unwrap();
-        let mut data = vec![0; LENT];
-        fill(0, &mut data);
-        rank.write_all(&data, soon()).unwrap();
-        let claim = consumer.claim(LENT).unwrap().unwrap();
-        let loan = out.lend([&claim]).unwrap();
-        let number = loan.stretches[0].ring.to_le_bytes();
-        out.write_all(&number, soon()).unwrap();
-        assert!(child.wait().unwrap().success(), "{free} free");
-        assert_eq!(out.can_lend(), free > 0);
-    }
 }
