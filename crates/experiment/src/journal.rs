@@ -6,8 +6,8 @@
 //! says of itself what it is ([`crate::envelope`]); one that is not what was written for this run
 //! and point is refused, never used.
 
-use crate::envelope::{self, Entry, HEADER, KEPT, Mismatch, Run};
 use crate::claims::{ClaimError, anew};
+use crate::envelope::{self, Entry, HEADER, KEPT, Mismatch, Run};
 use rayon::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -37,9 +37,9 @@ mod task;
 mod unended;
 pub mod uses;
 
+pub use claims::{Name as WorkerName, Seen as ClaimSeen, beat, look as claim_on};
 pub use error::{RunError, SetupError};
 pub use guard::{Panicked, catch};
-pub use claims::{Name as WorkerName, Seen as ClaimSeen, beat, look as claim_on};
 pub use journal::{Flaw as EntryFlaw, JournalError, flaws};
 pub use kind::{Flaw, Kind, Kinds, Row};
 pub use memory::default_bound as memory_bound;

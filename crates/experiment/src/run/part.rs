@@ -3,11 +3,11 @@
 use super::jobs::{Job, SearchJob};
 use super::turn::in_turn;
 use super::{Experiment, Extent};
+use crate::claims::{Taken, Worker};
 use crate::envelope::Entry;
 use crate::error::RunError;
 use crate::journal::JournalError;
 use crate::result::{PointEnd, SearchEnd};
-use crate::claims::{Taken, Worker};
 use serde::Serialize;
 use std::thread;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Manager, links, sink, and the time it takes.
 
 use super::cells::{Cells, Shuffle, byte};
-use crate::error::Error;
 use super::links::{Adu, Writer};
+use crate::error::Error;
 use isthmus_ring::ring;
 use isthmus_stream::{
     Config, ConnectionSpec, Direction, End, Event, Format, Limits, LinkId, Protocol, StreamId,
