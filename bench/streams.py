@@ -2,9 +2,9 @@
 
 Peers: the same bytes over loopback TCP between a plain writer and a plain reader, without manager,
 sums or confirmations; a plain relay between a rank and such a reader, which says what the machine
-leaves to a manager; and ZeroMQ over TCP, PUSH to PULL, and ADIOS2's SST over sockets, without sums and
-confirmations either. Sums that ranks make stand beside those of the interface. Each is tried with
-several settings and takes turns in its best one. All sockets have cubic, which is set as the
+leaves to a manager; and ZeroMQ over TCP, PUSH to PULL, and ADIOS2's SST over sockets, without sums
+and confirmations either. Sums that ranks make stand beside those of the interface. Each is tried
+with several settings and takes turns in its best one. All sockets have cubic, which is set as the
 system's default meanwhile where that is allowed.
 """
 
