@@ -127,7 +127,7 @@ pub fn run(load: &Load) -> Outcome<Report> {
     })
 }
 
-/// The socket of a sink, which is told where to connect.
+/// Sends the sink an address, and returns the socket by which it connects there.
 pub(crate) fn sink_socket(to_sink: &mut UnixStream) -> Outcome<TcpStream> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     writeln!(to_sink, "{}", listener.local_addr()?)?;

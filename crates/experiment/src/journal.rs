@@ -6,7 +6,7 @@
 //! says of itself what it is ([`crate::envelope`]); one that is not what was written for this run
 //! and point is refused, never used.
 
-use crate::claims::{ClaimError, anew};
+use crate::claims::{ClaimError, retry_stale};
 use crate::envelope::{self, Entry, HEADER, KEPT, Mismatch, Run};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -106,9 +106,10 @@ fn said_of(path: &Path) -> (&'static str, &'static str) {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     match &*name {
         HEADER => ("the head of the journal is", ""),
-        name if name.ends_with(KEPT) => {
-            ("what is finished of a point is", " to begin the point anew")
-        }
+        name if name.ends_with(KEPT) => (
+            "what is finished of a point is",
+            " to start the point again",
+        ),
         _ => ("the finished result is", " to compute it again"),
     }
 }
@@ -284,7 +285,7 @@ impl Journal {
         if !self.has(entry)? {
             return Ok(None);
         }
-        match anew(|| fs::read(&path)) {
+        match retry_stale(|| fs::read(&path)) {
             Ok(bytes) => Ok(Some((path, bytes))),
             // What is finished of a point goes once the point is done.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -430,7 +431,7 @@ fn refused(path: &Path, mismatch: Mismatch) -> JournalError {
 
 /// Whether what is at `path` itself, no link followed, is of that type.
 fn own(path: &Path, is: impl Fn(&fs::FileType) -> bool) -> Result<bool, JournalError> {
-    let found = anew(|| fs::symlink_metadata(path)).map_err(|error| JournalError::Io {
+    let found = retry_stale(|| fs::symlink_metadata(path)).map_err(|error| JournalError::Io {
         path: path.to_owned(),
         error,
     })?;

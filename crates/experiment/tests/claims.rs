@@ -1,6 +1,6 @@
 //! Claims of several workers in one folder, some of which are gone.
 
-use isthmus_experiment::claims::{Claim, Taken, Worker, anew, look};
+use isthmus_experiment::claims::{Claim, Taken, Worker, look, retry_stale};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -194,12 +194,12 @@ fn who_looks_and_who_takes_have_one_rule_of_who_is_lost() {
 fn what_another_machine_has_replaced_is_looked_at_again() {
     let stale = || Err::<u32, std::io::Error>(std::io::ErrorKind::StaleNetworkFileHandle.into());
     let mut looks = 0;
-    let seen = anew(|| {
+    let seen = retry_stale(|| {
         looks += 1;
         if looks < 3 { stale() } else { Ok(looks) }
     });
     assert_eq!(seen.unwrap(), 3);
-    assert!(anew(stale).is_err());
+    assert!(retry_stale(stale).is_err());
 }
 
 #[test]

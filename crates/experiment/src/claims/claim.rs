@@ -2,7 +2,7 @@
 
 use super::look::{Found, found, seen};
 use super::name::Name;
-use super::plain::{TRIES, anew};
+use super::plain::{TRIES, retry_stale};
 use super::worker::{Line, Own};
 use super::{ClaimError, Worker, at, at_unit};
 use std::fs::{self, OpenOptions};
@@ -75,7 +75,7 @@ impl Worker {
             Err(error) if is_gone(&error) => return Ok(()),
             done => done?,
         }
-        if anew(|| found(&aside))?.as_ref() != Some(lost) {
+        if retry_stale(|| found(&aside))?.as_ref() != Some(lost) {
             // If there is a third one by now, two do the same work.
             let _ = fs::hard_link(&aside, path);
         }
@@ -115,7 +115,7 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         for _ in 0..BACK.1 {
-            match now_or_gone(anew(|| found(&self.path))) {
+            match now_or_gone(retry_stale(|| found(&self.path))) {
                 Ok(Some(found)) if found.text.trim_end() == self.own.name.text => {
                     // If it cannot be removed it is lost when this worker is.
                     let _ = fs::remove_file(&self.path);

@@ -1,7 +1,7 @@
 //! What a claim says, and when it is lost: the one rule, for who takes units and who only looks.
 
 use super::name::Name;
-use super::plain::{anew, head, plain};
+use super::plain::{head, plain, retry_stale};
 use super::worker::{Began, stamp};
 use std::io;
 use std::path::Path;
@@ -47,7 +47,7 @@ impl Seen {
 /// # Errors
 /// It, or the file of its worker, cannot be read or is no plain file.
 pub fn look(folder: &Path, unit: &str) -> io::Result<Option<Seen>> {
-    let claim = anew(|| found(&folder.join(format!("{unit}.claim"))))?;
+    let claim = retry_stale(|| found(&folder.join(format!("{unit}.claim"))))?;
     claim.map(|claim| seen(folder, &claim, None)).transpose()
 }
 
@@ -63,8 +63,8 @@ pub(crate) fn seen(folder: &Path, claim: &Found, own: Option<Duration>) -> io::R
     if let Some(name) = &seen.name {
         seen.dead = name.is_dead();
         let path = folder.join(format!("{}.jsonl", name.text));
-        // Opened, since network file systems look anew at what is opened.
-        let worker = anew(|| {
+        // Opened, since network file systems look again at a file that is opened.
+        let worker = retry_stale(|| {
             let Some(file) = plain(&path)? else {
                 return Ok(None);
             };

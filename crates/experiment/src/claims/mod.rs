@@ -21,7 +21,7 @@ mod worker;
 pub use claim::{Claim, Taken};
 pub use look::{Seen, look};
 pub use name::Name;
-pub use plain::anew;
+pub use plain::retry_stale;
 pub use worker::{Worker, beat};
 
 use std::io::{self, ErrorKind};

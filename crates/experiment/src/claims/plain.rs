@@ -9,12 +9,12 @@ use std::path::Path;
 /// How often something is looked at again that changed meanwhile.
 pub(crate) const TRIES: u32 = 8;
 
-/// Does it again where a network file system says that the file is another one by now (`ESTALE`): one that another
-/// machine has replaced or removed since it was opened.
+/// Repeats a look at a file while a network file system reports `ESTALE`: another machine has replaced or
+/// removed the file since it was opened.
 ///
 /// # Errors
-/// What the system says otherwise, or at last.
-pub fn anew<T>(mut look: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// Any other error, and `ESTALE` from the last of eight looks.
+pub fn retry_stale<T>(mut look: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 1..TRIES {
         match look() {
             Err(error) if error.kind() == ErrorKind::StaleNetworkFileHandle => {}
