@@ -56,8 +56,7 @@ fn waited<T: Send>(
         Some(Ok(time)) => Patience::of(time),
     };
     let heard = Mutex::new(None);
-    // The interpreter looked at signals before the first question, and taking it costs as much as a
-    // small send.
+    // The interpreter has just checked signals, and to take it costs as much as a small send.
     let listen_at: Mutex<Option<Instant>> = Mutex::new(None);
     let go_on = |now: Instant| {
         if let Ok(mut at) = listen_at.lock() {

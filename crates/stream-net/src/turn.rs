@@ -1,8 +1,8 @@
 //! The loop of a driver: what can be moved is moved, and if nothing can it [sleeps](crate::sleep).
 //!
 //! A round tries the links and connections on which something moved a short time ago. All others are
-//! tried in a look, after [`LOOK_NS`] or more and when nothing is busy: many that stand still cost little.
-//! Sockets at rest are tried when a poll finds them ready.
+//! tried in a look, after [`LOOK_NS`] or more and when none is busy: many idle ones cost little. Idle
+//! sockets are tried when a poll finds them ready.
 
 use crate::driver::Driver;
 use crate::error::Result;
@@ -22,8 +22,8 @@ const YIELDS: usize = 8;
 /// Between two looks at everything while something is busy, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000;
 
-/// The same, for each link and connection there is, if that is more: a look takes a few percent of the
-/// time, however many stand still.
+/// The same for each link and connection, if that is longer: a look takes a few percent of the time,
+/// however many of them are idle.
 const LOOK_AT_EACH_NS: u64 = 20_000;
 
 /// How long links are tried again in a round before connections are, in nanoseconds.
@@ -60,12 +60,12 @@ impl Driver {
                 return Ok(true);
             }
         }
-        // The caller that woke it is heard first: the next round looks at everything.
+        // A caller that woke the driver comes first. The next round looks at everything.
         let woken = self.sleep(until)?;
         Ok(!woken && self.round())
     }
 
-    /// Whether a busy socket takes no more. Those at rest may be full for hours.
+    /// Whether a busy socket is full. Idle ones may be full for hours.
     fn a_socket_is_full(&self) -> bool {
         let busy = self.busy_outsides.ids();
         busy.iter().any(|id| match self.outsides.get(id) {
@@ -81,8 +81,7 @@ impl Driver {
         self.round_at = now;
         if now < self.look_at {
             let moved = self.try_to_move(false);
-            let at_rest = self.busy_links.is_empty() && self.busy_outsides.is_empty();
-            return moved || at_rest && self.look();
+            return moved || !self.has_busy() && self.look();
         }
         self.look_at = self.next_look(now);
         // The next sleep returns the same error.
@@ -90,6 +89,12 @@ impl Driver {
         self.look()
     }
 
+    /// Whether a link or connection is busy.
+    pub(crate) fn has_busy(&self) -> bool {
+        !(self.busy_links.is_empty() && self.busy_outsides.is_empty())
+    }
+
+    /// When everything is looked at next.
     pub(crate) fn next_look(&self, now: Instant) -> Instant {
         let count = (self.links.len() + self.outsides.len()) as u64;
         now.after_ns(LOOK_NS.max(LOOK_AT_EACH_NS * count))

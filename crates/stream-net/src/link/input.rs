@@ -140,8 +140,8 @@ impl Input {
         }
     }
 
-    /// Whether its first unit waits for a fetch, and nothing else can move. A link on which something
-    /// moved is tried for some rounds more, so that `oldest` is up to date.
+    /// Whether its first unit waits for a fetch and nothing else can move. `oldest` is up to date, since
+    /// a link is tried for some rounds after it moved.
     pub fn rests(&self) -> bool {
         let idle = self.reading.is_none() && self.skip == 0 && self.oldest.is_none();
         self.frame.is_some() && idle

@@ -153,8 +153,7 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Whether nothing can move on it before an order comes: its first unit is of a stream that
-    /// fetches nothing.
+    /// Whether nothing can move on the link before an order arrives: no stream fetches its first unit.
     pub fn rests(&self) -> bool {
         let input = self.input.as_ref().is_some_and(Input::rests);
         let output = self.output.as_ref();
