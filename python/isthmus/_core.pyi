@@ -391,11 +391,13 @@ def topology(spec_json: str) -> str:
          faults above 8192 nodes and for graphs of nodes * (nodes + 2 * links) above 2^29),
          "io_distances": [the same over the I/O network],
          "deadlock": {"free": bool, "routing": text, "channels": int, "dependencies": int | null
-                      (not counted), "proof": text, "cycle": [text] (channels, empty if free),
-                      "alternative": {"routing": text, "free": bool, "dependencies": int,
-                                      "proof": text, "hops": [ordered pairs whose route has 0, 1,
-                                      2, ... hops]} | null (graphs whose shortest paths can
-                                      deadlock)},
+                      (not counted, as of graphs), "layers": int (of virtual channels; graphs only),
+                      "proof": text, "cycle": [text] (channels, empty if free; of a graph, those
+                      of a cycle that a single layer would have),
+                      "alternative": {"routing": text, "free": bool, "proof": text,
+                                      "hops": [ordered pairs whose route has 0, 1, 2, ... hops]}
+                                      | null (graphs whose routes take more than
+                                      one layer)},
          "broadcast": {"steps": int, "lower_bound": int, "root": int} | null (graphs, and where
          nothing works), "io_broadcast": the same over the working I/O nodes, by number | null,
          "faults": [text], "unreachable": [pe]}
@@ -406,7 +408,10 @@ def topology(spec_json: str) -> str:
     counts working PEs by the address bits between them and that I/O node; where faults cut a
     network apart, both are as if nothing had failed and `faults` says that the machine cannot run.
     `unreachable` are the working PEs outside the largest connected part. A broadcast starts at the
-    lowest node of that part. Graphs too large for `distances` are judged under up*/down* routing.
+    lowest node of that part. A graph is judged as a network of switches with a node at each, part
+    by part, by the routes that a scenario of kind graph takes: of `routing = "minimal"`, and as the
+    alternative of `routing = "up-down"`. Graphs too large for `distances`, and those of more than
+    4096 nodes, are judged under the latter only.
     """
 
 def graph_account(spec_json: str) -> str:

@@ -192,14 +192,15 @@ class TestFaults:
 
 
 class TestGraphs:
-    def test_a_ring_can_deadlock_and_shows_how(self):
+    def test_a_ring_takes_two_layers_and_shows_the_circle_of_one(self):
         told = graph(ring(6))
         assert (told["nodes"], told["links"], told["diameter"]) == (6, 6, 3)
         assert told["distances"] == [6, 12, 12, 6]
         assert told["names"] == list("012345")
         verdict = told["deadlock"]
-        assert not verdict["free"]
-        assert verdict["proof"] == ""
+        assert verdict["free"]
+        assert verdict["layers"] == 2
+        assert (verdict["channels"], verdict["dependencies"]) == (12, None)
         channels = [ends(channel) for channel in verdict["cycle"]]
         assert len(channels) == 6
         for held, asked in pairwise([*channels, channels[0]]):
@@ -214,13 +215,18 @@ class TestGraphs:
         assert other["hops"] == [6, 12, 10, 6, 2]
         assert sum(other["hops"]) == 36
 
-    def test_rings_of_up_to_four_and_meshes_are_free(self):
-        assert graph(ring(4))["deadlock"]["free"]
+    def test_short_rings_and_trees_are_free_in_one_layer(self):
+        for edges in (ring(4), [(node, (node - 1) // 2) for node in range(1, 15)]):
+            verdict = graph(edges)["deadlock"]
+            assert (verdict["free"], verdict["layers"], verdict["cycle"]) == (True, 1, [])
+            assert verdict["alternative"] is None
+
+    def test_a_mesh_in_a_list_is_an_irregular_graph(self):
         mesh = [(8 * i + j, 8 * i + j + 1) for i in range(8) for j in range(7)]
         mesh += [(8 * i + j, 8 * i + j + 8) for i in range(7) for j in range(8)]
         told = graph(mesh)
         assert told["deadlock"]["free"]
-        assert told["deadlock"]["alternative"] is None
+        assert told["deadlock"]["layers"] == 2
         assert told["diameter"] == 14
         assert told["distances"] == histogram(mesh, range(64))
 
@@ -243,6 +249,12 @@ class TestGraphs:
         assert not told["connected"]
         assert told["unreachable"] == [3, 4]
         assert told["io_nodes"] == [1, 3]
+        verdict = told["deadlock"]
+        assert (verdict["channels"], verdict["layers"]) == (6, 1)
+        # A ring of six beside a pair: each part counts.
+        both = graph([*ring(6), (6, 7)])["deadlock"]
+        assert (both["channels"], both["layers"]) == (14, 2)
+        assert both["alternative"]["hops"] == [8, 14, 10, 6, 2]
 
     def test_an_io_network_if_asked_for(self):
         assert graph(ring(9))["io_edges"] == []

@@ -185,11 +185,68 @@ def test_graphs_have_an_io_network_only_if_asked_for(isthmus, tmp_path):
     assert told(isthmus(*cube, "--no-io-network", "--json"))["io_edges"] == []
 
 
-def test_a_graph_that_can_deadlock_is_told_a_routing_that_cannot(isthmus, tmp_path):
+def test_a_graph_that_takes_layers_is_told_why_and_a_routing_without(isthmus, tmp_path):
     (tmp_path / "ring.txt").write_text(EDGES)
     text = isthmus("topology", "--graph", "ring.txt").stdout
-    assert re.search(r"deadlock +possible", text)
+    assert re.search(r"deadlock +free in 2 layers of virtual channels \(one of the shortest", text)
+    assert re.search(r"in one layer +possible: (\w to \w → ){4}\w to \w\n", text)
     assert re.search(r"instead +free \(up\*/down\*", text)
+
+
+def ring(nodes, first=0):
+    return [(first + node, first + (node + 1) % nodes) for node in range(nodes)]
+
+
+GRAPHS = {
+    "ring": ring(6),
+    "six rings": [
+        *(cable for first in range(0, 36, 6) for cable in ring(6, first)),
+        *((6 * one, 6 * other) for one, other in ring(6)),
+    ],
+    "square": ring(4),
+    "tree": [(node, (node - 1) // 2) for node in range(1, 15)],
+    "torus": [
+        (5 * x + y, 5 * (x + dx) % 25 + (y + dy) % 5)
+        for x in range(5)
+        for y in range(5)
+        for dx, dy in ((1, 0), (0, 1))
+    ],
+    "chords": [(at, (at + step) % 60) for at in range(60) for step in (1, 7, 22)],
+    "parallel": [*ring(5), *ring(5)],
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_topology_and_check_agree_on_the_routes_of_a_graph(tmp_path, name):
+    edges = "".join(f"{a} {b}\n" for a, b in GRAPHS[name])
+    file = tmp_path / "net.txt"
+    file.write_text(edges)
+    verdict = package.topology(graph=file)["deadlock"]
+    shortest, up_down = (machine_of(edges, routing) for routing in ("minimal", "up-down"))
+    assert verdict["free"]
+    assert (verdict["routing"], said(verdict)) == (shortest["routing"], shortest["deadlock"])
+    # Links of nodes, in both directions, count in a scenario.
+    cables = len(set(map(frozenset, GRAPHS[name])))
+    assert verdict["channels"] == 2 * cables
+    other = verdict["alternative"]
+    assert (other is not None) == (verdict["layers"] > 1) == bool(verdict["cycle"])
+    if other is not None:
+        assert other["routing"] == f"up*/down*: {up_down['routing']}"
+        assert said(other) == up_down["deadlock"]
+
+
+def machine_of(edges, routing):
+    """What `isthmus check` says of a network of switches with a node at each."""
+    net = package.Graph(graph="edges", edges=edges, routing=routing, virtual_channels=8)
+    work = package.Jobs(jobs={"all": package.Job(traffic="uniform", message="4 kB")})
+    (machine,) = package.check(net, work)["machines"]
+    return machine
+
+
+def said(verdict):
+    layers = verdict.get("layers", 1)
+    where = f" in {layers} layers of virtual channels" if layers > 1 else ""
+    return f"free of deadlock{where}: {verdict['proof']}"
 
 
 def test_topology_of_a_fabric(isthmus, tmp_path):

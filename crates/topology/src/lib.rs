@@ -11,7 +11,8 @@
 //! - [`deadlock`]: the channel-dependency check;
 //! - [`CubeFaults`], [`FaultyCube`]: what has failed, and routes around it;
 //! - [`BroadcastTree`]: from one node to all;
-//! - [`graph`]: networks of any shape, read from files, and routings of them;
+//! - [`graph`]: networks of any shape, read from files;
+//! - [`switches`]: switches joined in any form, and routes through them;
 //! - [`rings`]: fabrics of directed rings, and routes over them;
 //! - [`trees`]: fat trees, and routes through them;
 //! - [`Wiring`], [`Dragonfly`]: nodes and switches joined by cables;

@@ -3,7 +3,6 @@
 mod fat_trees;
 mod faulty_routing;
 mod graph_files;
-mod graph_routing;
 mod ring_fabrics;
 mod ring_paths;
 mod ring_routing;

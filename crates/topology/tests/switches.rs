@@ -1,5 +1,6 @@
 //! Ways through random networks of switches, against a search that knows nothing of them.
 
+use isthmus_topology::Graph;
 use isthmus_topology::deadlock;
 use isthmus_topology::switches::{Form, Nodes, Shortest, UpDown};
 use proptest::prelude::*;
@@ -181,7 +182,6 @@ proptest! {
                 while let Some((next, is_down)) = ways.next(down, way[way.len() - 1], to) {
                     way.push(next);
                     down = is_down;
-                    prop_assert!(way.len() as u32 - 1 <= ways.longest());
                 }
                 prop_assert_eq!(way.last(), Some(&to));
                 prop_assert!(way.len() > distance(&form, from, to));
@@ -189,7 +189,31 @@ proptest! {
             }
         }
         prop_assert!(no_circle(&all));
+        for (hops, &pairs) in ways.hops().iter().enumerate() {
+            prop_assert_eq!(all.iter().filter(|way| way.len() == hops).count() as u64, pairs);
+        }
+        prop_assert_eq!(ways.hops().iter().sum::<u64>(), u64::from(switches).pow(2));
     }
+}
+
+/// Parts keep the order of their nodes and of their edges.
+#[test]
+fn a_graph_is_taken_apart() {
+    let graph = Graph::from_edge_list("a b\nd e\nc a\nb a\nf\n").unwrap();
+    let parts = Form::of_parts(&graph);
+    let found: Vec<_> = parts
+        .iter()
+        .map(|part| (part.name(0), part.cables()))
+        .collect();
+    let expected = [
+        ("a", vec![(0, 1), (2, 0), (1, 0)]),
+        ("d", vec![(0, 1)]),
+        ("f", vec![]),
+    ];
+    assert_eq!(
+        found,
+        expected.map(|(name, cables)| (name.to_owned(), cables))
+    );
 }
 
 /// A ring of 200 with three more cables from each to anywhere: a layer takes few whole trees, and packets that

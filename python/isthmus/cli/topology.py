@@ -169,6 +169,8 @@ def _print(told: dict[str, Any], io_network: bool) -> None:
     if io_network:
         facts.append(("I/O network", _io_network(told)))
     facts.append(("deadlock", _deadlock(told["deadlock"])))
+    if told["deadlock"]["free"] and (cycle := told["deadlock"]["cycle"]):
+        facts.append(("in one layer", f"possible: {' → '.join(cycle)}"))
     if other := told["deadlock"]["alternative"]:
         facts.append(("instead", _deadlock({**other, "channels": told["deadlock"]["channels"]})))
     if broadcast := told.get("broadcast"):
@@ -218,8 +220,10 @@ def _histogram(counts: list[int] | None) -> str:
 
 def _deadlock(verdict: dict[str, Any]) -> str:
     size = counted(verdict["channels"], "channel")
-    if verdict["dependencies"] is not None:
-        size += f", {counted(verdict['dependencies'], 'dependency', 'dependencies')}"
+    if (dependencies := verdict.get("dependencies")) is not None:
+        size += f", {counted(dependencies, 'dependency', 'dependencies')}"
     if verdict["free"]:
-        return f"free ({verdict['routing']}): {verdict['proof']}; {size}"
+        layers = verdict.get("layers", 1)
+        where = f" in {layers} layers of virtual channels" if layers > 1 else ""
+        return f"free{where} ({verdict['routing']}): {verdict['proof']}; {size}"
     return f"possible ({verdict['routing']}): {' → '.join(verdict['cycle'])}; {size}"

@@ -3,6 +3,7 @@
 use isthmus_machine::graph::Machine;
 use isthmus_machine::graph::spec::{Form, Routing, Shape};
 use isthmus_machine::packets::ways::Ways;
+use isthmus_topology::switches::{Shortest, UpDown};
 use serde::Serialize;
 
 /// Most nodes of which cables are listed.
@@ -103,8 +104,8 @@ fn routing(shape: &Shape) -> &'static str {
     use isthmus_machine::graph::spec::DragonflyRouting;
     match shape {
         Shape::Switches { routing, .. } => match routing {
-            Routing::Minimal => "one of the shortest ways",
-            Routing::UpDown => "one of the shortest ways up a tree, then down",
+            Routing::Minimal => Shortest::NAME,
+            Routing::UpDown => UpDown::NAME,
             Routing::Table(_) => "as a table lists them",
         },
         Shape::Dragonfly { routing, .. } => match routing {

@@ -7,6 +7,7 @@ mod table;
 mod vain;
 
 pub use figures::GraphSummary;
+pub use table::SWITCHES_MAX;
 
 /// The kind.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use isthmus_topology::switches::Leaves;
 use isthmus_units::Time;
 
 /// Most switches, a table of whose ways is kept.
-pub(super) const SWITCHES_MAX: u32 = 4096;
+pub const SWITCHES_MAX: u32 = 4096;
 
 /// Most nodes.
 pub(super) const NODES_MAX: u32 = 1 << 17;

@@ -3,7 +3,7 @@
 use super::spec::{GraphSpec, Routing, Shape};
 use crate::packets::{Network, NetworkError, Routed, RoutedError};
 use isthmus_packet::ways::{Dragonfly, Hop, Rule, Table, TableError, Ways};
-use isthmus_topology::switches::{Apart, Change, Form, RouteError, Routes, Shortest, UpDown};
+use isthmus_topology::switches::{Apart, Form, RouteError, Routes, Shortest, UpDown, no_circle};
 use isthmus_topology::{self as topology, DragonflyError, Wiring};
 use std::sync::Arc;
 use thiserror::Error;
@@ -162,18 +162,7 @@ fn minimal(
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    let said = match layers.change() {
-        Some(change) => format!(
-            "free of deadlock in {} layers of virtual channels: packets go on in the next lower one {}",
-            layers.count,
-            match change {
-                Change::Turn => "where their way leads up a tree again after it led down",
-                Change::Dateline => "behind the cable that closes a ring (a dateline)",
-            }
-        ),
-        None => no_circle(layers.count),
-    };
-    Ok((table, said))
+    Ok((table, free(layers.count, layers.reason())))
 }
 
 fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Told, MachineError> {
@@ -192,8 +181,7 @@ fn up_down(form: &Form, wiring: &Arc<Wiring>, lengths: Vec<u64>) -> Result<Told,
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    let said = "free of deadlock: no way leads up after it has led down".to_owned();
-    Ok((table, said))
+    Ok((table, free(1, UpDown::REASON)))
 }
 
 fn listed(
@@ -217,17 +205,14 @@ fn listed(
         },
     };
     let table = Table::new(Arc::clone(wiring), lengths, rule)?;
-    Ok((table, no_circle(ways.layers())))
+    Ok((table, free(ways.layers(), no_circle(ways.layers()))))
 }
 
-/// Why ways in so many layers are free of deadlock.
-fn no_circle(layers: u16) -> String {
+/// That ways in so many layers are free of deadlock, and why.
+fn free(layers: u16, reason: &str) -> String {
     match layers {
-        1 => "free of deadlock: the links that packets wait for close no circle".to_owned(),
-        count => format!(
-            "free of deadlock in {count} layers of virtual channels: the links that packets of one wait for \
-             close no circle"
-        ),
+        1 => format!("free of deadlock: {reason}"),
+        _ => format!("free of deadlock in {layers} layers of virtual channels: {reason}"),
     }
 }
 

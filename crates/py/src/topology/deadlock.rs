@@ -17,27 +17,29 @@ pub(super) struct Deadlock {
     pub routing: String,
     pub channels: usize,
     pub dependencies: Option<u64>,
+    /// Layers of virtual channels that the routes of a graph take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layers: Option<u16>,
     pub proof: String,
+    /// The channels of a cycle; of a graph those of one that a single layer would have.
     pub cycle: Vec<String>,
     pub alternative: Option<Alternative>,
 }
 
-/// A routing to use instead of one that can deadlock.
+/// A routing to use where links have fewer virtual channels than another has layers.
 #[derive(Serialize)]
 pub(super) struct Alternative {
     pub routing: String,
     pub free: bool,
-    pub dependencies: u64,
     pub proof: String,
     /// Ordered pairs by hops of their route.
     pub hops: Vec<u64>,
 }
 
 /// The proof that follows from a numbering of the channels.
-pub(super) const NUMBERED: &str = "the channels are numbered so that every route rises";
+const NUMBERED: &str = "the channels are numbered so that every route rises";
 /// The proof of up*/down* routing.
-pub(super) const UP_DOWN: &str =
-    "no route goes up again after it went down, so no circle can close";
+const UP_DOWN: &str = "no route goes up again after it went down, so no circle can close";
 
 /// One network of a hypercube machine.
 pub(super) struct CubeNetwork<'a> {
@@ -72,6 +74,7 @@ pub(super) fn of_cubes(networks: &[CubeNetwork<'_>]) -> Deadlock {
         routing: joined(networks, verdicts.iter().map(|verdict| &*verdict.routing)),
         channels: networks.iter().map(|network| network.channels).sum(),
         dependencies: verdicts.iter().map(|verdict| verdict.dependencies).sum(),
+        layers: None,
         proof: match &cycle {
             None => joined(networks, proofs.map(|proof| proof.copied().unwrap_or(""))),
             Some(_) => String::new(),

@@ -1,17 +1,17 @@
 //! Networks of any shape, from a file.
 
-use super::deadlock::{Alternative, Deadlock, NUMBERED, UP_DOWN};
+use super::deadlock::{Alternative, Deadlock};
 use super::{Answer, IoNetwork, Kind, Question};
 use crate::faults;
 use crate::graph::GraphQuestion;
 use crate::place::Choice;
 use crate::question::Refusal;
-use isthmus_topology::deadlock::DependencyCycle;
-use isthmus_topology::graph::{Channels, ShortestPaths, UpDown};
+use isthmus_kinds::graph::SWITCHES_MAX;
+use isthmus_topology::switches::{Form, Shortest, UpDown};
 use isthmus_topology::{Graph, distance};
 
-/// Elementary steps of walking a graph from every node up to which it is done, once for distances and
-/// once for each routing: about four seconds in all.
+/// Elementary steps of walking a graph from every node up to which it is done, for distances and for each
+/// routing.
 const STEPS_MAX: u64 = 1 << 29;
 
 pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
@@ -72,53 +72,62 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
     })
 }
 
+/// The verdict on all connected parts, by the routes of a network of switches with a node at each.
 fn deadlock(graph: &Graph, walks: bool) -> Deadlock {
-    let channels = Channels::new(graph);
-    let up_down = "up*/down* from the lowest node, shortest allowed paths";
-    if !walks {
-        // Shortest paths cannot be judged without walking them all; this one needs no walk.
-        return Deadlock {
-            free: true,
-            routing: up_down.to_owned(),
-            channels: channels.count(),
-            dependencies: None,
-            proof: UP_DOWN.to_owned(),
-            cycle: Vec::new(),
-            alternative: None,
-        };
+    let neighbors = (0..graph.node_count()).map(|node| graph.neighbors(node).len());
+    let up_down = format!("up*/down*: {}", UpDown::NAME);
+    let mut found = Deadlock {
+        free: true,
+        routing: up_down.clone(),
+        channels: neighbors.sum(),
+        dependencies: None,
+        layers: Some(1),
+        proof: UpDown::REASON.to_owned(),
+        cycle: Vec::new(),
+        alternative: None,
+    };
+    if !walks || graph.node_count() > SWITCHES_MAX {
+        // These routes need no walk.
+        return found;
     }
-    let dependencies = ShortestPaths::new(graph).dependencies();
-    let cycle = dependencies.check().err();
-    let alternative = cycle.is_some().then(|| {
-        let found = UpDown::new(graph).walk();
-        let free = found.dependencies.check().is_ok();
-        Alternative {
-            routing: up_down.to_owned(),
-            free,
-            dependencies: found.dependencies.len() as u64,
-            proof: if free { NUMBERED } else { "" }.to_owned(),
-            hops: found.hops,
+    let parts = Form::of_parts(graph);
+    found.routing = Shortest::NAME.to_owned();
+    found.layers = None;
+    for part in &parts {
+        let routes = Shortest::new(part, &part.wiring(1)).expect("a part is joined");
+        let layers = routes.layers(u32::MAX);
+        if found.layers < Some(layers.count) {
+            found.layers = Some(layers.count);
+            found.proof = layers.reason().to_owned();
+            found.cycle = circle(part, &layers.circle);
         }
-    });
-    Deadlock {
-        free: cycle.is_none(),
-        routing: "shortest paths, of equal ones over the lowest next node".to_owned(),
-        channels: channels.count(),
-        dependencies: Some(dependencies.len() as u64),
-        proof: if cycle.is_none() { NUMBERED } else { "" }.to_owned(),
-        cycle: cycle
-            .map(|cycle| names(&channels, &cycle))
-            .unwrap_or_default(),
-        alternative,
     }
+    found.alternative = (found.layers > Some(1)).then(|| Alternative {
+        routing: up_down,
+        free: true,
+        proof: UpDown::REASON.to_owned(),
+        hops: hops(&parts),
+    });
+    found
 }
 
-/// The channels of a cycle by the names of their ends.
-fn names(channels: &Channels<'_>, cycle: &DependencyCycle) -> Vec<String> {
-    let name = |node| &channels.graph().node(node).name;
-    let text = |&channel: &usize| {
-        let (from, to) = channels.ends(channel);
-        format!("{} to {}", name(from), name(to))
-    };
-    cycle.channels.iter().map(text).collect()
+/// Ordered pairs by hops of their up*/down* route.
+fn hops(parts: &[Form]) -> Vec<u64> {
+    let mut pairs: Vec<u64> = Vec::new();
+    for part in parts {
+        let routes = UpDown::new(part, &part.wiring(1)).expect("a part is joined");
+        pairs.resize(pairs.len().max(routes.hops().len()), 0);
+        for (all, part) in pairs.iter_mut().zip(routes.hops()) {
+            *all += part;
+        }
+    }
+    pairs
+}
+
+/// The channels between the switches of a circle, by the names of their ends.
+fn circle(part: &Form, switches: &[u32]) -> Vec<String> {
+    let next = switches.iter().cycle().skip(1);
+    let ends = switches.iter().zip(next);
+    ends.map(|(&from, &to)| format!("{} to {}", part.name(from), part.name(to)))
+        .collect()
 }

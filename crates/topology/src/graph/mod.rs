@@ -1,10 +1,8 @@
-//! Networks of any shape, with named nodes and the attributes of a file, and routings of them.
+//! Networks of any shape, with named nodes and the attributes of a file.
 
-mod channels;
 mod edge_list;
 mod error;
 mod graphml;
-mod routes;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,10 +11,8 @@ use petgraph::visit::EdgeRef;
 
 use crate::Adjacency;
 
-pub use channels::Channels;
 pub(crate) use edge_list::{Word, words};
 pub use error::{GraphError, GraphProblem};
-pub use routes::{ShortestPaths, UpDown, UpDownRoutes};
 
 /// Attributes by name, as text.
 pub type Attributes = BTreeMap<String, String>;

@@ -77,6 +77,14 @@ impl<'w> Trees<'w> {
     }
 }
 
+/// Why routes are free of deadlock of which each is in one of so many layers.
+pub fn no_circle(layers: u16) -> &'static str {
+    match layers {
+        1 => "the links that packets wait for close no circle",
+        _ => "the links that packets of one wait for close no circle",
+    }
+}
+
 impl Layers {
     /// The layer of the link that packets take from a switch to come to another.
     pub fn of(&self, at: u32, to: u32) -> u16 {
@@ -91,6 +99,19 @@ impl Layers {
         match self.of {
             Of::Ends(_) => None,
             Of::Links(change, ..) => Some(change),
+        }
+    }
+
+    /// Why packets in these layers cannot wait for one another in a circle.
+    pub fn reason(&self) -> &'static str {
+        match self.change() {
+            Some(Change::Turn) => {
+                "packets go on in the next lower one where their way leads up a tree again after it led down"
+            }
+            Some(Change::Dateline) => {
+                "packets go on in the next lower one behind the cable that closes a ring (a dateline)"
+            }
+            None => no_circle(self.count),
         }
     }
 

@@ -12,15 +12,16 @@ mod waits;
 
 pub use account::Account;
 pub use attributes::Found;
-pub use layers::{Change, Layers};
+pub use layers::{Change, Layers, no_circle};
 pub use listed::{CABLES_MAX, Leaves, ListError, Listed, WIDTH_MAX, listed};
 pub use routes::{Listing, RouteError, Routes};
 pub use shortest::{Apart, Shortest};
 pub use up_down::UpDown;
 
-use crate::Wiring;
+use crate::{Graph, Wiring, distance};
 use neighbors::Neighbors;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// Characters of a name that an error shows.
@@ -97,6 +98,29 @@ impl Form {
             cables,
             names: Vec::new(),
         }
+    }
+
+    /// The connected parts of a graph, whose nodes are the switches, in their order.
+    pub fn of_parts(graph: &Graph) -> Vec<Self> {
+        let part_of = distance::parts(graph);
+        let mut names: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        let mut cables: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
+        let numbers = graph.nodes().zip(&part_of).map(|(node, &part)| {
+            let names = names.entry(part).or_default();
+            names.push(node.name.clone());
+            names.len() as u32 - 1
+        });
+        let numbers: Vec<u32> = numbers.collect();
+        for (from, to, _) in graph.edges() {
+            let cables = cables.entry(part_of[from as usize]).or_default();
+            cables.push((numbers[from as usize], numbers[to as usize]));
+        }
+        let forms = names.into_iter().map(|(part, names)| Self::Cables {
+            switches: names.len() as u32,
+            cables: cables.remove(&part).unwrap_or_default(),
+            names,
+        });
+        forms.collect()
     }
 
     /// Number of switches; `u32::MAX` stands for that and for more.

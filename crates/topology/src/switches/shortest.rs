@@ -63,6 +63,9 @@ enum Found {
 }
 
 impl Shortest {
+    /// What results call it.
+    pub const NAME: &str = "one of the shortest ways";
+
     /// The ways of a form with its wiring.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::neighbors::Neighbors;
 use super::{Apart, Form};
-use crate::Wiring;
+use crate::{Wiring, distance};
 
 /// The next switch of one of the shortest ways that lead upwards first and downwards then, from every switch
 /// to every other; they need no layers (Schroeder et al., *Autonet: a high-speed, self-configuring
@@ -16,7 +16,8 @@ pub struct UpDown {
     /// By whether it has gone down, the last switch and the present one: the next, and whether that
     /// is down.
     next: Vec<(u32, bool)>,
-    longest: u32,
+    /// Ordered pairs of switches by the links between them.
+    hops: Vec<u64>,
 }
 
 const NOWHERE: (u32, bool) = (u32::MAX, false);
@@ -55,6 +56,11 @@ pub(super) fn order(beside: &Neighbors) -> Result<(Vec<u32>, Vec<u32>), Apart> {
 }
 
 impl UpDown {
+    /// What results call it.
+    pub const NAME: &str = "one of the shortest ways up a tree, then down";
+    /// Why packets cannot wait for one another in a circle.
+    pub const REASON: &str = "no way leads up after it has led down";
+
     /// The ways of a form with its wiring.
     ///
     /// # Errors
@@ -67,7 +73,7 @@ impl UpDown {
         let mut ways = Self {
             switches,
             next: vec![NOWHERE; 2 * (switches as usize).pow(2)],
-            longest: 0,
+            hops: Vec::new(),
         };
         let mut nearer = Vec::new();
         let mut down = vec![u32::MAX; switches as usize];
@@ -87,8 +93,10 @@ impl UpDown {
                 let nearest = above.map(|&n| any[n as usize].saturating_add(1)).min();
                 any[at as usize] = down[at as usize].min(nearest.unwrap_or(u32::MAX));
             }
+            for &hops in &any {
+                distance::count(&mut ways.hops, hops);
+            }
             for at in (0..switches).filter(|&at| at != to) {
-                ways.longest = ways.longest.max(any[at as usize]);
                 for gone_down in [false, true] {
                     let here = if gone_down { &down } else { &any }[at as usize];
                     if here == u32::MAX {
@@ -121,9 +129,9 @@ impl UpDown {
         (next != NOWHERE).then_some(next)
     }
 
-    /// Links between switches of the longest way.
-    pub fn longest(&self) -> u32 {
-        self.longest
+    /// Number of ordered pairs of switches by links of their route, a switch and itself included.
+    pub fn hops(&self) -> &[u64] {
+        &self.hops
     }
 }
 
@@ -144,11 +152,11 @@ mod tests {
             let switches = form.switch_count();
             for to in 0..switches {
                 for from in 0..switches {
-                    let (mut at, mut gone_down, mut links) = (from, false, 0);
+                    let (mut at, mut gone_down, mut links) = (from, false, 0_usize);
                     while let Some((next, down)) = ways.next(gone_down, at, to) {
                         assert!(down || !gone_down, "{form}: {from} to {to} at {at}");
                         (at, gone_down, links) = (next, down, links + 1);
-                        assert!(links <= ways.longest());
+                        assert!(links < ways.hops().len());
                     }
                     assert_eq!(at, to, "{form}: from {from}");
                 }
