@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::deadlock::{self, DependencyCycle, Numbering};
 use crate::{Adjacency, Hop, Hypercube, MAX_DIMENSION, Route};
 
 /// A number of nodes outside 1 to 2^[`MAX_DIMENSION`].
@@ -155,6 +156,14 @@ impl IncompleteHypercube {
             let second = self.route(held.node, to).nth(1)?;
             (second.node == held.target()).then(|| self.link(second.node, second.dimension))
         })
+    }
+
+    /// Checks that its routes cannot deadlock.
+    ///
+    /// # Errors
+    /// The cycle; there is none in any cube.
+    pub fn check_deadlock(self) -> Result<Numbering, DependencyCycle> {
+        deadlock::check(self.link_count(), |link| self.successors(link))
     }
 }
 

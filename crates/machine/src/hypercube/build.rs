@@ -5,7 +5,7 @@ use crate::hypercube::layout::{ChannelKind, Layout};
 use crate::hypercube::spec::{FaultSpec, HypercubeSpec, PlacementSpec};
 use isthmus_device::{Disk, IoNodeTimes};
 use isthmus_kernel::{Chance, Cycles};
-use isthmus_topology::deadlock::{self, DependencyCycle};
+use isthmus_topology::deadlock::DependencyCycle;
 use isthmus_topology::{
     BroadcastTree, Budget, CubeFaults, DisconnectedError, FaultError, FaultyCube, Hypercube,
     IncompleteHypercube, Placement, PlacementError, RoutingScheme,
@@ -284,25 +284,13 @@ impl Machine {
         if dimension > DIMENSION_CHECKED_MAX {
             return Ok(DeadlockProof::ByDimensionOrder);
         }
-        let pe = match &self.routes {
+        let check = |routes: &Option<FaultyCube>, cube: IncompleteHypercube| match routes {
             Some(routes) => routes.dependencies().check(),
-            None => {
-                let cube = self.cube();
-                deadlock::check(cube.link_count(), |link| {
-                    let hop = cube.hop(link);
-                    (0..hop.dimension).map(move |lower| cube.link(hop.target(), lower))
-                })
-            }
+            None => cube.check_deadlock(),
         };
-        pe.map_err(|cycle| ("PE", cycle))?;
+        check(&self.routes, self.cube().into()).map_err(|cycle| ("PE", cycle))?;
         if self.separate {
-            let io = match &self.io_routes {
-                Some(routes) => routes.dependencies().check(),
-                None => FaultyCube::new(CubeFaults::none(self.io_cube()))
-                    .dependencies()
-                    .check(),
-            };
-            io.map_err(|cycle| ("I/O", cycle))?;
+            check(&self.io_routes, self.io_cube()).map_err(|cycle| ("I/O", cycle))?;
         }
         Ok(DeadlockProof::Numbered)
     }

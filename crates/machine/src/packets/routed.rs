@@ -4,8 +4,7 @@ use super::network::{Network, NetworkError};
 use isthmus_kernel::Cycles;
 use isthmus_packet::ways::{Header, LocalView, Run, Ways};
 use isthmus_topology::Wiring;
-use isthmus_topology::deadlock;
-use std::collections::{BTreeMap, BTreeSet};
+use isthmus_topology::deadlock::{Dependencies, DependencyCycle};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -106,7 +105,7 @@ impl<W: Ways> Routed<W> {
     fn check_waiting(&self) -> Result<(), RoutedError> {
         let classes = self.ways.classes();
         let channel = |&(run, class): &(Run, u16)| (run.first * classes) as usize + class as usize;
-        let mut waits: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        let mut waits = Dependencies::new((self.wiring.link_count() * classes) as usize);
         let nodes = self.wiring.node_count();
         for from in 0..nodes {
             for to in (0..nodes).filter(|&to| to != from) {
@@ -115,24 +114,17 @@ impl<W: Ways> Routed<W> {
                 if last != Some(to) {
                     return Err(RoutedError::Endless { from, to });
                 }
-                for (held, wanted) in way.iter().zip(&way[1..]) {
-                    waits
-                        .entry(channel(held))
-                        .or_default()
-                        .insert(channel(wanted));
-                }
+                waits.add_path(way.iter().map(channel));
             }
         }
-        let channels = (self.wiring.link_count() * classes) as usize;
-        let after = |held: usize| waits.get(&held).into_iter().flatten().copied();
-        let circle = |cycle: deadlock::DependencyCycle| RoutedError::Circle {
+        let circle = |cycle: DependencyCycle| RoutedError::Circle {
             switches: cycle
                 .channels
                 .iter()
                 .map(|&channel| self.wiring.target(channel as u32 / classes) - nodes)
                 .collect(),
         };
-        deadlock::check(channels, after).map_err(circle)?;
+        waits.check().map_err(circle)?;
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Whether messages can wait for one another in a circle.
 
-use isthmus_topology::deadlock::{DependencyCycle, check};
+use isthmus_topology::deadlock::DependencyCycle;
 use isthmus_topology::{CubeFaults, FaultyCube, RoutingScheme};
 use serde::Serialize;
 
@@ -122,7 +122,7 @@ fn judge(network: &CubeNetwork<'_>) -> Verdict {
         routing: "e-cube, highest dimension first".to_owned(),
         // A link is asked for by a message that holds another exactly if the two make a route.
         dependencies: Some(network.pairs_at_two),
-        proof: match walked.then(|| check(cube.link_count(), |link| cube.successors(link))) {
+        proof: match walked.then(|| cube.check_deadlock()) {
             None => Ok(by_order),
             Some(Ok(_)) => Ok(NUMBERED),
             Some(Err(cycle)) => Err(cycle),

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use super::CubeFaults;
-use crate::Hop;
 use crate::ranks::Ranks;
+use crate::{Hop, distance};
 
-/// Up*/down* routing by the [`Ranks`] of the working nodes.
+/// Up*/down* routing by the [`Ranks`] of the working nodes, from the lowest of each connected part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UpDown {
     ranks: Ranks,
@@ -14,8 +14,10 @@ pub(super) struct UpDown {
 
 impl UpDown {
     pub(super) fn new(faults: &CubeFaults) -> Self {
+        let parts = distance::parts(faults);
+        let roots = (0u32..).zip(&parts).filter(|(node, part)| node == *part);
         Self {
-            ranks: Ranks::new(faults),
+            ranks: Ranks::new(faults, roots.map(|(node, _)| node).collect()),
         }
     }
 
@@ -29,9 +31,10 @@ impl UpDown {
         }
         // Two states for each node: 2 * node while the route may still go up, else + 1.
         let state = |node: u32, down: bool| 2 * node as usize + usize::from(down);
-        let mut hops = vec![u16::MAX; 2 * self.ranks.len()];
-        let mut last = vec![(u8::MAX, false); 2 * self.ranks.len()];
-        let mut done = vec![false; 2 * self.ranks.len()];
+        let states = 2 * self.ranks.places().len();
+        let mut hops = vec![u16::MAX; states];
+        let mut last = vec![(u8::MAX, false); states];
+        let mut done = vec![false; states];
         let mut queue = VecDeque::from([(from, false)]);
         hops[state(from, false)] = 0;
         while let Some((node, down)) = queue.pop_front() {

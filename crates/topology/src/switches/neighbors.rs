@@ -1,6 +1,6 @@
 //! Switches beside one another.
 
-use crate::Wiring;
+use crate::{Adjacency, Wiring};
 
 /// Of each switch those beside it, and the links to them, numbered by the switch that they leave; those of
 /// several cables count as one.
@@ -84,5 +84,15 @@ impl Neighbors {
             }
         }
         seen
+    }
+}
+
+impl Adjacency for Neighbors {
+    fn node_count(&self) -> u32 {
+        self.switches()
+    }
+
+    fn neighbors(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        self.of(node).iter().copied()
     }
 }

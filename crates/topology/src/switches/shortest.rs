@@ -132,7 +132,7 @@ impl Shortest {
                 self.next[row + at as usize] = nearer[form.choice(at, to, &nearer[..count])];
             }
         }
-        Ok(up_down::order(beside)?.1)
+        Ok(up_down::ranks(beside).places().to_vec())
     }
 
     /// The ways of a grid, which need no search.

@@ -2,6 +2,7 @@
 
 use super::neighbors::Neighbors;
 use super::{Apart, Form};
+use crate::ranks::Ranks;
 use crate::{Wiring, distance};
 
 /// The next switch of one of the shortest ways that lead upwards first and downwards then, from every switch
@@ -22,37 +23,11 @@ pub struct UpDown {
 
 const NOWHERE: (u32, bool) = (u32::MAX, false);
 
-/// Switches in the order of their distance from the one with most neighbours, the lowest of several, and each
-/// one's place in it.
-///
-/// # Errors
-/// A switch that no way joins to that.
-pub(super) fn order(beside: &Neighbors) -> Result<(Vec<u32>, Vec<u32>), Apart> {
+/// Switches ranked from the one with most neighbours, the lowest of several.
+pub(super) fn ranks(beside: &Neighbors) -> Ranks {
     let switches = beside.switches();
     let most = (0..switches).max_by_key(|&at| (beside.of(at).len(), switches - at));
-    let root = most.unwrap_or(0);
-    let mut order = vec![root];
-    let mut place = vec![u32::MAX; switches as usize];
-    place[root as usize] = 0;
-    let mut done = 0;
-    while let Some(&at) = order.get(done) {
-        done += 1;
-        let mut others = beside.of(at).to_vec();
-        others.sort_unstable();
-        for other in others {
-            if place[other as usize] == u32::MAX {
-                place[other as usize] = order.len() as u32;
-                order.push(other);
-            }
-        }
-    }
-    match place.iter().position(|&place| place == u32::MAX) {
-        None => Ok((order, place)),
-        Some(from) => Err(Apart {
-            from: from as u32,
-            to: root,
-        }),
-    }
+    Ranks::new(beside, vec![most.unwrap_or(0)])
 }
 
 impl UpDown {
@@ -68,8 +43,12 @@ impl UpDown {
     pub fn new(form: &Form, wiring: &Wiring) -> Result<Self, Apart> {
         let beside = Neighbors::new(wiring);
         let switches = beside.switches();
-        let (order, place) = order(&beside)?;
-        let is_up = |at: u32, there: u32| place[there as usize] < place[at as usize];
+        let ranks = ranks(&beside);
+        if let Some(from) = ranks.places().iter().position(|&place| place == u32::MAX) {
+            let (from, to) = (from as u32, ranks.order()[0]);
+            return Err(Apart { from, to });
+        }
+        let is_up = |at: u32, there: u32| ranks.is_up(at, there);
         let mut ways = Self {
             switches,
             next: vec![NOWHERE; 2 * (switches as usize).pow(2)],
@@ -83,12 +62,12 @@ impl UpDown {
             any.fill(u32::MAX);
             down[to as usize] = 0;
             // Downwards a way leads to later places: those behind are known first.
-            for &at in order.iter().rev() {
+            for &at in ranks.order().iter().rev() {
                 let below = beside.of(at).iter().filter(|&&n| !is_up(at, n));
                 let nearest = below.map(|&n| down[n as usize].saturating_add(1)).min();
                 down[at as usize] = down[at as usize].min(nearest.unwrap_or(u32::MAX));
             }
-            for &at in &order {
+            for &at in ranks.order() {
                 let above = beside.of(at).iter().filter(|&&n| is_up(at, n));
                 let nearest = above.map(|&n| any[n as usize].saturating_add(1)).min();
                 any[at as usize] = down[at as usize].min(nearest.unwrap_or(u32::MAX));
