@@ -43,6 +43,7 @@ mod faults;
 pub mod graph;
 mod hypercube;
 mod incomplete;
+mod lanes;
 mod matching;
 pub mod placement;
 mod ranks;
@@ -60,5 +61,6 @@ pub use faults::{
 pub use graph::{Graph, GraphError, GraphProblem};
 pub use hypercube::{DimensionError, Hop, Hypercube, MAX_DIMENSION, Route};
 pub use incomplete::{IncompleteHypercube, NodeCountError};
+pub use lanes::Lanes;
 pub use placement::{Budget, Coverage, DominatingSet, Placement, PlacementError};
 pub use wiring::Wiring;

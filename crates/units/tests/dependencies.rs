@@ -14,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("conformance", &["kernel"]),
     ("statistics", &[]),
-    ("analytic", &[]),
+    ("analytic", &["topology"]),
     ("flit", &[]),
     ("wormhole", &["kernel"]),
     ("sci", &["topology", "kernel"]),

@@ -1,42 +1,12 @@
 //! The machine and its traffic in plain numbers.
 
+pub use isthmus_topology::Lanes;
 use serde::{Deserialize, Serialize};
 
 use super::serving::Serving;
 use crate::Error;
 use crate::error::{check, check_probability};
 use crate::moments::Moments;
-
-/// Lanes of each kind of link of Fig. 2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lanes {
-    /// k: PE to router and back.
-    pub pe: u32,
-    /// Router dimension links.
-    pub link: u32,
-    /// m: PE router to I/O node and back.
-    pub io_node: u32,
-    /// r: I/O node to I/O router and back.
-    pub io_source: u32,
-    /// b: I/O router dimension links; 0 means that there is no I/O network (the control cube).
-    pub io_link: u32,
-    /// n: I/O router to PE router.
-    pub io_to_pe: u32,
-}
-
-impl Lanes {
-    /// Section 5.1: k = d + 2, m = d + 1, r = n = 4b.
-    pub const fn paper(dimension: u32, b: u32) -> Self {
-        Self {
-            pe: dimension + 2,
-            link: 1,
-            io_node: dimension + 1,
-            io_source: 4 * b,
-            io_link: b,
-            io_to_pe: 4 * b,
-        }
-    }
-}
 
 /// What each PE sends. The rate itself is an argument of the questions asked of [`HypercubeIo`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -78,7 +48,7 @@ impl Traffic {
 }
 
 /// A binary hypercube of PEs with I/O nodes, with or without an I/O network, and its traffic.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct HypercubeIo {
     /// Dimension of the PE hypercube, 1 to 20.
     pub dimension: u32,

@@ -5,7 +5,7 @@ use super::figures::DISK;
 use super::routes::{Limit, Routes};
 use isthmus_analytic::disk::{self, Disks, Requests};
 use isthmus_analytic::hypercube_io::{
-    ChannelKind, HypercubeIo, Lanes, Reading, Serving, Solution, Traffic, domain,
+    ChannelKind, HypercubeIo, Reading, Serving, Solution, Traffic, domain,
 };
 use isthmus_analytic::moments::Moments;
 use isthmus_analytic::{Error, path::MessageClass};
@@ -265,19 +265,11 @@ fn model(
     let blocks = file_parts(traffic)?;
     let data = scaled(&blocks, block);
     let declustered = traffic.layout == FileLayout::Declustered;
-    let lanes = spec.lanes;
     Ok(HypercubeIo {
         dimension: spec.dimension,
         io_nodes: placement.io_node_count(),
         serving: Serving::from_table(spec.dimension, &own)?,
-        lanes: Lanes {
-            pe: lanes.pe,
-            link: lanes.link,
-            io_node: lanes.io_node,
-            io_source: lanes.io_source,
-            io_link: lanes.io_link,
-            io_to_pe: lanes.io_to_pe,
-        },
+        lanes: spec.lanes,
         traffic: Traffic {
             io_probability: traffic.io_probability,
             read_ratio: traffic.read_ratio,
