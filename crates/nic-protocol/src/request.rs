@@ -1,5 +1,6 @@
 //! What is asked.
 
+pub use isthmus_stream::Direction;
 use serde::{Deserialize, Serialize};
 
 /// A request and its number.
@@ -237,16 +238,6 @@ pub enum Checksum {
     /// CRC32C.
     #[default]
     Crc32c,
-}
-
-/// Which way data goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Direction {
-    /// From ranks to the network.
-    Transmit,
-    /// From the network to ranks.
-    Receive,
 }
 
 /// How the data of a stream is cut (paper, 5.2).

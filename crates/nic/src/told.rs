@@ -11,13 +11,6 @@ use isthmus_stream_net::{Driver, Event as Heard};
 /// Bytes of an overview that are left for what is not streams and connections.
 const OVERVIEW_REST: usize = 128 << 10;
 
-pub(crate) fn direction(direction: Direction) -> words::Direction {
-    match direction {
-        Direction::Transmit => words::Direction::Transmit,
-        Direction::Receive => words::Direction::Receive,
-    }
-}
-
 impl State {
     /// An application's number of a link, for words that name it.
     fn own(&self, link: LinkId) -> LinkId {
@@ -101,7 +94,7 @@ pub(crate) fn stream(
         stream: id.0,
         application: status.app.0,
         connection: status.connection.0,
-        direction: direction(status.direction),
+        direction: status.direction,
         state: name.into(),
         over: status.over,
         reason,

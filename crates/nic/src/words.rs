@@ -114,7 +114,7 @@ fn other(other: words::Other) -> Other {
 fn has_effect(spec: &words::Spec, checksum: Option<Checksum>) -> Result<(), Refusal> {
     let format = &spec.format;
     let refuse = |text: String| Err(refusal(RefusalKind::Conflict, text));
-    let sends = spec.direction == words::Direction::Transmit;
+    let sends = spec.direction == Direction::Transmit;
     let packets = format.packet_bytes < format.tu_bytes;
     if spec.cut_through && !(sends && packets) {
         let text = "cut_through: it is for streams that are sent, with packets smaller than a TU; \
@@ -156,10 +156,7 @@ pub(crate) fn spec(
     line: Option<(bool, Checksum)>,
     link: &mut dyn FnMut(u16) -> Result<LinkId, Refusal>,
 ) -> Result<StreamSpec, Refusal> {
-    let direction = match spec.direction {
-        words::Direction::Transmit => Direction::Transmit,
-        words::Direction::Receive => Direction::Receive,
-    };
+    let direction = spec.direction;
     let connection = ConnectionId(spec.connection);
     if direction == Direction::Receive && line.is_some_and(|(receives, _)| !receives) {
         let text = format!(

@@ -1,5 +1,6 @@
 //! What the manager numbers, and its time.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 macro_rules! id {
@@ -65,7 +66,8 @@ impl Instant {
 
 /// Which way data goes. Each direction has staging memory, engines and network memory of its own,
 /// as each pipe of the interface board has (paper, Figure 4).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// From ranks over links to the network.
     Transmit,
