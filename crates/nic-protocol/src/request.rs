@@ -1,6 +1,6 @@
 //! What is asked.
 
-pub use isthmus_stream::Direction;
+pub use isthmus_stream::{Direction, Protocol};
 use serde::{Deserialize, Serialize};
 
 /// A request and its number.
@@ -206,25 +206,6 @@ pub enum Carrier {
         /// Bytes of the one to the rank.
         to_rank_bytes: u64,
     },
-}
-
-/// When a packet is done; `isthmus_stream::Protocol` says more.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Protocol {
-    /// When it is sent.
-    Unconfirmed {
-        /// Packets that may overtake one before it is taken for lost.
-        #[serde(default)]
-        reorder: u32,
-    },
-    /// When it is acknowledged.
-    Confirmed {
-        /// Whether lost ones are sent again.
-        repair: bool,
-    },
-    /// When the peer's manager confirms it, over what is reliable by itself.
-    Stream,
 }
 
 /// Checksums of data.

@@ -51,7 +51,7 @@ pub(crate) fn speaks_packets(to: &Destination) -> bool {
 /// A protocol that would wait for what never comes.
 pub(crate) fn protocol(
     to: &Destination,
-    asked: Option<words::Protocol>,
+    asked: Option<Protocol>,
 ) -> Result<(Protocol, bool), Refusal> {
     let packets = speaks_packets(to);
     let protocol = match (asked, to) {
@@ -60,15 +60,15 @@ pub(crate) fn protocol(
             Protocol::Confirmed { repair: true }
         }
         (None, _) => Protocol::Stream,
-        (Some(words::Protocol::Unconfirmed { reorder }), _) => Protocol::Unconfirmed { reorder },
-        (Some(words::Protocol::Confirmed { repair }), _) if packets => {
+        (Some(Protocol::Unconfirmed { reorder }), _) => Protocol::Unconfirmed { reorder },
+        (Some(Protocol::Confirmed { repair }), _) if packets => {
             Protocol::Confirmed { repair }
         }
-        (Some(words::Protocol::Stream), Destination::Udp(..) | Destination::UdpGiven(_)) => {
+        (Some(Protocol::Stream), Destination::Udp(..) | Destination::UdpGiven(_)) => {
             let text = "protocol `stream` over udp, which loses packets: take `confirmed`";
             return Err(refusal(RefusalKind::Conflict, text));
         }
-        (Some(words::Protocol::Stream), _) if packets => Protocol::Stream,
+        (Some(Protocol::Stream), _) if packets => Protocol::Stream,
         _ => {
             let text = "nobody confirms packets at a tcp:, file: or framebuffer: destination: leave \
                         the protocol out, or take `unconfirmed`";

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::ids::{ConnectionId, Direction, StreamId};
 use crate::wire::Header;
+use serde::{Deserialize, Serialize};
 
 /// What a manager has. Memory and engines are per direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,12 +79,14 @@ impl Limits {
 }
 
 /// When a packet is done.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Protocol {
     /// Unreliable and unconfirmed, as raw HIPPI and plain UDP are, or where what lies below is
     /// trusted, as a file: a packet is done when it is sent.
     Unconfirmed {
         /// Packets that may overtake one before it is taken for lost by the receiver.
+        #[serde(default)]
         reorder: u32,
     },
     /// Packets stay in network memory until they are acknowledged.
