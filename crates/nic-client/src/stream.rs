@@ -83,7 +83,7 @@ impl Stream {
             number,
             direction: spec.direction,
             format,
-            sums: spec.rank_sums.into(),
+            sums: spec.rank_sums,
             place: Half::new(Place::default()),
             adus: Mutex::new(spec.adus),
             end: Mutex::new(None),

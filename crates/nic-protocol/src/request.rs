@@ -1,5 +1,6 @@
 //! What is asked.
 
+pub use isthmus_stream::checksum::Checksum;
 pub use isthmus_stream::{Direction, Protocol};
 use serde::{Deserialize, Serialize};
 
@@ -206,19 +207,6 @@ pub enum Carrier {
         /// Bytes of the one to the rank.
         to_rank_bytes: u64,
     },
-}
-
-/// Checksums of data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Checksum {
-    /// None.
-    None,
-    /// The Internet checksum, 16 bits.
-    Internet,
-    /// CRC32C.
-    #[default]
-    Crc32c,
 }
 
 /// How the data of a stream is cut (paper, 5.2).

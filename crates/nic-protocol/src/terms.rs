@@ -1,17 +1,7 @@
 //! Words in the manager's own terms.
 
-use crate::request::{Checksum, Format};
+use crate::request::Format;
 use isthmus_stream::{Adu, LinkId};
-
-impl From<Checksum> for isthmus_stream::checksum::Checksum {
-    fn from(word: Checksum) -> Self {
-        match word {
-            Checksum::None => Self::None,
-            Checksum::Internet => Self::Internet,
-            Checksum::Crc32c => Self::Crc32c,
-        }
-    }
-}
 
 impl Format {
     /// The manager's, with its numbers of the links in `su_order`, as many as there.

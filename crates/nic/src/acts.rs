@@ -416,7 +416,7 @@ fn open(
     }
     let spec = ConnectionSpec {
         channel,
-        checksum: checksum.into(),
+        checksum,
         share_bytes: share_bytes.unwrap_or(most),
         ..ConnectionSpec::new(&words, protocol, window_bytes)
     };
@@ -433,7 +433,7 @@ fn open(
         moved: [0; 2],
         receives,
         checksum: match words::speaks_packets(&to) {
-            true => checksum.into(),
+            true => checksum,
             false => Checksum::None,
         },
         given,

@@ -121,7 +121,7 @@ fn has_effect(spec: &words::Spec, checksum: Option<Checksum>) -> Result<(), Refu
                     leave it out, or give smaller packets";
         return refuse(text.into());
     }
-    let sums = Checksum::from(spec.rank_sums);
+    let sums = spec.rank_sums;
     if sums == Checksum::None {
         return Ok(());
     }

@@ -1,6 +1,6 @@
 //! A sink that listens, to try streams with.
 
-use isthmus_nic_client::words::Checksum as Word;
+use isthmus_nic_client::words::Checksum;
 use isthmus_stream_net::address::numeric;
 use isthmus_stream_net::sink::Sink;
 use isthmus_stream_net::{Station, Taking, lacking};
@@ -46,10 +46,10 @@ impl PySink {
         if let Some(words) = lacking(window, 1) {
             return Err(wrong(format!("--window: {words}")));
         }
-        let word: Word = serde_json::from_value(checksum.into()).map_err(wrong)?;
+        let checksum: Checksum = serde_json::from_value(checksum.into()).map_err(wrong)?;
         let sink = Sink {
             channel,
-            checksum: word.into(),
+            checksum,
             window,
             repair,
         };

@@ -11,9 +11,11 @@ mod powers;
 pub use crc::crc32c;
 pub use internet::Partial;
 pub use powers::combine_crc32c;
+use serde::{Deserialize, Serialize};
 
 /// Which checksum the data of a connection's packets has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Checksum {
     /// None: what lies below the connection is trusted.
     None,
