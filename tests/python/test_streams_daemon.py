@@ -408,7 +408,7 @@ def test_ranks_make_the_sums_and_packets_leave_early(nic, tmp_path):
     with nic.open(Sink(tmp_path).destination, checksum="none") as out:
         with pytest.raises(IsthmusError, match="without a checksum"):
             nic.stream(out, adu=64, sums="ranks")
-        with pytest.raises(IsthmusError, match="smaller than the TU"):
+        with pytest.raises(RefusedError, match="packets smaller than a TU"):
             nic.stream(out, adu=64, cut_through=True)
         with pytest.raises(IsthmusError, match="sums: what is received"):
             nic.stream(out, adu=64, direction="receive", sums="ranks")

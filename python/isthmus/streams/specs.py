@@ -105,7 +105,7 @@ class StreamSpec:
         if self.adus is not None:
             whole("adus", self.adus, 0, COUNT_MAX)
         packet = tu if self.packet is None else size("packet", self.packet)
-        self._sent_only(packet < tu)
+        self._sent_only()
         return {
             "adu_bytes": adu,
             "tu_bytes": tu,
@@ -114,14 +114,9 @@ class StreamSpec:
             "packet_bytes": packet,
         }
 
-    def _sent_only(self, packets: bool) -> None:
+    def _sent_only(self) -> None:
         """Refuse what has an effect only where something is sent."""
         sends = self.direction == "transmit"
-        if self.cut_through and not (sends and packets):
-            raise IsthmusError(
-                "cut_through: it is for streams that are sent, of which a TU has several packets; "
-                "leave it out, or give a packet that is smaller than the TU"
-            )
         if self.sums == "ranks" and not sends:
             raise IsthmusError("sums: what is received has them already; leave it out")
         if self.sums == "ranks" and self.connection.checksum == "none":
