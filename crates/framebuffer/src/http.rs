@@ -1,7 +1,8 @@
 //! As much of HTTP as a page and a WebSocket need: one request for each connection.
 
+use isthmus_wire::address::check_host;
 use std::io::{ErrorKind, Read};
-use std::net::{IpAddr, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 /// Bytes of a request's head at most.
@@ -96,37 +97,13 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     }))
 }
 
-/// Whether the `Host` of a request is one that only this machine has: an address, `localhost` or its
-/// own name. Another site can point a name of its own at this address, and a browser would treat its
-/// page as same-origin.
-///
-/// # Errors
-/// It is another, in words.
-pub fn means_this_machine(host: &str) -> Result<(), String> {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or(""),
-        None => host.split(':').next().unwrap_or(""),
-    };
-    let own = rustix::system::uname();
-    let own = own.nodename().to_bytes();
-    let is_own = ["localhost".as_bytes(), own]
-        .iter()
-        .any(|own| own.eq_ignore_ascii_case(name.as_bytes()));
-    match is_own || name.parse::<IpAddr>().is_ok() {
-        true => Ok(()),
-        false => Err(format!(
-            "host {host}: give an address, localhost or this machine's own name"
-        )),
-    }
-}
-
 /// Pages of others must not look: neither with a name of theirs for this machine's address, nor by
 /// a WebSocket from where they are.
 fn here(host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
     let Some(host) = host else {
         return Err(bad("a request without Host"));
     };
-    means_this_machine(host).map_err(|why| Refused("403 Forbidden", why))?;
+    check_host(host).map_err(|why| Refused("403 Forbidden", why))?;
     match origin {
         Some(origin) if origin != format!("http://{host}") => {
             let why = format!("a page of {origin} must not look at {host}");

@@ -27,7 +27,6 @@ mod viewer;
 
 pub use error::Error;
 pub use geometry::{Geometry, Pixel};
-pub use http::means_this_machine;
 pub use message::HEAD_BYTES;
 pub use page::Page;
 pub use painter::Painter;

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::http::{self, Refused, Request};
 use crate::screens::Screens;
 use crate::viewer;
-use isthmus_stream_net::advised;
+use isthmus_wire::listen_tcp;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -52,8 +52,7 @@ impl Page {
             return Err(Error::Address(address));
         }
         let refused = |error| Error::System(format!("the page at {address}"), error);
-        let bound = TcpListener::bind(address).map_err(advised);
-        let listener = bound.map_err(refused)?;
+        let listener = listen_tcp(address).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
         screens.open();
         let shared = Arc::new(Shared::default());

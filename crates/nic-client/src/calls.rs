@@ -3,12 +3,12 @@
 use crate::error::{Error, Result};
 use crate::link::Link;
 use crate::lock::locked;
-use crate::patience::Patience;
 use crate::session::Session;
 use crate::stream::{EXPLAINING, Stream, format_of, strange};
 use isthmus_nic_protocol::{
     Answer, Checksum, Connection, Direction, Format, Geometry, Overview, Protocol, Request, Spec,
 };
+use isthmus_wire::Timeout;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -83,8 +83,8 @@ impl Session {
     /// Its number.
     ///
     /// # Errors
-    /// What the daemon refuses; a session that is over; those of the patience.
-    pub fn open(&self, opening: &Opening, patience: Patience<'_>) -> Result<u32> {
+    /// What the daemon refuses; a session that is over; those of the timeout.
+    pub fn open(&self, opening: &Opening, timeout: Timeout<'_>) -> Result<u32> {
         let Opening {
             destination,
             channel,
@@ -101,7 +101,7 @@ impl Session {
             share_bytes,
             window_bytes,
         };
-        match self.request(request, patience)? {
+        match self.request(request, timeout)? {
             Answer::Connection { connection } => Ok(connection),
             other => Err(strange("a connection", &other)),
         }
@@ -113,13 +113,13 @@ impl Session {
     /// # Errors
     /// A file that was not kept, as [`Error::Refused`] of kind `failed`; otherwise as
     /// [`Session::open`].
-    pub fn close(&self, connection: u32, patience: Patience<'_>) -> Result<()> {
-        self.done(Request::Close { connection }, patience)
+    pub fn close(&self, connection: u32, timeout: Timeout<'_>) -> Result<()> {
+        self.done(Request::Close { connection }, timeout)
     }
 
     /// Why the connection to a file is not closed yet, as the end of a sentence.
     pub(crate) fn why_not_closed(&self, connection: u32) -> String {
-        match self.connection(connection, Patience::of(EXPLAINING)) {
+        match self.connection(connection, Timeout::after(EXPLAINING)) {
             Ok(status) if status.streams > 0 => format!(
                 "; connection {connection} has {} streams that have not ended: finish or cancel them",
                 status.streams
@@ -133,14 +133,14 @@ impl Session {
     ///
     /// # Errors
     /// A format that cannot be; otherwise as [`Session::open`].
-    pub fn submit(&self, specs: &[Spec], patience: Patience<'_>) -> Result<Vec<Stream>> {
+    pub fn submit(&self, specs: &[Spec], timeout: Timeout<'_>) -> Result<Vec<Stream>> {
         for (number, spec) in specs.iter().enumerate() {
             format_of(spec)
                 .check()
                 .map_err(|error| Error::Misfit(format!("stream {number} of these: {error}")))?;
         }
         let streams = specs.to_vec();
-        match self.request(Request::Submit { streams }, patience)? {
+        match self.request(Request::Submit { streams }, timeout)? {
             Answer::Streams { streams } if streams.len() == specs.len() => {
                 let both = streams.iter().zip(specs);
                 Ok(both
@@ -155,8 +155,8 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::submit`].
-    pub fn stream(&self, spec: Spec, patience: Patience<'_>) -> Result<Stream> {
-        let mut streams = self.submit(std::slice::from_ref(&spec), patience)?;
+    pub fn stream(&self, spec: Spec, timeout: Timeout<'_>) -> Result<Stream> {
+        let mut streams = self.submit(std::slice::from_ref(&spec), timeout)?;
         streams
             .pop()
             .ok_or_else(|| Error::Garbled("the daemon made no stream".into()))
@@ -167,13 +167,13 @@ impl Session {
     ///
     /// # Errors
     /// A format that cannot be; a number that no stream of the application has; those of the daemon
-    /// and of the patience.
-    pub fn adopt(&self, number: u32, spec: &Spec, patience: Patience<'_>) -> Result<Stream> {
+    /// and of the timeout.
+    pub fn adopt(&self, number: u32, spec: &Spec, timeout: Timeout<'_>) -> Result<Stream> {
         self.here()?;
         let format = format_of(spec).check();
         format.map_err(|error| Error::Misfit(error.to_string()))?;
         // Whether there is one: who drops a stream that is received cancels it.
-        self.request(Request::Stream { stream: number }, patience)?;
+        self.request(Request::Stream { stream: number }, timeout)?;
         Ok(Stream::new(Arc::clone(&self.core), number, spec))
     }
 
@@ -181,8 +181,8 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::open`].
-    pub fn connection(&self, connection: u32, patience: Patience<'_>) -> Result<Connection> {
-        match self.request(Request::Connection { connection }, patience)? {
+    pub fn connection(&self, connection: u32, timeout: Timeout<'_>) -> Result<Connection> {
+        match self.request(Request::Connection { connection }, timeout)? {
             Answer::ConnectionStatus { connection } => Ok(connection),
             other => Err(strange("a connection's status", &other)),
         }
@@ -192,8 +192,8 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::open`].
-    pub fn overview(&self, all: bool, patience: Patience<'_>) -> Result<Overview> {
-        match self.request(Request::Overview { all }, patience)? {
+    pub fn overview(&self, all: bool, timeout: Timeout<'_>) -> Result<Overview> {
+        match self.request(Request::Overview { all }, timeout)? {
             Answer::Overview { overview } => Ok(overview),
             other => Err(strange("an overview", &other)),
         }
@@ -203,21 +203,21 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::open`].
-    pub fn geometry(&self, screen: &str, form: Geometry, patience: Patience<'_>) -> Result<()> {
+    pub fn geometry(&self, screen: &str, form: Geometry, timeout: Timeout<'_>) -> Result<()> {
         let request = Request::Geometry {
             screen: screen.to_owned(),
             geometry: form,
         };
-        self.done(request, patience)
+        self.done(request, timeout)
     }
 
     /// Resets a frame buffer.
     ///
     /// # Errors
     /// As [`Session::open`].
-    pub fn reset(&self, screen: &str, patience: Patience<'_>) -> Result<()> {
+    pub fn reset(&self, screen: &str, timeout: Timeout<'_>) -> Result<()> {
         let screen = screen.to_owned();
-        self.done(Request::Reset { screen }, patience)
+        self.done(Request::Reset { screen }, timeout)
     }
 
     /// Gives a link of this process up: its end is closed, of one that lasts as soon as the daemon
@@ -243,8 +243,8 @@ impl Session {
         }
     }
 
-    fn done(&self, request: Request, patience: Patience<'_>) -> Result<()> {
-        match self.request(request, patience)? {
+    fn done(&self, request: Request, timeout: Timeout<'_>) -> Result<()> {
+        match self.request(request, timeout)? {
             Answer::Done => Ok(()),
             other => Err(strange("that something is done", &other)),
         }

@@ -1,14 +1,13 @@
 //! What a session's thread and its callers share.
 
-use crate::address::Address;
 use crate::error::{Error, Result, named};
 use crate::lasting::Lasting;
 use crate::link::Link;
 use crate::lock::{locked, waited};
-use crate::patience::Patience;
 use crate::pending::{Pending, Slot};
 use crate::registry::Registry;
 use isthmus_nic_protocol::{Answer, Asked, Event, Refusal, RefusalKind, Request, Told, write};
+use isthmus_wire::{Expired, Remote, Timeout, Transport};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
@@ -23,7 +22,7 @@ const UNSENT_MOST: usize = 4 << 20;
 /// What a session's thread and its callers share.
 #[derive(Debug)]
 pub(crate) struct Core {
-    pub address: Address,
+    pub address: Remote,
     pub name: Arc<str>,
     /// The process that made it, of which its thread and its links are.
     process: u32,
@@ -73,7 +72,7 @@ pub(crate) fn hush_bell(bell: &OwnedFd) {
 }
 
 impl Core {
-    pub fn new(address: Address) -> Result<Self> {
+    pub fn new(address: Remote) -> Result<Self> {
         Ok(Self {
             name: address.to_string().into(),
             address,
@@ -85,6 +84,15 @@ impl Core {
             links: Mutex::default(),
             registry: Mutex::default(),
             lasting: Mutex::default(),
+        })
+    }
+
+    /// Connects to the daemon.
+    pub fn connect(&self, timeout: Timeout<'_>) -> Result<Transport> {
+        let connected = self.address.connect(timeout);
+        connected.map_err(|error| match error {
+            isthmus_wire::Error::Unreachable(why) => Error::Unreachable(self.name.to_string(), why),
+            other => other.into(),
         })
     }
 
@@ -109,11 +117,11 @@ impl Core {
         self: &Arc<Self>,
         request: Request,
         noticed: bool,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Pending> {
         self.here()?;
         let mut state = loop {
-            let left = patience.slice_left();
+            let left = timeout.slice_left();
             let state = self.state();
             if state.unsent_bytes <= UNSENT_MOST || state.over.is_some() {
                 break state;
@@ -167,15 +175,15 @@ impl Core {
     }
 
     /// Waits until the daemon knows that the last link of this number was given up, if it was.
-    pub fn left(&self, number: u16, patience: Patience<'_>) -> Result<()> {
+    pub fn left(&self, number: u16, timeout: Timeout<'_>) -> Result<()> {
         loop {
-            let left = patience.slice_left();
+            let left = timeout.slice_left();
             let state = self.state();
             if state.given_up.values().all(|link| link.number != number) {
                 return Ok(());
             }
             let what = || {
-                let given = patience.given();
+                let given = timeout.given();
                 format!("{} has not let go of link {number} for {given}", self.name)
             };
             self.pause(state, left.map_err(|e| named(e, what))?);
@@ -189,15 +197,15 @@ impl Core {
     }
 
     /// Waits for the answer of a request.
-    pub fn answer(&self, id: u64, patience: Patience<'_>) -> Result<Answer> {
+    pub fn answer(&self, id: u64, timeout: Timeout<'_>) -> Result<Answer> {
         self.here()?;
         loop {
-            let left = patience.slice_left();
+            let left = timeout.slice_left();
             let state = self.state();
             if let Some(answer) = state.look(id, &self.name) {
                 return answer;
             }
-            let what = || format!("{} has not answered for {}", self.name, patience.given());
+            let what = || format!("{} has not answered for {}", self.name, timeout.given());
             self.pause(state, left.map_err(|e| named(e, what))?);
         }
     }
@@ -217,11 +225,11 @@ impl Core {
         }
     }
 
-    /// Waits until an event is there and takes it; none at the end of `patience`.
-    pub fn event(&self, patience: Patience<'_>) -> Result<Option<Event>> {
+    /// Waits until an event is there and takes it; none at the end of `timeout`.
+    pub fn event(&self, timeout: Timeout<'_>) -> Result<Option<Event>> {
         self.here()?;
         loop {
-            let left = patience.slice_left();
+            let left = timeout.slice_left();
             let mut state = self.state();
             if let Some(event) = state.event() {
                 return Ok(Some(event));
@@ -231,8 +239,8 @@ impl Core {
             }
             match left {
                 Ok(left) => self.pause(state, left),
-                Err(Error::TimedOut(_)) => return Ok(None),
-                Err(other) => return Err(other),
+                Err(Expired::TimedOut) => return Ok(None),
+                Err(other) => return Err(other.into()),
             }
         }
     }
@@ -396,7 +404,7 @@ impl State {
 
     /// Gives an answer to who asked; whether somebody wants to be told by the bell.
     fn put(&mut self, id: u64, answer: std::result::Result<Answer, Refusal>) -> bool {
-        // Who asked may have lost patience.
+        // Who asked may have lost timeout.
         let Some(slot) = self.slots.get_mut(&id) else {
             return false;
         };

@@ -1,6 +1,7 @@
 //! What goes wrong, each in one line: what, where, what would do.
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
+use isthmus_wire::Expired;
 use std::fmt;
 use std::sync::Arc;
 
@@ -65,9 +66,27 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl From<isthmus_wire::Error> for Error {
+    fn from(error: isthmus_wire::Error) -> Self {
+        match error {
+            isthmus_wire::Error::Address(text, why) => Self::Address(text, why),
+            other => Self::Misfit(other.to_string()),
+        }
+    }
+}
+
+impl From<Expired> for Error {
+    fn from(expired: Expired) -> Self {
+        match expired {
+            Expired::TimedOut => Self::TimedOut(String::new()),
+            Expired::Interrupted => Self::Interrupted,
+        }
+    }
+}
+
 /// What took too long, in words, unless that is said already.
-pub(crate) fn named(error: Error, what: impl FnOnce() -> String) -> Error {
-    match error {
+pub(crate) fn named(error: impl Into<Error>, what: impl FnOnce() -> String) -> Error {
+    match error.into() {
         Error::TimedOut(said) if said.is_empty() => Error::TimedOut(what()),
         other => other,
     }

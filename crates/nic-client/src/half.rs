@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::lock::{locked, waited};
-use crate::patience::Patience;
+use isthmus_wire::Timeout;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Condvar, Mutex};
 
@@ -30,11 +30,11 @@ impl<T> Half<T> {
     /// Takes it, waiting for who has it.
     ///
     /// # Errors
-    /// Those of the patience.
-    pub fn take(&self, patience: Patience<'_>) -> Result<Taken<'_, T>> {
+    /// Those of the timeout.
+    pub fn take(&self, timeout: Timeout<'_>) -> Result<Taken<'_, T>> {
         loop {
             // Asked without the lock: who says so may wait for somebody who waits for the lock.
-            let left = patience.slice_left();
+            let left = timeout.slice_left();
             let mut place = locked(&self.place);
             if let Some(it) = place.take() {
                 return Ok(Taken {
@@ -52,8 +52,8 @@ impl<T> Half<T> {
     }
 
     /// Waits until somebody had it and gave it back, a little at most.
-    pub fn pause(&self, patience: Patience<'_>) -> Result<()> {
-        let left = patience.slice_left()?;
+    pub fn pause(&self, timeout: Timeout<'_>) -> Result<()> {
+        let left = timeout.slice_left()?;
         let place = locked(&self.place);
         drop(self.back.wait_timeout(place, left));
         Ok(())

@@ -6,15 +6,13 @@
 
 use crate::error::{Error, Result};
 use crate::lock::{locked, waited};
-use crate::wire::{Wire, ready};
+use crate::pipe::CLOSED;
 use isthmus_nic_protocol::LinkNews;
 use isthmus_stream_net::unconfirmed::{CONFIRM_BYTES, UNCONFIRMED_BYTES, Unconfirmed};
+use isthmus_wire::{Moved, Socket, Transport, random_key, wait_ready};
 use rustix::event::PollFlags;
 use std::fmt::Debug;
-use std::io::{self, IoSlice, Read, Write};
-use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::net::UnixStream;
+use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
@@ -87,59 +85,6 @@ struct Numbered {
     socket: Arc<Socket>,
 }
 
-#[derive(Debug)]
-enum Socket {
-    Tcp(TcpStream),
-    /// To a thread that speaks TLS.
-    Unix(UnixStream),
-}
-
-impl Socket {
-    fn of(wire: Wire) -> io::Result<Self> {
-        Ok(match wire {
-            Wire::Tcp(socket) => Self::Tcp(socket),
-            Wire::Unix(socket) => Self::Unix(socket),
-            Wire::Tls(tls) => Self::Unix(tls.joined()?),
-        })
-    }
-
-    /// Reads what is there; none if that is nothing now, 0 at the end.
-    fn read(&self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
-        settled(|| match self {
-            Self::Tcp(socket) => (&mut &*socket).read(bytes),
-            Self::Unix(socket) => (&mut &*socket).read(bytes),
-        })
-    }
-
-    /// Writes what fits; none if that is nothing now.
-    fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<Option<usize>> {
-        settled(|| match self {
-            Self::Tcp(socket) => (&mut &*socket).write_vectored(parts),
-            Self::Unix(socket) => (&mut &*socket).write_vectored(parts),
-        })
-    }
-}
-
-impl AsFd for Socket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(socket) => socket.as_fd(),
-            Self::Unix(socket) => socket.as_fd(),
-        }
-    }
-}
-
-fn settled(mut attempt: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
-    loop {
-        match attempt() {
-            Ok(moved) => return Ok(Some(moved)),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 /// What a look at the half that is written found.
 enum Flushed {
     /// Nothing is to be written.
@@ -160,12 +105,12 @@ impl Outgoing {
             };
             let parts = self.kept.pending().map(IoSlice::new);
             let why = match numbered.socket.write(&parts) {
-                Ok(Some(0)) => "it takes nothing".into(),
-                Ok(Some(written)) => {
+                Ok(Moved::Some(written)) => {
                     self.kept.wrote(written);
                     continue;
                 }
-                Ok(None) => return Flushed::Full(numbered.clone()),
+                Ok(Moved::None) => return Flushed::Full(numbered.clone()),
+                Ok(Moved::End) => CLOSED.into(),
                 Err(error) => error.to_string(),
             };
             let nth = numbered.nth;
@@ -192,15 +137,13 @@ impl Lasting {
     /// # Errors
     /// A system without random bits.
     pub fn new(number: u16, renews: Arc<dyn Renews>) -> Result<Arc<Self>> {
-        let mut bits = [0; 16];
-        let flags = rustix::rand::GetRandomFlags::empty();
-        if !matches!(rustix::rand::getrandom(&mut bits[..], flags), Ok(16)) {
+        let key = random_key().map_err(|_| {
             let why = "the system gives no random bits for its key: try again";
-            return Err(Error::Link(number, why.into()));
-        }
+            Error::Link(number, why.into())
+        })?;
         Ok(Arc::new(Self {
             number,
-            key: bits.iter().map(|byte| format!("{byte:02x}")).collect(),
+            key,
             renews,
             fate: Mutex::default(),
             out: Mutex::new(Outgoing {
@@ -230,8 +173,14 @@ impl Lasting {
 
     /// Takes the socket of this number, over which the daemon has answered that it has received so
     /// many bytes.
-    pub fn take(&self, nth: u32, wire: Wire, received: u64) -> std::result::Result<(), Failed> {
-        let socket = Socket::of(wire).map_err(|error| Failed::Now(error.to_string()))?;
+    pub fn take(
+        &self,
+        nth: u32,
+        wire: Transport,
+        received: u64,
+    ) -> std::result::Result<(), Failed> {
+        let socket = wire.into_socket();
+        let socket = socket.map_err(|error| Failed::Now(error.to_string()))?;
         let numbered = Numbered {
             nth,
             socket: Arc::new(socket),
@@ -320,7 +269,7 @@ impl Lasting {
             match flushed {
                 Flushed::Full(numbered) => {
                     drop(out);
-                    ready(numbered.socket.as_fd(), PollFlags::OUT, until);
+                    wait_ready(&*numbered.socket, PollFlags::OUT, until);
                 }
                 Flushed::Broken(nth, why) => {
                     drop(out);
@@ -358,8 +307,8 @@ impl Lasting {
                 continue;
             };
             let why = match numbered.socket.read(bytes) {
-                Ok(Some(0)) => "the daemon has closed its other end".into(),
-                Ok(Some(read)) => {
+                Ok(Moved::End) => CLOSED.into(),
+                Ok(Moved::Some(read)) => {
                     into.received += read as u64;
                     let received = into.received;
                     let worth = received - into.confirmed >= CONFIRM_BYTES;
@@ -372,9 +321,9 @@ impl Lasting {
                     }
                     return Ok(read);
                 }
-                Ok(None) => {
+                Ok(Moved::None) => {
                     drop(into);
-                    if !ready(numbered.socket.as_fd(), PollFlags::IN, until) {
+                    if !wait_ready(&*numbered.socket, PollFlags::IN, until) {
                         return Ok(0);
                     }
                     continue;
@@ -442,7 +391,7 @@ impl Lasting {
             Flushed::All | Flushed::Cut => false,
             Flushed::Full(numbered) => {
                 let until = Instant::now() + SLICE;
-                ready(numbered.socket.as_fd(), PollFlags::OUT, until);
+                wait_ready(&*numbered.socket, PollFlags::OUT, until);
                 true
             }
             Flushed::Broken(nth, why) => {

@@ -8,11 +8,11 @@
 //!
 //! ```no_run
 //! use isthmus_nic_client::words::{Carrier, Direction};
-//! use isthmus_nic_client::{Address, Opening, Patience, Session, spec};
+//! use isthmus_nic_client::{Remote, Opening, Timeout, Session, spec};
 //! use std::time::Duration;
 //!
-//! let soon = Patience::of(Duration::from_secs(10));
-//! let daemon = Address::parse("unix:/run/isthmus/nic.sock")?;
+//! let soon = Timeout::after(Duration::from_secs(10));
+//! let daemon = Remote::parse("unix:/run/isthmus/nic.sock")?;
 //! let session = Session::connect(&daemon, None, "example", soon)?;
 //! session.link(0, Carrier::Rings { from_rank_bytes: 4 << 20, to_rank_bytes: 0 }, soon)?;
 //! let connection = session.open(&Opening::to("file:/data/image"), soon)?;
@@ -32,14 +32,13 @@
 //! the destination promises.
 //!
 //! # What ends a wait
-//! Each call has a [`Patience`]. When the daemon dies, every call that waits and every later one
+//! Each call has a [`Timeout`]. When the daemon dies, every call that waits and every later one
 //! gets the same [`Error::Gone`].
 //!
 //! Linux only, as the rings are: this crate is empty elsewhere.
 
 #![cfg(target_os = "linux")]
 
-mod address;
 mod calls;
 mod core;
 mod error;
@@ -47,7 +46,6 @@ mod half;
 mod lasting;
 mod link;
 mod lock;
-mod patience;
 mod pending;
 mod pipe;
 mod post;
@@ -57,13 +55,10 @@ mod renewing;
 mod send;
 mod session;
 mod stream;
-mod tls;
-mod wire;
 
-pub use address::Address;
 pub use calls::{Opening, spec};
 pub use error::{Error, Result};
-pub use patience::Patience;
+pub use isthmus_wire::{Remote as Address, Timeout};
 pub use pending::Pending;
 pub use receive::Received;
 pub use session::{Session, Welcome};

@@ -3,9 +3,9 @@
 use crate::half::Half;
 use crate::lasting::Lasting;
 use crate::pipe::{Into, Out};
-use crate::wire::Wire;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream_net::frame::{Frame, Kind};
+use isthmus_wire::Transport;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,14 +24,14 @@ pub(crate) struct Link {
     /// What makes it last, if it does.
     pub lasting: Option<Arc<Lasting>>,
     /// What the daemon sees this process by; held as long as the link is.
-    _alive: Option<Wire>,
+    _alive: Option<Transport>,
 }
 
 /// The half that is written.
 #[derive(Debug)]
 pub(crate) struct Sending {
     pipe: Out,
-    /// The rest of a frame that somebody had no patience to write.
+    /// The rest of a frame that somebody had no timeout to write.
     rest: Vec<u8>,
     broken: Option<String>,
 }
@@ -64,7 +64,12 @@ pub(crate) enum Next {
 
 impl Link {
     /// A link over rings, and the socket that both sides see one another by.
-    pub fn rings(number: u16, out: Option<Producer>, into: Option<Consumer>, alive: Wire) -> Self {
+    pub fn rings(
+        number: u16,
+        out: Option<Producer>,
+        into: Option<Consumer>,
+        alive: Transport,
+    ) -> Self {
         Self {
             number,
             out: out.map(|ring| Half::new(Sending::new(Out::Ring(ring)))),
@@ -75,22 +80,9 @@ impl Link {
     }
 
     /// A link over the socket itself; one with TLS goes through a thread.
-    pub fn socket(number: u16, socket: Wire) -> std::io::Result<Self> {
-        let socket = match socket {
-            Wire::Tls(tls) => Wire::Unix(tls.joined()?),
-            other => other,
-        };
-        let (out, into) = match socket {
-            Wire::Unix(socket) => {
-                let socket = Arc::new(socket);
-                (Out::Unix(Arc::clone(&socket)), Into::Unix(socket))
-            }
-            Wire::Tcp(socket) => {
-                let socket = Arc::new(socket);
-                (Out::Tcp(Arc::clone(&socket)), Into::Tcp(socket))
-            }
-            Wire::Tls(_) => return Err(std::io::ErrorKind::Unsupported.into()),
-        };
+    pub fn socket(number: u16, socket: Transport) -> std::io::Result<Self> {
+        let socket = Arc::new(socket.into_socket()?);
+        let (out, into) = (Out::Socket(Arc::clone(&socket)), Into::Socket(socket));
         Ok(Self {
             number,
             out: Some(Half::new(Sending::new(out))),

@@ -2,8 +2,8 @@
 
 use crate::core::Core;
 use crate::error::Result;
-use crate::patience::Patience;
 use isthmus_nic_protocol::{Answer, Refusal};
+use isthmus_wire::Timeout;
 use std::sync::Arc;
 
 /// What is known of a request.
@@ -44,9 +44,9 @@ impl Pending {
     ///
     /// # Errors
     /// [`Error::Refused`](crate::Error::Refused), [`Error::Gone`](crate::Error::Gone), those of
-    /// the patience.
-    pub fn wait(&self, patience: Patience<'_>) -> Result<Answer> {
-        self.core.answer(self.id, patience)
+    /// the timeout.
+    pub fn wait(&self, timeout: Timeout<'_>) -> Result<Answer> {
+        self.core.answer(self.id, timeout)
     }
 
     /// The answer, if it is there.

@@ -1,39 +1,37 @@
 //! The ends of a link, with a count of what was moved when a call ends early.
 
 use crate::lasting::Lasting;
-use crate::wire::ready;
 use isthmus_ring::{Consumer, Error as RingError, Producer};
+use isthmus_wire::{Moved, Socket, wait_ready};
 use rustix::event::PollFlags;
-use std::io::{self, IoSlice, Read, Write};
-use std::net::TcpStream;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
+use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// Bytes of a frame that go to a ring together at first.
 const TOGETHER: usize = 32 << 10;
 
-/// What is written to. Sockets do not block.
+/// What is written to.
 #[derive(Debug)]
 pub(crate) enum Out {
     Ring(Producer),
-    Unix(Arc<UnixStream>),
-    Tcp(Arc<TcpStream>),
+    Socket(Arc<Socket>),
     Lasting(Arc<Lasting>),
 }
 
-/// What is read from. Sockets do not block.
+/// What is read from.
 #[derive(Debug)]
 pub(crate) enum Into {
     Ring(Consumer),
-    Unix(Arc<UnixStream>),
-    Tcp(Arc<TcpStream>),
+    Socket(Arc<Socket>),
     Lasting(Arc<Lasting>),
 }
 
+/// The error of a link whose other end was closed.
+pub(crate) const CLOSED: &str = "the daemon has closed its other end";
+
 /// Why a link cannot be used any more, in words.
-pub(crate) type Moved = Result<usize, String>;
+pub(crate) type Progress = Result<usize, String>;
 
 impl Out {
     /// Writes what is left of a frame after its first `at` bytes, until `until`.
@@ -43,7 +41,7 @@ impl Out {
     ///
     /// # Errors
     /// A link that takes nothing any more.
-    pub fn frame(&mut self, mut at: usize, head: &[u8], data: &[u8], until: Instant) -> Moved {
+    pub fn frame(&mut self, mut at: usize, head: &[u8], data: &[u8], until: Instant) -> Progress {
         if let Self::Lasting(link) = self {
             return Ok(at + link.write(rest(at, head, data), until)?);
         }
@@ -79,32 +77,17 @@ impl Out {
                 Err(error) => Ok((moved_by(error)?, true)),
             };
         }
+        let Self::Socket(socket) = self else {
+            unreachable!("rings and lasting links are written above")
+        };
         loop {
-            let parts = parts.map(IoSlice::new);
-            let written = match self {
-                Self::Unix(socket) => (&mut &**socket).write_vectored(&parts),
-                Self::Tcp(socket) => (&mut &**socket).write_vectored(&parts),
-                Self::Ring(_) | Self::Lasting(_) => unreachable!("these are written above"),
-            };
-            match written {
-                Ok(0) => return Err("it takes nothing".into()),
-                Ok(written) => return Ok((written, false)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if !self.wait(until) {
-                        return Ok((0, true));
-                    }
-                }
+            match socket.write(&parts.map(IoSlice::new)) {
+                Ok(Moved::Some(written)) => return Ok((written, false)),
+                Ok(Moved::None) if wait_ready(&**socket, PollFlags::OUT, until) => {}
+                Ok(Moved::None) => return Ok((0, true)),
+                Ok(Moved::End) => return Err(CLOSED.into()),
                 Err(error) => return Err(error.to_string()),
             }
-        }
-    }
-
-    fn wait(&self, until: Instant) -> bool {
-        match self {
-            Self::Unix(socket) => ready(socket.as_fd(), PollFlags::OUT, until),
-            Self::Tcp(socket) => ready(socket.as_fd(), PollFlags::OUT, until),
-            Self::Ring(_) | Self::Lasting(_) => true,
         }
     }
 }
@@ -133,41 +116,21 @@ impl Into {
     /// Reads some: 0 bytes if there were none until `until`, none at the end.
     fn some(&mut self, bytes: &mut [u8], until: Instant) -> Result<Option<usize>, String> {
         match self {
-            Self::Ring(ring) => {
-                return match ring.read(bytes, until) {
-                    Ok(0) => Ok(None),
-                    Ok(read) => Ok(Some(read)),
-                    Err(error) => moved_by(error).map(Some),
-                };
-            }
-            Self::Lasting(link) => return link.read(bytes, until).map(Some),
-            Self::Unix(_) | Self::Tcp(_) => {}
-        }
-        loop {
-            let read = match self {
-                Self::Unix(socket) => (&mut &**socket).read(bytes),
-                Self::Tcp(socket) => (&mut &**socket).read(bytes),
-                Self::Ring(_) | Self::Lasting(_) => unreachable!("these are read above"),
-            };
-            match read {
-                Ok(0) => return Ok(None),
-                Ok(read) => return Ok(Some(read)),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if !self.wait(until) {
-                        return Ok(Some(0));
-                    }
+            Self::Ring(ring) => match ring.read(bytes, until) {
+                Ok(0) => Ok(None),
+                Ok(read) => Ok(Some(read)),
+                Err(error) => moved_by(error).map(Some),
+            },
+            Self::Lasting(link) => link.read(bytes, until).map(Some),
+            Self::Socket(socket) => loop {
+                match socket.read(bytes) {
+                    Ok(Moved::Some(read)) => return Ok(Some(read)),
+                    Ok(Moved::None) if wait_ready(&**socket, PollFlags::IN, until) => {}
+                    Ok(Moved::None) => return Ok(Some(0)),
+                    Ok(Moved::End) => return Ok(None),
+                    Err(error) => return Err(error.to_string()),
                 }
-                Err(error) => return Err(error.to_string()),
-            }
-        }
-    }
-
-    fn wait(&self, until: Instant) -> bool {
-        match self {
-            Self::Unix(socket) => ready(socket.as_fd(), PollFlags::IN, until),
-            Self::Tcp(socket) => ready(socket.as_fd(), PollFlags::IN, until),
-            Self::Ring(_) | Self::Lasting(_) => true,
+            },
         }
     }
 }
@@ -185,7 +148,7 @@ fn whole(
     head: &[u8],
     data: &[u8],
     mut some: impl FnMut([&[u8]; 2]) -> Result<(usize, bool), String>,
-) -> Moved {
+) -> Progress {
     while at < head.len() + data.len() {
         let (now, over) = some(rest(at, head, data))?;
         at += now;
@@ -197,11 +160,11 @@ fn whole(
 }
 
 /// What was moved all the same, if only the time is over.
-fn moved_by(error: RingError) -> Moved {
+fn moved_by(error: RingError) -> Progress {
     match error {
         RingError::TimedOut { moved, .. } => Ok(moved),
         RingError::PeerGone { .. } => Err("the daemon at its other end is gone".into()),
-        RingError::Closed { .. } => Err("the daemon has closed its other end".into()),
+        RingError::Closed { .. } => Err(CLOSED.into()),
         other => Err(other.to_string()),
     }
 }

@@ -1,8 +1,8 @@
 //! The thread of a session: writes requests, takes in what the daemon tells.
 
 use crate::core::{Core, hush_bell};
-use crate::wire::Wire;
 use isthmus_nic_protocol::{Lines, Told, read};
+use isthmus_wire::{Moved, Transport};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::os::fd::AsFd;
@@ -25,7 +25,7 @@ fn ended(doing: &str, error: &io::Error) -> String {
 }
 
 /// Runs until the socket or the session ends.
-pub(crate) fn run(core: &Core, wire: Wire, lines: Lines) {
+pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     let mut post = Post {
         core,
         wire,
@@ -45,12 +45,12 @@ pub(crate) fn run(core: &Core, wire: Wire, lines: Lines) {
     if let Some(why) = why {
         core.end(&why);
     }
-    post.wire.shutdown();
+    post.wire.close();
 }
 
 struct Post<'c> {
     core: &'c Core,
-    wire: Wire,
+    wire: Transport,
     lines: Lines,
     /// The request that is being written, and what of it is.
     line: Vec<u8>,
@@ -71,9 +71,9 @@ impl Post<'_> {
         if self.core.gone().is_some() {
             return Ok(false);
         }
-        let wanted = match self.written < self.line.len() || self.wire.wants_write() {
+        let wanted = match self.written < self.line.len() {
             true => PollFlags::IN | PollFlags::OUT,
-            false => PollFlags::IN,
+            false => self.wire.read_flags(),
         };
         let (wire, wake) = (self.wire.as_fd(), self.core.wake.as_fd());
         let mut fds = [
@@ -99,8 +99,9 @@ impl Post<'_> {
             let left = &self.line[self.written..];
             let written = self.wire.write(left);
             match written.map_err(|error| ended("writing to", &error))? {
-                0 => return Ok(()),
-                written => self.written += written,
+                Moved::Some(written) => self.written += written,
+                Moved::None => return Ok(()),
+                Moved::End => return Err(ENDED.into()),
             }
         }
     }
@@ -111,9 +112,9 @@ impl Post<'_> {
         for _ in 0..TURN {
             let read = self.wire.read(&mut self.piece);
             match read.map_err(|error| ended("reading from", &error))? {
-                None => return Ok(()),
-                Some(0) => return Err(ENDED.into()),
-                Some(read) => self.lines.push(&self.piece[..read]),
+                Moved::Some(read) => self.lines.push(&self.piece[..read]),
+                Moved::None => return Ok(()),
+                Moved::End => return Err(ENDED.into()),
             }
             self.hear()?;
         }

@@ -3,11 +3,11 @@
 use crate::error::{Error, Result, named};
 use crate::link::{Link, Next};
 use crate::lock::locked;
-use crate::patience::Patience;
 use crate::stream::{Place, Stream};
 use isthmus_nic_protocol::Direction;
 use isthmus_stream::{Su, Tu};
 use isthmus_stream_net::frame::{Frame, Kind};
+use isthmus_wire::Timeout;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,11 +42,11 @@ impl Stream {
     ///   the stream is cancelled and later calls get [`Error::Stream`].
     /// - [`Error::Stream`]: it failed or was cancelled.
     /// - [`Error::Link`], [`Error::Gone`], [`Error::Refused`].
-    pub fn recv(&self, adu: &mut [u8], patience: Patience<'_>) -> Result<Received> {
-        let mut place = self.turn(Direction::Receive, false, patience)?;
+    pub fn recv(&self, adu: &mut [u8], timeout: Timeout<'_>) -> Result<Received> {
+        let mut place = self.turn(Direction::Receive, false, timeout)?;
         let bytes = adu.len() as u64;
         let tus = self.format.tus(bytes);
-        self.recv_as(&mut place, (bytes, tus), (false, adu), patience)
+        self.recv_as(&mut place, (bytes, tus), (false, adu), timeout)
     }
 
     /// Receives of the next ADU, which has `adu_bytes`, the SUs that come over the links of this
@@ -58,12 +58,12 @@ impl Stream {
         &self,
         adu_bytes: u64,
         own: &mut [u8],
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Received> {
-        let mut place = self.turn(Direction::Receive, false, patience)?;
+        let mut place = self.turn(Direction::Receive, false, timeout)?;
         self.fits_own(adu_bytes, own.len())?;
         let tus = self.format.tus(adu_bytes);
-        self.recv_as(&mut place, (adu_bytes, tus), (true, own), patience)
+        self.recv_as(&mut place, (adu_bytes, tus), (true, own), timeout)
     }
 
     /// Receives the next bytes of those that come over the links of this process, of a stream whose
@@ -75,19 +75,15 @@ impl Stream {
     /// # Errors
     /// [`Error::Misfit`] also if they end within a TU, [`Error::Stream`] also if the stream is done
     /// before; otherwise as [`Stream::recv`].
-    pub fn recv_run(
-        &self,
-        own: &mut [u8],
-        patience: Patience<'_>,
-    ) -> Result<Vec<(u64, Range<u64>)>> {
-        let mut place = self.turn(Direction::Receive, true, patience)?;
+    pub fn recv_run(&self, own: &mut [u8], timeout: Timeout<'_>) -> Result<Vec<(u64, Range<u64>)>> {
+        let mut place = self.turn(Direction::Receive, true, timeout)?;
         self.fits_run(&place, own.len())?;
         let mut left = own;
         let mut all = Vec::new();
         while !left.is_empty() {
             let (adu_bytes, tus, used) = self.run(&place, left.len())?;
             let (now, rest) = left.split_at_mut(used);
-            match self.recv_as(&mut place, (adu_bytes, tus), (true, now), patience)? {
+            match self.recv_as(&mut place, (adu_bytes, tus), (true, now), timeout)? {
                 Received::Adu { adu, missing } => {
                     all.extend(missing.into_iter().map(|range| (adu, range)));
                 }
@@ -107,7 +103,7 @@ impl Stream {
         place: &mut Place,
         (adu_bytes, tus): (u64, u64),
         (packed, bytes): (bool, &mut [u8]),
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Received> {
         let over = self.adus().is_some_and(|adus| place.adu >= adus);
         if !over {
@@ -116,14 +112,14 @@ impl Stream {
         let links = self.links()?;
         let mut began = place.tu > 0;
         let what = (place.adu, adu_bytes, place.tu..tus);
-        let got = self.read(&links, what, (packed, bytes), &mut began, patience);
+        let got = self.read(&links, what, (packed, bytes), &mut began, timeout);
         match got {
             Ok(Received::End) => Ok(Received::End),
             Ok(received) => {
                 place.advance(tus, self.format.tus(adu_bytes));
                 Ok(received)
             }
-            Err(error) => Err(self.not_received(place, error, began, patience)),
+            Err(error) => Err(self.not_received(place, error, began, timeout)),
         }
     }
 
@@ -132,10 +128,10 @@ impl Stream {
         place: &mut Place,
         error: Error,
         began: bool,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Error {
         let error = named(error, || {
-            let (number, adu, given) = (self.number, place.adu, patience.given());
+            let (number, adu, given) = (self.number, place.adu, timeout.given());
             let came = if began { "nothing more" } else { "nothing" };
             format!(
                 "stream {number}: {came} of ADU {adu} came for {given}{}",
@@ -155,7 +151,7 @@ impl Stream {
         (adu, adu_bytes, tus): (u64, u64, Range<u64>),
         (packed, bytes): (bool, &mut [u8]),
         began: &mut bool,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Received> {
         let mut next = 0;
         let mut missing: Vec<Range<u64>> = Vec::new();
@@ -171,11 +167,11 @@ impl Stream {
                 let at = if packed { next } else { first as usize };
                 next += su.bytes as usize;
                 let room = &mut bytes[at..at + su.bytes as usize];
-                match self.read_su(link, (&tu, &su), room, began, patience.renewed())? {
+                match self.read_su(link, (&tu, &su), room, began, timeout.restarted())? {
                     Got::Good => {}
                     Got::Void => void(&mut missing, first..first + su.bytes),
                     Got::Mark(Kind::End) if !*began => return Ok(Received::End),
-                    Got::Mark(kind) => return Err(self.marked(kind, patience)),
+                    Got::Mark(kind) => return Err(self.marked(kind, timeout)),
                 }
             }
         }
@@ -183,9 +179,9 @@ impl Stream {
     }
 
     /// The error of a stream that ended before its ADU did.
-    fn marked(&self, kind: Kind, patience: Patience<'_>) -> Error {
+    fn marked(&self, kind: Kind, timeout: Timeout<'_>) -> Error {
         if kind == Kind::Cut
-            && let Err(error) = self.wait(patience)
+            && let Err(error) = self.wait(timeout)
         {
             return error;
         }
@@ -198,7 +194,7 @@ impl Stream {
         (tu, su): (&Tu, &Su),
         room: &mut [u8],
         began: &mut bool,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Got> {
         let Some(into) = &link.into else {
             let why = "it has no ring to this process: its `to_rank_bytes` were 0";
@@ -211,7 +207,7 @@ impl Stream {
         let mut in_front = None;
         loop {
             let before = in_front.take();
-            let in_vain = |error| {
+            let in_vain = |error: Error| {
                 named(error, || match before {
                     Some(other) => format!(
                         "link {}: data of stream {other} is in front of that of stream {}: \
@@ -221,8 +217,8 @@ impl Stream {
                     None => String::new(),
                 })
             };
-            let until = patience.slice().map_err(in_vain)?;
-            let mut taken = into.take(patience).map_err(in_vain)?;
+            let until = timeout.slice().map_err(|expired| in_vain(expired.into()))?;
+            let mut taken = into.take(timeout).map_err(in_vain)?;
             let next = taken.next(self.number, &given_up, &mut ended, until);
             match next.map_err(refused)? {
                 Next::Own(frame, _) => {
@@ -236,7 +232,7 @@ impl Stream {
                 Next::Other(stream) => {
                     in_front = Some(stream);
                     drop(taken);
-                    match into.pause(patience) {
+                    match into.pause(timeout) {
                         // Told above, with what is in front.
                         Ok(()) | Err(Error::TimedOut(_)) => {}
                         Err(error) => return Err(error),

@@ -6,11 +6,13 @@
 use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::lasting::{Failed, Lasting, Renews};
-use crate::patience::Patience;
 use crate::session::{Welcome, ask_link};
 use crate::stream::strange;
-use crate::wire::Wire;
-use isthmus_nic_protocol::{self as words, Answer, Carrier, RefusalKind, Request, VERSION};
+use isthmus_nic_protocol::{
+    self as words, Answer, Carrier, LINK_SILENCE_MS, RefusalKind, Request, VERSION,
+};
+use isthmus_wire::Timeout;
+use isthmus_wire::Transport;
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -33,14 +35,14 @@ struct Renewing {
 struct Answered {
     nth: u32,
     answer: Answer,
-    wire: Wire,
+    wire: Transport,
 }
 
 /// Makes a link of this session, with its first socket. One that is cut before it was answered is
 /// tried again.
 ///
 /// # Errors
-/// A system without random bits; no daemon there; what it refuses; those of the patience. The
+/// A system without random bits; no daemon there; what it refuses; those of the timeout. The
 /// daemon is told that the link is given up: it may have made it, and would keep its number for the
 /// time of grace.
 pub(crate) fn begin(
@@ -48,7 +50,7 @@ pub(crate) fn begin(
     welcome: &Welcome,
     number: u16,
     grace: Duration,
-    patience: Patience<'_>,
+    timeout: Timeout<'_>,
 ) -> Result<Arc<Lasting>> {
     let renewing = Arc::new(Renewing {
         ticket: welcome.ticket.clone(),
@@ -58,7 +60,7 @@ pub(crate) fn begin(
     });
     let link = Lasting::new(number, Arc::clone(&renewing) as Arc<dyn Renews>)?;
     core.tell_of(&link);
-    let begun = renewing.first(&link, core, patience);
+    let begun = renewing.first(&link, core, timeout);
     if begun.is_err() {
         core.give_up(&link, None);
     }
@@ -66,11 +68,11 @@ pub(crate) fn begin(
 }
 
 impl Renewing {
-    fn first(&self, link: &Lasting, core: &Core, patience: Patience<'_>) -> Result<()> {
+    fn first(&self, link: &Lasting, core: &Core, timeout: Timeout<'_>) -> Result<()> {
         let until = Instant::now().checked_add(self.grace);
         loop {
-            let wire = core.address.connect(patience)?;
-            let failed = match self.ask(link, core, wire, None, patience) {
+            let wire = core.connect(timeout)?;
+            let failed = match self.ask(link, core, wire, None, timeout) {
                 Ok(answered) => match take(link, answered) {
                     Ok(_) => return Ok(()),
                     Err(Failed::Now(why) | Failed::Late(why)) => Error::Link(link.number, why),
@@ -85,7 +87,7 @@ impl Renewing {
             if until.is_some_and(|until| Instant::now() >= until) {
                 return Err(failed);
             }
-            patience.slice()?;
+            timeout.slice()?;
             std::thread::sleep(PAUSE.0);
         }
     }
@@ -95,9 +97,9 @@ impl Renewing {
         &self,
         link: &Lasting,
         core: &Core,
-        mut wire: Wire,
+        mut wire: Transport,
         received: Option<u64>,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Answered> {
         let nth = link.next();
         let request = Request::Link {
@@ -113,8 +115,8 @@ impl Renewing {
                 received,
             }),
         };
-        wire.notice_silence();
-        let answer = ask_link(&core.name, &mut wire, request, patience)?;
+        wire.limit_silence(LINK_SILENCE_MS);
+        let answer = ask_link(&core.name, &mut wire, request, timeout)?;
         Ok(Answered { nth, answer, wire })
     }
 
@@ -129,9 +131,9 @@ impl Renewing {
         let received = link.let_go();
         let goes_on = |_: Instant| core.gone().is_none();
         let left = until.saturating_duration_since(Instant::now());
-        let patience = Patience::of(left.min(ATTEMPT)).asking(&goes_on);
-        let asked = core.address.connect(patience);
-        let asked = asked.and_then(|wire| self.ask(link, core, wire, Some(received), patience));
+        let timeout = Timeout::after(left.min(ATTEMPT)).while_true(&goes_on);
+        let asked = core.connect(timeout);
+        let asked = asked.and_then(|wire| self.ask(link, core, wire, Some(received), timeout));
         match asked {
             Ok(answered) => take(link, answered),
             // Too many at a time, or a line that was cut on its way.

@@ -3,12 +3,12 @@
 use crate::error::{Error, Result, named};
 use crate::half::Taken;
 use crate::link::{Link, Sending};
-use crate::patience::Patience;
 use crate::stream::{Place, Stream};
 use isthmus_nic_protocol::{Direction, Request};
 use isthmus_stream::{Adu, Su, Tu};
 use isthmus_stream_net::frame::{BLOCK_BYTES, Frame, Kind};
 use isthmus_stream_net::rank::Sums;
+use isthmus_wire::Timeout;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,11 +41,11 @@ impl Stream {
     /// - [`Error::TimedOut`]: the links took nothing of it, and it can be sent again. If they took
     ///   a part, the stream is cancelled, later calls get [`Error::Stream`], and the links go on.
     /// - [`Error::Stream`], [`Error::Link`], [`Error::Gone`], [`Error::Refused`].
-    pub fn send(&self, adu: &[u8], patience: Patience<'_>) -> Result<u64> {
-        let mut place = self.turn(Direction::Transmit, false, patience)?;
+    pub fn send(&self, adu: &[u8], timeout: Timeout<'_>) -> Result<u64> {
+        let mut place = self.turn(Direction::Transmit, false, timeout)?;
         let bytes = adu.len() as u64;
         let tus = self.format.tus(bytes);
-        self.send_as(&mut place, (bytes, tus), (Lies::InAdu, adu), patience)?;
+        self.send_as(&mut place, (bytes, tus), (Lies::InAdu, adu), timeout)?;
         Ok(place.adu - 1)
     }
 
@@ -57,11 +57,11 @@ impl Stream {
     ///
     /// # Errors
     /// As [`Stream::send`].
-    pub fn send_own(&self, adu_bytes: u64, own: &[u8], patience: Patience<'_>) -> Result<u64> {
-        let mut place = self.turn(Direction::Transmit, false, patience)?;
+    pub fn send_own(&self, adu_bytes: u64, own: &[u8], timeout: Timeout<'_>) -> Result<u64> {
+        let mut place = self.turn(Direction::Transmit, false, timeout)?;
         self.fits_own(adu_bytes, own.len())?;
         let tus = self.format.tus(adu_bytes);
-        self.send_as(&mut place, (adu_bytes, tus), (Lies::Packed, own), patience)?;
+        self.send_as(&mut place, (adu_bytes, tus), (Lies::Packed, own), timeout)?;
         Ok(place.adu - 1)
     }
 
@@ -70,14 +70,14 @@ impl Stream {
     ///
     /// # Errors
     /// [`Error::Misfit`] also if they end within a TU; otherwise as [`Stream::send`].
-    pub fn send_run(&self, own: &[u8], patience: Patience<'_>) -> Result<()> {
-        let mut place = self.turn(Direction::Transmit, true, patience)?;
+    pub fn send_run(&self, own: &[u8], timeout: Timeout<'_>) -> Result<()> {
+        let mut place = self.turn(Direction::Transmit, true, timeout)?;
         self.fits_run(&place, own.len())?;
         let mut left = own;
         while !left.is_empty() {
             let (adu_bytes, tus, used) = self.run(&place, left.len())?;
             let (now, rest) = left.split_at(used);
-            self.send_as(&mut place, (adu_bytes, tus), (Lies::Packed, now), patience)?;
+            self.send_as(&mut place, (adu_bytes, tus), (Lies::Packed, now), timeout)?;
             left = rest;
         }
         Ok(())
@@ -133,29 +133,29 @@ impl Stream {
         place: &mut Place,
         (adu_bytes, tus): (u64, u64),
         (lies, bytes): (Lies, &[u8]),
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<()> {
         let fits = self.fits(place.adu, adu_bytes);
         fits.map_err(|misfit| self.core.gone().unwrap_or(misfit))?;
-        self.goes_on(patience)?;
+        self.goes_on(timeout)?;
         if self.cancelled.load(Ordering::Relaxed) {
             let why = "it was cancelled".to_owned();
             return Err(Error::Stream(self.number, why));
         }
         let links = self.links()?;
-        let mut outs = self.outs(&links, patience)?;
+        let mut outs = self.outs(&links, timeout)?;
         if place.tu == 0 {
-            self.announce(&outs, adu_bytes, patience)?;
+            self.announce(&outs, adu_bytes, timeout)?;
         }
         let mut began = place.tu > 0;
         let what = (place.adu, adu_bytes, place.tu..tus);
-        let sent = self.write(&mut outs, what, (lies, bytes), &mut began, patience);
+        let sent = self.write(&mut outs, what, (lies, bytes), &mut began, timeout);
         match sent {
             Ok(()) => place.advance(tus, self.format.tus(adu_bytes)),
             Err(error) => {
                 // Before the links are let go, whose next frames are another stream's.
                 let error = named(error, || {
-                    let (number, adu, given) = (self.number, place.adu, patience.given());
+                    let (number, adu, given) = (self.number, place.adu, timeout.given());
                     let took = if began { "nothing more" } else { "nothing" };
                     let why = self.explained();
                     format!("stream {number}: the links took {took} of ADU {adu} for {given}{why}")
@@ -189,7 +189,7 @@ impl Stream {
     }
 
     /// Takes the ways out, in ascending order, so that two callers never wait for each other.
-    fn outs<'l>(&self, links: &'l [Arc<Link>], patience: Patience<'_>) -> Result<Outs<'l>> {
+    fn outs<'l>(&self, links: &'l [Arc<Link>], timeout: Timeout<'_>) -> Result<Outs<'l>> {
         let mut outs = Vec::with_capacity(links.len());
         for link in links {
             let out = link.out.as_ref().ok_or_else(|| {
@@ -197,23 +197,23 @@ impl Stream {
                 Error::Link(link.number, why.to_owned())
             })?;
             let busy = || format!("link {}: another call has it", link.number);
-            let out = out.take(patience).map_err(|error| named(error, busy))?;
+            let out = out.take(timeout).map_err(|error| named(error, busy))?;
             outs.push((link.number, out));
         }
         for (number, out) in &mut outs {
-            while !self.cleared(*number, out, patience)? {}
+            while !self.cleared(*number, out, timeout)? {}
         }
         Ok(outs)
     }
 
-    fn cleared(&self, link: u16, out: &mut Sending, patience: Patience<'_>) -> Result<bool> {
+    fn cleared(&self, link: u16, out: &mut Sending, timeout: Timeout<'_>) -> Result<bool> {
         let busy = || format!("link {link}: it takes nothing{}", self.explained());
-        let until = patience.slice().map_err(|error| named(error, busy))?;
+        let until = timeout.slice().map_err(|error| named(error, busy))?;
         out.clear(until).map_err(|why| self.link_error(link, &why))
     }
 
     /// Tells the length of a variable ADU, if this process has the link of its first SU.
-    fn announce(&self, outs: &Outs<'_>, adu_bytes: u64, patience: Patience<'_>) -> Result<()> {
+    fn announce(&self, outs: &Outs<'_>, adu_bytes: u64, timeout: Timeout<'_>) -> Result<()> {
         let first = self.format.order.first().map(|link| link.0);
         let first = outs.iter().any(|(link, _)| Some(*link) == first);
         if self.format.adu != Adu::Variable || !first {
@@ -221,7 +221,7 @@ impl Stream {
         }
         let stream = self.number;
         let request = Request::Announce { stream, adu_bytes };
-        self.core.ask(request, false, patience)?.wait(patience)?;
+        self.core.ask(request, false, timeout)?.wait(timeout)?;
         Ok(())
     }
 
@@ -234,7 +234,7 @@ impl Stream {
         (adu, adu_bytes, tus): (u64, u64, Range<u64>),
         (lies, bytes): (Lies, &[u8]),
         began: &mut bool,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<()> {
         let mut packed = 0;
         let mut queues: Vec<VecDeque<Part<'_>>> = outs.iter().map(|_| VecDeque::new()).collect();
@@ -254,7 +254,7 @@ impl Stream {
                 packed += data.len();
                 queues[out].push_back(Part::new(self, (&tu, &su), data));
             }
-            let written = self.write_queues(outs, &mut queues, began, patience);
+            let written = self.write_queues(outs, &mut queues, began, timeout);
             if written.is_err() {
                 // The links are in step again once the rest of what was begun is written.
                 for ((_, out), queue) in outs.iter_mut().zip(&mut queues) {
@@ -275,9 +275,9 @@ impl Stream {
         outs: &mut Outs<'_>,
         queues: &mut [VecDeque<Part<'_>>],
         began: &mut bool,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<()> {
-        let mut left = patience.renewed();
+        let mut left = timeout.restarted();
         // How long each link is waited for in this round: not at all after one that moved something.
         let mut wait = Duration::ZERO;
         loop {
@@ -298,7 +298,7 @@ impl Stream {
                     moved |= part.at > before;
                     if part.is_written() {
                         queue.pop_front();
-                        left = patience.renewed();
+                        left = timeout.restarted();
                         continue;
                     }
                     if let Some(gone) = self.core.gone() {

@@ -1,21 +1,21 @@
 //! A session: hello or join, links, requests.
 
-use crate::address::Address;
 use crate::core::Core;
 use crate::error::{Error, Result, named};
 use crate::link::Link;
 use crate::lock::locked;
-use crate::patience::Patience;
 use crate::pending::Pending;
 use crate::post;
 use crate::renewing;
 use crate::stream::strange;
-use crate::wire::Wire;
 use isthmus_nic_protocol::{
     Answer, Asked, Carrier, Event, Lines, RefusalKind, Request, Told, VERSION, read, write,
 };
 use isthmus_ring::{Consumer, Handles, Producer};
+use isthmus_wire::{Moved, Remote, Timeout, Transport, wait_ready};
+use rustix::event::PollFlags;
 use std::collections::BTreeMap;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -28,6 +28,7 @@ const UNSEEN: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 /// How TLS begins an alert: a record of type 21, of some version 3 (RFC 8446, section 5.1).
 const TLS_ALERT: [u8; 2] = [21, 3];
+const CLOSED: &str = "it closed the socket";
 /// How long descriptors of rings may take after the answer that announces them.
 const DESCRIPTORS: Duration = Duration::from_secs(10);
 
@@ -66,14 +67,14 @@ impl Session {
     /// `name` is for its logs and tables.
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::Refused`], those of the patience.
+    /// [`Error::Unreachable`], [`Error::Refused`], those of the timeout.
     pub fn connect(
-        address: &Address,
+        address: &Remote,
         token: Option<&str>,
         name: &str,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Self> {
-        Self::hello(address, token, name, false, patience)
+        Self::hello(address, token, name, false, timeout)
     }
 
     /// The same, and asks for events: [`Session::event`].
@@ -81,20 +82,20 @@ impl Session {
     /// # Errors
     /// As [`Session::connect`].
     pub fn watching(
-        address: &Address,
+        address: &Remote,
         token: Option<&str>,
         name: &str,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Self> {
-        Self::hello(address, token, name, true, patience)
+        Self::hello(address, token, name, true, timeout)
     }
 
     fn hello(
-        address: &Address,
+        address: &Remote,
         token: Option<&str>,
         name: &str,
         watch: bool,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Self> {
         let request = Request::Hello {
             version: VERSION,
@@ -103,48 +104,37 @@ impl Session {
             operator: false,
             watch,
         };
-        Self::begin(address, request, patience)
+        Self::begin(address, request, timeout)
     }
 
     /// Joins an application as a further process of it, by its ticket.
     ///
     /// # Errors
     /// As [`Session::connect`].
-    pub fn join(
-        address: &Address,
-        ticket: &str,
-        watch: bool,
-        patience: Patience<'_>,
-    ) -> Result<Self> {
+    pub fn join(address: &Remote, ticket: &str, watch: bool, timeout: Timeout<'_>) -> Result<Self> {
         let request = Request::Join {
             version: VERSION,
             ticket: ticket.to_owned(),
             watch,
         };
-        Self::begin(address, request, patience)
+        Self::begin(address, request, timeout)
     }
 
-    fn begin(address: &Address, request: Request, patience: Patience<'_>) -> Result<Self> {
+    fn begin(address: &Remote, request: Request, timeout: Timeout<'_>) -> Result<Self> {
         let core = Arc::new(Core::new(address.clone())?);
-        let mut wire = address.connect(patience)?;
+        let mut wire = core.connect(timeout)?;
         let mut lines = Lines::default();
         let mut piece = vec![0; 16 << 10];
-        let told = first(
-            &core.name,
-            &mut wire,
-            request,
-            patience,
-            |wire, patience| {
-                let read = wire.read_some(&mut piece, patience)?;
-                if piece[..read].starts_with(&TLS_ALERT) {
-                    let why = "it speaks TLS; with TLS an address is tls:HOST:PORT";
-                    return Err(Error::Garbled(why.into()));
-                }
-                lines.push(&piece[..read]);
-                let line = lines.take();
-                line.map_err(|error| Error::Garbled(error.to_string()))
-            },
-        )?;
+        let told = first(&core.name, &mut wire, request, timeout, |wire, timeout| {
+            let read = read_some(wire, &mut piece, timeout)?;
+            if piece[..read].starts_with(&TLS_ALERT) {
+                let why = "it speaks TLS; with TLS an address is tls:HOST:PORT";
+                return Err(Error::Garbled(why.into()));
+            }
+            lines.push(&piece[..read]);
+            let line = lines.take();
+            line.map_err(|error| Error::Garbled(error.to_string()))
+        })?;
         let welcome = match told {
             Answer::Welcome {
                 application,
@@ -186,7 +176,7 @@ impl Session {
 
     /// Where the daemon is.
     #[must_use]
-    pub fn address(&self) -> &Address {
+    pub fn address(&self) -> &Remote {
         &self.core.address
     }
 
@@ -206,9 +196,9 @@ impl Session {
     /// ([`Welcome::link_grace`]): nothing is lost, and calls that wait go on.
     ///
     /// # Errors
-    /// Rings over anything but a Unix socket; what the daemon refuses; those of the patience.
-    pub fn link(&self, number: u16, carrier: Carrier, patience: Patience<'_>) -> Result<()> {
-        self.link_for(number, carrier, Duration::MAX, patience)
+    /// Rings over anything but a Unix socket; what the daemon refuses; those of the timeout.
+    pub fn link(&self, number: u16, carrier: Carrier, timeout: Timeout<'_>) -> Result<()> {
+        self.link_for(number, carrier, Duration::MAX, timeout)
     }
 
     /// The same, of which a socket that is cut is waited for as long as `grace` at most; zero: the
@@ -221,7 +211,7 @@ impl Session {
         number: u16,
         carrier: Carrier,
         grace: Duration,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<()> {
         self.here()?;
         if let Some(gone) = self.gone() {
@@ -233,10 +223,10 @@ impl Session {
             let why = "this process has it: give it up to make another of its number";
             return Err(Error::Link(number, why.to_owned()));
         }
-        self.core.left(number, patience)?;
+        self.core.left(number, timeout)?;
         let lasts = carrier == Carrier::Socket && !self.core.address.is_local();
         if lasts && !grace.is_zero() {
-            let link = renewing::begin(&self.core, &self.welcome, number, grace, patience)?;
+            let link = renewing::begin(&self.core, &self.welcome, number, grace, timeout)?;
             self.put(Link::lasting(link));
             return Ok(());
         }
@@ -254,12 +244,12 @@ impl Session {
         let let_go = locked(&self.let_go).remove(&number);
         let until = let_go.map_or_else(Instant::now, |at| at + UNSEEN);
         let (told, wire) = loop {
-            let mut wire = self.core.address.connect(patience)?;
-            match ask_link(&self.core.name, &mut wire, request.clone(), patience) {
+            let mut wire = self.core.connect(timeout)?;
+            match ask_link(&self.core.name, &mut wire, request.clone(), timeout) {
                 Ok(told) => break (told, wire),
                 // It may not have seen yet that the one before is closed.
                 Err(error) if error.is_refused(RefusalKind::Conflict) && Instant::now() < until => {
-                    patience.slice()?;
+                    timeout.slice()?;
                     std::thread::sleep(PAUSE);
                 }
                 Err(error) => return Err(error),
@@ -314,22 +304,22 @@ impl Session {
     /// there.
     ///
     /// # Errors
-    /// A session that is over; a request that no line can hold; those of the patience, while too
+    /// A session that is over; a request that no line can hold; those of the timeout, while too
     /// many requests wait for the socket.
-    pub fn ask(&self, request: Request, noticed: bool, patience: Patience<'_>) -> Result<Pending> {
-        self.core.ask(request, noticed, patience)
+    pub fn ask(&self, request: Request, noticed: bool, timeout: Timeout<'_>) -> Result<Pending> {
+        self.core.ask(request, noticed, timeout)
     }
 
     /// Asks and waits for the answer.
     ///
     /// # Errors
     /// As [`Session::ask`]; [`Error::Refused`].
-    pub fn request(&self, request: Request, patience: Patience<'_>) -> Result<Answer> {
+    pub fn request(&self, request: Request, timeout: Timeout<'_>) -> Result<Answer> {
         let closes = match request {
             Request::Close { connection } => Some(connection),
             _ => None,
         };
-        let answer = self.core.ask(request, false, patience)?.wait(patience);
+        let answer = self.core.ask(request, false, timeout)?.wait(timeout);
         match (answer, closes) {
             (Err(Error::TimedOut(what)), Some(connection)) => {
                 Err(Error::TimedOut(what + &self.why_not_closed(connection)))
@@ -343,8 +333,8 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Gone`], [`Error::Interrupted`].
-    pub fn event(&self, patience: Patience<'_>) -> Result<Option<Event>> {
-        self.core.event(patience)
+    pub fn event(&self, timeout: Timeout<'_>) -> Result<Option<Event>> {
+        self.core.event(timeout)
     }
 
     /// Numbers of requests that were to be noticed and are answered, and events. For loops that
@@ -395,14 +385,14 @@ impl Drop for Session {
 /// Asks for a link on a socket, and takes the answer byte by byte: what is behind it is the link's.
 pub(crate) fn ask_link(
     name: &str,
-    wire: &mut Wire,
+    wire: &mut Transport,
     request: Request,
-    patience: Patience<'_>,
+    timeout: Timeout<'_>,
 ) -> Result<Answer> {
     let mut line = Vec::new();
-    first(name, wire, request, patience, |wire, patience| {
+    first(name, wire, request, timeout, |wire, timeout| {
         let mut byte = [0];
-        wire.read_some(&mut byte, patience)?;
+        read_some(wire, &mut byte, timeout)?;
         Ok(match byte {
             [b'\n'] => Some(std::mem::take(&mut line)),
             [byte] => {
@@ -416,23 +406,21 @@ pub(crate) fn ask_link(
 /// Asks the first thing on a socket. `line` gives the first line of the answer, once it is there.
 fn first(
     name: &str,
-    wire: &mut Wire,
+    wire: &mut Transport,
     request: Request,
-    patience: Patience<'_>,
-    mut line: impl FnMut(&mut Wire, Patience<'_>) -> Result<Option<Vec<u8>>>,
+    timeout: Timeout<'_>,
+    mut line: impl FnMut(&mut Transport, Timeout<'_>) -> Result<Option<Vec<u8>>>,
 ) -> Result<Answer> {
     let failed = |error| match error {
         Error::Garbled(why) => Error::Unreachable(name.to_owned(), why),
         other => named(other, || {
-            format!("{name} has not answered for {}", patience.given())
+            format!("{name} has not answered for {}", timeout.given())
         }),
     };
     let asked = write(&Asked { id: 0, request }).map_err(|error| Error::Misfit(error.0))?;
-    let nonblocking = wire.set_nonblocking();
-    nonblocking.map_err(|error| Error::Unreachable(name.to_owned(), error.to_string()))?;
-    wire.write_all(&asked, patience).map_err(failed)?;
+    write_all(wire, &asked, timeout).map_err(failed)?;
     let line = loop {
-        if let Some(line) = line(wire, patience).map_err(failed)? {
+        if let Some(line) = line(wire, timeout).map_err(failed)? {
             break line;
         }
     };
@@ -445,8 +433,38 @@ fn first(
     }
 }
 
+/// Writes all, before the session has a thread.
+fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Result<()> {
+    while !bytes.is_empty() {
+        match wire.write(bytes).map_err(garbled)? {
+            Moved::Some(written) => bytes = &bytes[written..],
+            Moved::None => _ = wait_ready(&*wire, PollFlags::OUT, timeout.slice()?),
+            Moved::End => return Err(Error::Garbled(CLOSED.into())),
+        }
+    }
+    Ok(())
+}
+
+/// Reads some, before the session has a thread.
+fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Result<usize> {
+    loop {
+        match wire.read(bytes).map_err(garbled)? {
+            Moved::Some(read) => return Ok(read),
+            Moved::None => {
+                wire.flush().map_err(garbled)?;
+                wait_ready(&*wire, wire.read_flags(), timeout.slice()?);
+            }
+            Moved::End => return Err(Error::Garbled(CLOSED.into())),
+        }
+    }
+}
+
+fn garbled(error: io::Error) -> Error {
+    Error::Garbled(error.to_string())
+}
+
 /// Receives the rings of a link: the one that is written here first.
-fn rings(number: u16, from_rank: u64, to_rank: u64, wire: Wire) -> Result<Link> {
+fn rings(number: u16, from_rank: u64, to_rank: u64, wire: Transport) -> Result<Link> {
     let until = Instant::now() + DESCRIPTORS;
     let refused = |error: isthmus_ring::Error| Error::Link(number, error.to_string());
     let out = match from_rank {

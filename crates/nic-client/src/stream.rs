@@ -5,11 +5,11 @@ use crate::error::{Error, Result, named};
 use crate::half::{Half, Taken};
 use crate::link::Link;
 use crate::lock::locked;
-use crate::patience::Patience;
 use crate::pending::Pending;
 use isthmus_nic_protocol::{Answer, Direction, RefusalKind, Request, Spec, Stream as Status};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Format, LinkId};
+use isthmus_wire::Timeout;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -179,17 +179,17 @@ impl Stream {
         }
     }
 
-    fn request(&self, request: Request, patience: Patience<'_>) -> Result<Answer> {
-        self.core.ask(request, false, patience)?.wait(patience)
+    fn request(&self, request: Request, timeout: Timeout<'_>) -> Result<Answer> {
+        self.core.ask(request, false, timeout)?.wait(timeout)
     }
 
     /// Where it is, and what it waits for.
     ///
     /// # Errors
-    /// Those of the daemon and of the patience.
-    pub fn status(&self, patience: Patience<'_>) -> Result<Status> {
+    /// Those of the daemon and of the timeout.
+    pub fn status(&self, timeout: Timeout<'_>) -> Result<Status> {
         let stream = self.number;
-        match self.request(Request::Stream { stream }, patience)? {
+        match self.request(Request::Stream { stream }, timeout)? {
             Answer::Stream { stream } => Ok(stream),
             other => Err(strange("a stream's status", &other)),
         }
@@ -199,13 +199,13 @@ impl Stream {
     /// send that is under way.
     ///
     /// # Errors
-    /// A number that is too small; those of the daemon and of the patience.
-    pub fn finish(&self, adus: u64, patience: Patience<'_>) -> Result<()> {
+    /// A number that is too small; those of the daemon and of the timeout.
+    pub fn finish(&self, adus: u64, timeout: Timeout<'_>) -> Result<()> {
         self.here()?;
         let stream = self.number;
         // The daemon counts what has come to it, and would take the rest for what nobody wants.
         let sent = {
-            let place = self.place.take(patience).map_err(|error| {
+            let place = self.place.take(timeout).map_err(|error| {
                 named(error, || {
                     format!("stream {stream}: another call is under way")
                 })
@@ -218,7 +218,7 @@ impl Stream {
                  more, or cancel it"
             )));
         }
-        self.request(Request::Finish { stream, adus }, patience)?;
+        self.request(Request::Finish { stream, adus }, timeout)?;
         *locked(&self.adus) = Some(adus);
         Ok(())
     }
@@ -226,10 +226,10 @@ impl Stream {
     /// Cancels it: what has not been moved does not come.
     ///
     /// # Errors
-    /// Those of the daemon and of the patience.
-    pub fn cancel(&self, patience: Patience<'_>) -> Result<()> {
+    /// Those of the daemon and of the timeout.
+    pub fn cancel(&self, timeout: Timeout<'_>) -> Result<()> {
         let stream = self.number;
-        self.request(Request::Cancel { stream }, patience)?;
+        self.request(Request::Cancel { stream }, timeout)?;
         self.cancelled.store(true, Ordering::Relaxed);
         Ok(())
     }
@@ -238,20 +238,20 @@ impl Stream {
     /// ranks.
     ///
     /// # Errors
-    /// A stream that ended before; those of the daemon and of the patience.
-    pub fn wait_moved(&self, adus: u64, patience: Patience<'_>) -> Result<Status> {
-        self.wait_for(adus, true, patience)
+    /// A stream that ended before; those of the daemon and of the timeout.
+    pub fn wait_moved(&self, adus: u64, timeout: Timeout<'_>) -> Result<Status> {
+        self.wait_for(adus, true, timeout)
     }
 
     /// Waits until `adus` of its ADUs are done, as the destination promises it.
     ///
     /// # Errors
-    /// A stream that ended before; those of the daemon and of the patience.
-    pub fn wait_done(&self, adus: u64, patience: Patience<'_>) -> Result<Status> {
-        self.wait_for(adus, false, patience)
+    /// A stream that ended before; those of the daemon and of the timeout.
+    pub fn wait_done(&self, adus: u64, timeout: Timeout<'_>) -> Result<Status> {
+        self.wait_for(adus, false, timeout)
     }
 
-    fn wait_for(&self, adus: u64, moved: bool, patience: Patience<'_>) -> Result<Status> {
+    fn wait_for(&self, adus: u64, moved: bool, timeout: Timeout<'_>) -> Result<Status> {
         if let Some(all) = self.adus().filter(|all| *all < adus) {
             let number = self.number;
             let what = format!("stream {number} has {all} ADUs: {adus} cannot be waited for");
@@ -262,9 +262,9 @@ impl Stream {
             adus: Some(adus),
             moved,
         };
-        let pending = self.core.ask(request, false, patience)?;
+        let pending = self.core.ask(request, false, timeout)?;
         let what = if moved { "moved" } else { "done" };
-        let status = self.answered(&pending, &format!("{adus} ADUs {what}"), patience)?;
+        let status = self.answered(&pending, &format!("{adus} ADUs {what}"), timeout)?;
         let there = if moved { status.moved } else { status.done };
         if there >= adus {
             return Ok(status);
@@ -282,14 +282,14 @@ impl Stream {
     /// Waits until it has ended.
     ///
     /// # Errors
-    /// One that failed or was cancelled; those of the daemon and of the patience.
-    pub fn wait(&self, patience: Patience<'_>) -> Result<Status> {
-        let pending = self.end(patience)?;
-        self.ended(self.answered(&pending, "its end", patience)?)
+    /// One that failed or was cancelled; those of the daemon and of the timeout.
+    pub fn wait(&self, timeout: Timeout<'_>) -> Result<Status> {
+        let pending = self.end(timeout)?;
+        self.ended(self.answered(&pending, "its end", timeout)?)
     }
 
     /// The question when and how it ends, which is asked once.
-    pub(crate) fn end(&self, patience: Patience<'_>) -> Result<Arc<Pending>> {
+    pub(crate) fn end(&self, timeout: Timeout<'_>) -> Result<Arc<Pending>> {
         self.here()?;
         let mut end = locked(&self.end);
         if let Some(pending) = &*end
@@ -302,7 +302,7 @@ impl Stream {
             adus: None,
             moved: false,
         };
-        let pending = Arc::new(self.core.ask(request, false, patience)?);
+        let pending = Arc::new(self.core.ask(request, false, timeout)?);
         *end = Some(Arc::clone(&pending));
         Ok(pending)
     }
@@ -311,11 +311,11 @@ impl Stream {
     ///
     /// # Errors
     /// It ended, and not well; the session is over.
-    pub(crate) fn goes_on(&self, patience: Patience<'_>) -> Result<()> {
+    pub(crate) fn goes_on(&self, timeout: Timeout<'_>) -> Result<()> {
         let asked = locked(&self.end).as_ref().map(|pending| pending.poll());
         let answer = match asked {
             Some(answer) if !too_many(answer.as_ref()) => answer,
-            _ => self.end(patience)?.poll(),
+            _ => self.end(timeout)?.poll(),
         };
         match answer {
             None => Ok(()),
@@ -326,10 +326,10 @@ impl Stream {
         }
     }
 
-    /// The answer to a wait, which is a status. As long as the stream moves, patience begins anew.
-    fn answered(&self, pending: &Pending, what: &str, patience: Patience<'_>) -> Result<Status> {
+    /// The answer to a wait, which is a status. As long as the stream moves, timeout begins anew.
+    fn answered(&self, pending: &Pending, what: &str, timeout: Timeout<'_>) -> Result<Status> {
         // Where it is now is asked for only when the answer is not there soon.
-        let mut now = patience.quarter();
+        let mut now = timeout.quarter();
         let mut before = None;
         loop {
             match pending.wait(now) {
@@ -338,13 +338,13 @@ impl Stream {
                 Err(Error::TimedOut(_)) => {}
                 Err(error) => return Err(error),
             }
-            let status = self.status(Patience::of(EXPLAINING));
+            let status = self.status(Timeout::after(EXPLAINING));
             let progress = status.as_ref().ok().map(progress);
             if progress.is_some() && progress != before {
-                (before, now) = (progress, patience.renewed());
+                (before, now) = (progress, timeout.restarted());
                 continue;
             }
-            let (number, given, why) = (self.number, patience.given(), explained(status));
+            let (number, given, why) = (self.number, timeout.given(), explained(status));
             return Err(Error::TimedOut(format!(
                 "stream {number}: waited for {what}, and nothing moved for {given}{why}"
             )));
@@ -375,7 +375,7 @@ impl Stream {
 
     /// What the daemon says of why it takes so long, as the end of a sentence.
     pub(crate) fn explained(&self) -> String {
-        explained(self.status(Patience::of(EXPLAINING)))
+        explained(self.status(Timeout::after(EXPLAINING)))
     }
 
     /// The error of a link: that the daemon is gone, if it is.
@@ -399,7 +399,7 @@ impl Stream {
         let _ = self.core.ask(
             Request::Cancel { stream },
             false,
-            Patience::of(Duration::ZERO),
+            Timeout::after(Duration::ZERO),
         );
     }
 
@@ -408,7 +408,7 @@ impl Stream {
         &self,
         direction: Direction,
         within: bool,
-        patience: Patience<'_>,
+        timeout: Timeout<'_>,
     ) -> Result<Taken<'_, Place>> {
         self.here()?;
         let number = self.number;
@@ -420,7 +420,7 @@ impl Stream {
             let what = format!("stream {number} {does}: its ADUs are {other}");
             return Err(Error::Misfit(what));
         }
-        let place = self.place.take(patience).map_err(|error| {
+        let place = self.place.take(timeout).map_err(|error| {
             named(error, || {
                 format!("stream {number}: another call is under way")
             })

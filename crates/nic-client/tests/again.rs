@@ -4,7 +4,7 @@ use crate::fake::soon;
 use crate::proxy::Proxy;
 use crate::rig::{CARRIERS, Rig, all, content, sink_of, spec};
 use isthmus_nic_client::words::{Direction, Event};
-use isthmus_nic_client::{Address, Error, Patience, Session};
+use isthmus_nic_client::{Address, Error, Session, Timeout};
 use isthmus_stream_net::sink::{Action, Sink};
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -46,7 +46,7 @@ fn sends(session: &Session, round: u64) {
     for adu in 0..ADUS {
         let sent = stream.send(
             &content(round, adu, ADU),
-            Patience::of(Duration::from_secs(20)),
+            Timeout::after(Duration::from_secs(20)),
         );
         assert_eq!(sent, Ok(adu), "round {round}");
     }
@@ -116,7 +116,7 @@ fn a_link_that_nobody_waited_for_is_given_up() {
     let mut made = 0;
     // The proxy cuts some before they have asked: those make nothing.
     while made == 0 {
-        let error = session.link(0, CARRIERS[1], Patience::of(Duration::from_millis(500)));
+        let error = session.link(0, CARRIERS[1], Timeout::after(Duration::from_millis(500)));
         assert!(matches!(error, Err(Error::TimedOut(_))), "{error:?}");
         made = session.overview(false, soon()).unwrap().links.len();
     }

@@ -6,7 +6,7 @@ use crate::hidden;
 use crate::proxy::Proxy;
 use crate::rig::{CARRIERS, RINGS, Rig, all, content, send_all, sink, spec};
 use isthmus_nic_client::words::{Direction, Event};
-use isthmus_nic_client::{Address, Error, Opening, Patience, Received, Session};
+use isthmus_nic_client::{Address, Error, Opening, Received, Session, Timeout};
 use isthmus_stream_net::sink::Action;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
@@ -65,7 +65,7 @@ impl World {
     /// Why links are gone, as far as is told.
     fn ends(&self) -> String {
         let mut all = Vec::new();
-        while let Ok(Some(event)) = self.first.event(Patience::of(Duration::ZERO)) {
+        while let Ok(Some(event)) = self.first.event(Timeout::after(Duration::ZERO)) {
             if !matches!(event, Event::Moved { .. } | Event::Done { .. }) {
                 all.push(format!("{event:?}"));
             }
@@ -292,7 +292,7 @@ fn an_idle_link_is_made_anew_and_a_wait_names_one_that_is_cut() {
     stream.wait_done(1, soon()).unwrap();
     world.proxy.closed.store(true, Ordering::SeqCst);
     world.proxy.cut_all();
-    let a_while = Patience::of(Duration::from_millis(400));
+    let a_while = Timeout::after(Duration::from_millis(400));
     let error = stream.wait_done(2, a_while).unwrap_err().to_string();
     assert!(error.contains("link 0 is cut"), "{error}");
     let overview = world.far.overview(false, soon()).unwrap();

@@ -1,15 +1,15 @@
 //! A daemon that says what a test wants: lines and nothing behind them.
 
 use isthmus_nic_client::words::{Answer, Asked, Lines, Request, Told, read, write};
-use isthmus_nic_client::{Address, Patience, Session};
+use isthmus_nic_client::{Address, Session, Timeout};
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-pub fn soon() -> Patience<'static> {
-    Patience::of(Duration::from_secs(60))
+pub fn soon() -> Timeout<'static> {
+    Timeout::after(Duration::from_secs(60))
 }
 
 /// The abstract name of a socket that nobody else has.

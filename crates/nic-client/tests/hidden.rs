@@ -29,9 +29,9 @@ pub fn rig_with(change: impl FnOnce(&mut Config)) -> (Rig, String) {
             std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
             path
         });
-        config.certificate = Some(Certificate { chain, key });
+        config.server.certificate = Some(Certificate { chain, key });
         let tls = isthmus_nic::Address::parse("tls:127.0.0.1:0").unwrap();
-        config.listen.push(tls);
+        config.server.listen.push(tls);
         change(config);
     });
     let address = rig.daemon.as_ref().unwrap().addresses()[2].to_string();

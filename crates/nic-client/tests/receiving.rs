@@ -3,7 +3,7 @@
 use crate::fake::soon;
 use crate::rig::{CARRIERS, RINGS, Rig, content, links, spec};
 use isthmus_nic_client::words::{Direction, Spec};
-use isthmus_nic_client::{Error, Opening, Patience, Received, Session};
+use isthmus_nic_client::{Error, Opening, Received, Session, Timeout};
 use isthmus_stream::{
     self as stream, ConnectionSpec, Event, Format, Limits, LinkId, Protocol, StreamSpec,
 };
@@ -230,7 +230,7 @@ fn nothing_that_comes_is_told_and_can_be_waited_for_again() {
     let id = source.begin(3, ADU, 2, 1);
     let mut room = vec![0; ADU as usize];
     stream.recv(&mut room, soon()).unwrap();
-    let little = Patience::of(Duration::from_millis(200));
+    let little = Timeout::after(Duration::from_millis(200));
     let said = stream.recv(&mut room, little).unwrap_err().to_string();
     assert!(
         said.contains("nothing of ADU 1 came for 200 ms; it is "),
@@ -267,7 +267,7 @@ fn what_is_in_front_is_named_and_what_nobody_receives_is_passed_by() {
     while first.status(soon()).unwrap().moved == 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
-    let little = Patience::of(Duration::from_millis(300));
+    let little = Timeout::after(Duration::from_millis(300));
     let said = second.recv(&mut room, little).unwrap_err().to_string();
     let front = format!(
         "data of stream {} is in front of that of stream",

@@ -3,7 +3,7 @@
 use crate::fake::soon;
 use crate::rig::{CARRIERS, RINGS, Rig, all, content, links, send_all, sink, sink_of, spec};
 use isthmus_nic_client::words::{Checksum, Direction, Event, RefusalKind, Request, Spec};
-use isthmus_nic_client::{Error, Opening, Patience, Session};
+use isthmus_nic_client::{Error, Opening, Session, Timeout};
 use isthmus_stream_net::sink::{Action, Sink};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -131,7 +131,7 @@ fn what_was_waited_for_is_there_while_the_stream_goes_on() {
     }
     let status = stream.wait_moved(5, soon()).unwrap();
     assert!(status.moved == 5 && status.done == 3, "{status:?}");
-    let little = Patience::of(Duration::from_millis(300));
+    let little = Timeout::after(Duration::from_millis(300));
     let said = stream.wait_done(5, little).unwrap_err().to_string();
     let begins = format!(
         "stream {}: waited for 5 ADUs done, and nothing moved for 300 ms; it is ",
@@ -299,7 +299,7 @@ fn stops(rank_sums: Checksum) {
     };
     let stream = session.stream(spec_, soon()).unwrap();
     // More than all memories on the way: a part of it is taken.
-    let little = Patience::of(Duration::from_millis(400));
+    let little = Timeout::after(Duration::from_millis(400));
     let error = stream.send(&content(1, 0, 8 << 20), little).unwrap_err();
     let said = error.to_string();
     assert!(matches!(error, Error::TimedOut(_)), "{error:?}");
@@ -340,7 +340,7 @@ fn a_stream_that_stands_before_the_one_that_is_next_is_told() {
     let connection = session.open(&opening, soon()).unwrap();
     let first = spec(connection, Direction::Transmit, (ADU, TU), 1, 1);
     let streams = session.submit(&[first.clone(), first], soon()).unwrap();
-    let little = Patience::of(Duration::from_millis(300));
+    let little = Timeout::after(Duration::from_millis(300));
     let said = streams[1].send(&content(6, 0, ADU), little).unwrap_err();
     let said = said.to_string();
     let other = format!("stream {} comes before it", streams[0].number());
@@ -380,7 +380,7 @@ fn an_adu_of_which_nothing_was_taken_can_be_sent_again() {
         {
             std::thread::sleep(Duration::from_millis(1));
         }
-        let little = Patience::of(Duration::from_millis(200));
+        let little = Timeout::after(Duration::from_millis(200));
         let said = streams[1].send(&content(2, 0, ADU), little).unwrap_err();
         assert_eq!(said.to_string(), "link 0: another call has it");
         go.send(()).unwrap();
@@ -588,7 +588,7 @@ fn a_sink_whose_window_holds_no_packet_is_named() {
     let stream = session.stream(open, soon()).unwrap();
     stream.send(&content(1, 0, TU), soon()).unwrap();
     stream.wait_moved(1, soon()).unwrap();
-    let little = Patience::of(Duration::from_millis(300));
+    let little = Timeout::after(Duration::from_millis(300));
     let said = stream.wait_done(1, little).unwrap_err().to_string();
     assert!(said.contains("grants nothing more"), "{said}");
     drop(session);

@@ -4,14 +4,14 @@ use crate::fake::{daemon, listener, listening, name, soon, welcome};
 use isthmus_nic_client::words::{
     Answer, Carrier, Event, Refusal, RefusalKind, Request, Told, VERSION, write,
 };
-use isthmus_nic_client::{Address, Error, Opening, Patience, Session};
+use isthmus_nic_client::{Address, Error, Opening, Session, Timeout};
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-fn little() -> Patience<'static> {
-    Patience::of(Duration::from_millis(150))
+fn little() -> Timeout<'static> {
+    Timeout::after(Duration::from_millis(150))
 }
 
 fn status(stream: u32) -> Request {
@@ -228,7 +228,7 @@ fn a_caller_who_has_enough_is_let_go() {
     let session = daemon(|mut side| while side.next().is_some() {});
     let asked = std::sync::atomic::AtomicU32::new(0);
     let go_on = |_: Instant| asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 3;
-    let answer = session.request(status(1), Patience::endless().asking(&go_on));
+    let answer = session.request(status(1), Timeout::never().while_true(&go_on));
     assert_eq!(answer, Err(Error::Interrupted));
 }
 

@@ -6,15 +6,14 @@
 use crate::hub::{State, Waits};
 use crate::refusal::refusal;
 use crate::shared::Shared;
-use crate::wire::{Moved, peek};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::ConnectionId;
 use isthmus_stream::wire::Header;
-use isthmus_stream_net::advised;
+use isthmus_wire::{Moved, Socket, bind_udp, listen_tcp};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 use std::io::ErrorKind;
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
@@ -76,7 +75,7 @@ impl State {
 }
 
 /// Listens for one more connection; where, with the port as it is.
-pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr, Refusal> {
+pub(crate) fn listen(shared: &Shared, at: SocketAddr) -> Result<SocketAddr, Refusal> {
     let refused = |error: std::io::Error| {
         let text = format!("listening at {at}: {error}");
         refusal(RefusalKind::Conflict, text)
@@ -87,11 +86,10 @@ pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr,
         *users += 1;
         return Ok(at);
     }
-    let bound = TcpListener::bind(at).map_err(advised);
-    let listener = bound.map_err(refused)?;
+    let listener = listen_tcp(at).map_err(refused)?;
     let address = listener.local_addr().map_err(refused)?;
     listener.set_nonblocking(true).map_err(refused)?;
-    let own = Arc::clone(shared);
+    let own = shared.clone();
     let thread = std::thread::Builder::new().name("nic-accept".into());
     let thread = thread.spawn(move || serve(&own, address, listener));
     thread.map_err(refused)?;
@@ -101,7 +99,7 @@ pub(crate) fn listen(shared: &Arc<Shared>, at: SocketAddr) -> Result<SocketAddr,
 
 /// A peer, until when it is kept, and its channel once that is known.
 struct Guest {
-    socket: TcpStream,
+    socket: Socket,
     from: SocketAddr,
     until: Instant,
     channel: Option<u32>,
@@ -109,7 +107,7 @@ struct Guest {
     begun: bool,
 }
 
-fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
+fn serve(shared: &Shared, address: SocketAddr, listener: TcpListener) {
     let mut guests: Vec<Guest> = Vec::new();
     loop {
         {
@@ -133,15 +131,12 @@ fn serve(shared: &Arc<Shared>, address: SocketAddr, listener: TcpListener) {
                 }
             };
             let guest = Guest {
-                socket,
+                socket: socket.into(),
                 from,
                 until: Instant::now() + PATIENCE,
                 channel: None,
                 begun: false,
             };
-            if guest.socket.set_nonblocking(true).is_err() {
-                continue;
-            }
             if guests.len() == PEERS {
                 // The oldest silent peer is closed, so that silent peers cannot keep out the others.
                 let silent = guests.iter().position(|guest| !guest.begun);
@@ -186,20 +181,26 @@ fn sleep(listener: &TcpListener, guests: &[Guest]) {
 impl Guest {
     fn log(&self, shared: &Shared, at: SocketAddr, result: &str) {
         let what = format!("peer at {at}");
-        shared.hub.log.say(&self.from.to_string(), &what, result);
+        shared
+            .hub
+            .log()
+            .record(&self.from.to_string(), &what, result);
     }
 
     fn refused(&self, shared: &Shared, at: SocketAddr, why: &str) {
-        shared.refused(&self.from.to_string(), &format!("peer at {at}"), why);
+        shared
+            .hub
+            .gate
+            .log_refusal(&self.from.to_string(), &format!("peer at {at}"), why);
         shared.hub.state().tally.refused += 1;
     }
 
     /// Looks at what it has sent so far, which stays in its socket; false if it is no peer.
     fn look(&mut self) -> bool {
         let mut head = [0; Header::BYTES];
-        match peek(&self.socket, &mut head) {
-            Moved::End => false,
-            Moved::Some(Header::BYTES) => match Header::decode(&head) {
+        match self.socket.peek(&mut head) {
+            Ok(Moved::End) | Err(_) => false,
+            Ok(Moved::Some(Header::BYTES)) => match Header::decode(&head) {
                 Ok(header) => {
                     self.begun = true;
                     self.channel = Some(header.channel);
@@ -207,11 +208,11 @@ impl Guest {
                 }
                 Err(_) => false,
             },
-            Moved::Some(_) => {
+            Ok(Moved::Some(_)) => {
                 self.begun = true;
                 true
             }
-            Moved::None => true,
+            Ok(Moved::None) => true,
         }
     }
 }
@@ -224,19 +225,19 @@ pub(crate) struct Bound {
 }
 
 /// Binds a port for one connection, whose peer sends datagrams.
-pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusal> {
+pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     let refused = |error: std::io::Error| {
         let text = format!("waiting for datagrams at {at}: {error}");
         refusal(RefusalKind::Conflict, text)
     };
     let begun = Instant::now();
     let socket = loop {
-        match UdpSocket::bind(at) {
+        match bind_udp(at) {
             // One that waited here may just have been closed, and its thread not have looked since.
             Err(error) if error.kind() == ErrorKind::AddrInUse && begun.elapsed() < 3 * TICK => {
                 std::thread::sleep(TICK / 10);
             }
-            bound => break bound.map_err(advised).map_err(refused)?,
+            bound => break bound.map_err(refused)?,
         }
     };
     // Less than that costs datagrams, which are repaired or told to be lost.
@@ -244,7 +245,7 @@ pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusa
     let address = socket.local_addr().map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
     let (known, knows) = channel();
-    let own = Arc::clone(shared);
+    let own = shared.clone();
     let thread = std::thread::Builder::new().name("nic-accept".into());
     let thread = thread.spawn(move || {
         // Nothing is sent: it ends when the other side is gone.
@@ -260,7 +261,7 @@ pub(crate) fn bind(shared: &Arc<Shared>, at: SocketAddr) -> Result<Bound, Refusa
 
 /// Until a datagram has come that shows the channel which is waited for, or nobody waits. What others have sent
 /// meanwhile stays behind it, and is the manager's to refuse.
-fn datagrams(shared: &Arc<Shared>, address: SocketAddr, socket: UdpSocket) {
+fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
     let mut head = [0; Header::BYTES];
     let mut strangers = 0;
     loop {
@@ -277,7 +278,7 @@ fn datagrams(shared: &Arc<Shared>, address: SocketAddr, socket: UdpSocket) {
         let header = Header::decode(&head[..len]).ok();
         let say = |result: &str| {
             let what = format!("datagram at {address}");
-            shared.hub.log.say(&from.to_string(), &what, result);
+            shared.hub.log().record(&from.to_string(), &what, result);
         };
         if header.is_none_or(|header| header.channel != wanted) {
             // It is taken away, as it would be in front for ever.
@@ -313,7 +314,7 @@ fn waits(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> bool {
 }
 
 /// Gives the peer to the connection that waits for it, if one does still.
-fn seat(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: TcpStream) {
+fn seat(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: Socket) {
     let hub = Arc::clone(&shared.hub);
     // Without a driver nobody waits.
     let _ = shared.client.call(move |driver| {

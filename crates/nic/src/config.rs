@@ -1,36 +1,22 @@
 //! What the operator says.
 
-use crate::address::Address;
-use crate::error::{Error, Result};
-use crate::log::Logs;
 use crate::policy::Policy;
-use crate::secret::Tokens;
-use crate::tls::Certificate;
 use isthmus_stream_net::{Driver, lacking};
+use isthmus_wire::{Address, Error, Result};
 use std::net::SocketAddr;
 use std::time::Duration;
 
 /// What a daemon is given.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it listens; at least one.
-    pub listen: Vec<Address>,
-    /// Mode of Unix sockets' files: 0o600 is for the daemon's user alone, 0o660 for its group.
-    pub socket_mode: u32,
+    /// Where it listens, whom it admits, where it logs.
+    pub server: isthmus_daemon::Config,
     /// What applications may have.
     pub limits: Limits,
     /// What applications may reach.
     pub policy: Policy,
-    /// What lets somebody in.
-    pub tokens: Tokens,
-    /// What it shows at `tls:` addresses.
-    pub certificate: Option<Certificate>,
     /// Time without progress after which a stream is reported as stalled.
     pub stall: Duration,
-    /// Where acts are logged.
-    pub log: Logs,
-    /// Where Prometheus asks, by HTTP; anybody who can connect may.
-    pub metrics: Option<SocketAddr>,
     /// Where a page shows screens that streams draw on; none: there are no screens.
     pub screens: Option<SocketAddr>,
     /// How long a link over TCP or TLS may be without its socket, before its rank is taken for
@@ -45,8 +31,6 @@ pub struct Config {
 pub struct Limits {
     /// Applications at a time; an operator's do not count.
     pub applications: u32,
-    /// Sessions at a time, of all applications and of those who have said nothing yet.
-    pub sessions: u32,
     /// Connections of an application.
     pub connections: u32,
     /// Streams of an application that have not ended.
@@ -67,15 +51,12 @@ pub struct Limits {
     pub screen_bytes: u64,
     /// Requests of a session that wait to be answered.
     pub waits: u32,
-    /// How long a socket may take to say who it is.
-    pub hello: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             applications: 16,
-            sessions: 256,
             connections: 64,
             streams: 1024,
             links: 64,
@@ -85,7 +66,6 @@ impl Default for Limits {
             ring_bytes: 256 << 20,
             screen_bytes: 128 << 20,
             waits: 1024,
-            hello: Duration::from_secs(10),
         }
     }
 }
@@ -95,15 +75,10 @@ impl Config {
     #[must_use]
     pub fn new(listen: Vec<Address>) -> Self {
         Self {
-            listen,
-            socket_mode: 0o600,
+            server: isthmus_daemon::Config::new(listen),
             limits: Limits::default(),
             policy: Policy::default(),
             stall: Duration::from_secs(5),
-            tokens: Tokens::default(),
-            certificate: None,
-            log: Logs::None,
-            metrics: None,
             screens: None,
             link_grace: Duration::from_secs(10),
             grace: Duration::from_secs(5),
@@ -114,40 +89,8 @@ impl Config {
 impl Config {
     /// Whether it may be started.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.listen.is_empty() {
-            let text = "a daemon listens somewhere: give an address, as unix:/run/isthmus.sock";
-            return Err(Error::Config(text.into()));
-        }
-        self.tokens.check()?;
         self.fits()?;
-        self.shares()?;
-        let hidden = |address: &&Address| matches!(address, Address::Tls(_));
-        let mut leave = self.listen.iter().filter(|at| at.leaves_the_machine());
-        if let Some(open) = leave.find(|address| !hidden(address)) {
-            return Err(Error::Config(format!(
-                "listening at {open} leaves this machine, which takes a token and TLS: give tls: \
-                 in place of tcp:, with --tls-cert, --tls-key and --token-file"
-            )));
-        }
-        let Some(tls) = self.listen.iter().find(hidden) else {
-            return match &self.certificate {
-                None => Ok(()),
-                Some(_) => Err(Error::Config(
-                    "--tls-cert and --tls-key: it listens at no tls: address: give one as \
-                     --listen tls:127.0.0.1:7000, or leave them out"
-                        .into(),
-                )),
-            };
-        };
-        if self.certificate.is_none() {
-            let text = format!("listening at {tls} needs --tls-cert and --tls-key");
-            return Err(Error::Config(text));
-        }
-        if self.tokens.clients.is_none() && self.listen.iter().any(Address::leaves_the_machine) {
-            let text = format!("listening at {tls} leaves this machine: give --token-file");
-            return Err(Error::Config(text));
-        }
-        Ok(())
+        self.shares()
     }
 
     /// Whether no part is more than its whole; `u64::MAX` is all of it.

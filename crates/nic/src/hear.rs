@@ -124,7 +124,7 @@ impl Hub {
             Said::Ending { .. } | Said::Missed { .. } => return,
         };
         let name = state.name(app);
-        self.log.say(&format!("{name} #{app}"), &what, &result);
+        self.log().record(&format!("{name} #{app}"), &what, &result);
     }
 }
 

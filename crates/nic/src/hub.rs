@@ -2,12 +2,10 @@
 
 use crate::config::Config;
 use crate::files::File;
-use crate::log::Log;
 use crate::mailbox::{Mailbox, line};
 use crate::refusal::refusal;
-use crate::roots::Roots;
-use crate::secret::same;
 use crate::tally::Tally;
+use isthmus_daemon::{Gate, Log, Roots, is_same};
 use isthmus_framebuffer::Screens;
 use isthmus_nic_protocol::{Event as Said, Refusal, RefusalKind, Told};
 use isthmus_stream::checksum::Checksum;
@@ -28,7 +26,7 @@ const GONE: usize = 256;
 pub(crate) struct Hub {
     state: Mutex<State>,
     pub config: Config,
-    pub log: Log,
+    pub gate: Arc<Gate>,
     pub screens: Option<Screens>,
     pub roots: Roots,
     pub began: Instant,
@@ -171,15 +169,19 @@ impl Waiter {
 }
 
 impl Hub {
-    pub fn new(config: Config, roots: Roots, log: Log, screens: Option<Screens>) -> Self {
+    pub fn new(config: Config, roots: Roots, gate: Arc<Gate>, screens: Option<Screens>) -> Self {
         Self {
             state: Mutex::default(),
             config,
-            log,
+            gate,
             screens,
             roots,
             began: Instant::now(),
         }
+    }
+
+    pub fn log(&self) -> &Log {
+        self.gate.log()
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
@@ -193,7 +195,7 @@ impl State {
     pub fn by_ticket(&self, ticket: &str) -> Option<AppId> {
         let mut found = None;
         for (id, app) in &self.apps {
-            if same(app.ticket.as_bytes(), ticket.as_bytes()) {
+            if is_same(app.ticket.as_bytes(), ticket.as_bytes()) {
                 found = Some(*id);
             }
         }

@@ -2,17 +2,19 @@
 
 use crate::acts::Asker;
 use crate::hub::{AppLink, Hub, Owner, State};
-use crate::links::{HANDSHAKE, Sent, application, carried, reserve};
+use crate::links::{HANDSHAKE, Sent, application, reserve};
 use crate::mailbox::line;
 use crate::refusal::refusal;
-use crate::secret::same;
 use crate::shared::Shared;
-use crate::wire::Wire;
 use crate::words;
-use isthmus_nic_protocol::{Answer, Lasting, LinkNews, Refusal, RefusalKind, Told};
+use isthmus_daemon::is_same;
+use isthmus_nic_protocol::{
+    Answer, LINK_SILENCE_MS, Lasting, LinkNews, Refusal, RefusalKind, Told,
+};
 use isthmus_stream::{AppId, LinkId};
 use isthmus_stream_net::unconfirmed::UNCONFIRMED_BYTES;
 use isthmus_stream_net::{Driver, Error, Event as Heard};
+use isthmus_wire::Transport;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,7 +33,7 @@ struct Renewed {
 /// Makes a lasting link of the socket, or gives it to the one that there is.
 pub(crate) fn link(
     shared: &Shared,
-    mut wire: Wire,
+    mut wire: Transport,
     id: u64,
     ticket: &str,
     (number, lasting): (u16, &Lasting),
@@ -50,14 +52,15 @@ pub(crate) fn link(
         grace_ns: u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX),
     };
     let nth = lasting.nth;
-    let peer = wire.peer.clone();
-    wire.notice_silence();
+    let peer = wire.peer().clone();
+    wire.limit_silence(LINK_SILENCE_MS);
     // After the answer there are frames only. A rank that does not take it comes again.
     let answered = line(&Told::Answer { id, answer });
     if !wire.write_all(&answered, Instant::now() + HANDSHAKE) {
         return Ok(());
     }
-    let Ok((name, socket)) = carried(wire) else {
+    let name = wire.kind();
+    let Ok(socket) = wire.into_socket() else {
         return Ok(());
     };
     let hub = Arc::clone(&shared.hub);
@@ -74,7 +77,7 @@ pub(crate) fn link(
     // A driver that has ended takes nothing, and the rank sees its link closed.
     if let Ok(Some(who)) = shared.client.call(give) {
         let what = format!("link {number} over {name}, socket {nth}");
-        shared.hub.log.say(&who, &what, "ok");
+        shared.hub.log().record(&who, &what, "ok");
     }
     Ok(())
 }
@@ -181,7 +184,7 @@ impl State {
                 )),
             };
         };
-        if !same(owner.key.as_bytes(), lasting.key.as_bytes()) {
+        if !is_same(owner.key.as_bytes(), lasting.key.as_bytes()) {
             let text = format!("link {number} is another rank's: this is not its key");
             return Err(refusal(RefusalKind::Denied, text));
         }
@@ -193,7 +196,7 @@ impl State {
         let link = self.apps.get(&asker.app)?.links.get(&number)?;
         let owner = link.owner.as_ref()?;
         let own =
-            owner.session == asker.mailbox.session && same(owner.key.as_bytes(), key.as_bytes());
+            owner.session == asker.mailbox.session && is_same(owner.key.as_bytes(), key.as_bytes());
         own.then_some(link.id)
     }
 

@@ -5,10 +5,9 @@
 //! what it names is removed, and of that only files of this user that have the name of a part, lie
 //! below `--files` and are not locked.
 
-use crate::error::{Error, Result};
-use crate::roots::Roots;
-use crate::secret::unguessable;
+use isthmus_daemon::Roots;
 use isthmus_stream_net::{Journal, is_part};
+use isthmus_wire::{Error, Result, random_key};
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, Stat, flock, fstat, openat, statat,
     unlinkat,
@@ -36,7 +35,7 @@ impl Writing {
     /// # Errors
     /// A directory in which no file can be made.
     pub fn begin(directory: OwnedFd) -> Result<Self> {
-        let name = format!("{NAME}{}", unguessable()?);
+        let name = format!("{NAME}{}", random_key()?);
         let what = |error| Error::system(format!("making {name}"), error);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR).map_err(what)?;

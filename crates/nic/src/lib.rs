@@ -3,15 +3,14 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `config`, `address`, `error` | what the operator says |
+//! | `config`, `error` | settings and errors |
 //! | `policy` | what applications may reach |
-//! | `daemon` | listens, lets sessions in, ends |
-//! | `session`, `wire`, `tls`, `mailbox` | one socket: lines in, answers and events out |
-//! | `links`, `pump`, `accept`, `files` | sockets that become links, rings, peers that come in, files |
-//! | `log`, `tally`, `metrics`, `secret` | who did what, counts for Prometheus, tokens |
+//! | `daemon`, `shared` | starts and stops; the service that `isthmus-daemon` serves |
+//! | `session`, `mailbox` | one connection: lines in, answers and events out |
+//! | `links`, `accept`, `files` | sockets that become links, rings, peers that come in, files |
+//! | `tally`, `metrics` | counts for Prometheus |
 //! | `words`, `acts` | what is asked, done on the driver's thread |
-//! | `strangers` | sockets of those who have not said who they are |
-//! | `shared`, `hub` | who is let in, and who is there |
+//! | `hub` | who is there |
 //! | `hear`, `told` | what the driver tells, in words, and to whom |
 //!
 //! The driver's thread never waits for a client: what it tells goes to a `mailbox` with
@@ -23,7 +22,6 @@
 
 mod accept;
 mod acts;
-mod address;
 mod config;
 mod daemon;
 mod error;
@@ -33,28 +31,20 @@ mod hub;
 mod lasting;
 mod leftovers;
 mod links;
-mod log;
 mod mailbox;
 mod metrics;
 mod policy;
-mod pump;
 mod refusal;
-mod roots;
-mod secret;
 mod session;
 mod shared;
-mod strangers;
 mod tally;
-mod tls;
 mod told;
-mod wire;
 mod words;
 
-pub use address::Address;
 pub use config::{Config, Limits};
 pub use daemon::Daemon;
 pub use error::{Error, Result};
-pub use log::Logs;
-pub use policy::{Network, Policy};
-pub use secret::{Secret, Tokens};
-pub use tls::Certificate;
+pub use policy::Policy;
+
+pub use isthmus_daemon::{Logs, Network, Secret, Tokens};
+pub use isthmus_wire::{Address, Certificate};

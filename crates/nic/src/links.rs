@@ -3,17 +3,15 @@
 use crate::hub::{AppLink, Hub, State};
 use crate::lasting;
 use crate::mailbox::line;
-use crate::pump;
 use crate::refusal::{ending, refusal};
 use crate::shared::Shared;
-use crate::wire::{Peer, Wire};
 use crate::words;
 use isthmus_nic_protocol::{Answer, Carrier, Lasting, Refusal, RefusalKind, Told};
 use isthmus_ring::{Consumer, Handles, Producer, ring};
 use isthmus_stream::{AppId, LinkId};
-use isthmus_stream_net::{Driver, Ends, Socket};
+use isthmus_stream_net::{Driver, Ends};
+use isthmus_wire::{Peer, Transport};
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,7 +22,7 @@ pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 const RING: (u64, u64) = (4 << 10, 1 << 30);
 
 /// Why a socket is not let in, and the socket.
-pub(crate) type Sent = (Wire, Option<u64>, Refusal);
+pub(crate) type Sent = (Transport, Option<u64>, Refusal);
 
 /// The driver's ends of a link, and the ranks'.
 struct Made {
@@ -56,7 +54,7 @@ impl Drop for Claim<'_> {
 /// Makes a link of the socket, or rings that go with it.
 pub(crate) fn link(
     shared: &Shared,
-    mut wire: Wire,
+    mut wire: Transport,
     id: u64,
     ticket: &str,
     (number, carrier, lasts): (u16, Carrier, Option<Lasting>),
@@ -77,7 +75,7 @@ pub(crate) fn link(
         Err(refusal) => return Err((wire, Some(id), refusal)),
     };
     let deadline = Instant::now() + HANDSHAKE;
-    let peer = wire.peer.clone();
+    let peer = wire.peer().clone();
     let linked = line(&Told::Answer {
         id,
         answer: Answer::Linked,
@@ -88,10 +86,10 @@ pub(crate) fn link(
             if !wire.write_all(&linked, deadline) {
                 return Ok(());
             }
-            let (name, socket) = match carried(wire) {
-                Ok(carried) => carried,
-                // The rank sees its link closed.
-                Err(_) => return Ok(()),
+            let name = wire.kind();
+            // Without a socket the rank sees its link closed.
+            let Ok(socket) = wire.into_socket() else {
+                return Ok(());
             };
             let ends = Ends::socket(socket);
             let made = Made {
@@ -119,24 +117,11 @@ pub(crate) fn link(
                     return Ok(());
                 }
             }
-            let socket = Some(wire.into_fd());
+            let socket = wire.into_socket().ok().map(OwnedFd::from);
             attach(shared, app, claim, made, socket, &peer);
         }
     }
     Ok(())
-}
-
-/// What the driver moves frames over: the socket itself, or, where TLS hides them, one end of a pair
-/// to whose other end a thread carries what goes over it.
-pub(crate) fn carried(wire: Wire) -> std::io::Result<(&'static str, Socket)> {
-    if !wire.is_hidden() {
-        let name = if wire.is_unix() { "unix" } else { "tcp" };
-        return Ok((name, Socket::new(wire.into_fd())));
-    }
-    let (own, other) = UnixStream::pair()?;
-    let thread = std::thread::Builder::new().name("nic-tls-link".into());
-    thread.spawn(move || pump::run(wire, &other))?;
-    Ok(("tls", own.into()))
 }
 
 /// The application, and the link for this session to attach, with rings of so many bytes.
@@ -194,7 +179,7 @@ pub(crate) fn reserve(
 }
 
 /// Bytes of the rings that are asked for, if they can be had over this socket.
-fn asked(wire: &Wire, carrier: Carrier) -> Result<u64, Refusal> {
+fn asked(wire: &Transport, carrier: Carrier) -> Result<u64, Refusal> {
     let Carrier::Rings {
         from_rank_bytes,
         to_rank_bytes,
@@ -300,7 +285,7 @@ fn attach(
         claim.used();
         let who = format!("{name} #{app} {peer}");
         let what = format!("link {number} over {carrier}");
-        shared.hub.log.say(&who, &what, "ok");
+        shared.hub.log().record(&who, &what, "ok");
     }
 }
 

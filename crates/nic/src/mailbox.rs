@@ -1,7 +1,7 @@
 //! Lines on their way to a client, with bounds: who puts them there never waits.
 
-use crate::error::{Error, Result};
 use isthmus_nic_protocol::{Event, LINE_BYTES, LinkNews, Refusal, RefusalKind, Told, write};
+use isthmus_wire::{Error, Result};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

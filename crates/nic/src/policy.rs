@@ -1,16 +1,15 @@
 //! What applications may reach through the daemon: networks, and directories for files.
 
-use crate::error::{Error, Result};
 use crate::leftovers::is_journal;
 use crate::refusal::refusal;
-use crate::roots::{Roots, found};
+use isthmus_daemon::{Network, Roots, open_path};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
-use isthmus_stream_net::address::{look_up, numeric};
 use isthmus_stream_net::{Destination, NAME_MOST, is_part, replaceable};
+use isthmus_wire::address::{look_up, numeric};
+use isthmus_wire::{Error, Result};
 use rustix::fs::FileType;
 use rustix::io::Errno;
-use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -49,77 +48,6 @@ pub(crate) enum Speaks {
 pub(crate) fn waits(words: &str) -> Option<(Speaks, &str)> {
     let mut all = ACCEPT.into_iter();
     all.find_map(|(begin, speaks)| Some((speaks, words.strip_prefix(begin)?)))
-}
-
-/// Addresses that begin alike, as `10.0.0.0/8` or `::1`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Network {
-    address: IpAddr,
-    bits: u32,
-}
-
-impl Network {
-    /// Reads `10.0.0.0/8`, `fd00::/8`, or one address.
-    ///
-    /// # Errors
-    /// [`Error::Address`].
-    pub fn parse(words: &str) -> Result<Self> {
-        let refuse = |why: &str| Error::Address(words.into(), why.into());
-        let (address, bits) = match words.split_once('/') {
-            Some((address, bits)) => (address, Some(bits)),
-            None => (words, None),
-        };
-        let address: IpAddr = address
-            .parse()
-            .map_err(|_| refuse("a network is numeric, as 10.0.0.0/8 or fd00::/8"))?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits = bits.map_or(Ok(most), str::parse::<u32>);
-        let bits = bits.ok().filter(|bits| *bits <= most);
-        let bits = bits.ok_or_else(|| refuse(&format!("after / stand 0 to {most} bits")))?;
-        let network = Self { address, bits };
-        let first = network.first(address).checked_shl(most - bits);
-        if first.unwrap_or(0) != word(address) {
-            return Err(refuse("bits beyond those after / are set: make them 0"));
-        }
-        Ok(network)
-    }
-
-    /// This machine alone.
-    #[must_use]
-    pub fn loopback() -> Vec<Self> {
-        let four = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 0));
-        let six = IpAddr::V6(Ipv6Addr::LOCALHOST);
-        [(four, 8), (six, 128)]
-            .map(|(address, bits)| Self { address, bits })
-            .to_vec()
-    }
-
-    /// Whether it holds the address. One of version 4 that is written as version 6 is of version 4.
-    #[must_use]
-    pub fn holds(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
-        address.is_ipv4() == self.address.is_ipv4()
-            && self.first(address) == self.first(self.address)
-    }
-
-    /// The first bits of an address of the same version.
-    fn first(&self, address: IpAddr) -> u128 {
-        let most = if self.address.is_ipv4() { 32 } else { 128 };
-        word(address).checked_shr(most - self.bits).unwrap_or(0)
-    }
-}
-
-fn word(address: IpAddr) -> u128 {
-    match address {
-        IpAddr::V4(address) => u128::from(address.to_bits()),
-        IpAddr::V6(address) => address.to_bits(),
-    }
-}
-
-impl fmt::Display for Network {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.address, self.bits)
-    }
 }
 
 /// What applications may reach.
@@ -330,7 +258,7 @@ fn place(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<()
         let why = "the daemon gives such names to files that it writes: take another";
         return refuse(RefusalKind::Denied, why.into());
     }
-    match found(directory, Path::new(name)).and_then(rustix::fs::fstat) {
+    match open_path(directory, Path::new(name)).and_then(rustix::fs::fstat) {
         Ok(there) => match replaceable(&there) {
             Ok(()) => Ok(()),
             Err(why) => refuse(RefusalKind::Conflict, format!("it is not replaced: {why}")),
@@ -354,7 +282,7 @@ fn socket(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<O
         );
         refuse(RefusalKind::Unknown, why)
     };
-    let there = found(directory, Path::new(name)).map_err(unknown)?;
+    let there = open_path(directory, Path::new(name)).map_err(unknown)?;
     let kind = rustix::fs::fstat(&there).map_err(unknown)?.st_mode;
     match FileType::from_raw_mode(kind) {
         FileType::Socket => Ok(there),
@@ -384,7 +312,10 @@ fn within(
     address: SocketAddr,
     flag: &str,
 ) -> std::result::Result<(), Refusal> {
-    if networks.iter().any(|network| network.holds(address.ip())) {
+    if networks
+        .iter()
+        .any(|network| network.contains(address.ip()))
+    {
         return Ok(());
     }
     let networks: Vec<_> = networks.iter().map(Network::to_string).collect();
@@ -395,36 +326,4 @@ fn within(
         networks.join(", ")
     );
     Err(refusal(RefusalKind::Denied, text))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn networks_hold_what_begins_as_they_do() {
-        let holds = |network: &str, address: &str| {
-            let network = Network::parse(network).unwrap();
-            network.holds(address.parse().unwrap())
-        };
-        assert!(holds("10.0.0.0/8", "10.255.1.2") && !holds("10.0.0.0/8", "11.0.0.0"));
-        assert!(holds("10.0.0.1", "10.0.0.1") && !holds("10.0.0.1", "10.0.0.0"));
-        assert!(holds("0.0.0.0/0", "192.0.2.1") && !holds("0.0.0.0/0", "::1"));
-        assert!(holds("::/0", "2001:db8::1") && holds("fd00::/8", "fdff::1"));
-        assert!(holds("10.0.0.0/8", "::ffff:10.1.1.1"), "version 4 in 6");
-        assert!(!holds("::/0", "::ffff:10.1.1.1"), "as well");
-        for wrong in [
-            "10.0.0.1/8",
-            "10.0.0.0/33",
-            "::1/64",
-            "here",
-            "10.0.0.0/",
-            "/8",
-        ] {
-            assert!(Network::parse(wrong).is_err(), "{wrong}");
-        }
-        for network in Network::loopback() {
-            assert_eq!(Network::parse(&network.to_string()).unwrap(), network);
-        }
-    }
 }

@@ -4,19 +4,17 @@ use crate::accept;
 use crate::acts::{self, Asker, act};
 use crate::hub::App;
 use crate::links::{self, Sent, no_ticket};
-use crate::log::Refusals;
 use crate::mailbox::{Mailbox, line};
 use crate::policy::{Allowed, Speaks};
 use crate::refusal::{ending, refusal};
-use crate::secret::unguessable;
 use crate::shared::Shared;
-use crate::strangers::Place;
-use crate::wire::{Moved, Peer, Wire, ready};
 use crate::words;
+use isthmus_daemon::{Refusals, SessionSlot, Slot};
 use isthmus_nic_protocol::{
     Answer, Asked, Lines, Refusal, RefusalKind, Request, Told, VERSION, number, read,
 };
 use isthmus_stream::Limits;
+use isthmus_wire::{Moved, Peer, Transport, random_key, wait_ready};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::collections::BTreeMap;
 use std::os::fd::AsFd;
@@ -26,18 +24,22 @@ use std::time::{Duration, Instant};
 /// How long the last words to a client may take.
 const LAST: Duration = Duration::from_secs(2);
 
+/// Bytes of a first line, at most: nobody has been admitted yet.
+const FIRST_BYTES: usize = 8 << 10;
+
 /// Characters of an application's name at most.
 const NAME: usize = 64;
 
 /// Lets somebody in, or not, and stays with them until they leave.
-pub(crate) fn run(shared: &Arc<Shared>, place: Place, mut wire: Wire) {
-    let most = shared.hub.config.limits.hello;
+pub(crate) fn run(shared: &Shared, slot: Slot, mut wire: Transport) {
+    let gate = &shared.hub.gate;
+    let most = gate.hello();
     let deadline = Instant::now() + most;
-    if ready(wire.as_fd(), PollFlags::IN, deadline) {
-        place.speaks();
+    if wait_ready(&wire, PollFlags::IN, deadline) {
+        slot.mark_active();
     }
-    let said = wire.first_line(deadline);
-    let (id, refusal) = match (place.leave(), said) {
+    let said = wire.read_first_line(FIRST_BYTES, deadline);
+    let (id, refusal) = match (slot.leave(), said) {
         (true, Ok(line)) => match begin(shared, wire, &line) {
             Ok(()) => return,
             Err((back, id, refusal)) => {
@@ -56,14 +58,15 @@ pub(crate) fn run(shared: &Arc<Shared>, place: Place, mut wire: Wire) {
             (None, refusal(RefusalKind::Limit, text))
         }
     };
-    shared.refused(&wire.peer.to_string(), "begin", &refusal.text);
+    gate.log_refusal(&wire.peer().to_string(), "begin", &refusal.text);
     shared.hub.state().tally.refused += 1;
     let deadline = Instant::now() + LAST;
-    wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
-    wire.leave(deadline);
+    // One that is gone needs no refusal.
+    let _ = wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
+    wire.close_gracefully(deadline);
 }
 
-fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
+fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Sent> {
     let asked: Asked = match read(line) {
         Ok(asked) => asked,
         Err(garbled) => {
@@ -94,9 +97,8 @@ fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
             ..
         } => links::link(shared, wire, id, &ticket, (link, carrier, lasting)),
         Request::Join { ticket, watch, .. } => {
-            let found = shared
-                .sit()
-                .and_then(|seat| Ok((seat, join(shared, &ticket, watch)?)));
+            let found =
+                session_slot(shared).and_then(|seat| Ok((seat, join(shared, &ticket, watch)?)));
             match found {
                 Ok((_seat, asker)) => {
                     Session::new(shared, wire, asker, id).stay(false);
@@ -112,10 +114,10 @@ fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
             watch,
             ..
         } => {
-            let found = shared.sit().and_then(|seat| {
+            let found = session_slot(shared).and_then(|seat| {
                 Ok((
                     seat,
-                    hello(shared, &wire.peer, (token, operator), name, watch)?,
+                    hello(shared, wire.peer(), (token, operator), name, watch)?,
                 ))
             });
             match found {
@@ -130,30 +132,36 @@ fn begin(shared: &Arc<Shared>, wire: Wire, line: &[u8]) -> Result<(), Sent> {
     }
 }
 
-fn ticket() -> Result<String, Refusal> {
-    unguessable().map_err(|error| refusal(RefusalKind::Limit, format!("{error}: try again")))
+fn session_slot(shared: &Shared) -> Result<SessionSlot, Refusal> {
+    let slot = shared.hub.gate.take_session();
+    slot.map_err(|text| refusal(RefusalKind::Limit, text))
 }
 
-fn internal(error: &crate::Error) -> Refusal {
+fn ticket() -> Result<String, Refusal> {
+    random_key().map_err(|error| refusal(RefusalKind::Limit, format!("{error}: try again")))
+}
+
+fn internal(error: &isthmus_wire::Error) -> Refusal {
     refusal(RefusalKind::Limit, error.to_string())
 }
 
 /// A new application, as this session lets it live.
 fn hello(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     peer: &Peer,
     (token, operator): (Option<String>, bool),
     name: String,
     watch: bool,
 ) -> Result<Asker, Refusal> {
-    shared.admit(peer, token.as_deref(), operator)?;
+    let admitted = shared.hub.gate.admit(peer, token.as_deref(), operator);
+    admitted.map_err(|text| refusal(RefusalKind::Denied, text))?;
     let length = name.chars().count();
     if length == 0 || length > NAME || name.chars().any(char::is_control) {
         let text = format!("a name of {length} characters: 1 to {NAME}, none a control character");
         return Err(refusal(RefusalKind::Garbled, text));
     }
     let ticket = ticket()?;
-    let mailbox = Mailbox::new(shared.next_session(), watch);
+    let mailbox = Mailbox::new(shared.hub.gate.next_session(), watch);
     let mailbox = Arc::new(mailbox.map_err(|error| internal(&error))?);
     let session = Arc::clone(&mailbox);
     let hub = Arc::clone(&shared.hub);
@@ -203,8 +211,8 @@ fn hello(
 }
 
 /// A further session of an application.
-fn join(shared: &Arc<Shared>, ticket: &str, watch: bool) -> Result<Asker, Refusal> {
-    let mailbox = Mailbox::new(shared.next_session(), watch);
+fn join(shared: &Shared, ticket: &str, watch: bool) -> Result<Asker, Refusal> {
+    let mailbox = Mailbox::new(shared.hub.gate.next_session(), watch);
     let mailbox = Arc::new(mailbox.map_err(|error| internal(&error))?);
     let mut state = shared.hub.state();
     let app = state.by_ticket(ticket).ok_or_else(no_ticket)?;
@@ -224,8 +232,8 @@ fn join(shared: &Arc<Shared>, ticket: &str, watch: bool) -> Result<Asker, Refusa
 
 /// A session of an application.
 struct Session<'a> {
-    shared: &'a Arc<Shared>,
-    wire: Wire,
+    shared: &'a Shared,
+    wire: Transport,
     asker: Asker,
     name: String,
     lines: Lines,
@@ -236,7 +244,7 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Welcomes it.
-    fn new(shared: &'a Arc<Shared>, wire: Wire, asker: Asker, id: u64) -> Self {
+    fn new(shared: &'a Shared, wire: Transport, asker: Asker, id: u64) -> Self {
         let config = &shared.hub.config;
         let (ticket, name) = {
             let state = shared.hub.state();
@@ -271,7 +279,7 @@ impl<'a> Session<'a> {
         let what = if owner { "hello" } else { "join" };
         self.log(Some(what.into()), "ok");
         let gone = self.converse();
-        self.refusals.end(&self.shared.hub.log);
+        self.refusals.finish(self.shared.hub.log());
         self.log(Some(format!("leave, after {what}")), "ok");
         let (app, mailbox) = (self.asker.app, Arc::clone(&self.asker.mailbox));
         let hub = Arc::clone(&self.shared.hub);
@@ -291,7 +299,7 @@ impl<'a> Session<'a> {
         if !gone {
             let deadline = Instant::now() + LAST;
             self.say_all(deadline);
-            self.wire.leave(deadline);
+            self.wire.close_gracefully(deadline);
         }
     }
 
@@ -306,7 +314,7 @@ impl<'a> Session<'a> {
                 return false;
             }
             let reads = self.asker.mailbox.takes();
-            if reads && self.wire.has_more() {
+            if reads && self.wire.has_buffered() {
                 if !self.hear(&mut buffer) {
                     return false;
                 }
@@ -339,16 +347,16 @@ impl<'a> Session<'a> {
     /// Takes what has come; false if there will be no more.
     fn hear(&mut self, buffer: &mut [u8]) -> bool {
         match self.wire.read(buffer) {
-            Moved::Some(read) => self.lines.push(&buffer[..read]),
-            Moved::None => {}
-            Moved::End => return false,
+            Ok(Moved::Some(read)) => self.lines.push(&buffer[..read]),
+            Ok(Moved::None) => {}
+            Ok(Moved::End) | Err(_) => return false,
         }
         true
     }
 
     /// Writes what the socket takes; false if the other side is gone.
     fn say(&mut self) -> bool {
-        if !self.wire.flush() {
+        if self.wire.flush().is_err() {
             return false;
         }
         loop {
@@ -361,9 +369,9 @@ impl<'a> Session<'a> {
                 }
             }
             match self.wire.write(&self.out[self.written..]) {
-                Moved::Some(written) => self.written += written,
-                Moved::None => return true,
-                Moved::End => return false,
+                Ok(Moved::Some(written)) => self.written += written,
+                Ok(Moved::None) => return true,
+                Ok(Moved::End) | Err(_) => return false,
             }
         }
     }
@@ -470,11 +478,11 @@ impl<'a> Session<'a> {
 
     fn log(&self, what: Option<String>, result: &str) {
         if let Some(what) = what {
-            let who = format!("{} #{} {}", self.name, self.asker.app, self.wire.peer);
-            let log = &self.shared.hub.log;
+            let who = format!("{} #{} {}", self.name, self.asker.app, self.wire.peer());
+            let log = self.shared.hub.log();
             match result.starts_with(acts::REFUSED) {
-                true => self.refusals.say(log, &who, &what, result),
-                false => log.say(&who, &what, result),
+                true => self.refusals.record(log, &who, &what, result),
+                false => log.record(&who, &what, result),
             }
         }
     }

@@ -276,8 +276,8 @@ fn a_watcher_that_does_not_read_is_told_what_it_missed() {
 #[test]
 fn a_thousand_that_say_nothing_are_sent_away() {
     let rig = Rig::with(|config| {
-        config.limits.sessions = 100;
-        config.limits.hello = Duration::from_secs(1);
+        config.server.sessions = 100;
+        config.server.hello = Duration::from_secs(1);
     });
     let (mut session, _) = rig.application("before");
     let mut silent = VecDeque::new();

@@ -101,8 +101,8 @@ fn silent_sockets_cannot_keep_out_clients() {
     let path = folder.0.join("log");
     let rig = Rig::with(|config| {
         config.link_grace = Duration::from_secs(600);
-        config.limits.sessions = 50;
-        config.log = Logs::File(path.clone());
+        config.server.sessions = 50;
+        config.server.log = Logs::File(path.clone());
     });
     let (mut session, ticket) = rig.application("rank");
     let (_, link) = Asks::of(&ticket).ask(rig.tcp()).unwrap();

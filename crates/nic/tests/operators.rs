@@ -25,9 +25,9 @@ fn tokens_let_in_whom_they_are_for() {
     let path = folder.0.join("log");
     let log = Logs::File(path.clone());
     let rig = Rig::with(|config| {
-        config.tokens.clients = Some(Secret::new(TOKEN).unwrap());
-        config.tokens.operators = Some(Secret::new(OPERATOR).unwrap());
-        config.log = log;
+        config.server.tokens.clients = Some(Secret::new(TOKEN).unwrap());
+        config.server.tokens.operators = Some(Secret::new(OPERATOR).unwrap());
+        config.server.log = log;
     });
     let denied = |mut client: Client, token: Option<&str>, operator: bool| {
         let found = hello(&mut client, token, operator);
@@ -90,7 +90,7 @@ fn a_log_that_was_moved_away_is_begun_anew() {
     let folder = Folder::new();
     let path = folder.0.join("log");
     let log = Logs::File(path.clone());
-    let rig = Rig::with(|config| config.log = log);
+    let rig = Rig::with(|config| config.server.log = log);
     rig.application("before");
     let deadline = soon();
     let until = |text: &str| {
@@ -159,7 +159,7 @@ fn get_of(host: &str, at: std::net::SocketAddr, request: &str) -> String {
 #[test]
 fn metrics_say_what_happened() {
     let at = "127.0.0.1:0".parse().unwrap();
-    let rig = Rig::with(|config| config.metrics = Some(at));
+    let rig = Rig::with(|config| config.server.metrics = Some(at));
     let at = rig.daemon.metrics().unwrap();
     let (mut session, _) = rig.application("counted");
     let (address, _taken) = sink();
@@ -222,7 +222,7 @@ fn metrics_say_what_happened() {
 #[test]
 fn those_who_ask_for_nothing_hold_up_no_scrape() {
     let at = "127.0.0.1:0".parse().unwrap();
-    let rig = Rig::with(|config| config.metrics = Some(at));
+    let rig = Rig::with(|config| config.server.metrics = Some(at));
     let at = rig.daemon.metrics().unwrap();
     // One after the other they would take 30 seconds.
     let silent: Vec<_> = (0..15).map(|_| TcpStream::connect(at).unwrap()).collect();
@@ -256,8 +256,8 @@ fn what_cannot_be_meant_does_not_start() {
         Daemon::start(config).unwrap_err().to_string()
     };
     let said = refused(&|config| {
-        config.tokens.clients = Some(Secret::new(TOKEN).unwrap());
-        config.tokens.operators = Some(Secret::new(TOKEN).unwrap());
+        config.server.tokens.clients = Some(Secret::new(TOKEN).unwrap());
+        config.server.tokens.operators = Some(Secret::new(TOKEN).unwrap());
     });
     assert!(said.contains("--operator-token-file"), "{said}");
     let said = refused(&|config| config.limits.staging_bytes = 900 << 40);

@@ -321,7 +321,7 @@ fn an_address_is_one_daemons() {
 #[test]
 fn who_says_nothing_is_sent_away() {
     let rig = Rig::with(|config| {
-        config.limits.hello = std::time::Duration::from_millis(50);
+        config.server.hello = std::time::Duration::from_millis(50);
     });
     let mut silent: Client = rig.tcp();
     match silent.told() {

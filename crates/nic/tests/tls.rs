@@ -19,17 +19,17 @@ fn rig() -> Rig {
 
 fn rig_of(sessions: u32) -> Rig {
     Rig::with(|config| {
-        config.limits.sessions = sessions;
-        let Address::Unix(path) = &config.listen[0] else {
+        config.server.sessions = sessions;
+        let Address::Unix(path) = &config.server.listen[0] else {
             panic!("the first is a Unix socket");
         };
         let folder = Folder(path.parent().unwrap().to_owned());
-        config.certificate = Some(certificate(&folder));
+        config.server.certificate = Some(certificate(&folder));
         std::mem::forget(folder);
         config
             .listen
             .push(Address::parse("tls:127.0.0.1:0").unwrap());
-        config.limits.hello = Duration::from_secs(2);
+        config.server.hello = Duration::from_secs(2);
     })
 }
 
@@ -188,17 +188,17 @@ fn certificates_are_looked_at() {
     let good = certificate(&folder);
     let listen = |at: &str| {
         let mut config = Config::new(vec![Address::parse(at).unwrap()]);
-        config.certificate = Some(good.clone());
+        config.server.certificate = Some(good.clone());
         config
     };
     let refused = |config: Config| Daemon::start(config).unwrap_err().to_string();
     let mut config = listen("tls:127.0.0.1:0");
-    config.certificate = None;
+    config.server.certificate = None;
     assert!(refused(config).contains("--tls-cert"));
     assert!(refused(listen("tls:0.0.0.0:0")).contains("--token-file"));
     let token = || Some(Secret::new("0123456789abcdef").unwrap());
     let mut config = listen("tcp:0.0.0.0:0");
-    config.tokens.clients = token();
+    config.server.tokens.clients = token();
     assert!(
         refused(config).contains("tls:"),
         "a token alone is read by those between"
@@ -208,12 +208,12 @@ fn certificates_are_looked_at() {
         chain: one.key.clone(),
         key: one.chain.clone(),
     };
-    config.certificate = Some(swapped(&good));
+    config.server.certificate = Some(swapped(&good));
     assert!(refused(config).contains("no certificate in PEM"));
     let set = |mode| std::os::unix::fs::PermissionsExt::from_mode(mode);
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let mut config = listen("tls:127.0.0.1:0");
-    config.certificate = Some(Certificate {
+    config.server.certificate = Some(Certificate {
         chain: fixtures.join("signs.pem"),
         key: good.key.clone(),
     });

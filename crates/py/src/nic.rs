@@ -4,7 +4,7 @@ use crate::question::{Refusal, answer};
 use isthmus_nic::{
     Address, Certificate, Config, Daemon, Limits, Logs, Network, Policy, Secret, Tokens,
 };
-use isthmus_stream_net::address::numeric;
+use isthmus_wire::address::numeric;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ fn port(flag: &str, words: Option<&str>, example: &str) -> Result<Option<SocketA
     })
 }
 
-fn networks(words: &[String]) -> Result<Vec<Network>, isthmus_nic::Error> {
+fn networks(words: &[String]) -> Result<Vec<Network>, isthmus_wire::Error> {
     match words {
         [] => Ok(Network::loopback()),
         words => words.iter().map(|words| Network::parse(words)).collect(),
@@ -85,17 +85,18 @@ fn mode(words: &str, listen: &[Address]) -> Result<u32, Refusal> {
 
 impl Given {
     fn config(self) -> Result<Config, Refusal> {
-        let refused = |error: isthmus_nic::Error| Refusal::of(error);
+        let refused = |error: isthmus_wire::Error| Refusal::of(error);
         let secret = |path: Option<&Path>| path.map(Secret::read).transpose().map_err(refused);
         let listen = self.listen.iter().map(|words| Address::parse(words));
         let mut config = Config::new(listen.collect::<Result<_, _>>().map_err(refused)?);
         if let Some(words) = &self.socket_mode {
-            config.socket_mode = mode(words, &config.listen)?;
+            config.server.socket_mode = mode(words, &config.server.listen)?;
         }
+        config.server.sessions = self.sessions;
+        config.server.hello = Duration::from_nanos(self.hello_ns);
         config.stall = Duration::from_nanos(self.stall_ns);
         config.limits = Limits {
             applications: self.applications,
-            sessions: self.sessions,
             connections: self.connections,
             streams: self.streams,
             links: self.links,
@@ -107,18 +108,17 @@ impl Given {
             ring_bytes: self.ring_bytes,
             screen_bytes: self.screen_memory_bytes,
             waits: self.waits,
-            hello: Duration::from_nanos(self.hello_ns),
         };
         config.policy = Policy {
             to: networks(&self.to).map_err(refused)?,
             accept: networks(&self.accept).map_err(refused)?,
             files: self.files,
         };
-        config.tokens = Tokens {
+        config.server.tokens = Tokens {
             clients: secret(self.token_file.as_deref())?,
             operators: secret(self.operator_token_file.as_deref())?,
         };
-        config.certificate = match (self.tls_cert, self.tls_key) {
+        config.server.certificate = match (self.tls_cert, self.tls_key) {
             (None, None) => None,
             (Some(chain), Some(key)) => Some(Certificate { chain, key }),
             _ => {
@@ -126,12 +126,12 @@ impl Given {
                 return Err(Refusal::of(text));
             }
         };
-        config.log = match self.log.as_deref() {
+        config.server.log = match self.log.as_deref() {
             None => Logs::None,
             Some("-") => Logs::Stderr,
             Some(path) => Logs::File(path.into()),
         };
-        config.metrics = port("--metrics", self.metrics.as_deref(), "127.0.0.1:9464")?;
+        config.server.metrics = port("--metrics", self.metrics.as_deref(), "127.0.0.1:9464")?;
         config.screens = port("--screens", self.screens.as_deref(), "127.0.0.1:8000")?;
         config.link_grace = Duration::from_nanos(self.link_grace_ns);
         config.grace = Duration::from_nanos(self.grace_ns);

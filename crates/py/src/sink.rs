@@ -1,9 +1,9 @@
 //! A sink that listens, to try streams with.
 
 use isthmus_nic_client::words::Checksum;
-use isthmus_stream_net::address::numeric;
 use isthmus_stream_net::sink::Sink;
 use isthmus_stream_net::{Station, Taking, lacking};
+use isthmus_wire::address::numeric;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use serde::Serialize;

@@ -2,7 +2,7 @@
 //! and answers in JSON, data as the bytes of numpy's arrays.
 
 use isthmus_nic_client::words::{Carrier, Request, Spec};
-use isthmus_nic_client::{Address, Error, Patience, Pending, Received, Session, Stream};
+use isthmus_nic_client::{Address, Error, Pending, Received, Session, Stream, Timeout};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
@@ -49,11 +49,11 @@ const LISTEN: Duration = Duration::from_millis(50);
 fn waited<T: Send>(
     py: Python<'_>,
     seconds: Option<f64>,
-    what: impl FnOnce(Patience<'_>) -> Result<T, Error> + Send,
+    what: impl FnOnce(Timeout<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
     let patience = match seconds.map(Duration::try_from_secs_f64) {
-        None | Some(Err(_)) => Patience::endless(),
-        Some(Ok(time)) => Patience::of(time),
+        None | Some(Err(_)) => Timeout::never(),
+        Some(Ok(time)) => Timeout::after(time),
     };
     let heard = Mutex::new(None);
     // The interpreter has just checked signals, and to take it costs as much as a small send.
@@ -78,7 +78,7 @@ fn waited<T: Send>(
             }
         }
     };
-    let result = py.detach(|| what(patience.asking(&go_on)));
+    let result = py.detach(|| what(patience.while_true(&go_on)));
     match (result, heard.into_inner().ok().flatten()) {
         (Err(Error::Interrupted), Some(error)) => Err(error),
         (result, _) => result.map_err(|error| told(&error)),
@@ -92,7 +92,7 @@ fn reached(words: &str, ca: Option<String>) -> PyResult<Address> {
         Some(path) => address.and_then(|address| address.trusting(path.as_ref())),
         None => address,
     };
-    address.map_err(|error| told(&error))
+    address.map_err(|error| told(&error.into()))
 }
 
 fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
@@ -138,7 +138,7 @@ impl PySession {
         seconds: Option<f64>,
     ) -> PyResult<Self> {
         let address = reached(address, ca)?;
-        let join = |patience: Patience<'_>| Session::join(&address, &ticket, watch, patience);
+        let join = |patience: Timeout<'_>| Session::join(&address, &ticket, watch, patience);
         Ok(Self(waited(py, seconds, join)?))
     }
 

@@ -5,7 +5,9 @@ use crate::sum::Sum;
 use isthmus_ring::Claim;
 use isthmus_stream::LinkId;
 use isthmus_stream::checksum::Checksum;
+use isthmus_wire::{Moved, Socket};
 use std::collections::BTreeMap;
+use std::io;
 
 /// Bytes that are looked at together: their copy stays in the first cache.
 const LOOK: usize = 16 << 10;
@@ -34,6 +36,21 @@ impl Glass {
             sum.add(&self.0[..seen]);
             at += seen;
         }
+    }
+}
+
+/// Write the bytes of a claim from byte `from` on, as many as fit, without a copy of them.
+pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Result<Moved> {
+    socket.set_nonblocking()?;
+    match claim.write_to(socket, from) {
+        Ok(0) => Ok(Moved::None),
+        Ok(written) => Ok(Moved::Some(written)),
+        Err(isthmus_ring::Error::System { error, .. }) => match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(Moved::None),
+            io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => Ok(Moved::End),
+            _ => Err(error),
+        },
+        Err(other) => Err(io::Error::other(other)),
     }
 }
 

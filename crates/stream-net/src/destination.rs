@@ -14,8 +14,8 @@
 //! `ADDRESS` is numeric, as `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`: looking names up takes as long as it
 //! takes, and is for who asks. A `PATH` of a socket that begins with `@` is an abstract name.
 
-use crate::address::numeric;
 use crate::error::{Error, Result};
+use isthmus_wire::address::numeric;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 

@@ -11,12 +11,12 @@ use crate::outside::{
     DATAGRAM_MOST, Expected, Filing, Framed, Journal, Outside, Writers, refused_by_plain,
 };
 use crate::screen::{Screen, Screens};
-use crate::socket::Socket;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,
     OrderId, Protocol, StreamId, StreamSpec,
 };
+use isthmus_wire::Socket;
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::UdpSocket;
@@ -198,7 +198,7 @@ impl Driver {
             .iter()
             .filter_map(|(id, one)| Some((*id, one.socket()?)));
         figures.congestion = sockets
-            .filter_map(|(id, socket)| Some((id, socket.congestion()?.to_owned())))
+            .filter_map(|(id, socket)| Some((id, socket.congestion()?)))
             .collect();
         let inputs = self.links.values().filter_map(|link| link.input.as_ref());
         figures.stray_frames += inputs.map(|input| input.stray).sum::<u64>();

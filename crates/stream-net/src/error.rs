@@ -34,17 +34,6 @@ impl Error {
     }
 }
 
-/// The system's answer to who wants to listen at a port, and what would do if somebody has it.
-#[must_use]
-pub fn advised(error: io::Error) -> io::Error {
-    match error.kind() {
-        kind @ io::ErrorKind::AddrInUse => {
-            io::Error::new(kind, format!("{error}: take another port (0: a free one)"))
-        }
-        _ => error,
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

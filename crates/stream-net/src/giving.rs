@@ -2,9 +2,9 @@
 
 use crate::driver::Driver;
 use crate::outside::{Becomes, Datagrams, Outside};
-use crate::socket::Socket;
 use isthmus_stream::ConnectionId;
 use isthmus_stream::checksum::Checksum;
+use isthmus_wire::Socket;
 use std::net::UdpSocket;
 
 impl Driver {

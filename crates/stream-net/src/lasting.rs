@@ -10,8 +10,8 @@ use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::Event;
 use crate::link::{Drain, Ends, Lasting, LastingDrain, LastingSource, Link, Source};
-use crate::socket::Socket;
 use isthmus_stream::LinkId;
+use isthmus_wire::Socket;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -9,7 +9,7 @@
 //! | `claims` | data that stays in the rings of links until it is sent |
 //! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
 //! | `lasting`, [`unconfirmed`] | links that are made anew when their socket is cut |
-//! | [`destination`], `outside`, `socket` | connections: packets, plain bytes, files |
+//! | [`destination`], `outside` | connections: packets, plain bytes, files |
 //! | `screen` | what a frame buffer is to a driver |
 //! | [`sink`], `peer`, `station` | who takes packets outside, checks them and confirms; for tests and measurements |
 //!
@@ -17,7 +17,6 @@
 
 #![cfg(target_os = "linux")]
 
-pub mod address;
 mod busy;
 mod claims;
 pub mod destination;
@@ -41,7 +40,6 @@ mod screen;
 mod service;
 pub mod sink;
 mod sleep;
-mod socket;
 mod station;
 pub mod sum;
 mod taking_back;
@@ -50,12 +48,13 @@ pub mod unconfirmed;
 
 pub use destination::Destination;
 pub use driver::{Driver, Waker};
-pub use error::{Error, Result, advised};
+pub use error::{Error, Result};
 pub use event::{Event, Figures};
 pub use lacking::lacking;
 pub use link::Ends;
 pub use outside::{Journal, NAME_MOST, is_part, replaceable};
 pub use screen::{Screen, Screens};
 pub use service::{Client, Service};
-pub use socket::Socket;
 pub use station::{Station, Taking};
+
+pub use isthmus_wire::Socket;

@@ -6,11 +6,13 @@ use crate::event::Event;
 use crate::frame::{Frame, Kind};
 use crate::link::Want;
 use crate::outside::{Becomes, Datagrams, Drawing, Filing, Outside, Then};
-use crate::socket::Socket;
 use crate::sum::Sum;
 use isthmus_stream::{
     BufferId, ConnectionId, Direction, End, LinkId, Order, OrderId, PacketId, StreamId, Tu, Work,
 };
+use isthmus_wire::Socket;
+use std::fmt::Display;
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -285,25 +287,28 @@ impl Driver {
 
     fn connect(&mut self, id: ConnectionId, words: &str) -> Result<(), String> {
         let said = |error: crate::Error| error.to_string();
+        let refused = |to: &dyn Display, error: &io::Error| format!("connecting to {to}: {error}");
         match Destination::parse(words).map_err(said)? {
             Destination::RawGiven(name) => self.want(id, name, self.packets(id)),
             Destination::TcpGiven(name) => self.want(id, name, self.plain_bytes(id)),
             Destination::RawUnix(path) => {
                 let socket = match self.opened.remove(&id) {
-                    Some(there) => Socket::connect_opened(&there, &path),
+                    Some(there) => Socket::connect_opened(&there),
                     None => Socket::connect_unix(&path),
                 };
-                let socket = socket.map_err(said)?;
+                let socket = socket.map_err(|error| refused(&path, &error))?;
                 self.connected(id, socket, self.packets(id));
             }
             Destination::RawTcp(address) => {
-                let socket = Socket::connect_tcp(address).map_err(said)?;
+                let socket = Socket::connect_tcp(address);
+                let socket = socket.map_err(|error| refused(&address, &error))?;
                 let becomes = self.packets(id);
                 self.outsides
                     .insert(id, Outside::Connecting(socket, becomes));
             }
             Destination::Tcp(address) => {
-                let socket = Socket::connect_tcp(address).map_err(said)?;
+                let socket = Socket::connect_tcp(address);
+                let socket = socket.map_err(|error| refused(&address, &error))?;
                 let becomes = self.plain_bytes(id);
                 self.outsides
                     .insert(id, Outside::Connecting(socket, becomes));

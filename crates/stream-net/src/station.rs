@@ -1,9 +1,10 @@
 //! A sink that listens: one sender after another, each on a thread of its own, with counts to look at
 //! meanwhile. A connection that sends no packet does not count as a sender and does not delay one.
 
-use crate::error::{Error, Result, advised};
+use crate::error::{Error, Result};
 use crate::sink::{Action, Counts, Sink};
 use isthmus_stream::wire::Header;
+use isthmus_wire::listen_tcp;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -44,8 +45,7 @@ impl Station {
     /// An address that is taken, or not this machine's.
     pub fn listen(address: SocketAddr, sink: Sink) -> Result<Self> {
         let refused = |error| Error::system(format!("listening on {address}"), error);
-        let bound = TcpListener::bind(address).map_err(advised);
-        let listener = bound.map_err(refused)?;
+        let listener = listen_tcp(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
         let guests = Mutex::default();
         Ok(Self {

@@ -258,7 +258,7 @@ impl Driver {
         };
         let becomes = *becomes;
         if !socket
-            .connected()
+            .is_connected()
             .map_err(|error| format!("it could not be made: {error}"))?
         {
             return Ok(false);

@@ -25,9 +25,11 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("redistribute", &[]),
     ("stream", &[]),
     ("ring", &[]),
+    ("wire", &[]),
+    ("daemon", &["wire"]),
     ("stream-sim", &["kernel", "flow", "redistribute", "stream"]),
-    ("stream-net", &["stream", "ring"]),
-    ("framebuffer", &["stream-net"]),
+    ("stream-net", &["stream", "ring", "wire"]),
+    ("framebuffer", &["stream-net", "wire"]),
     (
         "stream-apps",
         &[
@@ -45,6 +47,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "stream",
             "ring",
+            "wire",
+            "daemon",
             "stream-net",
             "framebuffer",
             "nic-protocol",
@@ -52,7 +56,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "nic-client",
-        &["stream", "ring", "stream-net", "nic-protocol"],
+        &["stream", "ring", "wire", "stream-net", "nic-protocol"],
     ),
     (
         "fuzz-bodies",
@@ -99,6 +103,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stream-apps",
             "nic",
             "nic-client",
+            "wire",
         ],
     ),
 ];
@@ -124,10 +129,14 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("arbitrary", &["fuzz-bodies"]),
     ("crc-fast", &["py", "stream"]),
     // The page of screens, see docs/decisions/0051-screens.md, and the metrics.
-    ("httparse", &["framebuffer", "nic"]),
+    ("httparse", &["daemon", "framebuffer"]),
     ("hdrhistogram", &["statistics"]),
+    ("humantime", &["daemon"]),
+    ("ipnet", &["daemon"]),
     ("loom", &["ring"]),
     ("microlp", &["topology"]),
+    // What the kernel knows of a socket.
+    ("netlink-sys", &["wire"]),
     ("numpy", &["py"]),
     ("proc-macro2", &["describe"]),
     ("pyo3", &["py"]),
@@ -143,21 +152,22 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     (
         "rustix",
         &[
+            "daemon",
             "experiment",
-            "framebuffer",
             "nic",
             "nic-client",
             "ring",
             "stream-net",
+            "wire",
         ],
     ),
     (
         "serde_json",
         &["experiment", "nic-protocol", "py", "scenario"],
     ),
-    ("rustls", &["nic", "nic-client"]),
+    ("rustls", &["wire"]),
     ("sha2", &["experiment", "scenario"]),
-    ("subtle", &["nic"]),
+    ("subtle", &["daemon"]),
     ("syn", &["describe"]),
     ("toml", &["scenario"]),
     ("tungstenite", &["framebuffer"]),

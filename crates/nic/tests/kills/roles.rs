@@ -3,7 +3,7 @@
 use super::ROLE;
 use isthmus_nic::{Address, Certificate, Config, Daemon};
 use isthmus_nic_client::words::{Carrier, Direction};
-use isthmus_nic_client::{Address as Where, Error, Opening, Patience, Session, Stream, spec};
+use isthmus_nic_client::{Address as Where, Error, Opening, Session, Stream, Timeout, spec};
 use isthmus_stream_net::sink::{Action, Sink};
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -119,7 +119,7 @@ fn manager(folder: &Path) {
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         path
     });
-    config.certificate = Some(Certificate { chain, key });
+    config.server.certificate = Some(Certificate { chain, key });
     // What it has taken of a rank that is killed goes to the sink still.
     config.limits.network_bytes = 4 << 20;
     let daemon = Daemon::start(config).unwrap();
@@ -159,7 +159,7 @@ fn rank(folder: &Path, number: &str, sink: &str, job: &Job) {
 }
 
 fn send(folder: &Path, number: &str, sink: &str, job: &Job) -> Result<(), Error> {
-    let soon = Patience::of(Duration::from_secs(60));
+    let soon = Timeout::after(Duration::from_secs(60));
     let addresses = fs::read_to_string(folder.join("manager")).unwrap();
     let kind = match job.carrier.as_str() {
         "rings" => "unix",
@@ -211,7 +211,7 @@ fn send(folder: &Path, number: &str, sink: &str, job: &Job) -> Result<(), Error>
 }
 
 fn wait(stream: &Stream, job: &Job, mut confirmed: File) -> Result<(), Error> {
-    let soon = Patience::of(Duration::from_secs(60));
+    let soon = Timeout::after(Duration::from_secs(60));
     for adus in 1..=job.adus {
         stream.wait_done(adus, soon)?;
         writeln!(confirmed, "{adus}").unwrap();

@@ -1,8 +1,8 @@
 //! The halves of a lasting link: their socket may be cut, and another one takes its place. Bytes
 //! are counted over all sockets; those that were written are kept until they are confirmed.
 
-use crate::socket::{Moved, Socket};
 use crate::unconfirmed::{CONFIRM_BYTES, UNCONFIRMED_BYTES, Unconfirmed};
+use isthmus_wire::{Moved, Socket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

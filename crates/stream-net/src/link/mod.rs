@@ -13,10 +13,10 @@ pub(crate) use lasting::{Lasting, LastingDrain, LastingSource};
 pub(crate) use output::Output;
 
 use crate::frame::Frame;
-use crate::socket::Socket;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{BufferId, OrderId, StreamId, Su, Tu};
+use isthmus_wire::Socket;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -3,9 +3,9 @@
 use super::{Drain, LastingDrain, Passed, Told};
 use crate::frame::{Frame, Kind};
 use crate::memory::Memory;
-use crate::socket::Moved;
 use isthmus_ring::Producer;
 use isthmus_stream::{BufferId, OrderId, StreamId};
+use isthmus_wire::Moved;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -7,10 +7,9 @@ use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream::{ConnectionId, Manager, Offer, OrderId, PacketId};
+use isthmus_wire::connect_udp;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketFlags, SocketType, sockopt,
-};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, sockopt};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 use std::net::{SocketAddr, UdpSocket};
@@ -66,15 +65,8 @@ pub(crate) struct Datagrams {
 impl Datagrams {
     /// A socket that is connected to an address.
     pub fn connect(to: SocketAddr, rate: Option<u64>, checksum: Checksum) -> Result<Self, Error> {
-        let family = match to {
-            SocketAddr::V4(_) => AddressFamily::INET,
-            SocketAddr::V6(_) => AddressFamily::INET6,
-        };
-        let refused = |error: Errno| Error::system(format!("a socket to {to}"), error);
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = rustix::net::socket_with(family, SocketType::DGRAM, flags, None);
-        let socket = socket.map_err(refused)?;
-        rustix::net::connect(&socket, &to).map_err(refused)?;
+        let refused = |error| Error::system(format!("a socket to {to}"), error);
+        let socket = connect_udp(to).map_err(refused)?;
         Ok(Self::new(socket, rate, checksum))
     }
 

@@ -1,12 +1,12 @@
 //! Packets over a stream socket, to the peer's manager or a sink.
 
-use crate::claims::Claims;
+use crate::claims::{Claims, write_claim};
 use crate::memory::{Data, Memory};
-use crate::socket::{Moved, Socket};
 use crate::sum::Sum;
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream::{ConnectionId, Instant, Manager, Offer, OrderId, PacketId};
+use isthmus_wire::{Moved, Socket};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
@@ -359,7 +359,7 @@ fn write_claims(
             let moved = socket.write_more(&head[from..]);
             moved.map_err(|error| error.to_string())?
         } else if let Some((claim, at)) = claims.at(from - head.len()) {
-            let moved = socket.write_claim(claim, at);
+            let moved = write_claim(socket, claim, at);
             moved.map_err(|error| error.to_string())?
         } else {
             Moved::None

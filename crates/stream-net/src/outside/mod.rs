@@ -8,7 +8,6 @@ mod part;
 mod plain;
 mod screen;
 mod taking;
-mod unacknowledged;
 mod writers;
 
 pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
@@ -21,8 +20,8 @@ pub(crate) use screen::Drawing;
 pub(crate) use taking::{Expected, refused as refused_by_plain};
 pub(crate) use writers::Writers;
 
-use crate::socket::Socket;
 use isthmus_stream::checksum::Checksum;
+use isthmus_wire::Socket;
 use std::time::Instant;
 
 /// What becomes of a socket once it is connected.

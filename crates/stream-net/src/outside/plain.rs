@@ -9,10 +9,10 @@
 //! memory of this machine, and that what was not acknowledged when the connection is lost fails.
 
 use super::taking::{Expected, Taking};
-use super::unacknowledged::Unacknowledged;
+use crate::claims::write_claim;
 use crate::memory::{Data, Memory};
-use crate::socket::{Moved, Socket};
 use isthmus_stream::{ConnectionId, Instant, Manager, OrderId, PacketId, StreamId};
+use isthmus_wire::{Moved, Socket, Unacknowledged};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 use std::time::{self, Duration};
@@ -109,7 +109,7 @@ impl Plain {
                 Data::Here(_) => self.write_batch(memory)?,
                 Data::InRings(claims) => match claims.at(self.front) {
                     Some((claim, at)) => {
-                        let moved = self.socket.write_claim(claim, at);
+                        let moved = write_claim(&self.socket, claim, at);
                         moved.map_err(|error| error.to_string())?
                     }
                     None => return Err("a packet is not where it was stored".into()),

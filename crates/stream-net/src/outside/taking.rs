@@ -7,11 +7,11 @@
 //! Where the number of ADUs is not told, the stream ends when the other side closes.
 
 use crate::memory::Memory;
-use crate::socket::{Moved, Socket};
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream::{
     Adu, ConnectionId, Direction, Format, Instant, Manager, Offer, PacketId, StreamId, StreamSpec,
 };
+use isthmus_wire::{Moved, Socket};
 use std::collections::VecDeque;
 
 /// Bytes that one look at a socket reads at most.

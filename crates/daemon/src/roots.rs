@@ -1,29 +1,29 @@
-//! Directories below which applications may write files and find sockets.
+//! Export roots: directories below which clients may name files.
 //!
-//! Each is opened once. From there on one part of a path after the other is opened, and none of
-//! them may be a symbolic link, so that what is found is below the directory, whoever changes links
-//! there meanwhile. That is what `openat2` with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS` does;
-//! with paths that have neither links nor `..` it takes no more than `openat`, which every kernel
-//! has.
+//! Each root is opened once. A path below it is resolved beneath the opened directory and without
+//! symbolic links, so that the result lies below the root even if links change meanwhile.
 
-use crate::error::{Error, Result};
+use isthmus_wire::{Error, Result};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 
-/// What is opened of a directory: enough to find names in it.
+/// The flags that suffice to find names in a directory.
 const DIRECTORY: OFlags = OFlags::PATH
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// All of them.
+/// The export roots of a daemon.
 #[derive(Debug, Default)]
-pub(crate) struct Roots(Vec<(PathBuf, OwnedFd)>);
+pub struct Roots(Vec<(PathBuf, OwnedFd)>);
 
 impl Roots {
-    /// Opens directories, whose paths have no links.
+    /// Open directories, whose paths have no symbolic links.
+    ///
+    /// # Errors
+    /// A directory that cannot be opened.
     pub fn open(paths: &[PathBuf]) -> Result<Self> {
         let each = paths.iter().map(|path| {
             let opened = openat(CWD, path, DIRECTORY, Mode::empty());
@@ -34,17 +34,19 @@ impl Roots {
         Ok(Self(each.collect::<Result<_>>()?))
     }
 
-    /// Where they are.
+    /// Return their paths.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.0.iter().map(|(path, _)| path.as_path())
     }
 
-    /// The first of them.
+    /// Return the first of them.
+    #[must_use]
     pub fn first(&self) -> Option<&OwnedFd> {
         self.0.first().map(|(_, opened)| opened)
     }
 
-    /// A directory by its path without links; none, if that is not below one of these.
+    /// Open a directory by its path without symbolic links; `None` if no root contains it.
+    #[must_use]
     pub fn directory(&self, real: &Path) -> Option<rustix::io::Result<OwnedFd>> {
         let mut all = self.0.iter();
         all.find_map(|(path, root)| Some(walk(root, real.strip_prefix(path).ok()?)))
@@ -63,8 +65,11 @@ fn walk(root: &OwnedFd, path: &Path) -> rustix::io::Result<OwnedFd> {
     Ok(at)
 }
 
-/// What is in a directory by this name, no link followed.
-pub(crate) fn found(directory: impl AsFd, name: &Path) -> rustix::io::Result<OwnedFd> {
+/// Open an entry of a directory with `O_PATH`, without following a symbolic link.
+///
+/// # Errors
+/// The error of the system.
+pub fn open_path(directory: impl AsFd, name: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(directory, name, flags, Mode::empty())
 }

@@ -1,15 +1,15 @@
-//! Addresses with a port, in words.
+//! Addresses of hosts, in words.
 
 use rustix::net::netdevice::name_to_index;
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6, ToSocketAddrs};
 
-/// Read `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`. A link-local address of IPv6 is on
-/// one interface, by its name or number. Names of hosts are not looked up.
+/// Parse `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`. A link-local address of IPv6 names
+/// its interface by name or number. Host names are not looked up.
 ///
 /// # Errors
-/// The interface is not there: why, in words. None: it is no such address.
+/// Why the interface cannot be used; `None` if the text is no such address.
 pub fn numeric(words: &str) -> Result<SocketAddr, Option<String>> {
     if let Ok(address) = words.parse() {
         return Ok(address);
@@ -30,7 +30,7 @@ fn scoped(words: &str) -> Option<(Ipv6Addr, &str, u16)> {
     Some((address.parse().ok()?, interface, port.parse().ok()?))
 }
 
-/// Read the same, or `HOST:PORT`, whose name is looked up: that may take as long as it takes.
+/// Parse the same, or look up the name of `HOST:PORT`. A lookup has no time limit.
 ///
 /// # Errors
 /// The name has no address.
@@ -39,6 +39,30 @@ pub fn look_up(words: &str) -> io::Result<Vec<SocketAddr>> {
         Ok(address) => Ok(vec![address]),
         Err(Some(why)) => Err(io::Error::other(why)),
         Err(None) => Ok(words.to_socket_addrs()?.collect()),
+    }
+}
+
+/// Accept the `Host` of an HTTP request if only this machine has it: an address, `localhost` or its own
+/// name. Another site can point a name of its own at this address, and a browser would treat its page as
+/// same-origin.
+///
+/// # Errors
+/// It is another host: the message for the client.
+pub fn check_host(host: &str) -> Result<(), String> {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or(""),
+        None => host.split(':').next().unwrap_or(""),
+    };
+    let own = rustix::system::uname();
+    let own = own.nodename().to_bytes();
+    let is_own = ["localhost".as_bytes(), own]
+        .iter()
+        .any(|own| own.eq_ignore_ascii_case(name.as_bytes()));
+    match is_own || name.parse::<IpAddr>().is_ok() {
+        true => Ok(()),
+        false => Err(format!(
+            "host {host}: give an address, localhost or this machine's own name"
+        )),
     }
 }
 

@@ -1,10 +1,10 @@
-//! Where a daemon listens.
+//! The address of a server, and how a client connects to it.
 
+use crate::address::look_up;
+use crate::deadline::Timeout;
 use crate::error::{Error, Result};
-use crate::patience::Patience;
 use crate::tls::Trust;
-use crate::wire::Wire;
-use isthmus_stream_net::address::look_up;
+use crate::transport::Transport;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -13,9 +13,9 @@ use std::os::unix::net::{SocketAddr as UnixAddr, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where a daemon listens.
+/// The address of a server.
 #[derive(Clone, Debug)]
-pub struct Address(To);
+pub struct Remote(To);
 
 #[derive(Clone, Debug)]
 enum To {
@@ -23,13 +23,12 @@ enum To {
     Unix(PathBuf),
     /// Host and port.
     Tcp(String),
-    /// The same, and who is trusted to be the daemon.
+    /// The same, and the certificates that are trusted.
     Tls(String, Option<Trust>),
 }
 
-impl Address {
-    /// Reads the words of an address: `unix:PATH`, `tcp:HOST:PORT`, `tls:HOST:PORT`. With TLS who is
-    /// trusted is to be said as well: [`Address::trusting`].
+impl Remote {
+    /// Parse `unix:PATH`, `tcp:HOST:PORT` or `tls:HOST:PORT`. TLS needs [`Remote::trusting`] as well.
     ///
     /// # Errors
     /// [`Error::Address`].
@@ -51,7 +50,7 @@ impl Address {
         }
     }
 
-    /// The same, trusting those whose certificates are in a file, in PEM, and whom these vouch for.
+    /// Trust the certificates in a PEM file, and those that they sign.
     ///
     /// # Errors
     /// A file that holds none; an address without TLS.
@@ -65,49 +64,49 @@ impl Address {
         }
     }
 
-    /// Whether rings in shared memory can go over it.
+    /// Return whether the server is on this machine, and descriptors can be passed.
     #[must_use]
     pub fn is_local(&self) -> bool {
         matches!(self.0, To::Unix(_))
     }
 
-    pub(crate) fn connect(&self, patience: Patience<'_>) -> Result<Wire> {
-        let refused = |why: String| Error::Unreachable(self.to_string(), why);
+    /// Connect.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`]; [`Error::Address`] for TLS without trusted certificates.
+    pub fn connect(&self, timeout: Timeout<'_>) -> Result<Transport> {
         match &self.0 {
             To::Unix(path) => {
-                let socket = connect_unix(path).map_err(|error| refused(error.to_string()))?;
-                Ok(Wire::Unix(socket))
+                let socket = connect_unix(path);
+                Transport::unix(socket.map_err(|error| Error::Unreachable(error.to_string()))?)
             }
-            To::Tcp(to) => Ok(Wire::Tcp(connect_any(to, patience, refused)?)),
+            To::Tcp(to) => connect_any(to, timeout),
             To::Tls(to, None) => Err(Error::Address(
                 format!("tls:{to}"),
                 "say whom to trust: a file with the daemon's certificate, or its signer's, in PEM"
                     .into(),
             )),
             To::Tls(to, Some(trust)) => {
-                let socket = connect_any(to, patience, refused)?;
+                let transport = connect_any(to, timeout)?;
                 let host = to.rsplit_once(':').map_or(&**to, |(host, _)| host);
-                Ok(Wire::Tls(trust.over(host, socket).map_err(refused)?))
+                let tls = trust.connect(host).map_err(Error::Unreachable)?;
+                Ok(transport.with_tls(tls))
             }
         }
     }
 }
 
-/// Connects to the first address of a host that takes it.
-fn connect_any(
-    to: &str,
-    patience: Patience<'_>,
-    refused: impl Fn(String) -> Error,
-) -> Result<TcpStream> {
-    let found = look_up(to).map_err(|error| refused(error.to_string()))?;
+/// Connect to the first address of a host that accepts.
+fn connect_any(to: &str, timeout: Timeout<'_>) -> Result<Transport> {
+    let found = look_up(to).map_err(|error| Error::Unreachable(error.to_string()))?;
     let mut why = "the name has no address".to_owned();
     for address in found {
-        match connect_tcp(&address, patience) {
-            Ok(socket) => return Ok(socket),
-            Err(error) => why = error.to_string(),
+        match connect_tcp(&address, timeout) {
+            Ok(socket) => return Ok(Transport::tcp(socket, address)),
+            Err(error) => why = error,
         }
     }
-    Err(refused(why))
+    Err(Error::Unreachable(why))
 }
 
 fn connect_unix(path: &Path) -> io::Result<UnixStream> {
@@ -117,25 +116,24 @@ fn connect_unix(path: &Path) -> io::Result<UnixStream> {
     }
 }
 
-/// Connects in one go: a handshake that is begun anew in slices would never be through with a
-/// host that is far away.
-fn connect_tcp(address: &SocketAddr, patience: Patience<'_>) -> Result<TcpStream> {
-    let left = patience.left().min(Duration::from_secs(30));
-    let begun = Instant::now();
+/// Connect in one attempt: attempts that are cut into slices would never reach a distant host.
+fn connect_tcp(
+    address: &SocketAddr,
+    timeout: Timeout<'_>,
+) -> std::result::Result<TcpStream, String> {
+    let left = timeout.left().min(Duration::from_secs(30));
+    let started = Instant::now();
     let socket = TcpStream::connect_timeout(address, left.max(Duration::from_millis(1)));
-    let socket = socket.map_err(|error| match error.kind() {
+    socket.map_err(|error| match error.kind() {
         io::ErrorKind::TimedOut => {
-            let took = begun.elapsed().as_secs_f64();
-            Error::TimedOut(format!("no answer in {took:.1} s"))
+            let took = started.elapsed().as_secs_f64();
+            format!("no answer in {took:.1} s")
         }
-        _ => Error::TimedOut(error.to_string()),
-    })?;
-    // What the system refuses here costs speed and nothing else.
-    let _ = socket.set_nodelay(true);
-    Ok(socket)
+        _ => error.to_string(),
+    })
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for Remote {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             To::Unix(path) => write!(f, "unix:{}", path.display()),

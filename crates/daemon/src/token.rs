@@ -1,6 +1,6 @@
-//! Secrets that let somebody in.
+//! The secrets that clients show.
 
-use crate::error::{Error, Result};
+use isthmus_wire::{Error, Result};
 use rustix::fs::OFlags;
 use std::fmt;
 use std::fs::OpenOptions;
@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 /// Characters of a secret at least, and at most.
 const LENGTH: (usize, usize) = (16, 4096);
 
-/// A secret, and the file that it was read from. It is never shown.
+/// A secret, and the file from which it was read. It is never displayed.
 #[derive(Clone)]
 pub struct Secret {
     token: Vec<u8>,
@@ -20,14 +20,14 @@ pub struct Secret {
 }
 
 impl Secret {
-    /// Reads the line of a file that only its owner may read, the daemon's user or root.
+    /// Read the line of a file that only its owner can read: the user of the daemon, or root.
     ///
     /// # Errors
-    /// A file that is not there, that others may read, or that holds none, or several lines.
+    /// A file that is missing, readable by others, or without exactly one line.
     pub fn read(path: &Path) -> Result<Self> {
         let what = || format!("token file {}", path.display());
         let refuse = |why: &str| Err(Error::Config(format!("{}: {why}", what())));
-        // Not kept waiting by a FIFO.
+        // Opening a FIFO would block.
         let flags = OFlags::NONBLOCK.bits() as i32;
         let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
         let file = opened.map_err(|error| Error::system(what(), error))?;
@@ -70,10 +70,10 @@ impl Secret {
         })
     }
 
-    /// The secret that this is.
+    /// Take this text as a secret.
     ///
     /// # Errors
-    /// One of fewer than 16 or more than 4,096 bytes.
+    /// It has fewer than 16 or more than 4,096 bytes.
     pub fn new(token: &str) -> Result<Self> {
         let (least, most) = LENGTH;
         if !(least..=most).contains(&token.len()) {
@@ -86,7 +86,7 @@ impl Secret {
         })
     }
 
-    /// Read its file again; the same, if it has none.
+    /// Read its file again, if it has one.
     ///
     /// # Errors
     /// As [`Secret::read`].
@@ -96,29 +96,29 @@ impl Secret {
             .map_or_else(|| Ok(self.clone()), Self::read)
     }
 
-    /// Whether both are the same.
+    /// Return whether both are the same.
     pub(crate) fn equals(&self, other: &Self) -> bool {
-        same(&self.token, &other.token)
+        is_same(&self.token, &other.token)
     }
 
-    /// Whether somebody knows it.
+    /// Return whether this is the secret.
     #[must_use]
     pub fn is(&self, token: &str) -> bool {
-        same(&self.token, token.as_bytes())
+        is_same(&self.token, token.as_bytes())
     }
 }
 
-/// The tokens of a daemon.
+/// The secrets of a daemon.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens {
-    /// What each application shows, if one is asked for.
+    /// The secret of all clients; `None` admits everybody who can connect.
     pub clients: Option<Secret>,
-    /// What operators show. Without it they are the daemon's own user, by its Unix socket.
+    /// The secret of operators; without it, an operator is the own user, through the Unix socket.
     pub operators: Option<Secret>,
 }
 
 impl Tokens {
-    /// Refuse one token for both: each program would be an operator.
+    /// Refuse one secret for both: each program would be an operator.
     pub(crate) fn check(&self) -> Result<()> {
         if let (Some(clients), Some(operators)) = (&self.clients, &self.operators)
             && clients.equals(operators)
@@ -130,10 +130,10 @@ impl Tokens {
         Ok(())
     }
 
-    /// Read their files again.
+    /// Read the files again.
     ///
     /// # Errors
-    /// As [`Secret::read`]; one token for both.
+    /// As [`Secret::read`]; one secret for both.
     pub(crate) fn reread(&self) -> Result<Self> {
         let reread = |token: &Option<Secret>| token.as_ref().map(Secret::reread).transpose();
         let tokens = Self {
@@ -151,16 +151,8 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Whether two secrets are the same, in a time that does not say where they differ.
-pub(crate) fn same(left: &[u8], right: &[u8]) -> bool {
+/// Compare two secrets in a time that does not depend on where they differ.
+#[must_use]
+pub fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
-}
-
-/// 128 random bits, in hexadecimal.
-pub(crate) fn unguessable() -> Result<String> {
-    let mut bytes = [0; 16];
-    match rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty()) {
-        Ok(16) => Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
-        _ => Err(Error::Config("the system gives no random bits".into())),
-    }
 }

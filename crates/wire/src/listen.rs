@@ -1,31 +1,32 @@
-//! Where the daemon listens.
+//! Where a server listens.
 
+use crate::address::numeric;
 use crate::error::{Error, Result};
-use isthmus_stream_net::address::numeric;
-use isthmus_stream_net::advised;
+use crate::transport::Transport;
 use rustix::fs::{Mode, chmod};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fmt;
-use std::net::{SocketAddr, TcpListener};
+use std::io;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// An address of the control interface.
+/// An address at which a server listens.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Address {
-    /// A Unix socket at this path, for the user of the daemon alone.
+    /// A Unix socket at this path.
     Unix(PathBuf),
-    /// A TCP port; 0 is any that is free.
+    /// A TCP port; 0 is any free one.
     Tcp(SocketAddr),
     /// The same, with TLS.
     Tls(SocketAddr),
 }
 
 impl Address {
-    /// Reads `unix:/run/isthmus.sock`, `tcp:127.0.0.1:7000`, `tcp:[fe80::1%eth0]:7000` or
+    /// Parse `unix:/run/isthmus.sock`, `tcp:127.0.0.1:7000`, `tcp:[fe80::1%eth0]:7000` or
     /// `tls:0.0.0.0:7000`.
     ///
     /// # Errors
@@ -49,7 +50,7 @@ impl Address {
         }
     }
 
-    /// Whether others than processes of this machine can come.
+    /// Return whether processes of other machines can connect.
     #[must_use]
     pub fn leaves_the_machine(&self) -> bool {
         match self {
@@ -71,26 +72,29 @@ impl fmt::Display for Address {
 
 /// A socket that listens.
 #[derive(Debug)]
-pub(crate) enum Listener {
+pub struct Listener(Kind);
+
+#[derive(Debug)]
+enum Kind {
     Unix(
         UnixListener,
-        #[expect(dead_code, reason = "what it does when it is dropped")] Lease,
+        #[expect(dead_code, reason = "what it does when it is dropped")] SocketFile,
     ),
     Tcp(TcpListener),
     Tls(TcpListener),
 }
 
-/// The file of a Unix socket, which goes with the daemon, if it is the daemon's still.
+/// The file of a Unix socket, removed when it is dropped unless another file has replaced it.
 #[derive(Debug)]
-pub(crate) struct Lease {
+struct SocketFile {
     path: PathBuf,
     inode: (u64, u64),
 }
 
-impl Drop for Lease {
+impl Drop for SocketFile {
     fn drop(&mut self) {
         if inode(&self.path) == Some(self.inode) {
-            // What cannot be taken away is stale, and replaced by the next daemon.
+            // A stale file is replaced by the next server.
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -102,23 +106,51 @@ fn inode(path: &Path) -> Option<(u64, u64)> {
 }
 
 impl Listener {
-    /// Listens, and says where.
+    /// Listen at an address. `mode` is that of the file of a Unix socket. Return the address with the
+    /// port in use.
+    ///
+    /// # Errors
+    /// An address that is taken or not of this machine.
     pub fn bind(address: &Address, mode: u32) -> Result<(Self, Address)> {
         match address {
             Address::Unix(path) => {
                 let listener = listen_unix(path, mode)?;
                 let inode = inode(path).unwrap_or_default();
-                let path = path.clone();
-                Ok((Self::Unix(listener, Lease { path, inode }), address.clone()))
+                let file = SocketFile {
+                    path: path.clone(),
+                    inode,
+                };
+                Ok((Self(Kind::Unix(listener, file)), address.clone()))
             }
             Address::Tcp(at) | Address::Tls(at) => {
                 let refused = |error| Error::system(format!("listening at {address}"), error);
-                let listener = TcpListener::bind(at).map_err(advised).map_err(refused)?;
+                let listener = listen_tcp(*at).map_err(refused)?;
                 let at = listener.local_addr().map_err(refused)?;
                 Ok(match address {
-                    Address::Tls(_) => (Self::Tls(listener), Address::Tls(at)),
-                    _ => (Self::Tcp(listener), Address::Tcp(at)),
+                    Address::Tls(_) => (Self(Kind::Tls(listener)), Address::Tls(at)),
+                    _ => (Self(Kind::Tcp(listener)), Address::Tcp(at)),
                 })
+            }
+        }
+    }
+
+    /// Return whether clients speak TLS here.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        matches!(self.0, Kind::Tls(_))
+    }
+
+    /// Accept a connection, still without TLS. Blocks until there is one.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn accept(&self) -> Result<Transport> {
+        let refused = |error| Error::system("accepting", error);
+        match &self.0 {
+            Kind::Unix(listener, _) => Transport::unix(listener.accept().map_err(refused)?.0),
+            Kind::Tcp(listener) | Kind::Tls(listener) => {
+                let (socket, address) = listener.accept().map_err(refused)?;
+                Ok(Transport::tcp(socket, address))
             }
         }
     }
@@ -126,15 +158,40 @@ impl Listener {
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix(listener, _) => listener.as_fd(),
-            Self::Tcp(listener) | Self::Tls(listener) => listener.as_fd(),
+        match &self.0 {
+            Kind::Unix(listener, _) => listener.as_fd(),
+            Kind::Tcp(listener) | Kind::Tls(listener) => listener.as_fd(),
         }
     }
 }
 
-/// A Unix socket that nobody could ever connect to whom its mode keeps out. What a daemon that was killed left
-/// at its path is replaced; anything else is not.
+/// Listen at a TCP port.
+///
+/// # Errors
+/// The error of the system, with the fix if the port is taken.
+pub fn listen_tcp(at: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(at).map_err(advise)
+}
+
+/// Open a UDP socket at a port.
+///
+/// # Errors
+/// As [`listen_tcp`].
+pub fn bind_udp(at: SocketAddr) -> io::Result<UdpSocket> {
+    UdpSocket::bind(at).map_err(advise)
+}
+
+fn advise(error: io::Error) -> io::Error {
+    match error.kind() {
+        kind @ io::ErrorKind::AddrInUse => {
+            io::Error::new(kind, format!("{error}: take another port (0: a free one)"))
+        }
+        _ => error,
+    }
+}
+
+/// Listen at a Unix socket. Its mode is set before anybody can connect. The socket file of a daemon that
+/// was killed is replaced; any other file is not.
 fn listen_unix(path: &Path, mode: u32) -> Result<UnixListener> {
     let words = || format!("unix:{}", path.display());
     let refused = |error: Errno| Error::system(format!("listening at {}", words()), error);
@@ -144,7 +201,7 @@ fn listen_unix(path: &Path, mode: u32) -> Result<UnixListener> {
                 let why = "another daemon listens there: stop it, or give another path";
                 return Err(Error::Address(words(), why.into()));
             }
-            Err(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 let gone = std::fs::remove_file(path);
                 gone.map_err(|error| Error::system(format!("a stale {}", words()), error))?;
             }

@@ -20,7 +20,7 @@ const NO_COOKIE: [u8; 8] = [0xff; 8];
 
 /// The question for one connection, and the socket on which it is asked.
 #[derive(Debug)]
-pub(super) struct Unacknowledged {
+pub struct Unacknowledged {
     kernel: netlink_sys::Socket,
     question: Vec<u8>,
     inode: u32,

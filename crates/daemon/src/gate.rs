@@ -1,0 +1,195 @@
+//! The gate: whom the server admits, and how many.
+
+use crate::config::Config;
+use crate::log::{Log, Refusals};
+use crate::token::Tokens;
+use crate::unauthenticated::Unauthenticated;
+use isthmus_wire::{Certificate, Error, Peer, Result, ServerTls, Transport};
+use rustix::event::{EventfdFlags, eventfd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The state that the threads of a server share.
+#[derive(Debug)]
+pub struct Gate {
+    pub(crate) log: Log,
+    /// Connections that have not said who they are.
+    pub(crate) unauthenticated: Arc<Unauthenticated>,
+    refusals: Refusals,
+    tokens: Mutex<Tokens>,
+    certificate: Option<Certificate>,
+    tls: Mutex<Option<ServerTls>>,
+    hello: Duration,
+    sessions_limit: u32,
+    sessions: AtomicU32,
+    next_session: AtomicU32,
+    /// Readable once the server stops.
+    stop: OwnedFd,
+}
+
+/// The right to be one of the sessions; it is free again when this is dropped.
+#[derive(Debug)]
+pub struct SessionSlot(Arc<Gate>);
+
+impl Drop for SessionSlot {
+    fn drop(&mut self) {
+        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Gate {
+    pub(crate) fn new(config: &mut Config, tls: Option<ServerTls>) -> Result<Self> {
+        let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        Ok(Self {
+            log: Log::start(&config.log)?,
+            unauthenticated: Arc::default(),
+            refusals: Refusals::default(),
+            tokens: Mutex::new(std::mem::take(&mut config.tokens)),
+            certificate: config.certificate.take(),
+            tls: Mutex::new(tls),
+            hello: config.hello,
+            sessions_limit: config.sessions,
+            sessions: AtomicU32::new(0),
+            next_session: AtomicU32::new(0),
+            stop: stop.map_err(|error| Error::system("what ends a daemon", error))?,
+        })
+    }
+
+    /// Return the audit log.
+    #[must_use]
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// Return the time in which a client must say who it is.
+    #[must_use]
+    pub fn hello(&self) -> Duration {
+        self.hello
+    }
+
+    /// Log the refusal of a client without a session. Of many in a second, only the first are logged.
+    pub fn log_refusal(&self, who: &str, what: &str, why: &str) {
+        self.refusals
+            .record(&self.log, who, what, &format!("refused: {why}"));
+    }
+
+    /// Log how many refusals were left out.
+    pub(crate) fn finish_refusals(&self) {
+        self.refusals.finish(&self.log);
+    }
+
+    fn tokens(&self) -> MutexGuard<'_, Tokens> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tls(&self) -> MutexGuard<'_, Option<ServerTls>> {
+        self.tls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Open the log again, and read the tokens and the certificate again. What cannot be read is
+    /// logged, and the old value stays in use.
+    pub(crate) fn reload(&self) {
+        self.log.reopen();
+        // The lock is not held while files are read: clients that come meanwhile show the old token.
+        let tokens = self.tokens().clone();
+        let read = tokens.reread().map(|read| *self.tokens() = read);
+        self.log_reload("tokens", read);
+        if let Some(certificate) = &self.certificate {
+            let read = certificate.load().map(|tls| *self.tls() = Some(tls));
+            self.log_reload("certificate", read);
+        }
+    }
+
+    fn log_reload(&self, what: &str, read: Result<()>) {
+        let result = read.err().map(|error| error.to_string());
+        self.log
+            .record("daemon", what, result.as_deref().unwrap_or("ok"));
+    }
+
+    /// Decide whether a client may be an application, or an operator.
+    ///
+    /// # Errors
+    /// It may not: the message for the client.
+    pub fn admit(
+        &self,
+        peer: &Peer,
+        token: Option<&str>,
+        operator: bool,
+    ) -> std::result::Result<(), &'static str> {
+        let tokens = self.tokens();
+        let wanted = match operator {
+            true => &tokens.operators,
+            false => &tokens.clients,
+        };
+        if let Some(secret) = wanted {
+            return match token {
+                Some(token) if secret.is(token) => Ok(()),
+                Some(_) => Err("this token lets nobody in: ask the operator for the right one"),
+                None => Err("this daemon asks for a token: give the one of its operator"),
+            };
+        }
+        let own = rustix::process::geteuid().as_raw();
+        let is_trusted = matches!(peer, Peer::Unix { uid, .. } if [own, 0].contains(uid));
+        if operator && !is_trusted {
+            return Err(
+                "an operator is the daemon's own user, through its Unix socket, where there is no \
+                 operator's token",
+            );
+        }
+        Ok(())
+    }
+
+    /// Take a session slot.
+    ///
+    /// # Errors
+    /// All are taken: the message for the client.
+    pub fn take_session(self: &Arc<Self>) -> std::result::Result<SessionSlot, String> {
+        let limit = self.sessions_limit;
+        let taken = self.sessions.fetch_add(1, Ordering::Relaxed);
+        let slot = SessionSlot(Arc::clone(self));
+        match taken < limit {
+            true => Ok(slot),
+            false => Err(format!(
+                "the daemon takes {limit} sessions at a time: wait for one to end"
+            )),
+        }
+    }
+
+    /// Return a session number that was not used before.
+    pub fn next_session(&self) -> u32 {
+        self.next_session.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Return the number of sessions.
+    #[must_use]
+    pub fn sessions(&self) -> u32 {
+        self.sessions.load(Ordering::Relaxed)
+    }
+
+    /// Return the number of connections that have not said who they are, and of those that were closed
+    /// to make room for others.
+    #[must_use]
+    pub fn unauthenticated(&self) -> (usize, u64) {
+        (self.unauthenticated.count(), self.unauthenticated.dropped())
+    }
+
+    pub(crate) fn encrypted(&self, transport: Transport) -> Result<Transport> {
+        let tls = self.tls().clone();
+        let missing = || Error::Config("no certificate to show".into());
+        transport.encrypted(&tls.ok_or_else(missing)?)
+    }
+
+    /// Stop the threads that listen.
+    pub(crate) fn stop_listening(&self) {
+        // It fails only if it was written before.
+        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
+        self.unauthenticated.dismiss();
+    }
+
+    /// Return a descriptor that is readable once the server stops.
+    pub(crate) fn stop(&self) -> BorrowedFd<'_> {
+        self.stop.as_fd()
+    }
+}

@@ -1,0 +1,37 @@
+//! What every daemon does, whatever it serves: it listens, admits clients, logs what they do, shows
+//! metrics, reloads and stops. A daemon itself is a [`Service`]: it brings the requests and the state.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `config`, `network` | the settings of a server; networks of addresses |
+//! | `server` | [`Listeners`] bind addresses, a [`Server`] accepts connections until it stops |
+//! | `gate`, `unauthenticated`, `token` | who is admitted: sessions, connections without a name yet, secrets |
+//! | `roots` | directories below which clients may name files |
+//! | `log` | the audit log: a line per request, with bounds |
+//! | `http` | metrics and health over HTTP |
+//!
+//! Each connection has a thread: decision 87 gives the cost of idle ones.
+//!
+//! Linux only: this crate is empty elsewhere.
+
+#![cfg(target_os = "linux")]
+
+mod config;
+mod gate;
+mod http;
+mod log;
+mod network;
+mod roots;
+mod server;
+mod token;
+mod unauthenticated;
+
+pub use config::Config;
+pub use gate::{Gate, SessionSlot};
+pub use http::Text;
+pub use log::{Log, Logs, Refusals};
+pub use network::Network;
+pub use roots::{Roots, open_path};
+pub use server::{Listeners, Server, Service};
+pub use token::{Secret, Tokens, is_same};
+pub use unauthenticated::Slot;

@@ -1,0 +1,337 @@
+//! The audit log: a line for each request, with the time, the client, the request and the result.
+//!
+//! A thread writes it, because a disk may block. A caller never waits: when too many lines wait, further
+//! ones are counted, and the count is logged in their place.
+
+use isthmus_wire::{Error, Result};
+use rustix::fs::OFlags;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Lines that wait to be written, at most.
+const LINES: usize = 4096;
+
+/// Refusals that are logged in a second, at most.
+const REFUSALS: u32 = 10;
+
+/// The time that the last lines may take.
+const LAST: Duration = Duration::from_secs(2);
+
+/// Where the log goes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Logs {
+    /// Nowhere.
+    #[default]
+    None,
+    /// To standard error.
+    Stderr,
+    /// To the end of a file that only the user of the daemon can read.
+    File(PathBuf),
+}
+
+enum Message {
+    Line(String),
+    /// See [`Flags`].
+    Check,
+}
+
+/// Requests to the thread, which also reach it when the queue is full.
+#[derive(Debug, Default)]
+struct Flags {
+    reopen: AtomicBool,
+    stop: AtomicBool,
+}
+
+/// The audit log.
+#[derive(Debug)]
+pub struct Log {
+    queue: Option<SyncSender<Message>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    lost: Arc<AtomicU64>,
+    flags: Arc<Flags>,
+}
+
+impl Log {
+    /// Start the thread that writes the log.
+    ///
+    /// # Errors
+    /// A file that cannot be opened; a system without threads.
+    pub fn start(to: &Logs) -> Result<Self> {
+        let lost = Arc::new(AtomicU64::new(0));
+        let flags = Arc::new(Flags::default());
+        let none = Self {
+            queue: None,
+            thread: Mutex::new(None),
+            lost: Arc::clone(&lost),
+            flags: Arc::clone(&flags),
+        };
+        let out: Out = match to {
+            Logs::None => return Ok(none),
+            Logs::Stderr => Out::Stderr,
+            Logs::File(path) => {
+                let what = format!("the log {}", path.display());
+                let file = open(path).map_err(|error| Error::system(what, error))?;
+                Out::File(path.clone(), file)
+            }
+        };
+        let (queue, messages) = sync_channel(LINES);
+        let (counts, seen) = (Arc::clone(&lost), Arc::clone(&flags));
+        let thread = std::thread::Builder::new().name("log".into());
+        let thread = thread.spawn(move || write(out, &messages, &counts, &seen));
+        let thread = thread.map_err(|error| Error::system("the thread of the log", error))?;
+        Ok(Self {
+            queue: Some(queue),
+            thread: Mutex::new(Some(thread)),
+            lost,
+            flags,
+        })
+    }
+
+    /// Append a line: the client, its request and the result.
+    pub fn record(&self, who: &str, what: &str, result: &str) {
+        let Some(queue) = &self.queue else {
+            return;
+        };
+        let time = time(SystemTime::now());
+        let line = format!(
+            "{time} {} | {} | {}\n",
+            one_field(who),
+            one_field(what),
+            one_field(result)
+        );
+        if queue.try_send(Message::Line(line)).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Open the file again, after it was moved away.
+    pub fn reopen(&self) {
+        self.flags.reopen.store(true, Ordering::Release);
+        self.nudge();
+    }
+
+    /// Write the remaining lines and stop the thread, which is abandoned if that takes too long.
+    pub fn stop(&self) {
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(thread) = thread.take() else {
+            return;
+        };
+        self.flags.stop.store(true, Ordering::Release);
+        self.nudge();
+        let until = Instant::now() + LAST;
+        while !thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if thread.is_finished() {
+            // A panic of the thread is on standard error.
+            let _ = thread.join();
+        }
+    }
+
+    fn nudge(&self) {
+        if let Some(queue) = &self.queue {
+            // When the queue is full, the thread checks the flags after the current line.
+            let _ = queue.try_send(Message::Check);
+        }
+    }
+}
+
+/// Log only the first refusals of each second, and the number of the others.
+#[derive(Debug)]
+pub struct Refusals(Mutex<Second>);
+
+#[derive(Debug)]
+struct Second {
+    started: Instant,
+    logged: u32,
+    left_out: u64,
+}
+
+impl Default for Refusals {
+    fn default() -> Self {
+        Self(Mutex::new(Second {
+            started: Instant::now(),
+            logged: 0,
+            left_out: 0,
+        }))
+    }
+}
+
+impl Refusals {
+    /// Log a refusal, or count it.
+    pub fn record(&self, log: &Log, who: &str, what: &str, result: &str) {
+        let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if second.started.elapsed() >= Duration::from_secs(1) {
+            second.log_left_out(log);
+            (second.started, second.logged) = (Instant::now(), 0);
+        }
+        if second.logged == REFUSALS {
+            second.left_out += 1;
+        } else {
+            second.logged += 1;
+            log.record(who, what, result);
+        }
+    }
+
+    /// Log how many were left out.
+    pub fn finish(&self, log: &Log) {
+        let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        second.log_left_out(log);
+    }
+}
+
+impl Second {
+    fn log_left_out(&mut self, log: &Log) {
+        let more = std::mem::take(&mut self.left_out);
+        if more > 0 {
+            log.record("the log", "leaves out", &format!("{more} refusals"));
+        }
+    }
+}
+
+enum Out {
+    Stderr,
+    File(PathBuf, File),
+}
+
+fn open(path: &PathBuf) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    // Opening a FIFO without a reader would block.
+    let flags = OFlags::NONBLOCK.bits() as i32;
+    options.append(true).create(true).mode(0o600);
+    options.custom_flags(flags).open(path)
+}
+
+fn write(mut out: Out, messages: &Receiver<Message>, lost: &AtomicU64, flags: &Flags) {
+    let mut is_cut_short = false;
+    loop {
+        if flags.reopen.swap(false, Ordering::AcqRel)
+            && let Out::File(path, file) = &mut out
+            && let Ok(new) = open(path)
+        {
+            *file = new;
+            is_cut_short = false;
+        }
+        let message = match messages.try_recv() {
+            Ok(message) => message,
+            Err(_) if flags.stop.load(Ordering::Acquire) => return,
+            Err(_) => match messages.recv() {
+                Ok(message) => message,
+                Err(_) => return,
+            },
+        };
+        let Message::Line(line) = message else {
+            continue;
+        };
+        let missing = lost.swap(0, Ordering::Relaxed);
+        let now = time(SystemTime::now());
+        let words = match missing {
+            0 => String::new(),
+            lines => format!("{now} the log | is behind | {lines} lines are left out here\n"),
+        };
+        // After a line that was cut short.
+        let begin = if is_cut_short { "\n" } else { "" };
+        let all = format!("{begin}{words}{line}");
+        let written = match &mut out {
+            Out::Stderr => std::io::stderr().write_all(all.as_bytes()),
+            Out::File(_, file) => file.write_all(all.as_bytes()),
+        };
+        if written.is_err() {
+            // Logged when there is room again.
+            lost.fetch_add(missing + 1, Ordering::Relaxed);
+        }
+        is_cut_short = written.is_err();
+    }
+}
+
+/// Replace characters that would end a line or a field: a client chooses its name.
+fn one_field(text: &str) -> String {
+    // Some programs end a line at line and paragraph separators.
+    let breaks = |c: char| c.is_control() || "|\u{2028}\u{2029}".contains(c);
+    let fit = |c: char| if breaks(c) { ' ' } else { c };
+    text.chars().map(fit).collect()
+}
+
+/// Format a time in UTC, as `2026-11-25T07:03:00.250Z`.
+fn time(at: SystemTime) -> impl std::fmt::Display {
+    humantime::format_rfc3339_millis(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::UNIX_EPOCH;
+
+    #[test]
+    fn all_lines_that_found_no_room_are_counted() {
+        let path = std::env::temp_dir().join(format!("isthmus-log-{}", std::process::id()));
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let (queue, messages) = sync_channel(LINES);
+        let (lost, flags) = (&AtomicU64::new(0), &Flags::default());
+        let out = Out::File(path.clone(), full);
+        std::thread::scope(|scope| {
+            scope.spawn(move || write(out, &messages, lost, flags));
+            for _ in 0..3 {
+                queue.send(Message::Line("lost\n".into())).unwrap();
+            }
+            while lost.load(Ordering::Relaxed) < 3 {
+                std::thread::yield_now();
+            }
+            flags.reopen.store(true, Ordering::Release);
+            // It arrives before the next line, however fast the thread is.
+            queue.send(Message::Check).unwrap();
+            queue.send(Message::Line("kept\n".into())).unwrap();
+            drop(queue);
+        });
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert!(
+            lines[0].ends_with("| is behind | 3 lines are left out here"),
+            "{text}"
+        );
+        assert_eq!(lines[1..], ["kept"]);
+    }
+
+    #[test]
+    fn refusals_of_a_second_are_few_and_counted() {
+        let path = std::env::temp_dir().join(format!("isthmus-refused-{}", std::process::id()));
+        let log = Log::start(&Logs::File(path.clone())).unwrap();
+        let refusals = Refusals::default();
+        for number in 0..1000 {
+            refusals.record(&log, "a", &number.to_string(), "refused");
+        }
+        refusals.finish(&log);
+        log.stop();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        // On a slow machine they may take more than a second.
+        assert!(lines.len() < 100, "{text}");
+        let left_out = lines.iter().filter_map(|line| {
+            let (_, rest) = line.split_once("the log | leaves out | ")?;
+            rest.split(' ').next()?.parse::<usize>().ok()
+        });
+        let said = lines.iter().filter(|line| line.ends_with("| refused"));
+        assert_eq!(left_out.sum::<usize>() + said.count(), 1000);
+    }
+
+    #[test]
+    fn times_are_in_utc_to_the_millisecond() {
+        let at = UNIX_EPOCH + Duration::from_millis(1_795_590_180_250);
+        assert_eq!(time(at).to_string(), "2026-11-25T07:03:00.250Z");
+    }
+
+    #[test]
+    fn a_name_cannot_make_a_line_of_its_own() {
+        assert_eq!(one_field("a\n2026 | b"), "a 2026   b");
+        assert_eq!(one_field("a\u{85}\u{2028}\u{2029}b"), "a   b");
+    }
+}

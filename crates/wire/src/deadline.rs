@@ -1,0 +1,157 @@
+//! Waiting for a descriptor, and the timeout of a call.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use std::fmt;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// The interval at which a waiting caller is asked whether it still wants to wait.
+const SLICE: Duration = Duration::from_millis(100);
+
+/// Wait until a descriptor is ready. Return `false` at the deadline.
+pub fn wait_ready(fd: impl AsFd, flags: PollFlags, deadline: Instant) -> bool {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match poll(&mut [PollFd::new(&fd, flags)], Some(&timespec(left))) {
+            Ok(0) if Instant::now() >= deadline => return false,
+            Ok(0) | Err(Errno::INTR) => {}
+            // The call that follows reports an error of the descriptor.
+            Ok(_) | Err(_) => return true,
+        }
+    }
+}
+
+/// Convert a duration for `poll`.
+#[must_use]
+pub fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    }
+}
+
+/// Why a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expired {
+    /// The time is over.
+    TimedOut,
+    /// The caller no longer wants to wait.
+    Interrupted,
+}
+
+/// The time for which a call may make no progress, and what else ends it. A call that waits only for
+/// a reply of the daemon may take this long in total.
+#[derive(Clone, Copy)]
+pub struct Timeout<'a> {
+    deadline: Option<Instant>,
+    given: Duration,
+    go_on: Option<&'a (dyn Fn(Instant) -> bool + Sync)>,
+}
+
+impl Timeout<'static> {
+    /// Expire after this time.
+    #[must_use]
+    pub fn after(time: Duration) -> Self {
+        Self {
+            deadline: Instant::now().checked_add(time),
+            given: time,
+            go_on: None,
+        }
+    }
+
+    /// Never expire; the end of the daemon still ends the call.
+    #[must_use]
+    pub fn never() -> Self {
+        Self {
+            deadline: None,
+            given: Duration::MAX,
+            go_on: None,
+        }
+    }
+}
+
+impl<'a> Timeout<'a> {
+    /// Also end the call with [`Expired::Interrupted`] when `go_on` returns `false`. It is called with
+    /// the present time before each wait and ten times a second during one.
+    #[must_use]
+    pub fn while_true<'b>(self, go_on: &'b (dyn Fn(Instant) -> bool + Sync)) -> Timeout<'b> {
+        Timeout {
+            deadline: self.deadline,
+            given: self.given,
+            go_on: Some(go_on),
+        }
+    }
+
+    /// Start the time again, after progress.
+    #[must_use]
+    pub fn restarted(self) -> Self {
+        let deadline = self.deadline.and(Instant::now().checked_add(self.given));
+        Self { deadline, ..self }
+    }
+
+    /// Start a quarter of the time.
+    #[must_use]
+    pub fn quarter(self) -> Self {
+        let quarter = Instant::now().checked_add(self.given / 4);
+        let deadline = self.deadline.and(quarter);
+        Self { deadline, ..self }
+    }
+
+    /// Return the deadline of the next slice of waiting.
+    ///
+    /// # Errors
+    /// The wait is over.
+    pub fn slice(&self) -> Result<Instant, Expired> {
+        let now = Instant::now();
+        if self.go_on.is_some_and(|go_on| !go_on(now)) {
+            return Err(Expired::Interrupted);
+        }
+        match self.deadline {
+            Some(deadline) if deadline <= now => Err(Expired::TimedOut),
+            Some(deadline) => Ok(deadline.min(now + SLICE)),
+            None => Ok(now + SLICE),
+        }
+    }
+
+    /// Return the length of the next slice of waiting.
+    ///
+    /// # Errors
+    /// The wait is over.
+    pub fn slice_left(&self) -> Result<Duration, Expired> {
+        Ok(self.slice()?.saturating_duration_since(Instant::now()))
+    }
+
+    /// Return the remaining time.
+    #[must_use]
+    pub fn left(&self) -> Duration {
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        self.deadline.map_or(Duration::MAX, left)
+    }
+
+    /// Return the whole time, to be displayed in messages.
+    #[must_use]
+    pub fn given(&self) -> impl fmt::Display + use<> {
+        Seconds(self.given)
+    }
+}
+
+struct Seconds(Duration);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs_f64();
+        match seconds >= 1.0 {
+            true => write!(f, "{} s", (seconds * 10.0).round() / 10.0),
+            false => write!(f, "{} ms", (seconds * 1e4).round() / 10.0),
+        }
+    }
+}
+
+impl fmt::Debug for Timeout<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timeout")
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,35 @@
+//! What daemons and their clients move bytes over.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `socket`, `unacknowledged` | a stream socket that never blocks; bytes that its peer has not acknowledged |
+//! | `transport`, `tls` | such a socket with or without TLS, in either role |
+//! | `relay` | a thread that joins a TLS connection to a plain socket |
+//! | [`address`], `listen`, `connect` | addresses in words; where a server listens; where a client connects |
+//! | `deadline`, `random` | waiting for a descriptor, and the timeout of a call; random keys |
+//!
+//! Nothing here knows a protocol. Linux only: this crate is empty elsewhere.
+
+#![cfg(target_os = "linux")]
+
+pub mod address;
+mod connect;
+mod deadline;
+mod error;
+mod listen;
+mod random;
+mod relay;
+mod socket;
+mod tls;
+mod transport;
+mod unacknowledged;
+
+pub use connect::Remote;
+pub use deadline::{Expired, Timeout, timespec, wait_ready};
+pub use error::{Error, Result};
+pub use listen::{Address, Listener, bind_udp, listen_tcp};
+pub use random::random_key;
+pub use socket::{Moved, Socket, connect_udp};
+pub use tls::{Certificate, ServerTls, Trust};
+pub use transport::{Peer, Transport};
+pub use unacknowledged::Unacknowledged;

@@ -1,0 +1,347 @@
+//! A connection: a socket, with TLS on it or without.
+
+use crate::deadline::wait_ready;
+use crate::error::{Error, Result};
+use crate::relay;
+use crate::socket::{Moved, Socket};
+use crate::tls::{ServerTls, Tls};
+use rustix::event::PollFlags;
+use rustix::net::sockopt;
+use std::fmt;
+use std::io::{self, IoSlice};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// The bytes that a peer may send after this side has closed the connection.
+const LAST_BYTES: usize = 1 << 20;
+
+/// The idle time before the first heartbeat of a TCP connection.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// The process at the other end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Peer {
+    /// A process of this machine, by its user and its number.
+    Unix {
+        /// The user.
+        uid: u32,
+        /// The process.
+        pid: i32,
+    },
+    /// A process at this address.
+    Tcp(SocketAddr),
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix { uid, pid } => write!(f, "uid {uid} pid {pid}"),
+            Self::Tcp(address) => address.fmt(f),
+        }
+    }
+}
+
+/// A connection. No call blocks unless it takes a deadline.
+#[derive(Debug)]
+pub struct Transport {
+    socket: Socket,
+    tls: Option<Tls>,
+    /// Decrypted bytes behind the first line.
+    unread: Vec<u8>,
+    peer: Peer,
+}
+
+impl Transport {
+    /// Take a connected Unix socket.
+    ///
+    /// # Errors
+    /// The system does not name the peer.
+    pub fn unix(socket: UnixStream) -> Result<Self> {
+        let peer = sockopt::socket_peercred(&socket);
+        let peer = peer.map_err(|error| Error::system("who is at a Unix socket", error))?;
+        let peer = Peer::Unix {
+            uid: peer.uid.as_raw(),
+            pid: peer.pid.as_raw_nonzero().get(),
+        };
+        Ok(Self::plain(socket.into(), peer))
+    }
+
+    /// Take a TCP connection, and notice when the host of the peer is gone.
+    #[must_use]
+    pub fn tcp(socket: TcpStream, address: SocketAddr) -> Self {
+        let socket = Socket::from(socket);
+        socket.set_keepalive(IDLE, None);
+        Self::plain(socket, Peer::Tcp(address))
+    }
+
+    fn plain(socket: Socket, peer: Peer) -> Self {
+        Self {
+            socket,
+            tls: None,
+            unread: Vec::new(),
+            peer,
+        }
+    }
+
+    /// Expect a TLS handshake from the peer.
+    ///
+    /// # Errors
+    /// TLS refuses the configuration.
+    pub fn encrypted(self, tls: &ServerTls) -> Result<Self> {
+        Ok(self.with_tls(tls.accept()?))
+    }
+
+    pub(crate) fn with_tls(mut self, tls: Tls) -> Self {
+        self.tls = Some(tls);
+        self
+    }
+
+    /// Return the process at the other end.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// Return whether TLS encrypts the bytes.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Return whether it is a Unix socket.
+    #[must_use]
+    pub fn is_unix(&self) -> bool {
+        matches!(self.peer, Peer::Unix { .. })
+    }
+
+    /// Return `unix`, `tcp` or `tls`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match (&self.tls, &self.peer) {
+            (Some(_), _) => "tls",
+            (None, Peer::Unix { .. }) => "unix",
+            (None, Peer::Tcp(_)) => "tcp",
+        }
+    }
+
+    /// Give up a TCP path on which nothing is acknowledged, or nothing arrives, for about this long.
+    pub fn limit_silence(&self, silence_ms: u32) {
+        if !self.is_unix() {
+            self.socket
+                .set_keepalive(Duration::from_secs(20), Some(silence_ms));
+        }
+    }
+
+    /// Return whether there are bytes to read that `poll` does not report.
+    pub fn has_buffered(&mut self) -> bool {
+        !self.unread.is_empty() || self.tls.as_mut().is_some_and(Tls::has_buffered)
+    }
+
+    /// Return whether bytes that were taken wait to be written.
+    #[must_use]
+    pub fn wants_write(&self) -> bool {
+        self.tls.as_ref().is_some_and(Tls::wants_write)
+    }
+
+    /// Return the events for which a reader waits.
+    #[must_use]
+    pub fn read_flags(&self) -> PollFlags {
+        match self.wants_write() {
+            true => PollFlags::IN | PollFlags::OUT,
+            false => PollFlags::IN,
+        }
+    }
+
+    /// Write bytes that were taken, as far as the socket accepts them.
+    ///
+    /// # Errors
+    /// The peer is gone.
+    pub fn flush(&mut self) -> io::Result<()> {
+        match &mut self.tls {
+            Some(tls) => tls.flush(&self.socket),
+            None => Ok(()),
+        }
+    }
+
+    /// Read bytes that have arrived.
+    ///
+    /// # Errors
+    /// The error of the system; a failed handshake.
+    pub fn read(&mut self, bytes: &mut [u8]) -> io::Result<Moved> {
+        if !self.unread.is_empty() {
+            let read = self.unread.len().min(bytes.len());
+            bytes[..read].copy_from_slice(&self.unread[..read]);
+            self.unread.drain(..read);
+            return Ok(Moved::Some(read));
+        }
+        match &mut self.tls {
+            Some(tls) => tls.read(&self.socket, bytes),
+            None => self.socket.read(bytes),
+        }
+    }
+
+    /// Copy bytes that have arrived at the socket, and leave them there.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn peek(&self, bytes: &mut [u8]) -> io::Result<Moved> {
+        self.socket.peek(bytes)
+    }
+
+    /// Duplicate the descriptor of the socket.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub fn try_clone_socket(&self) -> io::Result<Socket> {
+        self.socket.try_clone()
+    }
+
+    /// Take as many bytes to write as fit.
+    ///
+    /// # Errors
+    /// As [`Transport::read`].
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<Moved> {
+        match &mut self.tls {
+            Some(tls) => tls.write(&self.socket, bytes),
+            None => self.socket.write(&[IoSlice::new(bytes)]),
+        }
+    }
+
+    /// Write all bytes. Return `false` if the peer is gone or accepts nothing until the deadline.
+    #[must_use]
+    pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> bool {
+        loop {
+            if !bytes.is_empty() {
+                match self.write(bytes) {
+                    Ok(Moved::Some(written)) => {
+                        bytes = &bytes[written..];
+                        continue;
+                    }
+                    Ok(Moved::None) => {}
+                    Ok(Moved::End) | Err(_) => return false,
+                }
+            } else if self.flush().is_err() {
+                return false;
+            } else if !self.wants_write() {
+                return true;
+            }
+            if !wait_ready(&*self, PollFlags::OUT, deadline) {
+                return false;
+            }
+        }
+    }
+
+    /// Read the first line, of at most `limit` bytes. The bytes behind it stay in the socket, which may
+    /// be passed on.
+    ///
+    /// # Errors
+    /// There is no line; the reason.
+    pub fn read_first_line(
+        &mut self,
+        limit: usize,
+        deadline: Instant,
+    ) -> std::result::Result<Vec<u8>, String> {
+        if self.is_encrypted() {
+            return self.decrypt_first_line(limit, deadline);
+        }
+        let mut line = Vec::new();
+        let mut seen = vec![0; limit];
+        loop {
+            if !wait_ready(&*self, PollFlags::IN, deadline) {
+                return Err("it said nothing".into());
+            }
+            let arrived = match self.socket.peek(&mut seen) {
+                Ok(Moved::Some(arrived)) => arrived,
+                Ok(Moved::None) => continue,
+                Ok(Moved::End) | Err(_) => {
+                    return Err("it was closed before it said anything".into());
+                }
+            };
+            let end = seen[..arrived].iter().position(|byte| *byte == b'\n');
+            let wanted = end.map_or(arrived, |end| end + 1);
+            let Ok(Moved::Some(read)) = self.read(&mut seen[..wanted]) else {
+                continue;
+            };
+            line.extend_from_slice(&seen[..read]);
+            if line.last() == Some(&b'\n') {
+                line.pop();
+                return Ok(line);
+            }
+            if line.len() > limit {
+                return Err(format!("its first line has more than {limit} bytes"));
+            }
+        }
+    }
+
+    fn decrypt_first_line(
+        &mut self,
+        limit: usize,
+        deadline: Instant,
+    ) -> std::result::Result<Vec<u8>, String> {
+        let mut line = Vec::new();
+        let mut bytes = [0; 1024];
+        loop {
+            match self.read(&mut bytes) {
+                Ok(Moved::Some(read)) => line.extend_from_slice(&bytes[..read]),
+                Ok(Moved::End) | Err(_) => return Err("it was closed, or speaks no TLS".into()),
+                Ok(Moved::None) => {
+                    let ready = wait_ready(&*self, self.read_flags(), deadline);
+                    if !ready || self.flush().is_err() {
+                        return Err("it said nothing".into());
+                    }
+                }
+            }
+            if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+                self.unread = line.split_off(end + 1);
+                line.pop();
+                return Ok(line);
+            }
+            if line.len() > limit {
+                return Err(format!("its first line has more than {limit} bytes"));
+            }
+        }
+    }
+
+    /// Close the connection so that the peer can read the last bytes; bytes that it sends meanwhile are
+    /// discarded.
+    pub fn close_gracefully(&mut self, deadline: Instant) {
+        if let Some(tls) = &mut self.tls {
+            tls.close(&self.socket);
+        }
+        self.socket.finish();
+        let mut discarded = [0; 4096];
+        let mut total = 0;
+        while total <= LAST_BYTES && wait_ready(&*self, PollFlags::IN, deadline) {
+            match self.read(&mut discarded) {
+                Ok(Moved::Some(read)) => total += read,
+                Ok(Moved::None) => {}
+                Ok(Moved::End) | Err(_) => return,
+            }
+        }
+    }
+
+    /// Close both directions at once.
+    pub fn close(&self) {
+        self.socket.close();
+    }
+
+    /// Return a plain socket that carries this connection. Where TLS encrypts it, a thread relays the
+    /// bytes to one end of a pair.
+    ///
+    /// # Errors
+    /// No descriptor or no thread is left.
+    pub fn into_socket(self) -> io::Result<Socket> {
+        if self.is_encrypted() {
+            return relay::start(self);
+        }
+        Ok(self.socket)
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
