@@ -8,11 +8,11 @@
 //!
 //! ```no_run
 //! use isthmus_nic_client::words::{Carrier, Direction};
-//! use isthmus_nic_client::{Remote, Opening, Timeout, Session, spec};
+//! use isthmus_nic_client::{Address, Opening, Session, Timeout, spec};
 //! use std::time::Duration;
 //!
 //! let soon = Timeout::after(Duration::from_secs(10));
-//! let daemon = Remote::parse("unix:/run/isthmus/nic.sock")?;
+//! let daemon = Address::parse("unix:/run/isthmus/nic.sock")?;
 //! let session = Session::connect(&daemon, None, "example", soon)?;
 //! session.link(0, Carrier::Rings { from_rank_bytes: 4 << 20, to_rank_bytes: 0 }, soon)?;
 //! let connection = session.open(&Opening::to("file:/data/image"), soon)?;

@@ -27,6 +27,7 @@ fn rig_of(sessions: u32) -> Rig {
         config.server.certificate = Some(certificate(&folder));
         std::mem::forget(folder);
         config
+            .server
             .listen
             .push(Address::parse("tls:127.0.0.1:0").unwrap());
         config.server.hello = Duration::from_secs(2);

@@ -323,6 +323,7 @@ const IN_NO_CORE: &[&str] = &[
 /// Crates and modules that wait for other processes, until a deadline, or measure: these read the clock. Nothing
 /// that they read there reaches a result that is simulated.
 const WAIT_FOR_OTHERS: &[&str] = &[
+    "daemon",
     "experiment/src/claims",
     "framebuffer",
     "fuzz-bodies",
@@ -331,6 +332,7 @@ const WAIT_FOR_OTHERS: &[&str] = &[
     "ring",
     "stream-apps",
     "stream-net",
+    "wire",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -367,7 +369,7 @@ fn no_core_reads_a_clock_or_prints() {
         for (number, line) in code.enumerate() {
             let mut words = IN_NO_CORE.iter().filter(|word| line.contains(**word));
             // The daemon's log says when. How much work a finished part was decides whether it is kept.
-            let logs = path.ends_with("nic/src/log.rs");
+            let logs = path.ends_with("daemon/src/log.rs");
             let keeps = path.ends_with("experiment/src/kept.rs");
             let word = words.find(|word| match **word {
                 "Instant::now" => !(waits(&path) || keeps),
@@ -375,6 +377,33 @@ fn no_core_reads_a_clock_or_prints() {
                 _ => true,
             });
             assert_eq!(word, None, "{}, code line {}", path.display(), number + 1);
+        }
+    }
+}
+
+/// `wire` opens all sockets of daemons, clients and drivers.
+#[test]
+fn only_wire_opens_sockets() {
+    let opens = [
+        "TcpListener::bind",
+        "TcpStream::connect",
+        "UdpSocket::bind",
+        "UnixListener::bind",
+        "UnixStream::connect",
+        "UnixStream::pair",
+        "net::socket",
+        "rustls",
+    ];
+    let mut files = Vec::new();
+    for name in ["daemon", "nic", "nic-client", "nic-protocol", "stream-net"] {
+        sources(&root().join("crates").join(name).join("src"), &mut files);
+    }
+    assert!(files.len() > 50);
+    for path in files {
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for call in opens {
+            assert!(!code.contains(call), "{}: {call}", path.display());
         }
     }
 }
