@@ -23,7 +23,7 @@ fn sums_of_ranks_are_those_of_the_data() {
                 let session = rig.session();
                 links(&session, count, carrier);
                 let of = Sink {
-                    checksum: checksum.into(),
+                    checksum,
                     ..Sink::new(256 << 10)
                 };
                 let (opening, taken) = sink_of(of, |_| Action::Take);

@@ -61,9 +61,7 @@ pub(crate) fn protocol(
         }
         (None, _) => Protocol::Stream,
         (Some(Protocol::Unconfirmed { reorder }), _) => Protocol::Unconfirmed { reorder },
-        (Some(Protocol::Confirmed { repair }), _) if packets => {
-            Protocol::Confirmed { repair }
-        }
+        (Some(Protocol::Confirmed { repair }), _) if packets => Protocol::Confirmed { repair },
         (Some(Protocol::Stream), Destination::Udp(..) | Destination::UdpGiven(_)) => {
             let text = "protocol `stream` over udp, which loses packets: take `confirmed`";
             return Err(refusal(RefusalKind::Conflict, text));
