@@ -11,6 +11,9 @@ DEMO ?=
 # Seconds for which `make soak` feeds mutants to the command.
 SOAK_S ?= 300
 
+# What is free of the words of tools/words.txt, and stays so.
+PLAIN := crates/daemon crates/wire
+
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.toml')
 
@@ -102,6 +105,7 @@ lint: $(VENV)/.test-tools
 	$(BIN)/ruff format --check python tests bench tools docs/.hooks
 	$(BIN)/ruff check python tests bench tools docs/.hooks
 	$(BIN)/mypy
+	$(BIN)/codespell $(PLAIN)
 
 docs: $(VENV)/.test-tools
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet

@@ -23,7 +23,7 @@ pub struct Config {
     pub hello: Duration,
     /// Where requests are logged.
     pub log: Logs,
-    /// The address of the metrics over HTTP; whoever can connect may read them.
+    /// The address of the metrics over HTTP; every client that can connect may read them.
     pub metrics: Option<SocketAddr>,
 }
 
