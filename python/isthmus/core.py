@@ -129,3 +129,13 @@ def parse_toml(text: str, source: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise IsthmusError(f"{source}: not TOML: {error}") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises:
+        IsthmusError: it cannot be read or is not TOML.
+
+    """
+    return parse_toml(read_text(path), str(path))

@@ -86,21 +86,9 @@ class Value:
         """The quotient of two numbers that cannot be negative; none over zero."""
         return compare("ratio", [self, other])
 
-    def plus(self, other: Value) -> Value:
-        """The sum."""
-        return compare("sum", [self, other])
-
     def minus(self, other: Value) -> Value:
         """The difference."""
         return compare("difference", [self, other])
-
-    def above(self, other: Value) -> Value:
-        """How many percent more this is than `other`; neither can be negative."""
-        return compare("percent_more", [self, other])
-
-    def below(self, other: Value) -> Value:
-        """How many percent less this is than `other`; neither can be negative."""
-        return compare("percent_less", [self, other])
 
 
 def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) -> Value:

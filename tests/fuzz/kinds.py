@@ -341,13 +341,15 @@ class Claims(Kind):
     weight = 3
 
     PAPER = 'title = "A paper"\nauthors = "A. Author"\nyear = 1995\npublished = "J. Tests 1"\n'
+    CHECKS = "from isthmus import balance\n\ndef equation(name, nodes):\n    return nodes\n"
+    """So that a mutant of a check calls nothing that takes long."""
 
     def __init__(self, home: Path) -> None:
         super().__init__(home)
         self.texts = []
         for table in sorted(REPOSITORY.glob("papers/*/expected.csv")):
             lines = table.read_bytes().splitlines(keepends=True)
-            free = [line for line in lines if b",balance " in line or b",equation " in line]
+            free = [line for line in lines if b"balance(" in line or b"equation(" in line]
             kept = [line for line in free if b",peaks," not in line and b",figure-" not in line]
             self.texts += [lines[0] + line for line in kept] + [lines[0] + b"".join(kept)]
         self.texts = [text for text in self.texts if text.count(b"\n") > 1]
@@ -357,6 +359,7 @@ class Claims(Kind):
         text, done = mutated(chance.choice(self.texts), chance, self.texts)
         (folder / "tiny").mkdir()
         (folder / "tiny/paper.toml").write_text(self.PAPER)
+        (folder / "tiny/checks.py").write_text(self.CHECKS)
         (folder / "tiny/expected.csv").write_bytes(text)
         words = ["papers", "run", "tiny", "--out", "out", "--no-figures"]
         return Mutant("command", words + chance.choice([[], ["--json"]]), done)

@@ -8,7 +8,7 @@ from fixtures import synthetic
 from isthmus import Fabric, FatTree, Job, Jobs, PacketWorkload, Scenario, analyze
 from isthmus.answer import answer
 from isthmus.papers.figures import Figure, Panel, chart_of
-from isthmus.papers.select import Source, value
+from isthmus.papers.row_results import RowResults
 from isthmus.results import Results
 from isthmus.results.curves import model_of, numbers, with_residuals
 from isthmus.results.schema import Outside
@@ -109,9 +109,9 @@ def test_papers_draw_the_model_outside_its_domain_and_say_so(outside, entry):
     assert marks
     assert marks == [symbol.label for symbol in chart.marks if "model" not in symbol.label]
     point = run.points[1]
-    at = "; ".join(f"{a.key}={v.text}" for a, v in zip(run.axes, point.values, strict=True))
+    at = {a.key: v.text for a, v in zip(run.axes, point.values, strict=True)}
     expected = results(lambda _: False).run.points[1].measure("pe_pe.header").analytic
-    assert value(f"analytic pe_pe.header @ {at}", Source(run)).value == expected
+    assert RowResults(run).analytic("pe_pe.header", **at).value == expected
 
 
 def test_a_curve_without_any_value_inside_has_no_residuals():

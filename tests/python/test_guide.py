@@ -76,10 +76,10 @@ def shortened(words: list[str]) -> list[str]:
     """
     if words[1] == "papers" and len(words) > 3:
         from isthmus.papers import find
-        from isthmus.papers.select import is_analytic
 
         rows = find(str(REPOSITORY / "papers" / words[3])).rows()
-        claim = next(r.id for r in rows if is_analytic(r.select) and not r.under)
+        analytic = ("r.model(", "balance(", "equation(", "r.setting(")
+        claim = next(r.id for r in rows if r.select.startswith(analytic) and not r.under)
         return [*words, "--only", claim]
     if words[1] == "faults":
         return planned(words[2:])

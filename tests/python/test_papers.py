@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -7,12 +8,16 @@ from conftest import SMALL
 from fixtures import rings, synthetic
 from isthmus.errors import IsthmusError
 from isthmus.papers import find
+from isthmus.papers.cells import conditions
+from isthmus.papers.checks import Checks
 from isthmus.papers.figures import Figure, Panel, draw
 from isthmus.papers.folder import COLUMNS
-from isthmus.papers.select import Source, claim, conditions, is_analytic, points, value
+from isthmus.papers.model import Model
+from isthmus.papers.row_results import NotSimulatedError, RowResults
+from isthmus.papers.tolerance import Tolerance
 from isthmus.papers.verdict import judge
 from isthmus.results import Results
-from isthmus.value import Value
+from isthmus.scenario import Scenario
 from test_cli import one_line
 
 LOAD = "interarrival"
@@ -26,8 +31,8 @@ def run():
 
 
 @pytest.fixture(scope="module")
-def source(run):
-    return Source(run, {LOAD: "0.156 ms"}, tolerance=0.05)
+def r(run):
+    return RowResults(run, {LOAD: "0.156 ms"}, Tolerance(share=0.05))
 
 
 def mean(run, b, index=3, name="read.network"):
@@ -35,75 +40,73 @@ def mean(run, b, index=3, name="read.network"):
     return run.points[6 * b + index].measure(name)
 
 
-def test_a_mean_is_taken_with_its_interval(run, source):
-    found = value("mean read.network @ io_link=2", source)
+def evaluated(text, results):
+    """The value of an expression in which no `checks.py` is called."""
+    return Checks(Path("checks.py")).value(text, results)
+
+
+def test_a_mean_is_taken_with_its_interval(run, r):
+    found = r.mean("read.network", io_link=2)
     wanted = mean(run, 2)
     assert (found.value, found.low, found.high) == (wanted.mean, wanted.low, wanted.high)
-    other = value("mean read.network @ io_link=2; interarrival=0.313", source)
+    other = r.mean("read.network", io_link=2, interarrival=0.313)
     assert other.value == mean(run, 2, 2).mean
 
 
-def test_other_selectors(run, source):
+def test_other_values(run, r):
     point = run.points[6 + 3]
-    at = "@ machine.lanes.io_link=1"
-    assert value(f"p90 pe_pe.header {at}", source).value == (
-        point.measure("pe_pe.header").percentiles[1].value
-    )
-    assert value(f"analytic read.network {at}", source).value == mean(run, 1).analytic
-    growth = value(f"growth {at}", source)
-    assert growth.ends == (point.verdict.growth_low, point.verdict.growth_high)
-    assert value(f"stable {at}", source).value == 1.0
-    assert value(f"saturated {at}", source).value == 0.0
-    busy = next(c for c in point.channels if c.kind == "io_link" and c.from_ is None)
-    assert value(f"busy io_link {at}", source).value == busy.utilisation
-    assert value("3.5", source).value == 3.5
+    at = {"machine.lanes.io_link": 1}
+    assert r.point(**at) == point
+    ninety = r.point(**at).measure("pe_pe.header").percentiles[1]
+    assert r.value(ninety).ends == (ninety.low, ninety.high)
+    assert r.analytic("read.network", **at).value == mean(run, 1).analytic
+    assert r.growth(**at).ends == (point.verdict.growth_low, point.verdict.growth_high)
+    assert r.machine(**at) == run.machines[point.machine]
 
 
 def test_saturation_is_a_bracket(run):
-    found = value("saturation @ io_link=1", Source(run))
+    found = RowResults(run).saturation(io_link=1)
     search = run.searches[1]
     assert found.ends == (search.highest_stable, search.lowest_saturated)
     assert found.text == "11.5–11.9"
-    assert value("saturation analytic @ io_link=1", Source(run)).value == search.analytic
 
 
-def test_quotients_carry_their_intervals(run, source):
-    found = value("mean read.network @ io_link=1 / mean read.network @ io_link=0", source)
+def test_quotients_carry_their_intervals(run, r):
+    found = r.mean("read.network", io_link=1) / r.mean("read.network", io_link=0)
     a, b = mean(run, 1), mean(run, 0)
     assert found.value == a.mean / b.mean
     assert found.ends == (a.low / b.high, a.high / b.low)
-    assert value("5 - 3.5", source).value == 1.5
 
 
 @pytest.mark.parametrize(
     ("text", "holds"),
     [
-        ("mean read.network @ io_link=1 > mean read.network @ io_link=0", True),
-        ("mean read.network @ io_link=0 > mean read.network @ io_link=1", False),
-        ("mean read.network @ io_link=1 > mean read.network @ io_link=0 > 4", True),
-        ("3.5 < 3.4", False),
-        ("1.00 ~ 1.04", True),
-        ("1.00 ~ 1.06", False),
-        ("1 < 2 and 2 < 1", False),
-        ("stable @ io_link=1", True),
-        ("saturated @ io_link=1", False),
-        ("rises read.network along interarrival @ io_link=2", False),
+        ("r.greater(r.mean('read.network', io_link=1), r.mean('read.network', io_link=0))", True),
+        ("r.greater(r.mean('read.network', io_link=0), r.mean('read.network', io_link=1))", False),
+        ("r.greater(*(r.mean('read.network', io_link=b) for b in (1, 0)), 4)", True),
+        ("r.less(3.5, 3.4)", False),
+        ("r.less(1, 3.4, 3.5)", True),
+        ("r.alike(1.00, 1.04)", True),
+        ("r.alike(1.00, 1.06)", False),
+        ("r.all_are('stable', io_link=1)", True),
+        ("r.all_are('saturated', io_link=1)", False),
     ],
 )
-def test_claims(source, text, holds):
-    free = Source(source.run, {} if "along" in text else source.at, source.tolerance)
-    assert claim(text, free).holds is holds
+def test_claims(r, text, holds):
+    assert evaluated(text, r).holds is holds
 
 
 def test_claims_along_an_axis(run):
     # Latency rises with load, so it falls with the interarrival time.
-    told = claim("falls read.network along interarrival @ io_link=2", Source(run))
+    free = RowResults(run)
+    told = free.falls("read.network", "interarrival", io_link=2)
     assert told.holds
     assert told.text.count("→") == 5
-    largest, smallest = mean(run, 2, 5).mean, mean(run, 2, 0).mean
-    found = value("range read.network along interarrival @ io_link=2", Source(run))
-    assert found.value == pytest.approx(largest / smallest)
-    assert value("lowest read.network along interarrival @ io_link=2", Source(run)).value == 1.25
+    assert free.rises("read.network", "interarrival", io_link=2).holds is False
+    curve = ("read.network", "interarrival")
+    assert free.largest(*curve, io_link=2).value == mean(run, 2, 5).mean
+    assert free.smallest(*curve, io_link=2).value == mean(run, 2, 0).mean
+    assert min(free.curve(*curve, io_link=2)) == 0.078
 
 
 def test_overlapping_intervals_decide_nothing_be_the_run_quick_or_not(run):
@@ -111,17 +114,27 @@ def test_overlapping_intervals_decide_nothing_be_the_run_quick_or_not(run):
     for point in data["points"]:
         for each in point["measures"]:
             each["low"], each["high"] = each["mean"] * 0.01, each["mean"] * 100
-    wide = Source(Results.from_json(json.dumps(data)).run, {"mean": "0.156 ms"})
-    text = "mean read.network @ io_link=1 > mean read.network @ io_link=0"
-    assert claim(text, wide).holds is None
-    assert claim(text, replace(wide, run=replace(wide.run, quick=True))).holds is None
+    wide = RowResults(Results.from_json(json.dumps(data)).run, {"mean": "0.156 ms"})
+    for one in (wide, replace(wide, run=replace(wide.run, quick=True))):
+        means = (one.mean("read.network", io_link=b) for b in (1, 0))
+        assert one.greater(*means).holds is None
 
 
 def test_verdicts_of_several_points_at_once(run):
-    told = claim("stable @ io_link=1", Source(run))
+    told = RowResults(run).all_are("stable", io_link=1)
     assert not told.holds
     assert told.text == "5 of 6 stable"
-    assert not claim("stable @ io_link=9", Source(run)).holds
+    assert not RowResults(run).all_are("stable", io_link=9).holds
+
+
+def test_an_undecided_claim_is_neither_true_nor_false_to_python(r):
+    for text in (
+        "r.less(1, 2) and r.less(2, 1)",
+        "not r.less(1, 2)",
+        "3 if r.less(1, 2) else 4",
+    ):
+        with pytest.raises(IsthmusError, match="TypeError: a claim may be undecided; write a list"):
+            evaluated(text, r)
 
 
 def test_another_reading_is_asked_only_if_the_first_fails(run, folder):
@@ -139,40 +152,54 @@ def test_another_reading_is_asked_only_if_the_first_fails(run, folder):
     assert (told.detail, told.other) == ("10.3", "11.3")
 
 
-def test_a_bracket_keeps_being_one():
-    bracket = Value(11.7, 11.5, 11.9, bracket=True)
-    assert bracket.minus(Value(1.0)).text == "10.5–10.9"
-    assert bracket.over(Value(2.0)).ends == (5.75, 5.95)
-    assert Value(3.0).over(Value(2.0)).text == "1.50"
-    assert Value(None).minus(bracket).value is None
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("mean read.network", r"4 points of scenario 'io-network-demo' fit, one must"),
-        ("mean read.network @ io_link=7", r"0 points"),
-        ("mean read.network @ lanes=1", r"'lanes': not an axis .* it has machine\.lanes\.io_link"),
-        ("men read.network", r"no such selector; there are mean"),
-        ("mean", r"say of what"),
-        ("range read.network", r"write `range MEASURE along KEY`"),
+        ("r.mean('read.network')", r"4 points of scenario 'io-network-demo' fit, one must"),
+        ("r.mean('read.network', io_link=7)", r"0 points"),
+        (
+            "r.mean('read.network', lanes=1)",
+            r"'lanes': not an axis .* it has machine\.lanes\.io_link",
+        ),
+        ("r.mean('reads', io_link=1)", r"no measure 'reads'; there are pe_pe\.header, "),
+        ("r.men('read.network')", r"no r\.men; there are r\.alike, r\.all_are, .* r\.mean"),
+        ("r.mean()", r"TypeError: .*missing 1 required positional argument: 'measure'"),
+        ("growing(r)", r"no 'growing' in checks\.py; it has nothing"),
+        ("r.curve('read.network', 'interarrival')", r"differ in interarrival only, found 4"),
+        ("{}['x']", r"KeyError: 'x'"),
+        ("r.saturation()", r"4 saturation searches .* fit, one must"),
+        ("r.setting('machine.bandwidth', 'MB/s')", r"this check needs a scenario"),
+        ("r.greater(1, 'stable')", r"'stable' stands where a number must"),
+        ("r.alike(1, [2])", r"\[2\] stands where a number must"),
+        ("r.mean('read.network', io_link=1) > 3", r"TypeError: '>' not supported"),
+        ("1 / 0", r"ZeroDivisionError: division by zero"),
     ],
 )
-def test_selectors_that_make_no_sense(source, text, message):
+def test_checks_that_make_no_sense(r, text, message):
     with pytest.raises(IsthmusError, match=message):
-        value(text, source)
+        evaluated(text, r)
 
 
 def test_conditions():
     assert conditions("a=1; b = 0.156 ms;") == {"a": "1", "b": "0.156 ms"}
-    with pytest.raises(IsthmusError, match="a condition is key=value"):
+    with pytest.raises(IsthmusError, match="'a': not of the form key=value"):
         conditions("a")
+    with pytest.raises(IsthmusError, match="'a' is given twice"):
+        conditions("a=1; a=2")
 
 
 def test_what_needs_no_simulation():
-    assert is_analytic("analytic read.network @ io_link=1")
-    assert is_analytic("saturation analytic @ io_link=1 / 2")
-    assert not is_analytic("analytic read.network / mean read.network")
+    """The model alone answers; what is measured asks for a simulation."""
+    unsimulated = RowResults(None, {"io_link": "1", "rate": "4 /ms"}, scenario=Model(of_small()))
+    assert evaluated("r.analytic('read.network') / 2", unsimulated).value > 0
+    assert evaluated("r.machine().pes", unsimulated) == 8
+    assert evaluated("r.setting('machine.dimension')", unsimulated).value == 3
+    with pytest.raises(NotSimulatedError):
+        evaluated("r.analytic('read.network') / r.mean('read.network')", unsimulated)
+
+
+def of_small():
+    return Scenario(SMALL, "small.toml")
 
 
 PAPER = """\
@@ -189,7 +216,7 @@ ROWS = [
         "conditions": "4 /ms",
         "rule": "holds",
         "scenario": "small",
-        "select": "mean read.network @ io_link=0 > mean read.network @ io_link=1",
+        "select": "widths(r)",
         "at": "rate=4 /ms",
         "note": "why",
     },
@@ -201,9 +228,9 @@ ROWS = [
         "tolerance": "1%",
         "rule": "within",
         "scenario": "small",
-        "select": "model literal io_link.base_scv @ io_link=1; rate=2 /ms",
-        "under": "model counted io_link.base_scv @ io_link=1; rate=2 /ms / model counted "
-        "io_link.base_scv @ io_link=1; rate=2 /ms",
+        "select": "r.model('literal')['read_us']",
+        "at": "io_link=1; rate=2 /ms",
+        "under": "r.model('counted')['read_us'] / r.model('counted')['read_us']",
     },
     {
         "id": "wrong",
@@ -213,9 +240,15 @@ ROWS = [
         "rule": "inside",
         "scenario": "small",
         "set": "machine.dimension=4",
-        "select": "mean pe_pe.header @ io_link=1; rate=4 /ms",
+        "select": "r.mean('pe_pe.header', io_link=1, rate='4 /ms')",
     },
 ]
+
+
+CHECKS = """\
+def widths(r):
+    return [r.greater(*(r.mean("read.network", io_link=b) for b in (0, 1)))]
+"""
 
 
 @pytest.fixture
@@ -225,6 +258,7 @@ def folder(tmp_path):
     (home / "scenarios").mkdir(parents=True)
     (home / "paper.toml").write_text(PAPER)
     (home / "scenarios/small.toml").write_text(SMALL)
+    (home / "checks.py").write_text(CHECKS)
     write_rows(home, ROWS)
     return home
 
@@ -282,15 +316,23 @@ def test_papers_that_make_no_sense(isthmus, folder):
     ("change", "message"),
     [
         ({"rule": "roughly"}, r"expected\.csv:2: rule: no rule 'roughly'; there are within"),
-        ({"select": "mean x y"}, r"expected\.csv:2: select: .* compares with"),
+        ({"select": "r.mean('x'"}, r"expected\.csv:2: select: SyntaxError: '\(' was never closed"),
+        ({"select": "3"}, r"select: the rule `holds` needs a claim, such as r\.greater"),
+        ({"select": "[]"}, r"select: the rule `holds` needs a claim"),
+        ({"rule": "within", "expected": "3", "select": "r.less(1, 2)"}, r"where a number must"),
         (
             {"rule": "within", "select": "3", "expected": "many"},
             r"expected: 'many': the rule `within`",
         ),
         ({"rule": "inside", "select": "3", "expected": "many"}, r"needs a range such as 10-12\.8"),
         ({"tolerance": "some"}, r"tolerance 'some': write 3%"),
-        ({"select": "2 < 1", "under": "men x"}, r"under: .*'men x'"),
-        ({"select": "model literal bound < 1"}, r"write `model READING WHAT` for a scenario"),
+        (
+            {"select": "r.less(2, 1)", "under": "men(r)"},
+            r"under: no 'men' in .*checks\.py; it has widths",
+        ),
+        ({"select": "r.model('literal')", "at": ""}, r"24 points .* fit, one must"),
+        ({"select": "r.setting('machine.bandwidth')"}, r"select: this check needs a scenario"),
+        ({"at": "rate"}, r"expected\.csv:2: at: 'rate': not of the form key=value"),
     ],
 )
 def test_rows_that_make_no_sense(run, folder, change, message):
@@ -311,20 +353,20 @@ def test_rows_that_make_no_sense(run, folder, change, message):
         ("within", "2064", "last digit", "2064.6", "not reproduced"),
         ("within", "-3.3", "1%", "-3.28", "reproduced"),
         # The bracket of the search is 11.5 to 11.9.
-        ("within", "11.7", "0.3", "saturation @ io_link=1", "reproduced"),
-        ("within", "11.7", "0.1", "saturation @ io_link=1", "undecided"),
-        ("within", "12", "2%", "saturation @ io_link=1", "undecided"),
-        ("within", "12", "0.5%", "saturation @ io_link=1", "not reproduced"),
-        ("inside", "10-12.8", "", "saturation @ io_link=1", "reproduced"),
-        ("inside", "11.6-12.8", "", "saturation @ io_link=1", "undecided"),
-        ("inside", "11.65-11.75", "", "saturation @ io_link=1", "undecided"),
-        ("inside", "12-12.8", "", "saturation @ io_link=1", "not reproduced"),
+        ("within", "11.7", "0.3", "r.saturation(io_link=1)", "reproduced"),
+        ("within", "11.7", "0.1", "r.saturation(io_link=1)", "undecided"),
+        ("within", "12", "2%", "r.saturation(io_link=1)", "undecided"),
+        ("within", "12", "0.5%", "r.saturation(io_link=1)", "not reproduced"),
+        ("inside", "10-12.8", "", "r.saturation(io_link=1)", "reproduced"),
+        ("inside", "11.6-12.8", "", "r.saturation(io_link=1)", "undecided"),
+        ("inside", "11.65-11.75", "", "r.saturation(io_link=1)", "undecided"),
+        ("inside", "12-12.8", "", "r.saturation(io_link=1)", "not reproduced"),
         ("inside", "-1e1--5", "", "0 - 7", "reproduced"),
-        ("is", "0 7 25", "", "io_nodes", "not reproduced"),
-        ("holds", "", "5%", "saturation @ io_link=1 ~ 11.7", "reproduced"),
-        ("holds", "", "1%", "saturation @ io_link=1 ~ 11.7", "undecided"),
-        ("holds", "", "2%", "saturation @ io_link=1 ~ 12.2", "not reproduced"),
-        ("holds", "", "0.3", "saturation @ io_link=1 ~ 11.7", "reproduced"),
+        ("is", "0 7 25", "", "'0 7 26'", "not reproduced"),
+        ("holds", "", "5%", "r.alike(r.saturation(io_link=1), 11.7)", "reproduced"),
+        ("holds", "", "1%", "r.alike(r.saturation(io_link=1), 11.7)", "undecided"),
+        ("holds", "", "2%", "r.alike(r.saturation(io_link=1), 12.2)", "not reproduced"),
+        ("holds", "", "0.3", "r.alike(r.saturation(io_link=1), 11.7)", "reproduced"),
     ],
 )
 def test_rules(run, folder, rule, expected, tolerance, select, verdict):
@@ -338,79 +380,48 @@ def test_rules(run, folder, rule, expected, tolerance, select, verdict):
 def fabrics():
     """A result of fabrics: three tori, five loads; the last point of the last torus collapsed."""
     data = rings.collapse(rings.result(), -1)
-    return Source(Results.from_json(json.dumps(data)).run)
+    return Results.from_json(json.dumps(data)).run
 
 
-def test_selectors_of_fabrics(fabrics):
-    points_ = fabrics.run.points
-    torus, load = (axis.key for axis in fabrics.run.axes)
-    at = f"@ {torus}=bidirectional"
-    peak = value(f"peak accepted along {load} {at}", fabrics)
-    assert peak.value == max(
-        p.measure("accepted").mean for p in points_ if p.values[0].text == "bidirectional"
+def at(run, torus, load):
+    """The results of a torus at a load."""
+    return RowResults(run, dict(zip((axis.key for axis in run.axes), (torus, load), strict=True)))
+
+
+def test_values_of_fabrics(fabrics):
+    load = fabrics.axes[1].key
+    torus = replace(at(fabrics, "bidirectional", ""), fixed={fabrics.axes[0].key: "bidirectional"})
+    assert torus.largest("accepted", load).value == max(
+        p.measure("accepted").mean for p in fabrics.points if p.values[0].text == "bidirectional"
     )
-    heavy = f"{at}; {load}=34 GB/s"
-    assert value(f"verdict {heavy}", fabrics).text == "saturated"
-    assert value(f"machine ring_count {heavy}", fabrics).value == 16
-    assert value(f"machine ring_nodes {heavy}", fabrics).value == 4
-    assert value(f"machine routing {heavy}", fabrics).text == "x first, then y"
-    (point,) = points(fabrics.run, {torus: "bidirectional", load: "34 GB/s"})
-    accepted = [use.accepted for use in point.nodes]
-    assert value(f"node 3 {heavy}", fabrics).value == accepted[3]
-    assert value(f"node lowest {heavy}", fabrics).value == min(accepted)
-    assert value(f"node highest {heavy}", fabrics).value == max(accepted)
-    assert claim(f"live {at}", fabrics).holds
+    assert torus.all_are("live").holds
+    heavy = at(fabrics, "bidirectional", "34 GB/s")
+    assert heavy.point().verdict.verdict == "saturated"
+    assert heavy.machine().ring_count == 16
 
 
 def test_collapses(fabrics):
-    torus, load = (axis.key for axis in fabrics.run.axes)
-    dead = f"@ {torus}=uniform-ring; {load}=34 GB/s"
-    assert value(f"verdict {dead}", fabrics).text == "collapsed"
-    assert value(f"collapse kind {dead}", fabrics).text == "livelock"
-    assert value(f"collapse nodes {dead}", fabrics).text == "3 9 8"
-    assert value(f"collapse replications {dead}", fabrics).value == 2
+    torus, load = (axis.key for axis in fabrics.axes)
+    dead = at(fabrics, "uniform-ring", "34 GB/s")
+    found = dead.point().collapse
     # 71,500 cycles of 2 ns.
-    assert value(f"collapse since {dead}", fabrics).value == pytest.approx(143)
-    assert claim(f"collapsed {dead}", fabrics).holds
-    assert claim(f"live @ {torus}=uniform-ring", fabrics).text == "4 of 5 live"
-    calm = f"@ {torus}=uniform-ring; {load}=0.6 GB/s"
-    assert value(f"collapse kind {calm}", fabrics).text == "live"
-    assert value(f"collapse replications {calm}", fabrics).value == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("machine lanes", r"machine lanes: not a figure of this kind of machine \(sci\)"),
-        ("collapse reason", r"no such field; there are kind, nodes, since, replications"),
-        ("node 99", r"node 99: no such node sends"),
-        ("equation 1", r"say of how many nodes"),
-        ("equation 5 @ nodes=4", r"5"),
-        ("equation 4 @ nodes=12", r"12 nodes make no square torus"),
-    ],
-)
-def test_selectors_of_fabrics_that_make_no_sense(fabrics, text, message):
-    torus, load = (axis.key for axis in fabrics.run.axes)
-    source = replace(fabrics, at={} if "@" in text else {torus: "bidirectional", load: "8 GB/s"})
-    with pytest.raises(IsthmusError, match=message):
-        value(text, source)
-
-
-def test_equations_need_no_scenario():
-    assert value("equation 1 @ nodes=4", Source(None)).value == pytest.approx(64 / 46)
-    assert value("equation 2 @ nodes=4", Source(None)).value == pytest.approx(64 / 14)
-    assert is_analytic("equation table 2 @ nodes=4 / machine ring_count")
+    assert (found.kind, found.nodes, found.replications) == ("livelock", [3, 9, 8], 2)
+    assert found.since_us == pytest.approx(143)
+    assert dead.all_are("collapsed").holds
+    alive = replace(dead, fixed={torus: "uniform-ring"})
+    assert alive.all_are("live").text == "4 of 5 live"
+    assert alive.point(**{load: "0.6 GB/s"}).collapse is None
 
 
 def test_a_figure_has_panels_or_is_a_plot(fabrics):
     accepted = Figure("f", "", "s", (Panel("p", "accepted", bound=True),))
-    plot = draw(accepted, fabrics.run)
+    plot = draw(accepted, fabrics)
     (axes,) = plot.axes
     assert axes.get_ylabel() == "accepted load (GB/s)"
     assert axes.get_ylim()[0] == 0
     dashed = [line for line in axes.lines if list(line.get_xdata()) == [0, 1]]
     assert len(dashed) == 3
-    assert draw(Figure("f", "", "s", plot="nodes"), fabrics.run).axes
+    assert draw(Figure("f", "", "s", plot="nodes"), fabrics).axes
     with pytest.raises(TypeError, match="either panels or the name of a plot"):
         Figure("f", "", "s")
 
@@ -479,8 +490,8 @@ def test_figures_that_were_asked_for_stay_and_nothing_is_drawn_twice(isthmus, fo
 
 
 def test_a_page_that_is_there_is_not_made_again(tmp_path, folder, load_sweep, monkeypatch):
+    from isthmus.owned import Identity, OwnedFolder
     from isthmus.papers import page
-    from isthmus.papers.run import paper_folder
 
     (folder / "figures.toml").write_text(FIGURES)
     made = []
@@ -498,6 +509,6 @@ def test_a_page_that_is_there_is_not_made_again(tmp_path, folder, load_sweep, mo
     counted("chart_of")
     paper = find(str(folder))
     for _ in range(2):
-        with paper_folder(tmp_path / "out", paper) as own:
+        with OwnedFolder.opened(tmp_path / "out", Identity("paper", paper.name)) as own:
             page.write_page(own, paper, [], {"small": load_sweep}, plots=("svg",))
     assert made == ["chart_of", "draw"]

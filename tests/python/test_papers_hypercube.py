@@ -12,7 +12,7 @@ from isthmus.core import read_text
 from isthmus.papers import find, readme
 from isthmus.papers.figures import draw, figures
 from isthmus.papers.model import Model
-from isthmus.papers.select import points
+from isthmus.papers.row_results import points
 from isthmus.results import Results
 from isthmus.scenario import Scenario
 
@@ -111,16 +111,24 @@ def test_a_wrong_number_is_not_reproduced(isthmus, tmp_path):
 
 def test_the_readings_of_section_6(paper):
     path = paper.scenario("table-2")
-    model = Model(read_text(path), str(path))
+    model = Model(Scenario(read_text(path), str(path)))
+
+    def solved(point, reading):
+        return model.reading(point, reading)
+
     control, one, two = range(3)
-    assert model.value(one, "literal", "saturation") == pytest.approx(10.28, abs=0.005)
-    assert model.value(one, "table_2_one_lane", "saturation") == pytest.approx(11.28, abs=0.005)
-    assert model.value(two, "literal", "saturation") == pytest.approx(29.41, abs=0.005)
-    assert model.value(two, "table_2_two_lanes", "saturation") == pytest.approx(23.71, abs=0.005)
-    assert model.value(control, "literal", "bound") == pytest.approx(27.9, abs=0.05)
-    assert model.value(control, "control_bound", "bound") == pytest.approx(26.29, abs=0.005)
+    near = 0.005
+    for point, reading, wanted in (
+        (one, "literal", 10.28),
+        (one, "table_2_one_lane", 11.28),
+        (two, "literal", 29.41),
+        (two, "table_2_two_lanes", 23.71),
+    ):
+        assert solved(point, reading)["saturation_per_ms"] == pytest.approx(wanted, abs=near)
+    assert solved(control, "literal")["bound_per_ms"] == pytest.approx(27.9, abs=0.05)
+    assert solved(control, "control_bound")["bound_per_ms"] == pytest.approx(26.29, abs=near)
     for reading in ("literal", "counted"):
-        assert model.value(one, reading, "io_link.base_service_cycles") == pytest.approx(2064)
-    assert model.value(one, "counted", "pe_pe.router") == pytest.approx(
-        model.value(one, "counted", "pe_pe.header") - 0.05, abs=1e-4
-    )
+        io_link = next(c for c in solved(one, reading)["channels"] if c["kind"] == "io_link")
+        assert io_link["base_service_cycles"] == pytest.approx(2064)
+    pe_pe = solved(one, "counted")["classes"]["pe_pe"]
+    assert pe_pe["router_us"] == pytest.approx(pe_pe["generation_us"] - 0.05, abs=1e-4)

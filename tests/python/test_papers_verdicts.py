@@ -13,7 +13,7 @@ from fixtures import synthetic
 from isthmus.errors import IsthmusError
 from isthmus.papers import find
 from isthmus.papers.compare import alike, all_of, greater, within
-from isthmus.papers.select import Source, claim, value
+from isthmus.papers.row_results import Quantity, RowResults, unbounded
 from isthmus.papers.tolerance import Tolerance, parsed
 from isthmus.papers.verdict import VERDICTS, judge, with_unit
 from isthmus.results import Results
@@ -103,14 +103,14 @@ AT = {"mean": "0.156 ms"}
 
 
 def test_a_curve_falls_only_if_every_step_does(run):
-    text = "falls read.network along mean @ io_link=2"
-    assert claim(text, Source(run)).holds is True
-    assert claim(text.replace("falls", "rises"), Source(run)).holds is False
+    curve = ("read.network", "mean")
+    assert RowResults(run).falls(*curve, io_link=2).holds is True
+    assert RowResults(run).rises(*curve, io_link=2).holds is False
 
     def widen(each):
         each["low"], each["high"] = each["mean"] * 0.8, each["mean"] * 1.2
 
-    told = claim(text, Source(changed(widen)))
+    told = RowResults(changed(widen)).falls(*curve, io_link=2)
     assert told.holds is None
     assert " ± " in told.text
 
@@ -119,37 +119,36 @@ def test_a_mean_without_an_interval_decides_nothing(run):
     def bare(each):
         each["low"] = each["high"] = None
 
-    source = Source(changed(bare), AT)
-    found = value("mean read.network @ io_link=1", source)
+    r = RowResults(changed(bare), AT)
+    found = r.mean("read.network", io_link=1)
     assert found.ends == (-math.inf, math.inf)
     assert found.text.endswith("(no interval)")
-    assert claim("mean read.network @ io_link=1 > 0.001", source).holds is None
+    assert r.greater(found, 0.001).holds is None
     # What the results hold no interval of is such a number, too; a model's value is exact.
-    assert claim("busy io_link @ io_link=1 > 0.000001", Source(run, AT)).holds is None
-    assert claim("analytic read.network @ io_link=1 > 0.001", Source(run, AT)).holds is True
+    assert r.greater(unbounded(Quantity(0.5)), 0.000001).holds is None
+    assert RowResults(run, AT).greater(r.analytic("read.network", io_link=1), 0.001).holds is True
 
 
 def test_the_peak_of_noisy_points_may_be_any_of_them():
     def widen(each):
         each["low"], each["high"] = each["mean"] * 0.5, each["mean"] * 1.5
 
-    source = Source(changed(widen))
-    curve = [p.measure("read.network") for p in source.run.points if p.values[0].text == "2"]
-    found = value("peak read.network along mean @ io_link=2", source)
+    r = RowResults(changed(widen))
+    curve = [p.measure("read.network") for p in r.run.points if p.values[0].text == "2"]
+    found = r.largest("read.network", "mean", io_link=2)
     assert found.ends == (max(m.low for m in curve), max(m.high for m in curve))
-    lowest = value("lowest read.network along mean @ io_link=2", source)
-    assert lowest.low is not None and lowest.low < lowest.high
+    lowest = r.smallest("read.network", "mean", io_link=2)
+    assert lowest.ends == (min(m.low for m in curve), min(m.high for m in curve))
 
 
 def test_verdicts_of_points_may_be_undecided(run):
     data = synthetic.result()
     data["points"][0]["verdict"]["verdict"] = "undecided"
-    source = Source(Results.from_json(json.dumps(data)).run)
-    load = {"io_link": "0", "mean": source.run.points[0].values[1].text}
-    assert claim("stable", replace(source, at=load)).holds is None
-    assert claim("live", replace(source, at=load)).holds is True
-    assert claim("collapsed", replace(source, at=load)).holds is False
-    assert value("stable", replace(source, at=load)).ends == (0, 1)
+    run = Results.from_json(json.dumps(data)).run
+    r = RowResults(run, {"io_link": "0", "mean": run.points[0].values[1].text})
+    assert r.all_are("stable").holds is None
+    assert r.all_are("live").holds is True
+    assert r.all_are("collapsed").holds is False
 
 
 @pytest.fixture
@@ -164,9 +163,9 @@ def home(tmp_path):
     ("select", "under", "verdict"),
     [
         ("11.7", "", "reproduced"),
-        ("saturation @ io_link=1", "11.7", "undecided"),
+        ("r.saturation(io_link=1)", "11.7", "undecided"),
         ("9", "11.7", "differs by reading"),
-        ("9", "saturation @ io_link=1", "undecided"),
+        ("9", "r.saturation(io_link=1)", "undecided"),
         ("9", "8", "not reproduced"),
     ],
 )
@@ -178,7 +177,7 @@ def test_another_reading_helps_only_where_it_is_decided(run, home, select, under
     assert verdict in VERDICTS
 
 
-@pytest.mark.parametrize("select", ["11.7", "saturation @ io_link=1", "9"])
+@pytest.mark.parametrize("select", ["11.7", "r.saturation(io_link=1)", "9"])
 def test_what_cannot_be_compared_is_shown_and_not_judged(run, home, select):
     row = {"id": "x", "rule": "none", "expected": "11.7", "tolerance": "1%", "select": select}
     write_rows(home, [row])

@@ -144,7 +144,14 @@ def test_the_wheel_holds_what_the_package_needs_and_nothing_beside(wheel: Path):
     bundled = "isthmus/bundled"
     for scenario in [*REPOSITORY.glob("papers/*/*/*.toml"), *REPOSITORY.glob("examples/*.*")]:
         assert f"{bundled}/{scenario.relative_to(REPOSITORY)}" in names
-    for kind in ("expected.csv", "reference.csv", "README.md", "figures.toml", "paper.toml"):
+    for kind in (
+        "expected.csv",
+        "checks.py",
+        "reference.csv",
+        "README.md",
+        "figures.toml",
+        "paper.toml",
+    ):
         assert f"{bundled}/papers/qsnet-io/{kind}" in names
     tracked = run(["git", "ls-files", "python/isthmus"], REPOSITORY).stdout.splitlines()
     kept = [name for name in tracked if not (REPOSITORY / name).is_symlink()]

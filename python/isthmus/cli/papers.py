@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 
-_STYLES = {
-    "reproduced": "green",
-    "not reproduced": "red",
-    "differs by reading": "yellow",
-    "undecided": "yellow",
-    "fitted": "dim",
-    "as set": "dim",
-    "not comparable": "dim",
-}
-
-
 @click.group(
     name="papers",
     cls=Group,
@@ -133,9 +122,10 @@ def run(
     from isthmus.cli.voice import voice
     from isthmus.errors import IsthmusError, meant
     from isthmus.execution import Stopped
+    from isthmus.owned import Identity, OwnedFolder
     from isthmus.papers import How, find, run_paper
     from isthmus.papers.page import write_page
-    from isthmus.papers.run import paper_folder, write_outcomes
+    from isthmus.papers.run import write_outcomes
     from isthmus.progress import telling
 
     if keep and (quick or only or seed is not None):
@@ -153,7 +143,7 @@ def run(
     with voice().progress() as watch:
         how = How(quick, threads(jobs), seed, reports, fresh, watch, plots, memory)
         try:
-            with paper_folder(folder, paper) as own:
+            with OwnedFolder.opened(folder, Identity("paper", paper.name)) as own:
                 found = {
                     each.row.id: each
                     for each in run_paper(paper, folder, how, only=only, finished=runs.__setitem__)
@@ -213,13 +203,13 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
 
     from isthmus.cli.console import below, console, styled
     from isthmus.papers.counts import counted, told_of
-    from isthmus.papers.verdict import with_unit
+    from isthmus.papers.verdict import VERDICTS, with_unit
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for heading in ("claim", "role", "expected", "measured", "verdict"):
         table.add_column(heading, overflow="fold")
     for each in outcomes:
-        row, style = each.row, _STYLES[each.verdict]
+        row, style = each.row, VERDICTS[each.verdict][0]
         unit = f" {row.unit}" if row.unit not in ("", "ratio") else ""
         measured = with_unit(
             each.detail, each.measured, unit.strip() if row.rule != "holds" else ""

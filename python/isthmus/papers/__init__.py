@@ -15,7 +15,7 @@ A paper is a folder ``papers/NAME/``:
     ``quantity``   What is claimed, in words.
     ``conditions`` Under which conditions, in words.
     ``expected``   A number (``3.3``), a range (``10-12.8``), or the claim itself in words.
-    ``tolerance``  For a number and for ``~``: a name of ``tolerances.toml``; without such a file
+    ``tolerance``  For a number and for `alike`: a name of ``tolerances.toml``; without such a file
                    ``3%``, an amount in the row's unit (``0.05``), or ``last digit``.
     ``unit``       Unit of expected and measured, as people write it.
     ``rule``       ``within``: the measured value is within the tolerance of the expected one.
@@ -26,9 +26,9 @@ A paper is a folder ``papers/NAME/``:
                    not have; the note says why.
     ``scenario``   File name in ``scenarios/``, without ``.toml``; empty for ``balance``.
     ``set``        Changes to the scenario, ``key=value; key=value``.
-    ``select``     What to take from the result: an expression; see `isthmus.papers.select`.
-    ``at``         Conditions for every selector of the row, ``io_link=1; interarrival=0.156 ms``.
-    ``under``      Another selector for the same quantity, under another reading of the paper.
+    ``select``     The check, an expression in Python; see `isthmus.papers.checks`.
+    ``at``         Axes that are fixed for all of the check, ``io_link=1; interarrival=0.156 ms``.
+    ``under``      Another check of the same quantity, under another reading of the paper.
     ``note``       Why, or what the other reading is: shown with the verdict.
     ``role``       What the row is to the paper: ``prediction``, ``equation``, ``fitted``,
                    ``setting`` (compared with itself) or ``beyond`` (it has no number there).
@@ -42,6 +42,9 @@ A paper is a folder ``papers/NAME/``:
     what ``under`` gives does. A fitted row that meets its rule is called ``fitted``, a setting ``as
     set``. A row of the rule ``none`` is ``not comparable`` and not counted. A table may do without
     the last three columns: all its rows are predictions then.
+
+``checks.py``
+    Functions that checks call (`isthmus.papers.checks`); run with the paper.
 
 ``verdicts.json``
     What the last full run gave, kept; the README's tables are written from it

@@ -6,12 +6,46 @@ it holds for none. That a number is not known well never makes anything true.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
 
+from isthmus.papers.quantity import Operand, numeric
 from isthmus.papers.tolerance import Tolerance
 from isthmus.value import Value
 
 Truth = bool | None
+DIGITS = range(3, 7)
+"""How many digits values that are compared are shown with, at least and at most."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Whether a claim holds, `None` if that is undecided, and the numbers that say so."""
+
+    holds: Truth
+    text: str
+
+    def __bool__(self) -> bool:
+        raise TypeError("a claim may be undecided; write a list of claims in place of `and`")
+
+
+def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Operand) -> Claim:
+    """The claim that a test holds of each of some values and the next one.
+
+    Raises:
+        IsthmusError: one of them is no number.
+
+    """
+    values = [numeric(each) for each in given]
+    texts: list[str] = []
+    for digits in DIGITS:
+        # So many that values that differ do not look alike.
+        texts = [value.told(digits) for value in values]
+        pairs = zip(pairwise(values), pairwise(texts), strict=True)
+        if all(one != other or a.value == b.value for (a, b), (one, other) in pairs):
+            break
+    return Claim(all_of(test(a, b) for a, b in pairwise(values)), f" {sign} ".join(texts))
 
 
 def all_of(parts: Iterable[Truth]) -> Truth:

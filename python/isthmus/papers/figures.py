@@ -10,7 +10,7 @@
     [[figure.panel]]
     title = "(a) PE-PE messages"
     measure = "pe_pe.router"
-    at = "dimension=3"                   # fixes axes, as in a selector; may be absent
+    at = "dimension=3"                   # fixes axes, as in a row; may be absent
     model = true                         # whether to draw the queueing model, also outside its
                                          # domain; false if absent
     bound = true                         # whether to draw the analytic bound; false if absent
@@ -27,10 +27,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from isthmus.core import read_toml
 from isthmus.errors import IsthmusError
-from isthmus.papers.folder import Paper, read_toml
+from isthmus.papers.cells import conditions
+from isthmus.papers.folder import Paper
 from isthmus.papers.live import live
-from isthmus.papers.select import conditions, points
+from isthmus.papers.row_results import points
 from isthmus.results.curves import load_bound, mean_of, model_of
 from isthmus.results.schema import PointResult, RunResult
 from isthmus.results.series import View, view
@@ -95,16 +97,17 @@ def figures(paper: Paper) -> list[Figure]:
         IsthmusError: the file makes no sense.
 
     """
-    if not paper.figures.is_file():
+    path = paper.folder / "figures.toml"
+    if not path.is_file():
         return []
     found = []
-    for told in read_toml(paper.figures).get("figure", []):
+    for told in read_toml(path).get("figure", []):
         try:
             panels = tuple(Panel(**each) for each in told.pop("panel", ()))
-            found.append(Figure(**told, panels=panels, live=paper.live))
+            found.append(Figure(**told, panels=panels, live=paper.folder / "live.json"))
         except (KeyError, TypeError) as error:
             name = told.get("name", len(found) + 1)
-            raise IsthmusError(f"{paper.figures}: figure {name}: {error}") from error
+            raise IsthmusError(f"{path}: figure {name}: {error}") from error
     return found
 
 

@@ -7,13 +7,14 @@ import io
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from isthmus.bundled import PAPERS
-from isthmus.core import parse_toml, read_text
+from isthmus.core import read_text, read_toml
 from isthmus.errors import IsthmusError
 from isthmus.papers import tolerance
+from isthmus.papers.checks import Checks
 
 ENVIRONMENT = "ISTHMUS_PAPERS"
 """Environment variable that names the folder of papers."""
@@ -88,20 +89,10 @@ class Paper:
         """The verdicts of the last full run that was kept; it may be absent."""
         return self.folder / "verdicts.json"
 
-    @property
-    def tolerances(self) -> Path:
-        """The file of classes of tolerance; it may be absent."""
-        return self.folder / "tolerances.toml"
-
-    @property
-    def figures(self) -> Path:
-        """The file that says how the figures are drawn; it may be absent."""
-        return self.folder / "figures.toml"
-
-    @property
-    def live(self) -> Path:
-        """What was measured on a real machine (`isthmus.papers.live`); it may be absent."""
-        return self.folder / "live.json"
+    @cached_property
+    def checks(self) -> Checks:
+        """The checks of its rows, with the functions of ``checks.py``, which may be absent."""
+        return Checks(self.folder / "checks.py")
 
     def scenario(self, name: str) -> Path:
         """Path of a scenario."""
@@ -127,7 +118,7 @@ class Paper:
         missing = [c for c in COLUMNS if c not in have and c not in OPTIONAL]
         if missing:
             raise IsthmusError(f"{self.table}:1: no column {missing[0]!r}; {', '.join(COLUMNS)}")
-        classes = tolerance.read(self.tolerances)
+        classes = tolerance.read(self.folder / "tolerances.toml")
         rows, seen = [], set()
         for cells in reader:
             line = reader.line_num
@@ -212,6 +203,13 @@ def find(name: str) -> Paper:
     known = some_papers()
     for paper in known:
         if paper.name == name:
+            # Its checks are run: not those of a folder that another user left above this one.
+            chosen = os.environ.get(ENVIRONMENT) or paper.folder.parent == PAPERS
+            if not chosen and paper.folder.stat().st_uid not in (0, os.geteuid()):
+                raise IsthmusError(
+                    f"{paper.folder}: belongs to another user, and its checks would be run; give "
+                    "the path of the folder if you trust them"
+                )
             return paper
     raise IsthmusError(f"no paper {name!r}; there is {', '.join(p.name for p in known)}")
 
@@ -221,13 +219,3 @@ def read(folder: Path) -> Paper:
     told = read_toml(folder / "paper.toml")
     words = [str(told.get(name, "")) for name in ("title", "authors", "year", "published")]
     return Paper(folder, *words)
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Raises:
-        IsthmusError: it cannot be read or is not TOML.
-
-    """
-    return parse_toml(read_text(path), str(path))

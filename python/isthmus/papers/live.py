@@ -17,7 +17,7 @@ import msgspec
 
 from isthmus.errors import IsthmusError
 from isthmus.live import kept
-from isthmus.papers.selectors import points
+from isthmus.papers.row_results import points
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,87 +1,77 @@
-"""The queueing model of section 6 of the hypercube paper, under readings that have a name."""
+"""What a scenario says without a simulation.
+
+Its settings, and the queueing model of section 6 of the hypercube paper under readings that have a
+name.
+"""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from isthmus.core import ask_json
+from isthmus.core import ask_json, parse_toml
 from isthmus.errors import IsthmusError
+from isthmus.results.schema import RunResult
+from isthmus.scenario import Scenario
 
 
 @dataclass(frozen=True)
 class Model:
     """The model at the points of a scenario; evaluated when first asked for."""
 
-    text: str
-    file: str
-    changes: tuple[str, ...] = ()
+    scenario: Scenario
+
+    @cached_property
+    def run(self) -> RunResult:
+        """The points of the scenario with the model's values alone."""
+        return self.scenario.analyze().run
 
     @cached_property
     def points(self) -> list[dict[str, Any]]:
         """What the core says of each point, in the order of the scenario."""
         from isthmus import _core
 
-        spec = {"scenario": self.text, "file": self.file, "overrides": list(self.changes)}
+        text, file = self.scenario.text, self.scenario.file
+        spec = {"scenario": text, "file": file, "overrides": list(self.scenario.changes)}
         told: list[dict[str, Any]] = ask_json(_core.model, spec)["points"]
         return told
 
-    def value(self, point: int, reading: str, what: str) -> float | None:
-        """A quantity at a point under a reading; `None` where it is infinite.
-
-        `what` is ``saturation`` or ``bound`` (messages/ms), ``read.network``, ``CLASS.header`` or
-        ``CLASS.router`` (µs), or a field of a kind of channel such as ``io_link.base_scv`` (the
-        highest dimension's).
+    def reading(self, point: int, name: str) -> dict[str, Any]:
+        """What a reading of section 6 of the hypercube paper gives at a point.
 
         Raises:
-            IsthmusError: no such reading or quantity, or the model does not cover the point.
+            IsthmusError: no such reading, or the model does not cover the point.
 
         """
         readings = self.points[point]["readings"]
         if readings is None:
-            raise IsthmusError(f"{self.file}: the queueing model does not cover this point")
-        if reading not in readings:
-            raise IsthmusError(f"{reading!r}: no such reading; there are {', '.join(readings)}")
-        solved = readings[reading]
-        known = _quantities(solved)
-        if what not in known:
-            raise IsthmusError(f"{what!r}: not of the model; it has {', '.join(known)}")
-        return known[what]
+            raise IsthmusError(
+                f"{self.scenario.file}: the queueing model does not cover this point"
+            )
+        if name not in readings:
+            raise IsthmusError(f"{name!r}: no such reading; there are {', '.join(readings)}")
+        found: dict[str, Any] = readings[name]
+        return found
 
+    def setting(self, key: str, unit: str) -> float | str:
+        """A number that the scenario states, in this unit; ``not stated`` if it does not.
 
-def _quantities(solved: dict[str, Any]) -> dict[str, float | None]:
-    known: dict[str, float | None] = {
-        "saturation": solved["saturation_per_ms"],
-        "bound": solved["bound_per_ms"],
-        "read.network": solved["read_us"],
-        "reply.header": solved["reply_us"],
-    }
-    for name, latency in solved["classes"].items():
-        known[f"{name}.header"] = latency["generation_us"]
-        known[f"{name}.router"] = latency["router_us"]
-    for channel in solved["channels"]:
-        for quantity, value in channel.items():
-            if quantity not in ("kind", "dimension"):
-                known.setdefault(f"{channel['kind']}.{quantity}", value)
-    return known
+        Raises:
+            IsthmusError: it states the number in another unit, or no number.
 
-
-def balance(field: str, asked: dict[str, str]) -> float | str:
-    """A field of the balance calculator's answer, section 3.
-
-    Raises:
-        IsthmusError: no such field, or the question makes no sense.
-
-    """
-    from isthmus import _core
-    from isthmus.core import ask
-
-    spec = {k: int(v) if v.isdigit() else v for k, v in asked.items()}
-    told = json.loads(ask(_core.balance, json.dumps(spec)))
-    found = told.get(field)
-    if not isinstance(found, int | float | str):
-        have = ", ".join(k for k, v in told.items() if isinstance(v, int | float | str))
-        raise IsthmusError(f"balance: no field {field!r}; there are {have}")
-    return found
+        """
+        found: Any = parse_toml(self.scenario.check()["canonical"], self.scenario.file)
+        for part in key.split("."):
+            found = found.get(part) if isinstance(found, dict) else None
+        if found is None:
+            return "not stated"
+        amount, _, theirs = str(found).partition(" ")
+        try:
+            number = float(amount)
+        except ValueError:
+            raise IsthmusError(f"setting {key}: {found!r} is not a number") from None
+        if theirs.strip() != unit:
+            asked = f"in {unit}" if unit else "without a unit"
+            raise IsthmusError(f"setting {key}: {found!r} is not {asked}")
+        return number

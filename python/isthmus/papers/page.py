@@ -11,21 +11,10 @@ from isthmus.owned import OwnedFolder
 from isthmus.papers.counts import counted, told_of
 from isthmus.papers.figures import Figure, chart_of, draw, figures
 from isthmus.papers.folder import Paper, Row
-from isthmus.papers.verdict import Outcome, with_unit
+from isthmus.papers.verdict import VERDICTS, Outcome, with_unit
 from isthmus.progress import Tell, untold
 from isthmus.results.collection import Results
 from isthmus.sources import digest_of
-
-KINDS = {
-    "reproduced": "better",
-    "not reproduced": "worse",
-    "differs by reading": "mixed",
-    "undecided": "mixed",
-    "fitted": "",
-    "as set": "",
-    "not comparable": "",
-}
-"""Colours of the verdicts, those of the report."""
 
 
 def write_page(
@@ -41,7 +30,8 @@ def write_page(
     """
     drawn = [figure for figure in figures(paper) if figure.scenario in runs]
     told = [repr((paper, figures(paper))), json.dumps([_cells(o) for o in outcomes])]
-    told += [read_text(paper.live)] if paper.live.is_file() else []
+    live = paper.folder / "live.json"
+    told += [read_text(live)] if live.is_file() else []
     numbers = [text for name in sorted(runs) for text in (name, runs[name].json)]
     key = digest_of(*told, *numbers)
     if not out.has("page", key):
@@ -76,7 +66,7 @@ def _page(
         figures=[{"name": f.name, "caption": f.caption, "chart": charts[f.name]} for f in drawn],
         rows=[_cells(o) for o in outcomes],
         counts=counted(told_of(o) for o in outcomes),
-        kinds=KINDS,
+        kinds={verdict: look for verdict, (_, look) in VERDICTS.items()},
         quick=any(results.run.quick for results in runs.values()),
     )
 

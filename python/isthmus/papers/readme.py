@@ -74,7 +74,7 @@ def judged_by(paper: Paper, row: Row) -> str:
     """A digest of all that a row's verdict follows from, but for the program."""
     scenario = read_text(paper.scenario(row.scenario)) if row.scenario else ""
     cells = (row.expected, row.tolerance, row.rule, row.set, row.select, row.at, row.under)
-    told = json.dumps([*cells, row.role, row.same_as, row.unit, scenario])
+    told = json.dumps([*cells, row.role, row.same_as, row.unit, scenario, paper.checks.text])
     return sha256(told.encode())[:16]
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from isthmus.core import overrides, read_text
+from isthmus.core import read_text
 from isthmus.execution import Job
 from isthmus.files import ready_folder
-from isthmus.owned import Identity, OwnedFolder
+from isthmus.owned import OwnedFolder
 from isthmus.owned.mark import sha256
+from isthmus.papers.cells import settings
 from isthmus.papers.folder import Paper, Row
 from isthmus.papers.model import Model
-from isthmus.papers.select import is_analytic
+from isthmus.papers.row_results import NotSimulatedError
 from isthmus.papers.verdict import Outcome, check, judge
 from isthmus.progress import Progress, Tell, Watch, unwatched
 from isthmus.results.collection import Results
@@ -71,26 +71,22 @@ def run_paper(
         if not only or row.id in only:
             groups.setdefault((row.scenario, row.set), []).append(row)
     for position, ((name, changes), members) in enumerate(groups.items(), 1):
-        if not name:
-            for row in members:
-                yield judge(paper, row, None)
-            continue
-        scenario = Scenario(
-            read_text(paper.scenario(name)),
-            str(paper.scenario(name)),
-            tuple(overrides(tuple(w.strip() for w in changes.split(";") if w.strip()))),
-        )
-        if all(is_analytic(s) for r in members for s in (r.select, r.under) if s):
-            run = scenario.analyze().run
-        else:
-            title = f"{name} ({position} of {len(groups)})"
-            results = _simulate(scenario, name, out, replace(how, watch=_titled(how.watch, title)))
-            run = results.run
-            if finished and not changes:
-                finished(name, results)
-        model = Model(scenario.text, scenario.file, scenario.changes)
+        run = model = None
+        if name:
+            path = paper.scenario(name)
+            model = Model(Scenario(read_text(path), str(path), settings(changes)))
         for row in members:
-            yield judge(paper, row, run, model)
+            try:
+                outcome = judge(paper, row, run, model)
+            except NotSimulatedError:
+                assert model is not None
+                watch = _titled(how.watch, f"{name} ({position} of {len(groups)})")
+                results = _simulate(model.scenario, name, out, replace(how, watch=watch))
+                run = results.run
+                if finished and not changes:
+                    finished(name, results)
+                outcome = judge(paper, row, run, model)
+            yield outcome
 
 
 def _titled(watch: Watch, title: str) -> Watch:
@@ -124,18 +120,6 @@ def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> Results:
 
 def _numbers_only(_folder: OwnedFolder, _results: Results, _tell: Tell) -> None:
     """Leave it at what is kept before anything is drawn."""
-
-
-@contextmanager
-def paper_folder(out: Path, paper: Paper) -> Iterator[OwnedFolder]:
-    """Make a folder ours for a paper, or take up the one that it has.
-
-    Raises:
-        IsthmusError: the folder cannot be used; see `OwnedFolder.opened`.
-
-    """
-    with OwnedFolder.opened(out, Identity("paper", paper.name)) as folder:
-        yield folder
 
 
 def write_outcomes(out: OwnedFolder, outcomes: list[Outcome]) -> None:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from isthmus.core import read_toml
 from isthmus.errors import IsthmusError, meant
-from isthmus.papers.grammar import number
+from isthmus.papers.cells import number
 
 LAST_DIGIT = "last digit"
 
@@ -54,8 +55,6 @@ def read(path: Path) -> dict[str, Class]:
         IsthmusError: the file makes no sense.
 
     """
-    from isthmus.papers.folder import read_toml
-
     if not path.is_file():
         return {}
     found = {}

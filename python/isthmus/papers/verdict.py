@@ -9,27 +9,30 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from isthmus.errors import IsthmusError
-from isthmus.papers.compare import Truth, within
+from isthmus.papers.cells import conditions, number, number_range
+from isthmus.papers.compare import Claim, Truth, all_of, within
 from isthmus.papers.folder import Paper, Row
-from isthmus.papers.grammar import ExpressionError, number, number_range, parse
 from isthmus.papers.model import Model
-from isthmus.papers.select import Source, claim, conditions, value
-from isthmus.papers.tolerance import Tolerance, parsed
+from isthmus.papers.quantity import quantity
+from isthmus.papers.row_results import RowResults
+from isthmus.papers.tolerance import parsed
 from isthmus.results.schema import RunResult
 from isthmus.value import Value
 
-VERDICTS = (
-    "reproduced",
-    "differs by reading",
-    "not reproduced",
-    "undecided",
-    "fitted",
-    "as set",
-    "not comparable",
-)
-"""In the order in which they are counted. `fitted` and `as set` are met by construction: a row that
-is fitted, or that compares a setting with itself, reproduces nothing. `not comparable` is not
-counted: the paper's number is of something that the scenario does not have.
+VERDICTS = {
+    "reproduced": ("green", "better"),
+    "differs by reading": ("yellow", "mixed"),
+    "not reproduced": ("red", "worse"),
+    "undecided": ("yellow", "mixed"),
+    "fitted": ("dim", ""),
+    "as set": ("dim", ""),
+    "not comparable": ("dim", ""),
+}
+"""In the order in which they are counted, with their looks in a terminal and on a page.
+
+`fitted` and `as set` are met by construction: a row that is fitted, or that compares a setting with
+itself, reproduces nothing. `not comparable` is not counted: the paper's number is of something that
+the scenario does not have.
 """
 _MET = {"fitted": "fitted", "setting": "as set"}
 """What a row that meets its rule is called by its role, in place of reproduced."""
@@ -91,39 +94,33 @@ def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = N
     """Take the row's value from a result and compare it.
 
     Raises:
-        IsthmusError: a cell of the row makes no sense; file, line, column and place are told.
+        IsthmusError: a cell of the row makes no sense; file, line and column are told.
+        NotSimulatedError: the row needs a simulation, and there is no `run`.
 
     """
     check(paper, row)
-    told = _judged(paper, row, run, model)
-    if told.verdict == "reproduced":
-        return replace(told, verdict=_MET.get(row.role, told.verdict))
-    return told
-
-
-def _judged(paper: Paper, row: Row, run: RunResult | None, model: Model | None) -> Outcome:
-    """The outcome without regard to the role of the row."""
+    tolerance = parsed(row.tolerance, row.expected)
+    results = RowResults(run, conditions(row.at), tolerance, model)
     with _cell(paper, row, "select"):
-        literal = _look(row, row.select, run, model)
-    if literal.verdict != "not reproduced" or not row.under:
-        return literal
-    with _cell(paper, row, "under"):
-        other = _look(row, row.under, run, model)
-    if other.verdict == "not reproduced":
-        return replace(literal, other=other.detail)
-    detail = f"{other.detail} (as printed: {literal.detail})"
-    verdict = "differs by reading" if other.verdict == "reproduced" else other.verdict
-    return replace(other, verdict=verdict, detail=detail)
+        found = _look(paper, row, row.select, results)
+    if found.verdict == "not reproduced" and row.under:
+        with _cell(paper, row, "under"):
+            other = _look(paper, row, row.under, results)
+        if other.verdict == "not reproduced":
+            return replace(found, other=other.detail)
+        detail = f"{other.detail} (as printed: {found.detail})"
+        verdict = "differs by reading" if other.verdict == "reproduced" else other.verdict
+        return replace(other, verdict=verdict, detail=detail)
+    if found.verdict == "reproduced":
+        return replace(found, verdict=_MET.get(row.role, found.verdict))
+    return found
 
 
 @contextmanager
 def _cell(paper: Paper, row: Row, column: str) -> Iterator[None]:
-    """Tell of an error in which cell of which row, and where in its expression, it is."""
+    """Tell of an error in which cell of which row it is."""
     try:
         yield
-    except ExpressionError as error:
-        place = f"{paper.table}:{row.line}: {column}: character {error.at + 1}"
-        raise IsthmusError(f"{place}: {error}") from error
     except IsthmusError as error:
         raise IsthmusError(f"{paper.table}:{row.line}: {column}: {error}") from error
 
@@ -132,7 +129,7 @@ def check(paper: Paper, row: Row) -> None:
     """Read all cells of a row that are judged by, without a result.
 
     Raises:
-        IsthmusError: one of them makes no sense; file, line, column and place are told.
+        IsthmusError: one of them makes no sense; file, line and column are told.
 
     """
     with _cell(paper, row, "rule"):
@@ -153,33 +150,36 @@ def check(paper: Paper, row: Row) -> None:
     for column, text in (("select", row.select), ("under", row.under)):
         if text or column == "select":
             with _cell(paper, row, column):
-                parse(text, claims=row.rule == "holds")
+                paper.checks.read(text)
 
 
-def _look(row: Row, select: str, run: RunResult | None, model: Model | None) -> Outcome:
-    """The outcome by one selector, without regard to other readings."""
-    tolerance = parsed(row.tolerance, row.expected)
-    source = Source(run, conditions(row.at), tolerance.share, tolerance.amount, model)
+def _look(paper: Paper, row: Row, expression: str, results: RowResults) -> Outcome:
+    """The outcome by one expression, without regard to other readings and to the row's role."""
+    found = paper.checks.value(expression, results)
     if row.rule == "holds":
-        told = claim(select, source)
-        return Outcome(row, told.holds, None, None, _verdict(told.holds), told.text)
-    found = value(select, source)
-    verdict = "not comparable" if row.rule == "none" else _verdict(_met(row, found, tolerance))
-    shown = found.value if found.words is None else found.words
-    return Outcome(row, shown, found.low, found.high, verdict, found.text)
+        claims = found if isinstance(found, list) else [found]
+        told = [claim for claim in claims if isinstance(claim, Claim)]
+        if not told or len(told) < len(claims):
+            raise IsthmusError("the rule `holds` needs a claim, such as r.greater(...), or a list")
+        holds = all_of(claim.holds for claim in told)
+        return Outcome(row, holds, None, None, _verdict(holds), "; ".join(c.text for c in told))
+    value = quantity(found)
+    verdict = "not comparable" if row.rule == "none" else _verdict(_met(row, value, results))
+    shown = value.value if value.words is None else value.words
+    return Outcome(row, shown, value.low, value.high, verdict, value.text)
 
 
 def _verdict(met: Truth) -> str:
     return "undecided" if met is None else "reproduced" if met else "not reproduced"
 
 
-def _met(row: Row, measured: Value, tolerance: Tolerance) -> Truth:
+def _met(row: Row, measured: Value, results: RowResults) -> Truth:
     if row.rule == "is":
         return None if measured.text == "undecided" else measured.text == row.expected
     if measured.words is not None:
         return False
     if row.rule == "within":
-        return within(measured, *tolerance.around(float(expected(row))))
+        return within(measured, *results.tolerance.around(float(expected(row))))
     return within(measured, *_range(row))
 
 

@@ -1,0 +1,128 @@
+"""Arithmetic of values with intervals: the one place where claims get theirs.
+
+Two measures of the same replications are compared in pairs by the core. Else the interval of a
+result holds every number that the operation gives for numbers within the intervals of its parts:
+nothing is assumed of how these vary together, so that it is too wide rather than too narrow. Where
+a part has no interval it is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from operator import add, mul, sub, truediv
+
+from isthmus.errors import IsthmusError
+from isthmus.value import Value, compare
+
+PAIRED = {add: "sum", sub: "difference", truediv: "ratio"}
+"""Operations that the core knows, by its names."""
+
+
+class Quantity(Value):
+    """A value that is added, subtracted, multiplied and divided like a number."""
+
+    def __add__(self, other: Operand) -> Quantity:
+        return _joined(add, self, other)
+
+    def __radd__(self, other: Operand) -> Quantity:
+        return _joined(add, other, self)
+
+    def __sub__(self, other: Operand) -> Quantity:
+        return _joined(sub, self, other)
+
+    def __rsub__(self, other: Operand) -> Quantity:
+        return _joined(sub, other, self)
+
+    def __mul__(self, other: Operand) -> Quantity:
+        return _joined(mul, self, other)
+
+    def __rmul__(self, other: Operand) -> Quantity:
+        return _joined(mul, other, self)
+
+    def __truediv__(self, other: Operand) -> Quantity:
+        return _joined(truediv, self, other)
+
+    def __rtruediv__(self, other: Operand) -> Quantity:
+        return _joined(truediv, other, self)
+
+    def __neg__(self) -> Quantity:
+        return 0 - self
+
+    def above(self, other: Operand) -> Quantity:
+        """How many percent more this is than `other`."""
+        return _paired("percent_more", self, numeric(other)) or 100 * (self / other) - 100
+
+    def below(self, other: Operand) -> Quantity:
+        """How many percent less this is than `other`."""
+        return _paired("percent_less", self, numeric(other)) or -(100 * (self / other) - 100)
+
+
+Operand = Value | float
+
+
+def quantity(given: object) -> Quantity:
+    """A number, words or nothing as a quantity.
+
+    Raises:
+        IsthmusError: it is something else.
+
+    """
+    match given:
+        case Quantity():
+            return given
+        case Value():
+            return Quantity(**vars(given))
+        case str():
+            return Quantity(None, words=given)
+        case int() | float() if not isinstance(given, bool):
+            return Quantity(float(given))
+        case None:
+            return Quantity(None)
+    raise IsthmusError(f"{given!r} stands where a number must")
+
+
+def numeric(given: object) -> Quantity:
+    """The same of what must not be words.
+
+    Raises:
+        IsthmusError: it is words, or something else.
+
+    """
+    found = quantity(given)
+    if found.words is not None:
+        raise IsthmusError(f"{found.words!r} stands where a number must")
+    return found
+
+
+def _paired(operation: str, a: Quantity, b: Quantity) -> Quantity | None:
+    """The result by the core, if both are measured in the same replications."""
+    if not len(a.each) == len(b.each) > 1:
+        return None
+    found = quantity(compare(operation, [a, b]))
+    if found.value is None:
+        return found
+    low = -math.inf if found.low is None else found.low
+    return replace(found, low=low, high=math.inf if found.high is None else found.high)
+
+
+def _joined(
+    operation: Callable[[float, float], float], first: Operand, second: Operand
+) -> Quantity:
+    """``first operation second``; no value where there is none, as over zero."""
+    a, b = numeric(first), numeric(second)
+    if operation in PAIRED and (found := _paired(PAIRED[operation], a, b)):
+        return found
+    if a.value is None or b.value is None or (operation is truediv and b.value == 0):
+        return Quantity(None)
+    middle = operation(a.value, b.value)
+    if a.low is None and b.low is None:
+        return Quantity(middle if math.isfinite(middle) else None)
+    low, high = -math.inf, math.inf
+    if not (operation is truediv and b.ends[0] <= 0 <= b.ends[1]):
+        # An operation rises or falls with each part: its extremes lie at the ends.
+        corners = [operation(x, y) for x in a.ends for y in b.ends]
+        if not any(math.isnan(each) for each in corners):
+            low, high = min(corners), max(corners)
+    return Quantity(middle, low, high, a.bracket or b.bracket)

@@ -1,0 +1,260 @@
+"""The results of a row's scenario, as checks read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from isthmus.errors import IsthmusError
+from isthmus.machines import MachineSummary
+from isthmus.papers.cells import Conditions, number
+from isthmus.papers.compare import Claim, alike, all_of, each_with_next, greater
+from isthmus.papers.model import Model
+from isthmus.papers.quantity import Operand, Quantity, quantity
+from isthmus.papers.tolerance import Tolerance
+from isthmus.results.schema import AxisValue, Measure, Percentile, PointResult, RunResult
+from isthmus.value import Value
+
+
+class NotSimulatedError(Exception):
+    """A check asks for what only a simulation gives, and its scenario was not simulated yet."""
+
+
+@dataclass(frozen=True)
+class RowResults:
+    """The results of a row's scenario: `r` in its cells `select` and `under`.
+
+    The keywords `at` of all methods fix axes of the sweep, in addition to the row's `at`:
+    ``r.mean("read.network", io_link=1)``. Keys may be shortened to their last words (``io_link``
+    for ``machine.lanes.io_link``).
+
+    What a simulation gives has an interval; a `Quantity` without bounds claims nothing.
+    """
+
+    run: RunResult | None = None
+    fixed: Conditions = field(default_factory=dict)
+    tolerance: Tolerance = field(default_factory=Tolerance)
+    scenario: Model | None = None
+
+    @property
+    def simulated(self) -> RunResult:
+        """The result of the simulation, with all that it holds."""
+        if self.run is None:
+            self._model()
+            raise NotSimulatedError
+        return self.run
+
+    @property
+    def evaluated(self) -> RunResult:
+        """The same, or what the model says if nothing was simulated."""
+        return self.run or self._model().run
+
+    def _model(self) -> Model:
+        if self.scenario is None:
+            raise IsthmusError("this check needs a scenario")
+        return self.scenario
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(no_result(name))
+
+    def points(self, **at: object) -> list[PointResult]:
+        """The points that fit."""
+        return points(self.simulated, self._at(at))
+
+    def point(self, **at: object) -> PointResult:
+        """The one point that fits."""
+        return _point(self.simulated, self._at(at))
+
+    def _at(self, given: dict[str, object]) -> Conditions:
+        return {**self.fixed, **{key: str(value) for key, value in given.items()}}
+
+    def mean(self, measure: str, **at: object) -> Quantity:
+        """The simulated mean of a measure at a point."""
+        return self.value(_measured(self.simulated, measure, self._at(at)))
+
+    def value(self, found: Measure | Percentile | None) -> Quantity:
+        """A measured mean or percentile, with what each replication says of it."""
+        value = quantity(Value.of(found, self.simulated.confidence))
+        return value if value.value is None else unbounded(value)
+
+    def analytic(self, measure: str, **at: object) -> Quantity:
+        """The queueing model's value, in the reading drawn beside simulations, within its domain
+        or not.
+        """
+        found = _measured(self.evaluated, measure, self._at(at))
+        return quantity(found and found.model_anywhere)
+
+    def model(self, reading: str, **at: object) -> dict[str, Any]:
+        """The queueing model under a reading of section 6 of the hypercube paper, as JSON."""
+        point = _point(self.evaluated, self._at(at))
+        return self._model().reading(point.index, reading)
+
+    def growth(self, **at: object) -> Quantity:
+        """Growth of the backlog per demand offered."""
+        verdict = self.point(**at).verdict
+        return unbounded(Quantity(verdict.growth, verdict.growth_low, verdict.growth_high))
+
+    def saturation(self, **at: object) -> Quantity:
+        """The bracket of the saturation search, in messages/ms."""
+        run = self.simulated
+        fits = _fits(run, self._at(at))
+        found = [search for search in run.searches if fits(search.values)]
+        if len(found) != 1:
+            raise IsthmusError(
+                f"{len(found)} saturation searches of scenario {run.name!r} fit, one must"
+            )
+        low, high = found[0].highest_stable, found[0].lowest_saturated
+        middle = None if low is None or high is None else (low + high) / 2
+        return Quantity(middle, low, high, bracket=True)
+
+    def curve(self, measure: str, along: str, **at: object) -> dict[float, Quantity]:
+        """The simulated means along an axis, by its values."""
+        run = self.simulated
+        axis = _axis(run, along)
+        found = []
+        for point in points(run, self._at(at)):
+            x, mean = point.values[axis].number, point.measure(measure)
+            if x is not None and mean and mean.mean is not None:
+                found.append((x, self.value(mean)))
+        curve = dict(sorted(found, key=lambda pair: pair[0]))
+        if len(found) < 2 or len(curve) != len(found):
+            raise IsthmusError(
+                f"{measure} along {along}: needs two or more points that differ in {along} only, "
+                f"found {len(found)}"
+            )
+        return curve
+
+    def largest(self, measure: str, along: str, **at: object) -> Quantity:
+        """The largest simulated mean along an axis, whichever of them it may be."""
+        return _extreme(max, self.curve(measure, along, **at).values())
+
+    def smallest(self, measure: str, along: str, **at: object) -> Quantity:
+        """The smallest simulated mean along an axis, whichever of them it may be."""
+        return _extreme(min, self.curve(measure, along, **at).values())
+
+    def machine(self, **at: object) -> MachineSummary:
+        """The figures of the machine at a point."""
+        run = self.evaluated
+        return run.machines[_point(run, self._at(at)).machine]
+
+    def setting(self, key: str, unit: str = "") -> Quantity:
+        """A number that the scenario states in this unit; ``not stated`` if it does not."""
+        return quantity(self._model().setting(key, unit))
+
+    def greater(self, *values: Operand) -> Claim:
+        """Claim that each value is above the next one."""
+        return each_with_next(">", greater, *values)
+
+    def less(self, *values: Operand) -> Claim:
+        """Claim that each value is below the next one."""
+        return each_with_next("<", lambda a, b: greater(b, a), *values)
+
+    def alike(self, *values: Operand) -> Claim:
+        """Claim that each value and the next one are alike, within the tolerance of the row."""
+        return each_with_next("~", lambda a, b: alike(a, b, self.tolerance), *values)
+
+    def falls(self, measure: str, along: str, **at: object) -> Claim:
+        """Claim that the simulated mean falls from each point of an axis to the next."""
+        values = self.curve(measure, along, **at)
+        holds = all_of(greater(before, after) for before, after in pairwise(values.values()))
+        return Claim(holds, " → ".join(value.text for value in values.values()))
+
+    def rises(self, measure: str, along: str, **at: object) -> Claim:
+        """Claim that the simulated mean rises from each point of an axis to the next."""
+        values = self.curve(measure, along, **at)
+        holds = all_of(greater(after, before) for before, after in pairwise(values.values()))
+        return Claim(holds, " → ".join(value.text for value in values.values()))
+
+    def all_are(self, verdict: str, **at: object) -> Claim:
+        """Claim a verdict of every point that fits; ``live`` is any but ``collapsed``."""
+        found: list[str] = [p.verdict.verdict for p in self.points(**at)] or ["no such point"]
+        if verdict == "live":
+            found = [verdict if v in ("stable", "saturated", "undecided") else v for v in found]
+        open_ = verdict in ("stable", "saturated") and "undecided" in found
+        share = found.count(verdict)
+        others = len(found) - share - (found.count("undecided") if open_ else 0)
+        holds = False if others else None if open_ else True
+        return Claim(holds, found[0] if len(found) == 1 else f"{share} of {len(found)} {verdict}")
+
+
+READS = [name for name in dir(RowResults) if not name.startswith("_")]
+"""What checks may take from results."""
+
+
+def no_result(name: str) -> str:
+    """Say that results have nothing of this name, and what they have."""
+    return f"no r.{name}; there are r.{', r.'.join(READS)}"
+
+
+def unbounded(value: Quantity) -> Quantity:
+    """A value from a simulation: to a side on which it has no end it may be anything."""
+    if value.value is None:
+        return Quantity(None)
+    low, high = (-math.inf if value.low is None else value.low), value.high
+    return replace(value, low=low, high=math.inf if high is None else high)
+
+
+def _matches(theirs: AxisValue, wanted: str, unit: str | None) -> bool:
+    if theirs.text == wanted:
+        return True
+    word, _, wanted_unit = wanted.partition(" ")
+    same_unit = not wanted_unit or wanted_unit.strip() == (unit or "")
+    amount = number(word)
+    if theirs.number is None or not same_unit or amount is None:
+        return False
+    return math.isclose(theirs.number, amount, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _axis(run: RunResult, name: str) -> int:
+    found = [i for i, a in enumerate(run.axes) if a.key == name or a.key.endswith(f".{name}")]
+    if len(found) != 1:
+        have = ", ".join(a.key for a in run.axes) or "none"
+        raise IsthmusError(f"{name!r}: not an axis of scenario {run.name!r}; it has {have}")
+    return found[0]
+
+
+def _fits(run: RunResult, fixed: Conditions) -> Callable[[Sequence[AxisValue | None]], bool]:
+    """Whether values of the axes are these, or not fixed."""
+    wanted = {_axis(run, name): text for name, text in fixed.items()}
+
+    def fits(values: Sequence[AxisValue | None]) -> bool:
+        return all(
+            (value := values[i]) is None or _matches(value, text, run.axes[i].unit)
+            for i, text in wanted.items()
+        )
+
+    return fits
+
+
+def points(run: RunResult, fixed: Conditions) -> list[PointResult]:
+    """The points at which these axes have these values."""
+    fits = _fits(run, fixed)
+    return [point for point in run.points if fits(point.values)]
+
+
+def _point(run: RunResult, fixed: Conditions) -> PointResult:
+    found = points(run, fixed)
+    if len(found) != 1:
+        said = "; ".join(f"{k}={v}" for k, v in fixed.items()) or "no condition"
+        raise IsthmusError(
+            f"{said}: {len(found)} points of scenario {run.name!r} fit, one must; "
+            f"axes: {', '.join(a.key for a in run.axes)}"
+        )
+    return found[0]
+
+
+def _measured(run: RunResult, name: str, fixed: Conditions) -> Measure | None:
+    point = _point(run, fixed)
+    found = point.measure(name)
+    if found is None and not any(p.measure(name) for p in run.points):
+        known = ", ".join(each.name for each in point.measures)
+        raise IsthmusError(f"no measure {name!r}; there are {known}")
+    return found
+
+
+def _extreme(pick: Callable[[Iterable[float]], float], values: Collection[Quantity]) -> Quantity:
+    middles = [v.value for v in values if v.value is not None]
+    return Quantity(pick(middles), pick(v.ends[0] for v in values), pick(v.ends[1] for v in values))
