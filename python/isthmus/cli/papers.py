@@ -202,7 +202,7 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
     from rich.table import Table
 
     from isthmus.cli.console import below, console, styled
-    from isthmus.papers.counts import counted, told_of
+    from isthmus.papers.counts import counted
     from isthmus.papers.verdict import VERDICTS, with_unit
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -224,5 +224,5 @@ def _print(title: str, outcomes: list[Outcome]) -> None:
     out = console()
     out.text("\n", styled(title, "bold"))
     out.table(table)
-    for line in counted(told_of(o) for o in outcomes):
+    for line in counted((o.row, o.verdict) for o in outcomes):
         out.text(line)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from isthmus.papers.folder import ROLES
-from isthmus.papers.verdict import VERDICTS, Outcome
+from isthmus.papers.folder import ROLES, Row
+from isthmus.papers.verdict import VERDICTS
 
 NAMES = {
     "prediction": ("prediction", "predictions"),
@@ -18,21 +17,7 @@ NAMES = {
 """Roles, as people name one row and several."""
 
 
-class Told(NamedTuple):
-    """What is counted of a row."""
-
-    role: str
-    verdict: str
-    repeats: bool
-    """Whether it repeats what another row says."""
-
-
-def told_of(outcome: Outcome) -> Told:
-    """What is counted of an outcome."""
-    return Told(outcome.row.role, outcome.verdict, bool(outcome.row.same_as))
-
-
-def counted(rows: Iterable[Told]) -> list[str]:
+def counted(rows: Iterable[tuple[Row, str]]) -> list[str]:
     """A line for each role: ``28 predictions: 12 reproduced, 9 not reproduced, 7 undecided``.
 
     Rows that repeat another one are in a line of their own and nowhere else, and so are those that
@@ -40,14 +25,14 @@ def counted(rows: Iterable[Told]) -> list[str]:
     reproduced.
     """
     given = list(rows)
-    told = [row for row in given if row.verdict != "not comparable"]
+    told = [(row, verdict) for row, verdict in given if verdict != "not comparable"]
     lines = []
     for role in ROLES:
-        verdicts = [row.verdict for row in told if row.role == role and not row.repeats]
+        verdicts = [verdict for row, verdict in told if row.role == role and not row.same_as]
         if verdicts:
             name = NAMES[role][len(verdicts) > 1]
             lines.append(f"{len(verdicts)} {name}: {_by_verdict(verdicts)}")
-    repeats = [row.verdict for row in told if row.repeats]
+    repeats = [verdict for row, verdict in told if row.same_as]
     if repeats:
         many = len(repeats) > 1
         name = "rows that repeat others" if many else "row that repeats another"

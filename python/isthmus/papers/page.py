@@ -8,7 +8,7 @@ from typing import Any
 
 from isthmus.core import read_text
 from isthmus.owned import OwnedFolder
-from isthmus.papers.counts import counted, told_of
+from isthmus.papers.counts import counted
 from isthmus.papers.figures import Figure, chart_of, draw, figures
 from isthmus.papers.folder import Paper, Row
 from isthmus.papers.verdict import VERDICTS, Outcome, with_unit
@@ -65,7 +65,7 @@ def _page(
         paper=paper,
         figures=[{"name": f.name, "caption": f.caption, "chart": charts[f.name]} for f in drawn],
         rows=[_cells(o) for o in outcomes],
-        counts=counted(told_of(o) for o in outcomes),
+        counts=counted((o.row, o.verdict) for o in outcomes),
         kinds={verdict: look for verdict, (_, look) in VERDICTS.items()},
         quick=any(results.run.quick for results in runs.values()),
     )

@@ -21,7 +21,7 @@ from isthmus.core import read_text
 from isthmus.errors import IsthmusError
 from isthmus.files import write_bytes, write_text
 from isthmus.owned.mark import sha256
-from isthmus.papers.counts import Told, counted
+from isthmus.papers.counts import counted
 from isthmus.papers.folder import Paper, Row
 from isthmus.papers.page import unit_shown
 from isthmus.papers.verdict import Outcome, with_unit
@@ -159,12 +159,7 @@ def _lines(paper: Paper, rows: list[Row], found: dict[str, Kept], shown: set[str
 
 def kept_counts(rows: list[Row], found: dict[str, Kept]) -> list[str]:
     """How many rows came out in the run that was kept, a line for each role."""
-    told = (
-        Told(row.role, str(found[row.id]["verdict"]), bool(row.same_as))
-        for row in rows
-        if row.id in found
-    )
-    return counted(told)
+    return counted((row, str(found[row.id]["verdict"])) for row in rows if row.id in found)
 
 
 def _table(rows: list[Row], found: dict[str, Kept]) -> Iterator[str]:
