@@ -78,8 +78,7 @@ def shortened(words: list[str]) -> list[str]:
         from isthmus.papers import find
 
         rows = find(str(REPOSITORY / "papers" / words[3])).rows()
-        analytic = ("r.model(", "balance(", "equation(", "r.setting(")
-        claim = next(r.id for r in rows if r.select.startswith(analytic) and not r.under)
+        claim = next(r.id for r in rows if "balance(" in r.select or "equation(" in r.select)
         return [*words, "--only", claim]
     if words[1] == "faults":
         return planned(words[2:])

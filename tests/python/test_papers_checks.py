@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import math
 import operator
-import os
 import re
 import shutil
+from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
@@ -212,18 +213,20 @@ def test_checks_are_run_neither_to_list_papers_nor_to_check_a_readme(isthmus, tm
 
 
 def test_checks_of_another_user_are_run_only_if_the_folder_is_given(tmp_path, monkeypatch):
-    home = tmp_path / "papers" / "tiny"
+    home, inside = tmp_path / "papers" / "tiny", tmp_path / "mine"
     home.mkdir(parents=True)
+    inside.mkdir()
     folder_of(home, {})
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(inside)
     assert find("tiny").folder == home
-    os.chown(home, 4321, -1) if os.geteuid() == 0 else monkeypatch.setattr(os, "geteuid", lambda: 1)
-    told = refused(lambda: find("tiny"))
-    assert told.startswith(
-        f"{home}: belongs to another user, and its checks would be run; give the"
+    owned, other = Path.lstat, home.parent
+    monkeypatch.setattr(
+        Path, "lstat", lambda path: SimpleNamespace(st_uid=4321) if path == other else owned(path)
     )
-    assert find("papers/tiny").name == "tiny"
-    monkeypatch.setenv("ISTHMUS_PAPERS", "papers")
+    told = refused(lambda: find("tiny"))
+    assert told.startswith(f"{home.parent}: belongs to another user, and checks in it would be run")
+    assert find("../papers/tiny").name == "tiny"
+    monkeypatch.setenv("ISTHMUS_PAPERS", "../papers")
     assert find("tiny").name == "tiny"
 
 

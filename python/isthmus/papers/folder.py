@@ -203,12 +203,13 @@ def find(name: str) -> Paper:
     known = some_papers()
     for paper in known:
         if paper.name == name:
-            # Its checks are run: not those of a folder that another user left above this one.
+            # Its checks are run, but not those that another user left in a folder above.
             chosen = os.environ.get(ENVIRONMENT) or paper.folder.parent == PAPERS
-            if not chosen and paper.folder.stat().st_uid not in (0, os.geteuid()):
+            trusted = (0, os.geteuid(), Path.cwd().stat().st_uid)
+            if not chosen and paper.folder.parent.lstat().st_uid not in trusted:
                 raise IsthmusError(
-                    f"{paper.folder}: belongs to another user, and its checks would be run; give "
-                    "the path of the folder if you trust them"
+                    f"{paper.folder.parent}: belongs to another user, and checks in it would be "
+                    "run; give the path of the paper if you trust them"
                 )
             return paper
     raise IsthmusError(f"no paper {name!r}; there is {', '.join(p.name for p in known)}")
