@@ -25,19 +25,19 @@ def counted(rows: Iterable[tuple[Row, str]]) -> list[str]:
     reproduced.
     """
     given = list(rows)
-    told = [(row, verdict) for row, verdict in given if verdict != "not comparable"]
+    comparable = [(row, verdict) for row, verdict in given if verdict != "not comparable"]
     lines = []
     for role in ROLES:
-        verdicts = [verdict for row, verdict in told if row.role == role and not row.same_as]
+        verdicts = [verdict for row, verdict in comparable if row.role == role and not row.same_as]
         if verdicts:
             name = NAMES[role][len(verdicts) > 1]
             lines.append(f"{len(verdicts)} {name}: {_by_verdict(verdicts)}")
-    repeats = [verdict for row, verdict in told if row.same_as]
+    repeats = [verdict for row, verdict in comparable if row.same_as]
     if repeats:
         many = len(repeats) > 1
         name = "rows that repeat others" if many else "row that repeats another"
         lines.append(f"{len(repeats)} {name}, not counted above: {_by_verdict(repeats)}")
-    if left := len(given) - len(told):
+    if left := len(given) - len(comparable):
         name = "rows that cannot" if left > 1 else "row that cannot"
         lines.append(f"{left} {name} be compared, not counted above: {left} not comparable")
     return lines

@@ -34,8 +34,8 @@ class Model:
 
         text, file = self.scenario.text, self.scenario.file
         spec = {"scenario": text, "file": file, "overrides": list(self.scenario.changes)}
-        told: list[dict[str, Any]] = ask_json(_core.model, spec)["points"]
-        return told
+        answer: list[dict[str, Any]] = ask_json(_core.model, spec)["points"]
+        return answer
 
     def reading(self, point: int, name: str) -> dict[str, Any]:
         """What a reading of section 6 of the hypercube paper gives at a point.
@@ -66,12 +66,12 @@ class Model:
             found = found.get(part) if isinstance(found, dict) else None
         if found is None:
             return "not stated"
-        amount, _, theirs = str(found).partition(" ")
+        amount, _, own_unit = str(found).partition(" ")
         try:
             number = float(amount)
         except ValueError:
             raise IsthmusError(f"setting {key}: {found!r} is not a number") from None
-        if theirs.strip() != unit:
+        if own_unit.strip() != unit:
             asked = f"in {unit}" if unit else "without a unit"
             raise IsthmusError(f"setting {key}: {found!r} is not {asked}")
         return number

@@ -1,4 +1,4 @@
-"""Arithmetic of values with intervals: the one place where claims get theirs.
+"""Arithmetic of values with intervals: the one place where claims get their intervals.
 
 Two measures of the same replications are compared in pairs by the core. Else the interval of a
 result holds every number that the operation gives for numbers within the intervals of its parts:

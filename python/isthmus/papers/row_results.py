@@ -197,15 +197,15 @@ def unbounded(value: Quantity) -> Quantity:
     return replace(value, low=low, high=math.inf if high is None else high)
 
 
-def _matches(theirs: AxisValue, wanted: str, unit: str | None) -> bool:
-    if theirs.text == wanted:
+def _matches(value: AxisValue, wanted: str, unit: str | None) -> bool:
+    if value.text == wanted:
         return True
     word, _, wanted_unit = wanted.partition(" ")
     same_unit = not wanted_unit or wanted_unit.strip() == (unit or "")
     amount = number(word)
-    if theirs.number is None or not same_unit or amount is None:
+    if value.number is None or not same_unit or amount is None:
         return False
-    return math.isclose(theirs.number, amount, rel_tol=1e-9, abs_tol=1e-12)
+    return math.isclose(value.number, amount, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def _axis(run: RunResult, name: str) -> int:

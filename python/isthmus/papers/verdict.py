@@ -94,7 +94,7 @@ def judge(paper: Paper, row: Row, run: RunResult | None, model: Model | None = N
     """Take the row's value from a result and compare it.
 
     Raises:
-        IsthmusError: a cell of the row makes no sense; file, line and column are told.
+        IsthmusError: a cell of the row makes no sense; the message names file, line and column.
         NotSimulatedError: the row needs a simulation, and there is no `run`.
 
     """
@@ -129,7 +129,7 @@ def check(paper: Paper, row: Row) -> None:
     """Read all cells of a row that are judged by, without a result.
 
     Raises:
-        IsthmusError: one of them makes no sense; file, line and column are told.
+        IsthmusError: one of them makes no sense; the message names file, line and column.
 
     """
     with _cell(paper, row, "rule"):
@@ -157,12 +157,12 @@ def _look(paper: Paper, row: Row, expression: str, results: RowResults) -> Outco
     """The outcome by one expression, without regard to other readings and to the row's role."""
     found = paper.checks.value(expression, results)
     if row.rule == "holds":
-        claims = found if isinstance(found, list) else [found]
-        told = [claim for claim in claims if isinstance(claim, Claim)]
-        if not told or len(told) < len(claims):
+        given = found if isinstance(found, list) else [found]
+        claims = [claim for claim in given if isinstance(claim, Claim)]
+        if not claims or len(claims) < len(given):
             raise IsthmusError("the rule `holds` needs a claim, such as r.greater(...), or a list")
-        holds = all_of(claim.holds for claim in told)
-        return Outcome(row, holds, None, None, _verdict(holds), "; ".join(c.text for c in told))
+        holds = all_of(claim.holds for claim in claims)
+        return Outcome(row, holds, None, None, _verdict(holds), "; ".join(c.text for c in claims))
     value = quantity(found)
     verdict = "not comparable" if row.rule == "none" else _verdict(_met(row, value, results))
     shown = value.value if value.words is None else value.words
