@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+import command_line
 from fixtures import synthetic
 from isthmus.results import Results
 
@@ -84,18 +85,10 @@ Command = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def isthmus(tmp_path: Path) -> Command:
-    """The command line in a process of its own, in an empty folder."""
+    """Run the command line in an empty folder, within this process."""
 
     def call(*words: object, cwd: Path | None = None, **environment: str):
-        return subprocess.run(
-            [sys.executable, "-m", "isthmus", *map(str, words)],
-            capture_output=True,
-            text=True,
-            cwd=cwd or tmp_path,
-            env={**os.environ, **environment},
-            timeout=120,
-            check=False,
-        )
+        return command_line.call(*words, cwd=cwd or tmp_path, environment=environment)
 
     return call
 

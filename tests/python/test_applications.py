@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import command_line
 from isthmus import IsthmusError
 from isthmus.imaging import send
 from isthmus.optimisation import CELLS, growth, live
@@ -17,8 +18,7 @@ PATIENCE_S = 120
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "isthmus", "nic", *arguments]
-    return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return command_line.call("nic", *arguments)
 
 
 @linux

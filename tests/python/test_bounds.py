@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+import command_line
 from isthmus import _core
 from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
@@ -54,9 +55,8 @@ load = "1 GB/s"
 """
 
 
-def cli(*words, **options):
-    command = [sys.executable, "-m", "isthmus", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+def cli(*words):
+    return command_line.call(*words)
 
 
 def test_a_hopeless_point_ends_within_its_memory_and_says_so(tmp_path):

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import command_line
+
 SERVERS = """
 version = 1
 name = "x"
@@ -45,14 +47,7 @@ replications = 2
 
 def isthmus(*words: str, status: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command."""
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", *words],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env={**os.environ, **environment},
-    )
+    done = command_line.call(*words, environment=environment)
     assert done.returncode == status, (done.stdout, done.stderr)
     return done
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import command_line
 import isthmus as isthmus_package
 from conftest import REPOSITORY, SMALL
 
@@ -30,7 +31,7 @@ def one_line(done, *parts):
     return line
 
 
-def test_help_answers_within_300_ms(isthmus):
+def test_help_answers_within_300_ms():
     """Of a processor: others may be busy with something else."""
 
     def spent():
@@ -39,7 +40,7 @@ def test_help_answers_within_300_ms(isthmus):
 
     def once():
         began = spent()
-        assert isthmus("--help").returncode == 0
+        assert command_line.process("--help").returncode == 0
         return spent() - began
 
     assert min(once() for _ in range(5)) < 0.3
@@ -176,13 +177,9 @@ def finished(tmp_path_factory):
     """A finished run of the small scenario."""
     folder = tmp_path_factory.mktemp("finished")
     (folder / "small.toml").write_text(SMALL)
-    done = subprocess.run(
-        [sys.executable, "-m", "isthmus", "run", "small.toml", "--jobs", "1", "--seed", "3"],
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        check=True,
-    )
+    words = ["run", "small.toml", "--jobs", "1", "--seed", "3"]
+    done = command_line.call(*words, cwd=folder)
+    assert done.returncode == 0, done.stderr
     return folder, done
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 
 import pytest
 
+import command_line
 from conftest import REPOSITORY, SMALL
 from isthmus.cli.commands import COMMANDS
 from isthmus.cli.init import KINDS
@@ -84,14 +84,7 @@ def test_a_shell_is_told_commands_and_options(isthmus):
 
 
 def piped(text, *words, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "isthmus", *words],
-        input=text,
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-    )
+    return command_line.call(*words, cwd=cwd, stdin=text)
 
 
 def test_a_scenario_from_standard_input(tmp_path):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import command_line
 from conftest import REPOSITORY
 from isthmus.cli.commands import cli
 from terminal import Terminal
@@ -268,14 +269,10 @@ def test_what_is_of_no_use_is_told_in_one_line(isthmus, tmp_path, words, told):
 
 
 def test_standard_input(tmp_path):
-    words = [sys.executable, "-m", "isthmus", "redistribute", "plan", "-", "to.ranks=2"]
-    done = subprocess.run(
-        words, input=FILE, capture_output=True, text=True, cwd=tmp_path, check=False
-    )
+    words = ["redistribute", "plan", "-", "to.ranks=2"]
+    done = command_line.call(*words, cwd=tmp_path, stdin=FILE)
     assert "from 4 to 2 ranks" in good(done)
-    done = subprocess.run(
-        words, input="[array", capture_output=True, text=True, cwd=tmp_path, check=False
-    )
+    done = command_line.call(*words, cwd=tmp_path, stdin="[array")
     assert bad(done).startswith("<stdin>:1: not TOML: ")
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 
 import pytest
 
+import command_line
 from isthmus.sweeps import Selection, do_part
 from isthmus.sweeps.slurm import Slurm
 from isthmus.sweeps.slurm.queued import queued
@@ -29,15 +27,8 @@ def commands(tmp_path):
 @pytest.fixture
 def isthmus(tmp_path, commands):
     def call(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "isthmus", *words],
-            cwd=tmp_path,
-            env={**os.environ, "PATH": f"{commands.place}:/usr/bin:/bin"},
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
+        path = f"{commands.place}:/usr/bin:/bin"
+        return command_line.call(*words, cwd=tmp_path, environment={"PATH": path})
 
     return call
 

@@ -15,6 +15,7 @@ from random import Random
 
 import pytest
 
+import command_line
 from conftest import SMALL
 from isthmus.errors import IsthmusError
 from isthmus.execution import Job
@@ -30,14 +31,7 @@ LIMIT_S = 120
 
 
 def isthmus(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "isthmus", *map(str, words)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+    return command_line.call(*words, cwd=cwd)
 
 
 def started(*words: object, cwd: Path) -> subprocess.Popen[str]:

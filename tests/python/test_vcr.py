@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import browser
+import command_line
 from isthmus.errors import IsthmusError
 from isthmus.vcr import Vcr
 
@@ -22,8 +23,7 @@ PATIENCE_S = 120
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "isthmus", "nic", "vcr", *arguments]
-    return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return command_line.call("nic", "vcr", *arguments)
 
 
 def test_it_says_where_the_page_is_how_fast_and_how_it_ended():
