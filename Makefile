@@ -99,9 +99,7 @@ wheel: $(VENV)/.test-tools
 lint: $(VENV)/.test-tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	cargo fmt --manifest-path bench/Cargo.toml --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo clippy --manifest-path bench/Cargo.toml --target-dir target --locked --quiet -- -D warnings
 	$(BIN)/ruff format --check python tests bench tools docs/.hooks
 	$(BIN)/ruff check python tests bench tools docs/.hooks
 	$(BIN)/mypy

@@ -99,8 +99,7 @@ class Engine:
     """The measuring program of this folder."""
 
     def __init__(self) -> None:
-        build = ["cargo", "build", "--release", "--locked", "--target-dir", "target"]
-        build += ["--manifest-path", "bench/Cargo.toml"]
+        build = ["cargo", "build", "--release", "--locked", "--package", "isthmus-bench"]
         messages = run([*build, "--message-format=json"]).output
         programs = [
             line["executable"]

@@ -121,6 +121,8 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("stream-net", &["stream-sim"]),
     ("framebuffer", &["stream", "ring"]),
     ("nic-client", &["nic"]),
+    // Only named there, see docs/decisions/0086-checks-in-minutes.md.
+    ("py", &["bench"]),
 ];
 
 /// Libraries that stand for something: files, threads, configuration, checksums, Python, chance. No other
