@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 THREADS := $(if $(JOBS),--jobs $(JOBS))
 # `DEMO=--quick` shortens the main job.
 DEMO ?=
+# `TEST_PROFILE=--release` has tests, lints and documentation share what the package is made of.
+TEST_PROFILE ?=
 # Seconds for which `make soak` feeds mutants to the command.
 SOAK_S ?= 300
 
@@ -98,7 +100,7 @@ wheel: $(VENV)/.test-tools
 
 lint: $(VENV)/.test-tools
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo clippy --workspace --all-targets --locked --quiet $(TEST_PROFILE) -- -D warnings
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	$(BIN)/ruff format --check python tests bench tools docs/.hooks
 	$(BIN)/ruff check python tests bench tools docs/.hooks
@@ -106,7 +108,7 @@ lint: $(VENV)/.test-tools
 	$(BIN)/codespell $(PLAIN)
 
 docs: $(VENV)/.test-tools
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --locked --quiet $(TEST_PROFILE)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 papers: $(VENV)/.installed
