@@ -181,7 +181,8 @@ def test_simulate(tmp_path):
 )
 def test_a_run_with_any_title_that_is_taken_can_be_loaded(tmp_path, title):
     work = Jobs(jobs={"a": Job(traffic="uniform")})
-    isthmus.simulate(TREE, work, quick=True, title=title, out=tmp_path / "run")
+    short = isthmus.Precision(rule="fixed", time="10 us", replications=2)
+    isthmus.simulate(TREE, work, precision=short, title=title, out=tmp_path / "run")
     assert Results.load(tmp_path / "run").run.title == title
 
 

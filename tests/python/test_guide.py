@@ -122,8 +122,29 @@ def test_commands(line: str, tmp_path: Path):
     assert terminal.cursor_is_there
 
 
+SHORT_RUN = {
+    "stop.precision": "50%",
+    "stop.messages_first": 2000,
+    "stop.messages_max": 4000,
+    "search.resolution": "50%",
+}
+SHORTER = {
+    'precision="10%", of=': 'precision="50%", of=',
+    'stop="80 /ms", resolution="20%"': 'stop="80 /ms", resolution="60%"',
+    "locality=0.5).run(": f"locality=0.5, **{SHORT_RUN}).run(",
+}
+"""Parts of examples in Python that take 10 s, and what takes less."""
+
+
+def test_what_is_shortened_is_in_the_guide():
+    text = "".join(blocks("python"))
+    assert [part for part in SHORTER if text.count(part) != 1] == []
+
+
 @pytest.mark.parametrize("example", blocks("python"))
 def test_python(example: str, tmp_path: Path):
+    for part, shorter in SHORTER.items():
+        example = example.replace(part, shorter)
     assert run([sys.executable, "-c", example], tmp_path)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import command_line
 from conftest import REPOSITORY
+from isthmus.arrays import calibrate_threads
 from isthmus.cli.commands import cli
 from terminal import Terminal
 
@@ -54,6 +55,14 @@ def files(tmp_path):
     (tmp_path / "tree.toml").write_text(TREE)
 
 
+@pytest.fixture(scope="module")
+def rates(tmp_path_factory):
+    """What 2 threads cost, measured once: each run measures it otherwise, for a second."""
+    path = tmp_path_factory.mktemp("rates") / "rates.json"
+    calibrate_threads(2, seconds=0.1).save(path)
+    return path
+
+
 def good(done):
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -84,13 +93,14 @@ def test_a_plan_for_programs(isthmus):
     assert json.loads(good(changed))["messages"] < 12
 
 
-def test_a_plan_in_which_nothing_moves(isthmus, tmp_path):
+def test_a_plan_in_which_nothing_moves(isthmus, tmp_path, rates):
     head, _, _ = FILE.partition("[to]")
     before = head.partition("[from]")[2]
     (tmp_path / "p.toml").write_text(f"{head}[to]{before}")
     shown = good(isthmus("redistribute", "plan", "p.toml"))
     assert "between ranks   nothing" in shown
-    moved = isthmus("redistribute", "run", "p.toml", "--repeat", "1", "--json")
+    words = ["redistribute", "run", "p.toml", "--repeat", "1", "--threads", "2", "--json"]
+    moved = isthmus(*words, "--rates", rates)
     assert json.loads(good(moved))["checked"] == 64 * 48
 
 
@@ -123,8 +133,9 @@ def test_a_plan_is_drawn(isthmus, tmp_path, suffix):
     ],
     ids=str,
 )
-def test_every_element_is_moved_and_checked(isthmus, changes):
+def test_every_element_is_moved_and_checked(isthmus, changes, rates):
     words = ["redistribute", "run", "p.toml", *changes, "--repeat", "2", "--threads", "2"]
+    words += ["--rates", rates]
     told = json.loads(good(isthmus(*words, "--json")))
     shape = [513, 257] if "513" in str(changes) else [64, 48]
     assert told["checked"] == shape[0] * shape[1]
