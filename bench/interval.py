@@ -158,6 +158,7 @@ def interval(engine: Engine, quick: bool) -> Iterator[Line]:
                 continue
             file = case.file + ("-knee" if knee else "")
             changes = [*case.changes, *([case.rate] if case.rate and not knee else [])]
+            changes += ["stop.precision=10%"] if quick else []
             found = [command(file, changes) for _ in range(count)]
             runs = [each for each in found if each is not None]
             if not runs:
@@ -165,7 +166,7 @@ def interval(engine: Engine, quick: bool) -> Iterator[Line]:
             cpu_s = statistics.median(cost.cpu_s for _, cost in runs)
             result = runs[0][0]
             load = case.near if knee else case.load
-            windows["runs"] = 20 if quick else 100
+            windows["runs"] = 4 if quick else 100
             spread = engine.measure(case.what, offered=load, **case.setting, **windows)[0]
             if knee:
                 search = result["searches"][0]

@@ -206,7 +206,7 @@ def million(engine: Engine, quick: bool) -> Iterator[Line]:
 
 def growth(engine: Engine, quick: bool) -> Iterator[Line]:
     """Cost per message as the cube grows."""
-    messages = 500_000 if quick else 2_000_000
+    messages = 100_000 if quick else 2_000_000
     points = []
     for dimension in range(4, 21, 4 if quick else 1):
         setting = {"dimension": dimension, "messages": messages}
@@ -231,7 +231,7 @@ def growth(engine: Engine, quick: bool) -> Iterator[Line]:
 def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
     """The QsNET paper's hardest traffic, and a tree of 4,096 nodes."""
     runs = [
-        engine.measure("fattree", time_us=20_000 if quick else 100_000, runs=2)[0]
+        engine.measure("fattree", time_us=5_000 if quick else 100_000, runs=2)[0]
         for _ in range(1 if quick else 5)
     ]
     rates = [run["packets_per_s"] for run in runs]
@@ -245,7 +245,7 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
         command=f"{DRIVER} fat_tree",
         detail={"rate": spread(rates), "first": runs[0]},
     )
-    time_us = 5_000 if quick else 100_000
+    time_us = 2_000 if quick else 100_000
     report, cost = engine.measure("fattree", levels=6, time_us=time_us, runs=1)
     for row, what, value, unit in (
         ("cpu", "CPU time", cost.cpu_s, "s"),
