@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `config`, `error` | settings and errors |
 //! | `policy` | what applications may reach |
-//! | `daemon`, `shared` | starts and stops; the service that `isthmus-daemon` serves |
+//! | `daemon`, `service`, `shared` | starts and stops; the service that `isthmus-daemon` serves |
 //! | `session`, `mailbox` | one connection: lines in, answers and events out |
 //! | `links`, `accept`, `files` | sockets that become links, rings, peers that come in, files |
 //! | `tally`, `metrics` | counts for Prometheus |
@@ -35,6 +35,7 @@ mod mailbox;
 mod metrics;
 mod policy;
 mod refusal;
+mod service;
 mod session;
 mod shared;
 mod tally;

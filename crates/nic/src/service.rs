@@ -1,0 +1,27 @@
+//! The stream manager as a service of `isthmus-daemon`.
+
+use crate::metrics;
+use crate::session;
+use crate::shared::Shared;
+use isthmus_daemon::{Service, Slot};
+use isthmus_wire::Transport;
+use std::sync::Arc;
+
+impl Service for Shared {
+    fn serve(&self, slot: Slot, transport: Transport) {
+        session::run(self, slot, transport);
+    }
+
+    fn metrics(&self) -> Option<String> {
+        let hub = Arc::clone(&self.hub);
+        let called = self.client.call(move |driver| {
+            let state = hub.state();
+            metrics::text(&hub, &state, driver)
+        });
+        called.ok()
+    }
+
+    fn is_accepting(&self) -> bool {
+        !self.hub.state().ending
+    }
+}
