@@ -285,9 +285,9 @@ class Job:
 
     def lacks(self, folder: Path) -> Selection:
         """The points and searches that the journal of a folder does not have."""
-        from isthmus.sweeps.state import lacking
+        from isthmus.sweeps.state import missing_units
 
-        return lacking(folder, self.summary["points"], self.summary["searches"])
+        return missing_units(folder, self.summary["points"], self.summary["searches"])
 
     def stands(self, folder: Path, *, go_on: bool = True) -> bool:
         """Whether a folder, which nobody holds for that, has results that stand, so that nothing is
@@ -299,7 +299,7 @@ class Job:
         """
         from isthmus.owned import OwnedFolder
 
-        own = OwnedFolder.looked_at(
+        own = OwnedFolder.opened_for_reading(
             folder, self.identity, scenario=self.canonical, replaceable=go_on
         )
         return own is not None and self._standing(own, go_on=go_on) is not None

@@ -1,7 +1,8 @@
-"""What users give that is no scenario: options, and fields of a TOML file, with the place of each.
+"""Values that users give outside of scenarios: options and fields of a TOML file, each with its
+place.
 
-The core reads the file and the changes to it, and says where each value was written; a mistake is
-one error with file and line (or the change), field, what is wrong and what would be right.
+The core reads the file and the overrides, and reports the place of each value. An error names the
+file and line (or the override), the field, the problem and a correct value.
 """
 
 from __future__ import annotations
@@ -18,39 +19,39 @@ from isthmus.core import ask
 from isthmus.errors import IsthmusError, meant
 
 _BARE = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
-"""A number without a unit."""
+"""Pattern of a number without a unit."""
 WHOLE_MAX = 2**63 - 1
 """The largest whole number of TOML."""
 LIST_MAX = 1 << 20
-"""Most items of one list."""
+"""The maximum length of a list."""
 
 _UNITS = {
     "an amount of data": ("B", '"64 KiB"', 1e18),
     "a time": ("s", '"10 us"', 86_400),
     "a bandwidth": ("B/s", '"5 GB/s"', 1e18),
 }
-"""What quantities are called, the unit that they are told in, an example, and the most."""
+"""For each quantity, by name: its base unit, an example, and its maximum."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """A value of the file, and where it was written."""
+    """A value of the file, with its place."""
 
     at: str
-    """What an error begins with: file and line, or the change."""
+    """File and line, or the override; an error begins with it."""
     field: str
-    """Its key, dotted."""
+    """The dotted key of the value."""
     kind: str
     """``table``, ``list``, ``text``, ``integer``, ``number``, ``flag`` or ``other``."""
     value: Any
 
     def wrong(self, problem: str, right: str) -> IsthmusError:
-        """An error that says where, what is wrong and what would be right."""
+        """Return an error with the place of this value, the problem and a correct value."""
         field = f"{self.field}: " if self.field else ""
         return IsthmusError(f"{self.at}: {field}{problem}; {right}")
 
     def described(self) -> str:
-        """What a reader would call the value."""
+        """Describe the value for an error."""
         if self.kind == "text":
             return f'the text "{cut(flat(self.value))}"'
         if self.kind in ("integer", "number"):
@@ -60,14 +61,14 @@ class Given:
         return {"table": "a table", "list": "a list"}.get(self.kind, str(self.value))
 
     def expected(self, what: str, example: str) -> IsthmusError:
-        """An error about a value of another kind."""
+        """Return an error about a value of the wrong type."""
         return self.wrong(f"{self.described()} where {what} is expected", f"write {example}")
 
     def items(self, what: str, example: str) -> list[Given]:
-        """The items of a list.
+        """Return the items of a list.
 
         Raises:
-            IsthmusError: it is none, or a very long one.
+            IsthmusError: the value is not a list, or has too many items.
 
         """
         if self.kind != "list":
@@ -77,10 +78,10 @@ class Given:
         return [given(item, f"{self.field}[{at}]") for at, item in enumerate(self.value)]
 
     def whole(self, least: int, most: int = WHOLE_MAX) -> int:
-        """A whole number of a range.
+        """Return the value as a whole number within a range.
 
         Raises:
-            IsthmusError: it is none, or outside.
+            IsthmusError: the value is not a whole number, or out of range.
 
         """
         to = f"{least} or more" if most == WHOLE_MAX else f"{least} to {most}"
@@ -91,10 +92,10 @@ class Given:
         return int(self.value)
 
     def wholes(self, least: int, example: str) -> list[int]:
-        """A list of whole numbers, one or more.
+        """Return the value as a list of one or more whole numbers.
 
         Raises:
-            IsthmusError: it is none, or a number is too small.
+            IsthmusError: the value is not such a list, or a number is too small.
 
         """
         found = [each.whole(least) for each in self.items("a list of whole numbers", example)]
@@ -103,10 +104,10 @@ class Given:
         return found
 
     def word(self, words: Sequence[str]) -> str:
-        """One of some words.
+        """Return the value as one of a set of words.
 
         Raises:
-            IsthmusError: it is none of them.
+            IsthmusError: the value is not one of them.
 
         """
         known = ", ".join(f'"{word}"' for word in words)
@@ -118,10 +119,10 @@ class Given:
         return str(self.value)
 
     def text(self, example: str) -> str:
-        """A text.
+        """Return the value as text.
 
         Raises:
-            IsthmusError: it is none.
+            IsthmusError: the value is not text.
 
         """
         if self.kind != "text":
@@ -129,11 +130,11 @@ class Given:
         return str(self.value)
 
     def quantity(self, what: str, least: float = 0.0) -> float:
-        """A number with a unit: ``an amount of data`` in bytes, ``a time`` in seconds, ``a
+        """Parse a number with a unit: ``an amount of data`` in bytes, ``a time`` in seconds, ``a
         bandwidth`` in bytes per second.
 
         Raises:
-            IsthmusError: the unit is missing or is one of something else, or the number too small.
+            IsthmusError: the unit is missing or wrong, or the number is out of range.
 
         """
         from isthmus import _core
@@ -142,7 +143,7 @@ class Given:
         bare = self.kind == "text" and _BARE.fullmatch(self.value)
         if bare or self.kind in ("integer", "number"):
             number = cut(str(self.value).strip())
-            # One that would be refused is no example.
+            # Use the number in the example only if it is in range.
             meant_ = f'"{number} {unit}"' if least <= float(self.value) <= most else example
             raise self.wrong(
                 f"the unit of {number} is missing",
@@ -151,11 +152,11 @@ class Given:
         if self.kind != "text":
             raise self.expected(what, example)
         question = {"texts": [[f"1 {unit}", self.value]]}
-        (told,) = json.loads(ask(_core.quantities, json.dumps(question)))
-        if not told["numbers"] or told["numbers"][1] is None:
+        (answer,) = json.loads(ask(_core.quantities, json.dumps(question)))
+        if not answer["numbers"] or answer["numbers"][1] is None:
             problem = f'"{cut(flat(self.value))}" is not {what}'
             raise self.wrong(problem, f"write a number and its unit, {example}")
-        found = float(told["numbers"][1])
+        found = float(answer["numbers"][1])
         if found < least:
             smallest = "above 0" if 0 < least <= 1e-9 else f"{least:g} {unit} or more"
             raise self.wrong(f'"{cut(flat(self.value))}" is too little', f"give {smallest}")
@@ -166,29 +167,29 @@ class Given:
         return found
 
     def data(self, least: int = 1) -> int:
-        """An amount of data, in whole bytes.
+        """Return the value as an amount of data in whole bytes.
 
         Raises:
-            IsthmusError: it is none, or too little.
+            IsthmusError: the value is not an amount of data, or too small.
 
         """
         return round(self.quantity("an amount of data", least))
 
 
 def given(node: dict[str, Any], field: str) -> Given:
-    """A value of the tree that the core tells, which is that of a field."""
+    """Return a value from a node of the tree that the core returns for a file."""
     (kind,) = (key for key in node if key != "at")
     return Given(node["at"], field, kind, node[kind])
 
 
 class Table:
-    """A table of the file, whose fields are taken one after another."""
+    """A table of the file, whose fields are read one after another."""
 
     def __init__(self, table: Given, at: str) -> None:
-        """Begin with a table; `at` is where its key was written.
+        """Create a table from a value; `at` is the place of its key.
 
         Raises:
-            IsthmusError: the value is no table.
+            IsthmusError: the value is not a table.
 
         """
         if table.kind != "table":
@@ -203,20 +204,20 @@ class Table:
             self._fields[key] = (place, given(node, self.key(key)))
 
     def key(self, name: str) -> str:
-        """The dotted key of a field."""
+        """Return the dotted key of a field."""
         return f"{self.field}.{name}" if self.field else name
 
     def get(self, name: str) -> Given | None:
-        """A field, if it is given."""
+        """Return a field, or None if the file does not have it."""
         self._known.append(name)
         found = self._fields.get(name)
         return found[1] if found else None
 
     def need(self, name: str, example: str) -> Given:
-        """A field that must be given.
+        """Return a required field.
 
         Raises:
-            IsthmusError: it is not.
+            IsthmusError: the field is missing.
 
         """
         found = self.get(name)
@@ -228,18 +229,18 @@ class Table:
         return found
 
     def table(self, name: str) -> Table | None:
-        """A table below, if it is given."""
+        """Return a table below this one, or None if the file does not have it."""
         found = self.get(name)
         return None if found is None else Table(found, self._fields[name][0])
 
     def wrong(self, name: str, problem: str, right: str = "") -> IsthmusError:
-        """An error about a field; where it is not given, at the table."""
+        """Return an error about a field; about the table if the field is missing."""
         place = self._fields[name][0] if name in self._fields else self.at
         end = f"; {right}" if right else ""
         return IsthmusError(f"{place}: {self.key(name) if name else self.field}: {problem}{end}")
 
-    def refusing(self, error: IsthmusError) -> IsthmusError:
-        """What was refused of the values of this table, at the field that it speaks of."""
+    def at_field(self, error: IsthmusError) -> IsthmusError:
+        """Return an error of another check at the field of this table that it names."""
         words = str(error)
         found = re.match(r"(\w+): ", words)
         if found and found[1] in self._fields:
@@ -247,10 +248,10 @@ class Table:
         return self.wrong("", words)
 
     def end(self) -> None:
-        """All fields that there are have been asked for.
+        """Check that the file has no other fields than those that were read.
 
         Raises:
-            IsthmusError: there is another one; which may have been meant.
+            IsthmusError: there is an unknown field; the message suggests a known one.
 
         """
         known = list(dict.fromkeys(self._known))
@@ -262,10 +263,10 @@ class Table:
 
 
 def read(text: str, file: str, changes: Sequence[str]) -> Table:
-    """Read a TOML file and changes ``key=value``.
+    """Read a TOML file and overrides ``key=value``.
 
     Raises:
-        IsthmusError: it is not TOML, or a change is of no use.
+        IsthmusError: the text is not TOML, or an override is invalid.
 
     """
     from isthmus import _core

@@ -7,7 +7,7 @@ import pytest
 from conftest import SMALL
 from isthmus import IsthmusError, _core
 from isthmus.execution import Job
-from isthmus.owned.lock import held
+from isthmus.owned.lock import hold
 from isthmus.results import Results
 
 LONG = SMALL.replace('precision = "10%"', 'precision = "0.01%"').replace("40000", "400000000")
@@ -33,7 +33,7 @@ def test_a_watch_that_raises_leaves_no_run_behind(tmp_path, monkeypatch, error):
     (run,) = begun
     assert run.wait(0)
     # It writes nothing any more, to a folder that another process may hold now.
-    with held(tmp_path / "out"):
+    with hold(tmp_path / "out"):
         pass
 
 

@@ -94,7 +94,7 @@ def late(tmp_path, then):
 def test_an_sbatch_that_does_not_answer_is_left_alone(tmp_path, commands):
     sbatch, created, go = late(tmp_path, f"echo x >>{tmp_path}/asked; ")
     slurm = commands(sbatch=sbatch, squeue="true", scontrol="true")
-    slurm.patience_s = 0.5
+    slurm.timeout_s = 0.5
     made, _ = sweep(tmp_path, slurm, tasks=4)
     with pytest.raises(UnansweredError, match="left alone, and may submit the job yet"):
         made.submitted()
@@ -107,7 +107,7 @@ def test_an_sbatch_that_does_not_answer_is_left_alone(tmp_path, commands):
         assert time.monotonic() < deadline, "it was killed"
         time.sleep(0.05)
     assert (tmp_path / "asked").read_text() == "x\n"
-    slurm.patience_s = 60.0
+    slurm.timeout_s = 60.0
     commands(squeue='case "$*" in *--name*) echo "7|RUNNING" ;; esac')
     assert made.submitted() == Array("7")
 
@@ -120,7 +120,7 @@ def test_a_job_that_sbatch_has_made_without_saying_so_is_found(tmp_path, command
         squeue=f'case "$*" in *--name*) [ ! -e {queue} ] || echo "7|PENDING" ;; esac',
         scontrol="true",
     )
-    slurm.patience_s = 1.0
+    slurm.timeout_s = 1.0
     made, _ = sweep(tmp_path, slurm, tasks=4)
     assert made.submitted() == Array("7")
     assert jobs_of(made.folder)[-1].array == Array("7")

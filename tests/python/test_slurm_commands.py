@@ -157,7 +157,7 @@ def test_tasks_may_begin_before_sbatch_has_answered(tmp_path, commands):
     made, notes = sweep(tmp_path, slurm, tasks=4)
     assert made.submitted() == Array("7")
     assert notes == [f"sbatch: 4 of 4 points of this part are in {tmp_path}/out"]
-    assert not made.watched.lacking()
+    assert not made.monitor.missing()
     (job,) = json.loads((made.folder / "slurm/jobs.json").read_text())
     assert (job["number"], job["cluster"], job["tasks"]) == ("7", "", 4)
     assert len(made.finished(Array("7")).run.points) == 4

@@ -51,7 +51,7 @@ def another_version(folder: Path) -> None:
     begun(folder, all_of_it=True)
     mark = read_mark(folder)
     assert mark is not None
-    mark.of = replace(mark.of, version="0.0.9")
+    mark.identity = replace(mark.identity, version="0.0.9")
     mark.save(folder)
 
 

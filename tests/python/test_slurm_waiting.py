@@ -10,7 +10,7 @@ from isthmus.errors import RunFailedError
 from isthmus.execution import Job
 from isthmus.files import FileError
 from isthmus.sweeps import Selection, do_part
-from isthmus.sweeps.slurm import Array, Sweep, Wanted, waiting, watched
+from isthmus.sweeps.slurm import Array, Sweep, Wanted, monitor, waiting
 from isthmus.sweeps.slurm import sweep as sweeps
 from scripted_slurm import FORGOTTEN, Commands, finish_here, sweep
 from test_slurm import TOO_SHORT
@@ -215,15 +215,15 @@ def test_ctrl_c_does_not_wait_for_a_silent_controller(tmp_path, commands):
 
 def unreadable(monkeypatch, looks):
     """A folder whose file system does not answer some of so many looks."""
-    real, seen = watched.lacking, []
+    real, seen = monitor.missing_units, []
 
-    def lacking(*words):
+    def missing_units(*words):
         seen.append(words)
         if len(seen) in looks:
             raise FileError("o/points: cannot be read (Stale file handle)")
         return real(*words)
 
-    monkeypatch.setattr(watched, "lacking", lacking)
+    monkeypatch.setattr(monitor, "missing_units", missing_units)
     return seen
 
 
@@ -235,7 +235,7 @@ def test_a_folder_that_cannot_be_read_for_a_moment_is_looked_at_again(
     array = made.submitted()
     finish_here(Sweep(Job(SMALL, "small.toml"), made.folder, Wanted()))
     seen = unreadable(monkeypatch, {1})
-    made.watched._next_count = 0.0
+    made.monitor._next_count = 0.0
     assert len(made.finished(array).run.points) == 4
     assert len(seen) > 1 and notes == []
 
@@ -243,7 +243,7 @@ def test_a_folder_that_cannot_be_read_for_a_moment_is_looked_at_again(
 def test_a_folder_that_cannot_be_read_for_long_is_an_error_that_names_the_job(
     tmp_path, commands, monkeypatch
 ):
-    monkeypatch.setattr(watched, "UNSEEN_S", 0.5)
+    monkeypatch.setattr(monitor, "UNSEEN_S", 0.5)
     slurm = commands(sbatch="echo 7", squeue="true", scontrol="exit 1")
     made, _ = sweep(tmp_path, slurm, tasks=4)
     array = made.submitted()

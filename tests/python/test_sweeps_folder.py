@@ -248,7 +248,7 @@ def test_another_version_is_named_and_a_part_is_not_told_of_fresh(here):
     words = ("run", "small.toml", "--quick", "--out", "o")
     assert isthmus(*words, "--points", "0", cwd=here).returncode == 0
     mark = read_mark(here / "o")
-    mark.of = replace(mark.of, version="0.0.1")
+    mark.identity = replace(mark.identity, version="0.0.1")
     mark.save(here / "o")
     for more, fresh in (((), True), (("--points", "1"), False)):
         said = one_line(isthmus(*words, *more, cwd=here))

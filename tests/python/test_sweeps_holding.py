@@ -82,11 +82,11 @@ def test_collecting_what_is_not_finished_keeps_nobody_out(here, monkeypatch):
 
 
 def test_a_part_waits_for_who_collects_and_is_refused_beside_who_does_all(here, monkeypatch):
-    from isthmus.owned import lock, patience
+    from isthmus.owned import joining, lock
 
     words = ("run", "small.toml", "--quick", "--out", "o")
     assert isthmus(*words, "--points", "0", cwd=here).returncode == 0
-    with lock.held(here / "o", work=lock.COLLECTS):
+    with lock.hold(here / "o", work=lock.COLLECTS):
         part = started(*words, "--points", "1", cwd=here)
         assert part.stderr is not None
         assert "waiting for process" in part.stderr.readline()
@@ -96,8 +96,8 @@ def test_a_part_waits_for_who_collects_and_is_refused_beside_who_does_all(here, 
     _, told = part.communicate(timeout=LIMIT_S)
     assert part.returncode == 0, told
     # However long that takes; who does something else is waited for for a while.
-    waits = patience.Patience(here, lambda _: None)
-    monkeypatch.setattr(patience, "JOIN_S", 0.0)
+    waits = joining.JoinTimeout(here, lambda _: None)
+    monkeypatch.setattr(joining, "JOIN_S", 0.0)
     busy = BusyError(here, Holder(1, "far", "then", lock.COLLECTS))
     for _ in range(3):
         waits.wait(busy)
@@ -109,9 +109,9 @@ def test_a_lock_that_is_looked_at_for_a_moment_is_taken_all_the_same(here, monke
     import fcntl
 
     from isthmus.owned import lock
-    from isthmus.owned.lock import TRIES, TRY_S, held
+    from isthmus.owned.lock import TRIES, TRY_S, hold
 
-    with held(here):
+    with hold(here):
         pass
     with (here / LOCK).open("rb") as looks:
         fcntl.flock(looks, fcntl.LOCK_SH)
@@ -124,10 +124,10 @@ def test_a_lock_that_is_looked_at_for_a_moment_is_taken_all_the_same(here, monke
 
         # Who looks leaves before the last try, however long that takes.
         monkeypatch.setattr(lock.time, "sleep", leaves)
-        with held(here):
+        with hold(here):
             assert waits == [TRY_S] * (TRIES - 1)
         fcntl.flock(looks, fcntl.LOCK_SH)
-        with pytest.raises(BusyError), held(here):
+        with pytest.raises(BusyError), hold(here):
             pass
         assert waits == [TRY_S] * (TRIES - 1) * 2
 

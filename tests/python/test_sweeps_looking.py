@@ -179,7 +179,7 @@ def test_a_result_that_was_changed_is_told_whoever_has_written_the_mark_since(he
     assert state_of(out).changed == ["result.json"]
     # As who submits a job does, who looks at other files only.
     found = mark.read_mark(out)
-    assert found is not None and found.looked
+    assert found is not None and found.verified_ns
     found.save(out)
     told = state_of(out)
     assert told.changed == ["result.json"] and not told.collected
@@ -189,7 +189,7 @@ def test_a_folder_in_the_place_of_an_entry_is_missing_as_for_the_core(here):
     points = begun(here)
     (points / "point-00001.json").mkdir()
     (points / "point-00002.json").symlink_to(points / "point-00000.json")
-    lacks = state.lacking(here / "o", 4, 0)
+    lacks = state.missing_units(here / "o", 4, 0)
     assert lacks.points == (1, 2, 3)
     part = isthmus(*PART, cwd=here)
     assert (part.returncode, part.stdout) == (1, "2 of 4 points of this part are in o\n")

@@ -38,7 +38,7 @@ def layout(table: Table, array: Array) -> Layout:
         found = KINDS[word](table, array)
     except IsthmusError as error:
         # What the readers of fields refuse says where; what the layouts refuse does not.
-        raise error if _is_placed(error, table) else table.refusing(error) from error
+        raise error if _is_placed(error, table) else table.at_field(error) from error
     table.end()
     return found
 

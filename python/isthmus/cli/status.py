@@ -38,7 +38,7 @@ def command(directory: Path, as_json: bool) -> None:
     if as_json:
         document(json.dumps(state.as_json()))
         return
-    from isthmus.sweeps.words import told
+    from isthmus.sweeps.words import status_lines
 
-    for line in told(state, directory, SHOWN):
+    for line in status_lines(state, directory, SHOWN):
         click.echo(line)

@@ -1,32 +1,33 @@
-"""What two scenarios differ in, in a few words."""
+"""Differences between two scenarios, in a few words."""
 
 from __future__ import annotations
 
 from isthmus.columns import cut
 
 SHOWN = 3
-"""Most fields named."""
+"""The maximum number of fields in the text."""
 VALUE_MAX = 40
-"""Columns of a value: two of each field stand in the line."""
+"""The maximum width of a value, in columns; the line shows two values for each field."""
 
 
 def differences(kept: str, asked: str) -> str:
-    """``workload.locality is 0.5 there and 0.2 here; ...``; empty if nothing is known.
+    """Describe the fields in which two effective scenarios differ; empty if `kept` is empty.
 
-    Both are effective scenarios in the core's form: a field a line, below its table.
+    Both texts have the core's form: one field per line, below its table. Example of a result:
+    ``workload.locality is 0.5 there and 0.2 here; ...``.
     """
     there, here = _fields(kept), _fields(asked)
     if not there:
         return ""
     names = [name for name in dict.fromkeys([*there, *here]) if there.get(name) != here.get(name)]
-    told = [f"{n} is {_short(there.get(n))} there and {_short(here.get(n))} here" for n in names]
-    if len(told) > SHOWN:
-        told[SHOWN:] = [f"{len(told) - SHOWN} more"]
-    return "; ".join(told)
+    parts = [f"{n} is {_short(there.get(n))} there and {_short(here.get(n))} here" for n in names]
+    if len(parts) > SHOWN:
+        parts[SHOWN:] = [f"{len(parts) - SHOWN} more"]
+    return "; ".join(parts)
 
 
 def _fields(text: str) -> dict[str, str]:
-    """Fields by their key; title and description change no result."""
+    """Return the fields by key, without title and description, which change no result."""
     found, table = {}, ""
     for line in text.splitlines():
         if line.startswith("["):

@@ -1,4 +1,4 @@
-"""A folder of ours, held: everything in it is written and removed through here."""
+"""A folder that isthmus owns and this process has locked: all writes and removals happen here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from isthmus.files import (
     telling_of,
     write_bytes,
 )
-from isthmus.owned.lock import BusyError, held
+from isthmus.owned.joining import JoinTimeout
+from isthmus.owned.lock import BusyError, hold
 from isthmus.owned.mark import (
     ADOPTED,
     JOURNAL,
@@ -33,44 +34,43 @@ from isthmus.owned.mark import (
     Mark,
     Written,
     checked,
-    fits,
+    is_unchanged,
     read_mark,
     sha256,
 )
-from isthmus.owned.patience import Patience
-from isthmus.owned.whose import PART, changed, marked, unlike
+from isthmus.owned.ownership import PART, changed, mark_or_refuse, mismatches
 
 if TYPE_CHECKING:
     from isthmus.files import Bytes
 
 
-class OtherwiseError(IsthmusError):
-    """A file that all who join a folder are to find as it is was given otherwise."""
+class MismatchError(IsthmusError):
+    """A process joined a folder with a file whose content differs from the file in the folder."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        super().__init__(f"{folder}: the run was begun with another {name}; give the same")
+        super().__init__(f"{folder}: the run was started with another {name}; give the same")
         self.name = name
 
 
 class OwnedFolder:
-    """A folder of ours. Made by `opened`, which holds it for this process."""
+    """A folder that isthmus owns. `opened` makes it and locks it for this process."""
 
     def __init__(self, path: Path, mark: Mark, *, replaceable: bool = True) -> None:
         self.path = path
         self.mark = mark
         self._replaceable = replaceable
-        """Whether whoever is told that something is wrong may be told of --fresh."""
-        self._now: set[str] = set()
-        """What was written in the part under way."""
-        self._made: set[tuple[str, str]] = set()
-        """Parts that this process has made, with what from."""
+        """Whether error messages may advise --fresh."""
+        self._written_now: set[str] = set()
+        """The files written so far in the current part."""
+        self._made_parts: set[tuple[str, str]] = set()
+        """The parts that this process has written, each with its key."""
 
     @classmethod
     @contextmanager
     def opened(
         cls,
         path: Path,
-        of: Identity,
+        identity: Identity,
         *,
         scenario: str = "",
         journal: tuple[int, int] = (0, 0),
@@ -79,35 +79,35 @@ class OwnedFolder:
         replaceable: bool = True,
         work: str = "",
     ) -> Iterator[OwnedFolder]:
-        """Make a folder ours, or take up ours, and hold it.
+        """Mark a folder as owned by isthmus, or open an owned folder, and lock it.
 
         Args:
             path: the folder; a link to a folder is followed here, and nowhere below.
-            of: what it is to hold the results of.
-            scenario: the effective scenario, to say what differs.
-            journal: how many points and searches the core may keep in it.
-            fresh: remove what we wrote before.
-            adopt: files that may be there without a mark; they become ours as they are.
-            replaceable: whether the caller can have all of it replaced, by `fresh`.
-            work: what others are told that this process does here, if it takes long.
+            identity: identity of the results in the folder.
+            scenario: the effective scenario; error messages describe how another one differs.
+            journal: how many points and searches the core may write to the journal.
+            fresh: remove the files of an earlier run.
+            adopt: names of files that may exist without a mark; they become owned unchanged.
+            replaceable: whether the caller can replace the whole folder, by `fresh`.
+            work: description of this process's work for other processes, if it takes long.
 
         Raises:
-            IsthmusError: it holds files of the user's, or other results, or is in use; or a file
-                of ours was changed since.
+            IsthmusError: the folder holds files of the user or other results, or it is in use; or
+                an owned file has changed.
 
         """
         ready_folder(path)
-        # Nothing is written to a folder before it is known that it may be ours.
-        marked(path, of, adopt)
-        with held(path, work=work):
-            mark = marked(path, of, adopt)
+        # Check that isthmus may own the folder before the first write.
+        mark_or_refuse(path, identity, adopt)
+        with hold(path, work=work):
+            mark = mark_or_refuse(path, identity, adopt)
             if mark is not None and fresh:
                 old = cls(path, mark)
-                old._settle()
+                old._recover()
                 old.clear()
                 mark = None
             if mark is None:
-                mark = Mark(of, *journal)
+                mark = Mark(identity, *journal)
                 if fresh:
                     # A journal without a mark.
                     cls(path, mark).clear()
@@ -116,14 +116,14 @@ class OwnedFolder:
                         data = (path / name).read_bytes()
                         mark.files[name] = Written(ADOPTED, len(data), sha256(data))
             folder = cls(path, mark, replaceable=replaceable)
-            folder._refuse_others(of, scenario)
+            folder._refuse_others(identity, scenario)
             mark.points = max(mark.points, journal[0])
             mark.searches = max(mark.searches, journal[1])
-            folder._settle()
+            folder._recover()
             for name in mark.files:
-                folder._check_way(name)
+                folder._check_path(name)
                 folder._refuse_foreign(name)
-            with folder._keeping():
+            with folder._explaining_kept_points():
                 mark.save(path)
                 yield folder
 
@@ -132,124 +132,124 @@ class OwnedFolder:
     def joined(
         cls,
         path: Path,
-        of: Identity,
+        identity: Identity,
         *,
         scenario: str = "",
         journal: tuple[int, int],
         files: Mapping[str, str],
         say: Callable[[str], None],
     ) -> Iterator[OwnedFolder]:
-        """Take up a folder of ours beside other processes that do parts of the same run; the first
-        of them makes it ours. Nothing is written there then but the journal, and by whoever submits
-        what `write_beside` does.
+        """Open an owned folder beside other processes that do parts of the same run.
+
+        The first of these processes marks the folder. After that, processes write only the journal;
+        a process that submits a job also calls `write_beside`.
 
         Args:
             path: as for `opened`.
-            of: as for `opened`.
+            identity: as for `opened`.
             scenario: as for `opened`.
             journal: as for `opened`.
-            files: what the first one writes, by name, and the others find as it is.
-            say: told for whom it waits.
+            files: text of each file by name; the first process writes them, later ones must match.
+            say: called with the name of the process that this one waits for.
 
         Raises:
-            OtherwiseError: one of the files was given otherwise to another process.
-            BusyError: a process is alone there, and for long.
+            MismatchError: the text of one of the files differs from the file in the folder.
+            BusyError: another process has held the folder alone for too long.
             IsthmusError: as `opened`.
 
         """
         ready_folder(path)
-        # Nothing is written to a folder before it is known that it may be ours.
-        marked(path, of)
-        patience = Patience(path, say)
+        # Check that isthmus may own the folder before the first write.
+        mark_or_refuse(path, identity)
+        timeout = JoinTimeout(path, say)
         tried = False
         with ExitStack() as stack:
             while True:
                 try:
-                    stack.enter_context(held(path, shared=True))
-                    mark = marked(path, of)
+                    stack.enter_context(hold(path, shared=True))
+                    mark = mark_or_refuse(path, identity)
                     if mark and mark.points >= journal[0] and mark.searches >= journal[1]:
                         folder = cls(path, mark, replaceable=False)
-                        folder._take_up_written()
-                        folder._refuse_others(of, scenario)
-                        # What is gone is written anew by whoever is alone here. Beside others the
-                        # mark vouches for what is run.
+                        folder._adopt_written()
+                        folder._refuse_others(identity, scenario)
+                        # A process that is alone in the folder writes missing files again. Beside
+                        # other processes the mark is enough.
                         if tried or all(map(folder.intact, files)):
                             break
                     stack.close()
                     tried = True
                     with cls.opened(
-                        path, of, scenario=scenario, journal=journal, replaceable=False
+                        path, identity, scenario=scenario, journal=journal, replaceable=False
                     ) as own:
                         for name, text in files.items():
                             if not own.intact(name):
                                 own.keep(name, text, SOURCE)
                 except BusyError as busy:
-                    patience.wait(busy)
-            folder._refuse_otherwise(files)
+                    timeout.wait(busy)
+            folder._refuse_mismatch(files)
             yield folder
 
     @classmethod
     def refuse_unjoinable(
         cls,
         path: Path,
-        of: Identity,
+        identity: Identity,
         *,
         scenario: str = "",
         files: Mapping[str, str],
     ) -> None:
-        """Refuse a folder that `joined` would refuse, as far as is seen without writing there or
-        holding anyone up.
+        """Refuse a folder that `joined` would refuse, without writing there or taking the lock.
 
         Args:
             path: as for `joined`.
-            of: as for `joined`.
+            identity: as for `joined`.
             scenario: as for `joined`.
             files: as for `joined`.
 
         Raises:
-            OtherwiseError: as `joined`.
+            MismatchError: as `joined`.
             IsthmusError: as `joined`.
 
         """
         refuse_unready(path)
-        mark = marked(path, of) if path.is_dir() else None
+        mark = mark_or_refuse(path, identity) if path.is_dir() else None
         if mark is None:
             return
         folder = cls(path, mark, replaceable=False)
-        folder._take_up_written()
-        folder._refuse_others(of, scenario)
+        folder._adopt_written()
+        folder._refuse_others(identity, scenario)
         if not all(folder.intact(name) for name in files):
             for name in (*mark.files, *files):
-                folder._check_way(name)
+                folder._check_path(name)
                 folder._refuse_foreign(name)
             return
-        folder._refuse_otherwise(files)
+        folder._refuse_mismatch(files)
 
     @classmethod
-    def looked_at(
-        cls, path: Path, of: Identity, *, scenario: str = "", replaceable: bool = True
+    def opened_for_reading(
+        cls, path: Path, identity: Identity, *, scenario: str = "", replaceable: bool = True
     ) -> OwnedFolder | None:
-        """A folder of ours as it is now, to be read: nobody is kept out. None if it is not ours.
+        """Return an owned folder for reading, without its lock; None if isthmus does not own it.
 
         Raises:
-            IsthmusError: it holds other results, or its mark is damaged.
+            IsthmusError: the folder holds other results, or its mark is damaged.
 
         """
         mark = read_mark(path)
         if mark is None:
             return None
         folder = cls(path, mark, replaceable=replaceable)
-        folder._refuse_others(of, scenario)
+        folder._refuse_others(identity, scenario)
         return folder
 
     def read(self, name: str) -> bytes:
-        """A file of ours as we wrote it.
+        """Return the content of an owned file.
 
         Raises:
-            IsthmusError: it is not there any more, or not as it was.
+            IsthmusError: the file is missing, or has changed since isthmus wrote it.
 
         """
-        self._check_way(name)
+        self._check_path(name)
         self._refuse_foreign(name)
         with telling_of(self.path / name, "cannot be read"):
             return (self.path / name).read_bytes()
@@ -263,29 +263,28 @@ class OwnedFolder:
         varies: bool = False,
         digest: str | None = None,
     ) -> None:
-        """Write a file below the folder, whole or not at all, and list it.
+        """Write a file below the folder atomically, and list it in the mark.
 
-        `varies` says that its bytes differ from run to run; then they are not listed. `digest` is
-        their SHA-256, where that is known.
+        If `varies` is true, the content differs from run to run, and the mark lists no digest.
+        `digest` is the SHA-256 of the content, if the caller knows it.
 
         Raises:
-            IsthmusError: a link, or a file that we did not write, is in the way; or it cannot be
-                written.
+            IsthmusError: a link or a foreign file is in the way, or the file cannot be written.
 
         """
         content = data.encode() if isinstance(data, str) else data
-        self._check_way(checked(name), make=True)
+        self._check_path(checked(name), make=True)
         self._refuse_foreign(name)
         written = Written(part)
         if not varies:
             written = Written(part, len(content), digest or sha256(content))
-        self._now.add(name)
-        held = self.mark.files.get(name)
-        # What was adopted stays that as long as it is what we would write.
-        if held in (written, replace(written, part=ADOPTED)) and not varies and self.intact(name):
+        self._written_now.add(name)
+        listed = self.mark.files.get(name)
+        # An adopted file stays adopted while its content is what isthmus would write.
+        if listed in (written, replace(written, part=ADOPTED)) and not varies and self.intact(name):
             return
-        # First what will be there, then the file: a process that dies in between leaves no file
-        # that the mark does not know.
+        # Update the mark before the file: a process that dies in between must not leave a file that
+        # the mark does not list.
         self.mark.writing[name] = written
         self.mark.save(self.path)
         write_bytes(self.path / name, content)
@@ -293,11 +292,11 @@ class OwnedFolder:
         self.mark.files[name] = written
         if not varies:
             with suppress(OSError):
-                self.mark.look(name, (self.path / name).lstat())
+                self.mark.note_verified(name, (self.path / name).lstat())
 
     def write_beside(self, name: str, data: bytes | str, part: str) -> None:
-        """Write a file beside the processes that share the folder, by the one of them that holds
-        the lock of `SUBMITTER`. It may change: its bytes are not listed.
+        """Write a file beside processes that share the folder. The caller must hold the lock of
+        `SUBMITTER`. The file may change later, so the mark lists no digest.
 
         Raises:
             IsthmusError: as `write`.
@@ -305,8 +304,8 @@ class OwnedFolder:
         """
         content = data.encode() if isinstance(data, str) else data
         if self.mark.files.get(name) == Written(part):
-            # The mark says so already, and a process that dies here leaves nothing else.
-            self._check_way(checked(name), make=True)
+            # The mark lists the file already, so a process that dies here leaves nothing unlisted.
+            self._check_path(checked(name), make=True)
             self._refuse_foreign(name)
             write_bytes(self.path / name, content)
             return
@@ -315,23 +314,23 @@ class OwnedFolder:
 
     @contextmanager
     def part(self, name: str, key: str) -> Iterator[None]:
-        """Write a part of the folder's files anew; it is whole when the block has ended.
+        """Write a part of the folder's files again; the part is complete when the block has ended.
 
-        Files of the part that the block does not write are removed. `key` says what the part is
-        made from: `has` knows by it whether the part must be made again.
+        Files of the part that the block does not write are removed. `key` identifies the input of
+        the part; `has` compares it to decide whether the part must be made again.
         """
         before = {path for path, written in self.mark.files.items() if written.part == name}
         self.mark.parts.pop(name, None)
-        self._now.clear()
+        self._written_now.clear()
         yield
-        for path in sorted(before - self._now):
+        for path in sorted(before - self._written_now):
             self._drop(path)
         self.mark.parts[name] = key
         self.mark.save(self.path)
-        self._made.add((name, key))
+        self._made_parts.add((name, key))
 
     def keep(self, name: str, text: str, key: str) -> None:
-        """Write a file that is a part by itself, unless it is there as it would be written."""
+        """Write a file that is a part by itself, unless the file is up to date."""
         data = text.encode()
         there = self.mark.files.get(name) == Written(name, len(data), sha256(data))
         if there and self.has(name, key):
@@ -340,103 +339,104 @@ class OwnedFolder:
             self.write(name, data, name)
 
     def made(self, name: str, key: str) -> bool:
-        """Whether this process, which holds the folder, has made the part from that."""
-        return (name, key) in self._made
+        """Whether this process has made the part with this key."""
+        return (name, key) in self._made_parts
 
     def has(self, name: str, key: str) -> bool:
-        """Whether a part is whole, made from what `key` says, and as it was written."""
+        """Whether a part is complete, has this key, and all its files are intact."""
         if self.mark.parts.get(name) != key:
             return False
         files = [path for path, written in self.mark.files.items() if written.part == name]
         return all(self.intact(path) for path in files)
 
     def intact(self, name: str) -> bool:
-        """Whether a file of ours is there and as we wrote it."""
+        """Whether an owned file exists with the content that isthmus wrote."""
         found = self.path / name
         try:
-            self._check_way(name)
+            self._check_path(name)
             if not stat.S_ISREG(found.lstat().st_mode):
                 return False
-            return fits(found, self.mark.files[name])
+            return is_unchanged(found, self.mark.files[name])
         except (OSError, KeyError, IsthmusError):
             return False
 
     @classmethod
-    def refuse_unclearable(cls, path: Path, of: Identity) -> None:
-        """Refuse a folder that `opened` with `fresh` would refuse, as far as is seen without
-        writing there or holding anyone up.
+    def refuse_unclearable(cls, path: Path, identity: Identity) -> None:
+        """Refuse a folder that `opened` with `fresh` would refuse, without writing there or taking
+        the lock.
 
         Raises:
             IsthmusError: as `opened`.
 
         """
         refuse_unready(path)
-        if path.is_dir() and (mark := marked(path, of)) is not None:
+        if path.is_dir() and (mark := mark_or_refuse(path, identity)) is not None:
             folder = cls(path, mark)
-            folder._take_up_written()
-            folder._doomed()
+            folder._adopt_written()
+            folder._removable()
 
     def clear(self) -> None:
-        """Remove every file that the mark lists; the mark itself is then written anew.
+        """Remove every file that the mark lists; the caller writes a new mark afterwards.
 
         Raises:
-            IsthmusError: one of them is behind a link or is no file any more; nothing is removed.
+            IsthmusError: a listed file is behind a link or is not an ordinary file; nothing is
+                removed.
 
         """
-        for name in self._doomed():
+        for name in self._removable():
             self._remove(name)
         for name in self.mark.folders():
-            # Left where the user keeps something in it.
+            # A folder with files of the user stays.
             with suppress(OSError):
                 (self.path / name).rmdir()
 
-    def _doomed(self) -> list[str]:
-        """What `clear` removes, once each of them was looked at."""
+    def _removable(self) -> list[str]:
+        """Return the files that `clear` removes, after checking each of them."""
         doomed = [*self.mark.files, *self._entries()]
         for name in doomed:
-            self._check_way(name)
+            self._check_path(name)
             self._check_file(name)
         return doomed
 
-    def _refuse_others(self, of: Identity, scenario: str) -> None:
-        """Refuse a folder that holds the results of something else."""
-        there = self.mark.of
-        if there == of:
+    def _refuse_others(self, identity: Identity, scenario: str) -> None:
+        """Refuse a folder that holds the results of another run."""
+        there = self.mark.identity
+        if there == identity:
             return
-        right = f"give another folder for {of.name!r}"
+        right = f"give another folder for {identity.name!r}"
         if self._replaceable:
             right += ", or replace them by --fresh (in Python fresh=True)"
         kept = self.path / SCENARIO
         known = kept.read_text(encoding="utf-8") if self.intact(SCENARIO) else ""
-        what = " and ".join(unlike(there, of, (known, scenario)))
+        what = " and ".join(mismatches(there, identity, (known, scenario)))
         raise IsthmusError(f"{self.path}: holds results {what}; {right}")
 
-    def _refuse_otherwise(self, files: Mapping[str, str]) -> None:
-        """Refuse to do a part of what was given otherwise to others, as far as that is there."""
+    def _refuse_mismatch(self, files: Mapping[str, str]) -> None:
+        """Refuse to join a folder in which one of the files differs."""
         for name, text in files.items():
             if os.path.lexists(self.path / name) and self.read(name) != text.encode():
-                raise OtherwiseError(self.path, name)
+                raise MismatchError(self.path, name)
 
     def _refuse_foreign(self, name: str) -> None:
-        """Refuse to replace or use a file that we did not write, or that was changed since."""
+        """Refuse to replace or use a file that isthmus did not write, or that has changed since."""
         place = self.path / name
         with telling_of(place, "cannot be read"):
             try:
-                told = place.lstat()
+                status = place.lstat()
             except FileNotFoundError:
                 return
-            if not stat.S_ISREG(told.st_mode):
-                raise IsthmusError(f"{place}: {kind_of(told.st_mode)} is there; move it away")
+            if not stat.S_ISREG(status.st_mode):
+                raise IsthmusError(f"{place}: {kind_of(status.st_mode)} is there; move it away")
             written = self.mark.files.get(name)
             if written is None:
                 raise IsthmusError(f"{place}: not written by isthmus; move it away")
-            if not fits(place, written):
+            if not is_unchanged(place, written):
                 raise changed(place, written, replaceable=self._replaceable)
             if written.sha256 is not None:
-                self.mark.look(name, told)
+                self.mark.note_verified(name, status)
 
-    def _check_way(self, name: str, *, make: bool = False) -> None:
-        """Refuse a path that leads through a link or through something that is no folder."""
+    def _check_path(self, name: str, *, make: bool = False) -> None:
+        """Refuse a path that leads through a link or through something other than a folder."""
         for parent in reversed(PurePosixPath(name).parents[:-1]):
             place = self.path / parent
             if make:
@@ -452,14 +452,14 @@ class OwnedFolder:
                 )
 
     def _check_file(self, name: str) -> None:
-        """Refuse to remove what is no ordinary file."""
+        """Refuse to remove anything but an ordinary file."""
         with suppress(FileNotFoundError):
             mode = (self.path / name).lstat().st_mode
             if not stat.S_ISREG(mode):
                 raise IsthmusError(f"{self.path / name}: {kind_of(mode)} is there; move it away")
 
     def _drop(self, name: str) -> None:
-        """Remove a file that is not wanted any more; what was changed since is the user's now."""
+        """Remove a file that is no longer needed; a changed file belongs to the user and stays."""
         if self.intact(name):
             self._remove(name)
         del self.mark.files[name]
@@ -469,8 +469,8 @@ class OwnedFolder:
             (self.path / name).unlink(missing_ok=True)
 
     @contextmanager
-    def _keeping(self) -> Iterator[None]:
-        """Say of a file that could not be written what is kept, if anything is."""
+    def _explaining_kept_points(self) -> Iterator[None]:
+        """Add to a write error that finished points are kept, if there are any."""
         try:
             yield
         except FileError as error:
@@ -480,51 +480,54 @@ class OwnedFolder:
                 f"{error}; finished points are kept in {self.path}: put that right and repeat"
             ) from error
 
-    def _settle(self) -> None:
-        """Put in order what a process that died has left."""
-        self._check_way(f"{JOURNAL}/journal.json")
+    def _recover(self) -> None:
+        """Clean up after a process that died."""
+        self._check_path(f"{JOURNAL}/journal.json")
         for name in self._leftovers():
             self._remove(name)
-        self._take_up_written()
+        self._adopt_written()
 
-    def _take_up_written(self) -> None:
-        """Take for ours what a process had just written when it died."""
+    def _adopt_written(self) -> None:
+        """Adopt the files that a process had just written when it died."""
         for name, written in self.mark.writing.items():
             place = self.path / name
-            if place.is_file() and not place.is_symlink() and fits(place, written):
+            if place.is_file() and not place.is_symlink() and is_unchanged(place, written):
                 self.mark.files[name] = written
         self.mark.writing.clear()
 
     def _entries(self) -> list[str]:
-        """The journal's files, and those of tasks of Slurm."""
+        """Return the files of the journal, and the logs of Slurm tasks."""
         names = [*self._names(JOURNAL), *self._names(SUBMITTED)]
         return [name for name in names if self.mark.is_entry(name)]
 
     def _leftovers(self) -> list[str]:
-        """Temporary files of processes that died: of our form, and beside a file of ours. Claims
-        are among them, as nobody who does a part of the run is there while the folder is held.
+        """Return temporary files of dead processes: files with isthmus's temporary names beside
+        owned files.
+
+        Leases are included: while this process holds the folder, no other process does a part of
+        the run.
         """
         found = []
         for folder in ("", *self.mark.folders()):
             for name in self._names(folder):
-                if self.mark.is_claim(name):
+                if self.mark.is_lease(name):
                     found.append(name)
                     continue
                 whole = name.removesuffix(KEPT)
                 if name != whole and self.mark.is_entry(name):
-                    # Finished parts of what has been finished since.
+                    # The entry is finished, so its finished parts are obsolete.
                     found += [name] if (self.path / f"{whole}.json").is_file() else []
                     continue
                 base = PART.fullmatch(PurePosixPath(name).name)
                 if base is None:
                     continue
-                of = str(PurePosixPath(folder) / base["name"])
-                if of == MARK or self.mark.lists(of):
+                target = str(PurePosixPath(folder) / base["name"])
+                if target == MARK or self.mark.lists(target):
                     found.append(name)
         return found
 
     def _names(self, folder: str) -> list[str]:
-        """The ordinary files in a folder below ours, links not followed."""
+        """Return the ordinary files in a folder below this one; links are not followed."""
         place = self.path / folder
         if folder and not (place.is_dir() and not place.is_symlink()):
             return []

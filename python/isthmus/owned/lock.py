@@ -1,5 +1,6 @@
-"""One process at a time in a folder, or several that do parts of one run; the lock of a process
-that died is free.
+"""Locks of a folder: one process alone, or several that do parts of one run.
+
+The system releases the lock of a process that died.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from isthmus.errors import IsthmusError
 from isthmus.files import refuse_unless_file, unwritable
 
 LOCK = ".isthmus.lock"
-"""The locked file, with who holds it in it; it stays, empty, when the lock is free."""
+"""Name of the locked file; it contains its holder, and stays, empty, when the lock is free."""
 DOES_ALL, COLLECTS = "does all of this run", "collects this run"
-"""What a process that is alone in a folder for long does there."""
+"""Work of a process that holds a folder alone for a long time."""
 TRIES, TRY_S = 5, 0.02
-"""How often a lock is tried, and the time between: who looks whether a folder is held has it for a
+"""How often a lock is tried, and seconds between two tries; `holder_of` takes the lock for a
 moment.
 """
 SUBMITTER = ".isthmus.submit.lock"
-"""That of whoever submits a job which is to work in the folder: for as long as a scheduler takes to
-answer, while tasks that have begun already share the folder's own lock."""
+"""Lock of a process that submits a job. It is held until the scheduler answers; tasks that have
+already started share the folder's own lock meanwhile.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,13 +41,13 @@ class Holder:
     host: str
     since: str
     work: str = ""
-    """What it does there; empty where it does not take long."""
+    """The work of the process; empty if it is short."""
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host} (since {self.since})"
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines."""
+        """Return the holder in the form of the JSON output."""
         return {
             "process": self.pid,
             "host": self.host,
@@ -57,23 +59,22 @@ class Holder:
 class BusyError(IsthmusError):
     """Another process works in the folder."""
 
-    def __init__(self, folder: Path, holder: Holder | None, told: str = "") -> None:
-        # Those that share it leave no name there.
+    def __init__(self, folder: Path, holder: Holder | None, reason: str = "") -> None:
+        # Processes that share the lock leave no name in it.
         who = holder or "another process, or one that does a part of this run,"
-        told = told or (
+        reason = reason or (
             f"{who} is working in this folder; wait until it has ended, or give another folder"
         )
-        super().__init__(f"{folder}: {told}")
+        super().__init__(f"{folder}: {reason}")
         self.holder = holder
 
 
 @contextmanager
-def held(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK) -> Iterator[None]:
-    """Hold the lock of a folder, alone or with others that share it, or another of its locks;
-    `work` is what others are told of a process that is alone there for long.
+def hold(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK) -> Iterator[None]:
+    """Hold a lock of a folder, alone or shared; `work` describes long work to other processes.
 
     Raises:
-        BusyError: another process holds it.
+        BusyError: another process holds the lock.
         IsthmusError: the folder cannot be written to.
 
     """
@@ -85,9 +86,9 @@ def held(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
     except OSError as error:
         raise unwritable(folder, error) from error
     try:
-        _take(number, path, shared=shared)
+        _acquire(number, path, shared=shared)
         if shared:
-            # A name that is there is that of a process which died.
+            # A name in a shared lock is that of a process which died.
             if os.fstat(number).st_size:
                 os.ftruncate(number, 0)
             yield
@@ -95,18 +96,18 @@ def held(folder: Path, *, shared: bool = False, work: str = "", name: str = LOCK
         try:
             try:
                 os.ftruncate(number, 0)
-                os.write(number, _self(work))
+                os.write(number, _own_name(work))
             except OSError as error:
                 raise unwritable(folder, error) from error
             yield
         finally:
             os.ftruncate(number, 0)
     finally:
-        # The system frees the lock with the file, however the process ends.
+        # The system releases the lock when the file is closed, however the process ends.
         os.close(number)
 
 
-def _take(number: int, path: Path, *, shared: bool) -> None:
+def _acquire(number: int, path: Path, *, shared: bool) -> None:
     folder = path.parent
     try:
         import fcntl
@@ -122,18 +123,20 @@ def _take(number: int, path: Path, *, shared: bool) -> None:
             return
         except BlockingIOError:
             if last:
-                raise BusyError(folder, _named(path)) from None
+                raise BusyError(folder, _read_holder(path)) from None
             time.sleep(TRY_S)
         except OSError as error:
             raise unwritable(folder, error) from error
 
 
 def holder_of(folder: Path) -> Holder | None:
-    """The process that holds a folder alone, if one does and has said so; nobody is held up. The
-    lock says whether: of a number that was given in another container nothing is known here.
+    """Return the process that holds a folder alone, if it has left its name; nobody is blocked.
+
+    The lock itself decides whether the holder is alive: a process number from another container
+    means nothing here.
     """
-    named = _named(folder / LOCK)
-    if named is None:
+    holder = _read_holder(folder / LOCK)
+    if holder is None:
         return None
     try:
         import fcntl
@@ -144,23 +147,23 @@ def holder_of(folder: Path) -> Holder | None:
         finally:
             os.close(number)
     except BlockingIOError:
-        return named
+        return holder
     except (ImportError, OSError):
         return None
     return None
 
 
-def _self(work: str) -> bytes:
+def _own_name(work: str) -> bytes:
     since = datetime.now(timezone.utc).isoformat(timespec="seconds")
     return (
         json.dumps(asdict(Holder(os.getpid(), socket.gethostname(), since, work))) + "\n"
     ).encode()
 
 
-def _named(path: Path) -> Holder | None:
-    """Who has left a name in the lock; it may have begun, or have ended, just now."""
+def _read_holder(path: Path) -> Holder | None:
+    """Return the holder that is named in a lock; it may have just started or ended."""
     try:
-        told = Holder(**json.loads(path.read_text(encoding="utf-8")))
+        holder = Holder(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
-    return told if isinstance(told.pid, int) and told.pid > 0 else None
+    return holder if isinstance(holder.pid, int) and holder.pid > 0 else None

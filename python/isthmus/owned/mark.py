@@ -1,4 +1,4 @@
-"""The mark that makes a folder ours: whose results it holds, and every file that we wrote."""
+"""The mark file of an owned folder: the identity of its results and every file isthmus wrote."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ if TYPE_CHECKING:
     from isthmus.files import Bytes
 
 MARK = ".isthmus.json"
-"""Name of the file."""
+"""Name of the mark file."""
 FORMAT = 1
-"""Version of its form."""
+"""Version of its format."""
 JOURNAL = "points"
 """Sub-folder in which the core keeps finished points."""
 HEADER = f"{JOURNAL}/journal.json"
-"""The file in it that says which run it is of."""
+"""The header of the journal, which says which run the journal belongs to."""
 RESULT = "result.json"
-"""The numbers."""
+"""The file of results."""
 SCENARIO = "scenario.toml"
-"""The effective scenario, kept so that a later run can say what differs."""
+"""The effective scenario, kept so that a later run can describe differences."""
 SOURCE = "source"
-"""What files are made from that say what is run."""
+"""The key of files that record what the folder's run simulates."""
 LARGE = 16_000_000
-"""Bytes of a file from which reading it takes a time that is noticed."""
+"""Size in bytes above which reading a file takes noticeable time."""
 GO_ON = f"move {JOURNAL}/ alone to a new folder, and give that and the scenario to go on"
-"""What to do where it is not known any more what the files of a folder are."""
+"""Advice where the owner of a folder's files is no longer known."""
 ADOPTED = "adopted"
-"""The part of files that were there before the folder became ours; see `OwnedFolder.opened`."""
-_CLAIM = r"claim(?:\.(.+))?"
-"""A claim, or one that was put aside by the process of that name, to take it over."""
+"""The part of files that existed before isthmus owned the folder; see `OwnedFolder.opened`."""
+_LEASE = r"claim(?:\.(.+))?"
+"""A lease file, or one that a process has put aside under its own name, to take it over."""
 _ENTRY = re.compile(
-    rf"{JOURNAL}/(?:journal\.json|(point|search)-([0-9]{{5,}})\.(?:json|kept\.json|{_CLAIM}))"
+    rf"{JOURNAL}/(?:journal\.json|(point|search)-([0-9]{{5,}})\.(?:json|kept\.json|{_LEASE}))"
 )
 KEPT = ".kept.json"
-"""How the name of a file ends that has the finished parts of an entry which is not there yet."""
+"""Suffix of a file with the finished parts of an entry that is not complete yet."""
 SUBMITTED = "slurm"
-"""Sub-folder of a job of Slurm: its script, and what its tasks say, which Slurm writes."""
+"""Sub-folder of a Slurm job: its script and the logs of its tasks, which Slurm writes."""
 _LOG = re.compile(rf"{SUBMITTED}/\d+_\d+\.log")
 _WORKER = re.compile(rf"{JOURNAL}/(.+)\.jsonl")
-_CLAIMED = re.compile(rf".*\.{_CLAIM}")
+_LEASED = re.compile(rf".*\.{_LEASE}")
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a folder holds the results of."""
+    """Identity of the results in a folder."""
 
     kind: str
     """``run``, ``analysis`` or ``paper``."""
@@ -68,10 +68,10 @@ class Identity:
 
 @dataclass(frozen=True)
 class Written:
-    """A file that we wrote."""
+    """A file that isthmus wrote."""
 
     part: str
-    """What it belongs to; see `OwnedFolder.part`."""
+    """The part that the file belongs to; see `OwnedFolder.part`."""
     size: int | None = None
     sha256: str | None = None
     """Both None for a file that differs from run to run (``provenance.json``)."""
@@ -79,30 +79,32 @@ class Written:
 
 @dataclass
 class Mark:
-    """What the file says."""
+    """The content of the mark file."""
 
-    of: Identity
+    identity: Identity
     points: int = 0
-    """Points that the journal may hold; the core writes it, under names known beforehand."""
+    """How many points the journal may hold; the core writes it, under known names."""
     searches: int = 0
     files: dict[str, Written] = field(default_factory=dict)
-    """By path below the folder, with ``/``."""
+    """Listed files by path below the folder, with ``/``."""
     parts: dict[str, str] = field(default_factory=dict)
-    """What is whole, with a key of what it was made from."""
+    """Complete parts, each with the key of its input."""
     writing: dict[str, Written] = field(default_factory=dict)
-    """What was about to be written when the mark was."""
-    looked: dict[str, int] = field(default_factory=dict)
-    """When each large file was last changed, as its ``ctime`` said, which nobody sets, before every
-    byte of it was found as it was written.
+    """Files that were about to be written when the mark was saved."""
+    verified_ns: dict[str, int] = field(default_factory=dict)
+    """The ``ctime`` of each large file at its last complete check, in which every byte was as
+    isthmus wrote it.
     """
 
     def lists(self, path: str) -> bool:
-        """Whether a file of this path is ours."""
+        """Whether isthmus owns the file with this path."""
         return path in self.files or path in self.writing or self.is_entry(path)
 
     def is_entry(self, path: str) -> bool:
-        """Whether the core may have written this path: an entry of the journal, its finished parts,
-        a claim on it, or the file of a process that does parts of the run; or Slurm for one.
+        """Whether the core or Slurm may have written this path.
+
+        These are an entry of the journal, its finished parts, its lease, the file of a worker
+        process, and the log of a Slurm task.
         """
         if not self.points + self.searches:
             return False
@@ -113,60 +115,60 @@ class Mark:
         found = _ENTRY.fullmatch(path)
         if not found:
             return False
-        kind, number, aside = found.groups()
-        if aside is not None and not is_worker(aside):
+        kind, number, holder = found.groups()
+        if holder is not None and not is_worker(holder):
             return False
         count = self.points if kind == "point" else self.searches
         if kind is None:
             return True
         return int(number) < count and f"{kind}-{number}" == entry_of(kind, int(number))
 
-    def look(self, path: str, told: os.stat_result) -> None:
-        """Note that a file of ours, of which the system told this, was as it was written."""
-        if told.st_size > LARGE:
-            self.looked[path] = told.st_ctime_ns
+    def note_verified(self, path: str, status: os.stat_result) -> None:
+        """Record that a large owned file with this status was as isthmus wrote it."""
+        if status.st_size > LARGE:
+            self.verified_ns[path] = status.st_ctime_ns
 
-    def untouched(self, path: str, told: os.stat_result) -> bool:
-        """Whether it is a large file that nobody has touched since every byte was looked at."""
-        large = LARGE < told.st_size == self.files[path].size
-        return large and told.st_ctime_ns == self.looked.get(path)
+    def untouched(self, path: str, status: os.stat_result) -> bool:
+        """Whether a large file has not changed since its last complete check."""
+        large = LARGE < status.st_size == self.files[path].size
+        return large and status.st_ctime_ns == self.verified_ns.get(path)
 
-    def is_claim(self, path: str) -> bool:
-        """Whether it is a claim on an entry of the journal."""
-        return self.is_entry(path) and _CLAIMED.fullmatch(path) is not None
+    def is_lease(self, path: str) -> bool:
+        """Whether the path is a lease on an entry of the journal."""
+        return self.is_entry(path) and _LEASED.fullmatch(path) is not None
 
     def folders(self) -> list[str]:
-        """The folders below ours that we made, deepest first."""
+        """Return the folders below this one that isthmus made, deepest first."""
         paths = [PurePosixPath(path) for path in (*self.files, *self.writing)]
         above = {str(parent) for path in paths for parent in path.parents}
         above |= {JOURNAL} if self.points + self.searches else set()
         return sorted(above - {"."}, key=lambda p: (-p.count("/"), p))
 
     def as_bytes(self) -> bytes:
-        """The file, with the SHA-256 of what it says."""
-        told = {
+        """Return the content of the mark file, with its SHA-256."""
+        content = {
             "isthmus": "folder",
             "format": FORMAT,
-            "of": asdict(self.of),
+            "of": asdict(self.identity),
             "journal": {"points": self.points, "searches": self.searches},
             "parts": dict(sorted(self.parts.items())),
             "files": {p: asdict(w) for p, w in sorted(self.files.items())},
             "writing": {p: asdict(w) for p, w in sorted(self.writing.items())},
-            "looked": {p: ns for p, ns in sorted(self.looked.items()) if p in self.files},
+            "looked": {p: ns for p, ns in sorted(self.verified_ns.items()) if p in self.files},
         }
-        told["sha256"] = _digest(told)
-        return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()
+        content["sha256"] = _digest(content)
+        return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
     def save(self, folder: Path) -> None:
-        """Write it to the folder."""
+        """Write the mark to the folder."""
         write_bytes(folder / MARK, self.as_bytes())
 
 
 def read_mark(folder: Path) -> Mark | None:
-    """The mark of a folder; None if it has none.
+    """Read the mark of a folder; None if it has none.
 
     Raises:
-        IsthmusError: it is damaged, or of a later isthmus.
+        IsthmusError: the mark is damaged, or a later version of isthmus wrote it.
 
     """
     path = folder / MARK
@@ -177,46 +179,44 @@ def read_mark(folder: Path) -> Mark | None:
     if not stat.S_ISREG(mode):
         raise IsthmusError(f"{path}: {kind_of(mode)} is where the mark of isthmus should be")
     try:
-        told = json.loads(path.read_bytes())
-        if told["isthmus"] == "folder" and told["format"] > FORMAT:
+        content = json.loads(path.read_bytes())
+        if content["isthmus"] == "folder" and content["format"] > FORMAT:
             raise IsthmusError(f"{path}: written by a later isthmus; use that one")
-        if told.pop("sha256") != _digest(told):
+        if content.pop("sha256") != _digest(content):
             raise ValueError("it is not as it was written")
         return Mark(
-            of=Identity(**told["of"]),
-            points=told["journal"]["points"],
-            searches=told["journal"]["searches"],
-            files=dict(_listed(told["files"])),
-            parts=told["parts"],
-            writing=dict(_listed(told["writing"])),
-            looked=told.get("looked", {}),
+            identity=Identity(**content["of"]),
+            points=content["journal"]["points"],
+            searches=content["journal"]["searches"],
+            files=dict(_listed(content["files"])),
+            parts=content["parts"],
+            writing=dict(_listed(content["writing"])),
+            verified_ns=content.get("looked", {}),
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         right = "move the folder away, or give another one"
         if (folder / HEADER).is_file():
             right = GO_ON
         raise IsthmusError(
-            f"{path}: damaged ({error}), so that nothing tells whose files these are; {right}"
+            f"{path}: damaged ({error}), so that nothing says whose files these are; {right}"
         ) from error
 
 
 def entry_of(kind: str, at: int) -> str:
-    """The name of a point's or a search's entry in the journal, as the core spells it; files have
-    an ending behind it.
-    """
+    """Return the name of an entry in the journal, without file suffix, as the core spells it."""
     return f"{kind}-{at:05}"
 
 
 def is_worker(name: str) -> bool:
-    """Whether it is the name of a process that does parts of a run, by which it claims points."""
+    """Whether a text is the name of a worker process, which the process uses in its leases."""
     from isthmus import _core
 
     return _core.is_worker(name)
 
 
 def home_of(path: Path) -> Path | None:
-    """The folder of ours that a file is, or would be, part of: the one it lies in, or one further
-    up that lists it.
+    """Return the owned folder that a file belongs to, or would belong to: its own folder, or a
+    parent that lists the file.
     """
     if read_mark(path.parent) is not None:
         return path.parent
@@ -228,8 +228,8 @@ def home_of(path: Path) -> Path | None:
     return None
 
 
-def fits(place: Path, written: Written) -> bool:
-    """Whether a file is as it was written."""
+def is_unchanged(place: Path, written: Written) -> bool:
+    """Whether a file has the content that isthmus wrote."""
     if written.sha256 is None:
         return True
     return place.stat().st_size == written.size and sha256(place.read_bytes()) == written.sha256
@@ -241,10 +241,10 @@ def sha256(data: Bytes) -> str:
 
 
 def checked(path: str) -> str:
-    """A path below the folder that leads nowhere else.
+    """Return a path below the folder unchanged.
 
     Raises:
-        ValueError: it is absolute, empty or goes upwards.
+        ValueError: the path is absolute, empty or leads upwards.
 
     """
     parts = path.split("/")
@@ -258,5 +258,5 @@ def _listed(files: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Written]]:
         yield checked(path), Written(**written)
 
 
-def _digest(told: dict[str, Any]) -> str:
-    return sha256(json.dumps(told, sort_keys=True).encode())
+def _digest(content: dict[str, Any]) -> str:
+    return sha256(json.dumps(content, sort_keys=True).encode())

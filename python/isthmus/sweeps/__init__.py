@@ -1,4 +1,4 @@
-"""A run that many processes do together, on one machine or many; its folder is where they meet."""
+"""Runs that many processes do together in a shared folder, on one or more machines."""
 
 from __future__ import annotations
 

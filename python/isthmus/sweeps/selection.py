@@ -1,4 +1,4 @@
-"""Which points and searches of a run a process is to do, as words say it."""
+"""Selection of the points and searches that a process does, as command options describe it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from isthmus.errors import IsthmusError
 from isthmus.wording import counted
 
 RANGES_MAX, OPTIONS_MAX = 8, 80
-"""Most ranges, and most characters of options, that a line has."""
+"""The maximum number of ranges, and of characters of options, in a line."""
 _NUMBER = "([0-9]{1,18})"
 _RANGE = re.compile(f"{_NUMBER}(?::{_NUMBER})?")
 _SHARE = re.compile("([0-9]{1,99})/([0-9]{1,99})")
-"""Of more parts than there are points some have none."""
+"""K/N; if N exceeds the number of points, some parts are empty."""
 
 
 Unit = tuple[str, int]
@@ -34,7 +34,7 @@ class Selection:
 
     @property
     def words(self) -> str:
-        """How many they are: ``3 points``, ``2 points and 1 search``, ``3 searches``."""
+        """Return the count in words: ``3 points``, ``2 points and 1 search``, ``3 searches``."""
         points = counted(len(self.points), "point")
         if not self.searches:
             return points
@@ -42,14 +42,14 @@ class Selection:
         return f"{points} and {searches}" if self.points else searches
 
     def with_done(self, done: int) -> str:
-        """How many of them are done: ``3 of 4 points``, ``5 of 6 points and searches``."""
+        """Return the progress in words: ``3 of 4 points``, ``5 of 6 points and searches``."""
         if not (self.points and self.searches):
             return f"{done:,} of {self.words}"
         return f"{done:,} of {len(self):,} points and searches"
 
     @property
     def options(self) -> str:
-        """The options that ask for these; a part that is all of what is missing for many."""
+        """Return the options that select these units; ``--part 1/1`` if they would be too long."""
         options = [f"--points {ranges(self.points)}"] if self.points else []
         options += [f"--searches {ranges(self.searches)}"] if self.searches else []
         words = " ".join(options)
@@ -57,29 +57,30 @@ class Selection:
 
     @property
     def units(self) -> list[Unit]:
-        """All of them, each by its kind and position, points first."""
+        """Return all units, each by kind and position, points first."""
         points = [("point", at) for at in self.points]
         return points + [("search", at) for at in self.searches]
 
     @classmethod
     def of(cls, units: Iterable[Unit]) -> Selection:
-        """Those of these kinds and positions."""
+        """Return the selection of these units."""
         all_ = sorted(units)
         points = tuple(at for kind, at in all_ if kind == "point")
         return cls(points, tuple(at for kind, at in all_ if kind == "search"))
 
     @classmethod
     def whole(cls, points: int, searches: int) -> Selection:
-        """All there are."""
+        """Return the selection of all units of a run."""
         return cls(tuple(range(points)), tuple(range(searches)))
 
     @classmethod
     def share(cls, word: str, points: int, searches: int) -> Selection:
-        """The part K/N of all: each N-th one, beginning with the K-th; neighbours, which take about
-        as long, go to different parts.
+        """Return the part K/N of a run: every N-th unit, beginning with the K-th.
+
+        Neighbours take about as long as each other, so they go to different parts.
 
         Raises:
-            IsthmusError: `word` is no such part.
+            IsthmusError: `word` is not such a part.
 
         """
         found = _SHARE.fullmatch(word)
@@ -100,10 +101,11 @@ class Selection:
 
 
 def listed(option: str, words: str, count: int) -> tuple[int, ...]:
-    """The positions of a list such as ``0:100,205``: from 0, the second number not included.
+    """Parse a list of positions such as ``0:100,205``, which count from 0; a range excludes its
+    end.
 
     Raises:
-        IsthmusError: `words` is no such list, or names what is not there.
+        IsthmusError: `words` is not such a list, or a position does not exist.
 
     """
     there = f"there are 0:{count}" if count else "there are none in this run"
@@ -133,7 +135,7 @@ def listed(option: str, words: str, count: int) -> tuple[int, ...]:
 
 
 def shortened(positions: Sequence[int]) -> str:
-    """The first of them as `ranges`, and how many more there are."""
+    """Return the first ranges of positions, and how many more positions follow."""
     words = ranges(positions).split(",")
     if len(words) <= RANGES_MAX:
         return ",".join(words)
@@ -143,7 +145,7 @@ def shortened(positions: Sequence[int]) -> str:
 
 
 def ranges(positions: Iterable[int]) -> str:
-    """Positions as `listed` reads them."""
+    """Format positions as a list that `listed` can parse."""
     words: list[str] = []
     first = last = -2
     for at in [*sorted(positions), -1]:

@@ -1,4 +1,4 @@
-"""Parts of a run, done by many processes in one folder, and their results collected."""
+"""Parts of a run, done by many processes in one folder, and the collection of their results."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 EXPIRY_S = 60.0
-"""Seconds without a sign of life after which what a process was at is taken over."""
+"""Seconds without a heartbeat after which another process takes over a unit."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """What came of a part."""
+    """The outcome of a part."""
 
     units: int
     """Points and searches that are in the journal."""
@@ -40,19 +40,21 @@ def do_part(
     expiry_s: float = EXPIRY_S,
     say: Callable[[str], None] = lambda _: None,
 ) -> Done:
-    """Do a part of a run, as far as it is not done: when this returns, all of it is in the folder's
-    journal, whoever has done it, but for what cannot be done.
+    """Do the units of a part that are not done yet.
+
+    When this returns, every unit of the part is in the journal of the folder, except failed units.
+    Other processes may have done some of them.
 
     Args:
         job: the whole run.
-        folder: the folder that all parts of it have in common.
-        part: what to do.
+        folder: the folder that all parts share.
+        part: the units to do.
         expiry_s: seconds; see `EXPIRY_S`.
-        say: told for whom it waits before it can begin.
+        say: called with the name of the process that this one waits for.
 
     Raises:
         Stopped: Ctrl-C; finished points are in the folder.
-        IsthmusError: the folder cannot be used, or holds something else.
+        IsthmusError: the folder cannot be used, or holds other results.
 
     """
     with joined(job, folder, say) as own:
@@ -66,23 +68,23 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
     """Write results and report from the journal of a folder, if all points are there.
 
     Args:
-        folder: that of the run.
-        job: the whole run, of what the folder says that its run is of.
-        plots: forms in which plots are written as files as well.
+        folder: the folder of the run.
+        job: the whole run, from the source in the folder.
+        plots: file formats in which plots are written as well.
 
     Raises:
-        RunFailedError: points are missing; the message says which, and why as far as that is known.
+        RunFailedError: points are missing; the message names them and the known reasons.
         IsthmusError: a process is at work in the folder, or an entry is damaged.
 
     """
-    # Before the folder is held: those who do what is missing are not to be kept out.
+    # Check before locking the folder, so that processes which do the missing points can enter.
     if (lacks := job.lacks(folder)) and not job.stands(folder, go_on=False):
         raise RunFailedError(words.missing(with_job(state_of(folder), folder), folder, lacks))
 
     def all_there(experiment: Any) -> None:
         points, searches = experiment.missing()
         if points or searches:
-            raise missing(folder, Selection(tuple(points), tuple(searches)))
+            raise missing_error(folder, Selection(tuple(points), tuple(searches)))
 
     try:
         return job.run_into(folder, plots=plots, only_collect=all_there)
@@ -95,7 +97,7 @@ def collect(folder: Path, job: Job, plots: tuple[str, ...] = ()) -> Results:
 
 
 def _with_others(error: IsthmusError, folder: Path) -> IsthmusError:
-    """What is wrong with an entry of the journal, and that it is not the only one."""
+    """Return an error about a damaged entry that mentions the number of other damaged entries."""
     others = len(state_of(folder).damaged) - 1
     if others < 1:
         return error
@@ -104,6 +106,6 @@ def _with_others(error: IsthmusError, folder: Path) -> IsthmusError:
     return IsthmusError(f"{error}; {more}: {status} lists all of them")
 
 
-def missing(folder: Path, lacks: Selection) -> RunFailedError:
-    """What to say of a run that is not finished, by those who know of its job."""
+def missing_error(folder: Path, lacks: Selection) -> RunFailedError:
+    """Return the error for a run that is not finished."""
     return RunFailedError(words.missing(state_of(folder), folder, lacks))

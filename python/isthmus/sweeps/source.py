@@ -1,4 +1,4 @@
-"""What a folder's run is of, kept so that all who do parts of it do the same."""
+"""The source of a folder's run, kept so that all processes that do parts of it do the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isthmus.columns import cut
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
 from isthmus.owned import OwnedFolder, read_mark
-from isthmus.owned.folder import OtherwiseError
+from isthmus.owned.folder import MismatchError
 from isthmus.owned.mark import SCENARIO, Mark, sha256
 from isthmus.owned.mark import SOURCE as KEY
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from isthmus.execution import Job
 
 SOURCE = "run.json"
-"""The file in the folder."""
+"""Name of the source file in the folder."""
 VALUE_MAX = 60
-"""Columns of a line or of changes in an error."""
+"""The maximum width of a line or of overrides in an error, in columns."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A scenario as it was given, and how it is run."""
+    """The text of a scenario, and the options of its run."""
 
     file: str = field(compare=False)
     text: str
@@ -40,15 +40,15 @@ class Source:
 
     @classmethod
     def of(cls, job: Job) -> Source:
-        """What a job runs."""
+        """Return the source of a job."""
         return cls(job.file, job.text, tuple(job.overrides), job.seed, job.quick)
 
     @classmethod
     def read(cls, folder: Path) -> Source:
-        """What the run of a folder is of.
+        """Read the source of a folder's run.
 
         Raises:
-            IsthmusError: it is no folder of a run in parts, or the file is not as it was written.
+            IsthmusError: the folder is not that of a run in parts, or its source file has changed.
 
         """
         mark = read_mark(folder) if folder.is_dir() else None
@@ -59,31 +59,31 @@ class Source:
             gone = "is not there any more" if written else "was never written"
             raise IsthmusError(
                 f"{folder}: what is run here is not known ({SOURCE} {gone}); go on as it was "
-                f"begun, {_command(mark, folder)}"
+                f"started, {_command(mark, folder)}"
             )
         with telling_of(folder / SOURCE, "cannot be read"):
             data = (folder / SOURCE).read_bytes()
         if sha256(data) != written.sha256:
             raise IsthmusError(
                 f"{folder / SOURCE}: changed since isthmus wrote it; put it back as it was, or "
-                f"move it away and go on as it was begun, {_command(mark, folder)}"
+                f"move it away and go on as it was started, {_command(mark, folder)}"
             )
-        told: dict[str, Any] = json.loads(data)
-        overrides = tuple(told.pop("overrides"))
-        return cls(file=str(folder), overrides=overrides, **told)
+        content: dict[str, Any] = json.loads(data)
+        overrides = tuple(content.pop("overrides"))
+        return cls(file=str(folder), overrides=overrides, **content)
 
     def as_text(self) -> str:
-        """The file."""
-        told = {
+        """Return the content of the source file."""
+        content = {
             "text": self.text,
             "overrides": list(self.overrides),
             "seed": self.seed,
             "quick": self.quick,
         }
-        return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
-    def unlike(self, kept: Source) -> str:
-        """What a source that is kept has otherwise, in words."""
+    def difference(self, kept: Source) -> str:
+        """Describe how this source differs from the one in the folder."""
         if self.text != kept.text:
             lines = zip_longest(kept.text.splitlines(), self.text.splitlines())
             for number, (there, here) in enumerate(lines, start=1):
@@ -102,17 +102,17 @@ def _shown(text: str | None) -> str:
 
 
 def _command(mark: Mark, folder: Path) -> str:
-    """What goes on with a folder whose scenario is not known."""
-    quick = " --quick" if mark.of.quick else ""
+    """Return the command that continues a folder whose scenario is unknown."""
+    quick = " --quick" if mark.identity.quick else ""
     out = shlex.quote(str(folder))
     return (
-        f"with the scenario of {mark.of.name!r}: "
-        f"`isthmus run FILE [KEY=VALUE]... --out {out} --seed {mark.of.seed}{quick}`"
+        f"with the scenario of {mark.identity.name!r}: "
+        f"`isthmus run FILE [KEY=VALUE]... --out {out} --seed {mark.identity.seed}{quick}`"
     )
 
 
 def keep_source(own: OwnedFolder, job: Job) -> None:
-    """Write what a folder's run is of, so that the folder may be given in place of the scenario."""
+    """Write the source of a run, so that users may name the folder in place of the scenario."""
     own.keep(SOURCE, Source.of(job).as_text(), KEY)
 
 
@@ -120,20 +120,20 @@ def keep_source(own: OwnedFolder, job: Job) -> None:
 def joined(
     job: Job, folder: Path, say: Callable[[str], None] = lambda _: None
 ) -> Iterator[OwnedFolder]:
-    """Take up a run's folder beside other processes that do parts of it.
+    """Join a run's folder beside other processes that do parts of it.
 
     Args:
         job: the whole run.
-        folder: the folder that all parts of it have in common.
-        say: told for whom it waits.
+        folder: the folder that all parts share.
+        say: called with the name of the process that this one waits for.
 
     Raises:
-        IsthmusError: the folder cannot be used, or holds something else; the message says what
-            differs.
+        IsthmusError: the folder cannot be used, or holds another run; the message describes the
+            difference.
 
     """
     with (
-        _saying_what_differs(job, folder),
+        _explaining_mismatch(job, folder),
         OwnedFolder.joined(
             folder,
             job.identity,
@@ -147,31 +147,31 @@ def joined(
 
 
 def refuse_unjoinable(job: Job, folder: Path) -> None:
-    """Refuse a folder that `joined` would refuse; nothing is written.
+    """Refuse a folder that `joined` would refuse, without writing there.
 
     Raises:
         IsthmusError: as `joined`.
 
     """
-    with _saying_what_differs(job, folder):
+    with _explaining_mismatch(job, folder):
         OwnedFolder.refuse_unjoinable(
             folder, job.identity, scenario=job.canonical, files=_files(job)
         )
 
 
 def _files(job: Job) -> dict[str, str]:
-    """What all who join a run's folder are to find there."""
+    """Return the files that every process finds when it joins the folder."""
     return {SOURCE: Source.of(job).as_text(), SCENARIO: job.canonical}
 
 
 @contextmanager
-def _saying_what_differs(job: Job, folder: Path) -> Iterator[None]:
+def _explaining_mismatch(job: Job, folder: Path) -> Iterator[None]:
     try:
         yield
-    except OtherwiseError:
-        differs = Source.of(job).unlike(Source.read(folder))
+    except MismatchError:
+        differs = Source.of(job).difference(Source.read(folder))
         raise IsthmusError(
-            f"{folder}: this run was begun with another title, text or changes ({differs}); give "
+            f"{folder}: this run was started with another title, text or changes ({differs}); give "
             f"the same, or `isthmus run {shlex.quote(str(folder))}` with what part, or another "
             "--out"
         ) from None

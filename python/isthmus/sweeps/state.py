@@ -1,4 +1,4 @@
-"""How far a run in parts is, read from its folder without holding anyone up."""
+"""The progress of a run in parts, read from its folder without locking it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from isthmus.errors import IsthmusError
 from isthmus.files import kind_of, telling_of
 from isthmus.owned import Mark, read_mark
 from isthmus.owned.lock import LOCK, Holder, holder_of
-from isthmus.owned.mark import JOURNAL, KEPT, RESULT, SUBMITTED, entry_of, fits
-from isthmus.sweeps.left import left_alone_s, left_s
+from isthmus.owned.mark import JOURNAL, KEPT, RESULT, SUBMITTED, entry_of, is_unchanged
+from isthmus.sweeps.remaining import remaining_alone_s, remaining_s
 from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.source import SOURCE
 from isthmus.sweeps.workers import (
-    Claim,
+    Lease,
     Running,
     Workers,
-    claims_on,
     is_worker_file,
+    leases_on,
     names_in,
     now_in,
     read_workers,
@@ -34,25 +34,25 @@ if TYPE_CHECKING:
     from isthmus.sweeps.slurm.queued import Queued
 
 LOOKS, LOOK_S = 5, 0.02
-"""How often it is looked for somebody at work, and seconds between two looks."""
+"""How often leases are read to find a busy process, and seconds between two reads."""
 HEADER = "journal"
-"""The entry that says whose the journal is."""
+"""The entry that identifies the journal's run."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A point or search that could not be done."""
+    """A point or search that failed."""
 
     entry: str
     """As in the journal: ``point-00012``."""
     reason: str
     at_s: float = 0.0
-    """When, in seconds since 1970 by the folder's clock; 0 if that is just now."""
+    """Time of the failure, in seconds since 1970 by the folder's clock; 0 for the present."""
 
 
 @dataclass(frozen=True)
 class Flaw:
-    """A file of the journal that is not what this run has written there."""
+    """A file of the journal whose content is not what this run wrote."""
 
     entry: str
     """As in the journal: ``point-00012``, ``point-00012.kept``, ``journal``."""
@@ -61,7 +61,7 @@ class Flaw:
 
 @dataclass
 class State:
-    """How far a run is."""
+    """The progress of a run."""
 
     name: str
     points: int
@@ -70,43 +70,44 @@ class State:
     running: list[Running] = field(default_factory=list)
     failed: list[Failure] = field(default_factory=list)
     waiting: int = 0
-    """Points and searches that nobody is at, and that nothing is wrong with; none where one process
-    does all of them."""
+    """Units that no process works on and that have no failure; 0 while one process does the whole
+    run.
+    """
     damaged: list[Flaw] = field(default_factory=list)
-    """Files of the journal of which nothing is counted as done."""
+    """Damaged files of the journal; their units do not count as done."""
     unread: list[Flaw] = field(default_factory=list)
-    """Those of which nothing is known, as they cannot be read; nor are these counted."""
+    """Unreadable files of the journal; their units do not count as done either."""
     short_of_memory: str = ""
-    """Points and searches that memory has ended, which the results have and the journal has not."""
+    """Units that ran out of memory, which the results contain and the journal does not."""
     collected: bool = False
-    """Whether the results have been written, and are there as they were written."""
+    """Whether the results have been written, and are unchanged."""
     lost: list[str] = field(default_factory=list)
-    """Files that were written and are not there any more."""
+    """Listed files that no longer exist."""
     changed: list[str] = field(default_factory=list)
-    """Files that are not as they were written."""
+    """Listed files that have changed."""
     known: bool = False
-    """Whether the folder may be given in place of the scenario."""
+    """Whether users may name the folder in place of the scenario."""
     alone: Holder | None = None
-    """The process that does all of the run, or writes its results."""
+    """The process that does the whole run, or writes its results."""
     job: Queued | None = None
-    """The job of Slurm that is at the run, if it is looked for; see `with_job`."""
+    """The job of Slurm that works on the run; None unless `with_job` has looked for it."""
     version: str = ""
-    """Of the isthmus that began it, which alone goes on with it."""
-    left_s: float | None = None
-    """Seconds left at the pace of late; None where nothing can be said."""
+    """Version of isthmus that started the run; only this version can continue it."""
+    remaining_s: float | None = None
+    """Estimated seconds left at the recent pace; None if unknown."""
 
     @property
     def total(self) -> int:
-        """Points and searches."""
+        """Return the number of points and searches."""
         return self.points + self.searches
 
     @property
     def whole(self) -> Selection:
-        """The same by their positions."""
+        """Return all units of the run."""
         return Selection.whole(self.points, self.searches)
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines."""
+        """Return the state in the form of the JSON output."""
         return {
             "name": self.name,
             "points": self.points,
@@ -123,15 +124,15 @@ class State:
             "changed": self.changed,
             "alone": self.alone and self.alone.as_json(),
             "job": self.job and self.job.as_json(),
-            "left_s": self.left_s,
+            "left_s": self.remaining_s,
         }
 
 
 def state_of(folder: Path) -> State:
-    """How far the run of a folder is.
+    """Read the progress of a folder's run.
 
     Raises:
-        IsthmusError: it is no folder of a run.
+        IsthmusError: the folder is not that of a run.
 
     """
     mark = read_mark(folder) if folder.is_dir() else None
@@ -143,22 +144,22 @@ def state_of(folder: Path) -> State:
     damaged, unread = _flaws(journal, mark, written)
     done = {entry for entry in written if entry != HEADER and not f"{entry}.json".endswith(KEPT)}
     good = done.difference(flaw.entry for flaw in (*damaged, *unread))
-    state = State(mark.of.name, mark.points, mark.searches, len(good))
+    state = State(mark.identity.name, mark.points, mark.searches, len(good))
     state.damaged, state.unread = damaged, unread
-    state.version = mark.of.version
+    state.version = mark.identity.version
     state.alone = holder_of(folder)
     _look_at_results(state, folder, mark)
-    # Not before every byte was looked at: that may take longer than what they are at.
-    _look_at_work(state, folder, mark, good, _claims(journal, mark, done))
+    # Read leases last: checking every byte may take longer than a unit.
+    _look_at_work(state, folder, mark, good, _leases(journal, mark, done))
     return state
 
 
 def _look_at_results(state: State, folder: Path, mark: Mark) -> None:
-    """What is there of results and pages, as it was written or not."""
+    """Check results and report for missing and changed files."""
     state.lost, state.changed = _spoiled(folder, mark)
     spoiled = (*state.lost, *state.changed)
     state.known = SOURCE in mark.files and SOURCE not in spoiled
-    # The page is the last of what is always written; studies and papers have others.
+    # The report is the last part that is always written; studies and papers have other parts.
     made = RESULT in mark.files and ("report" in mark.parts or SOURCE not in mark.files)
     state.collected = made and RESULT not in spoiled
     if state.collected and state.done < state.total:
@@ -166,13 +167,13 @@ def _look_at_results(state: State, folder: Path, mark: Mark) -> None:
 
 
 def _look_at_work(
-    state: State, folder: Path, mark: Mark, good: set[str], claims: list[Claim]
+    state: State, folder: Path, mark: Mark, good: set[str], leases: list[Lease]
 ) -> None:
-    """Who is at what is missing, what was given up, and how long the rest will take."""
+    """Find running, failed and waiting units, and estimate the time that is left."""
     journal = folder / JOURNAL
-    now = now_in(journal, claims)
+    now = now_in(journal, leases)
     workers = read_workers(journal)
-    state.running = [claim.running(now) for claim in claims]
+    state.running = [lease.running(now) for lease in leases]
     at_work = {each.entry for each in state.running if not each.lost}
     missing = {entry_of(*unit): unit for unit in state.whole.units if entry_of(*unit) not in good}
     given_up = {flaw.entry for flaw in (*state.damaged, *state.unread)}
@@ -185,11 +186,13 @@ def _look_at_work(
     to_do = {entry: unit for entry, unit in missing.items() if entry not in given_up}
     if not state.alone:
         state.waiting = len(to_do.keys() - {each.entry for each in state.running})
-    state.left_s = _left_s(state, folder, Selection.of(to_do.values()), good, workers, now)
+    state.remaining_s = _remaining_s(
+        state, folder, Selection.of(to_do.values()), good, workers, now
+    )
 
 
 def with_job(state: State, folder: Path) -> State:
-    """The same with the job of Slurm that is at what is missing, for which Slurm is asked."""
+    """Ask Slurm for the job that does the missing units, and add it to the state."""
     submitted = (folder / SUBMITTED).is_dir()
     if submitted and state.done < state.total and not (state.collected or state.alone):
         from isthmus.sweeps.slurm.queued import queued
@@ -199,7 +202,7 @@ def with_job(state: State, folder: Path) -> State:
 
 
 def _entries(journal: Path, mark: Mark) -> list[str]:
-    """The names of what the run may have written to its journal."""
+    """Return the names of the journal's files that the run may have written."""
     with suppress(FileNotFoundError):
         mode = journal.lstat().st_mode
         if not stat.S_ISDIR(mode):
@@ -210,12 +213,10 @@ def _entries(journal: Path, mark: Mark) -> list[str]:
 
 
 def _flaws(journal: Path, mark: Mark, entries: set[str]) -> tuple[list[Flaw], list[Flaw]]:
-    """Entries that are not what was written, and those that cannot be read; every byte is looked
-    at.
-    """
+    """Return damaged and unreadable entries, after reading every byte."""
     from isthmus import _core
 
-    of = mark.of
+    of = mark.identity
     run = of.digest, of.seed, of.quick, of.version
     damaged: list[Flaw] = []
     unread: list[Flaw] = []
@@ -225,23 +226,23 @@ def _flaws(journal: Path, mark: Mark, entries: set[str]) -> tuple[list[Flaw], li
 
 
 def _spoiled(folder: Path, mark: Mark) -> tuple[list[str], list[str]]:
-    """Files of ours that are not there any more, and those that are not as they were written. What
-    is there of a job of Slurm is to be read, and nothing rests on it.
+    """Return owned files that are missing, and owned files that have changed.
 
-    A large one is not read again that nobody has touched since it was looked at.
+    Files of a Slurm job are skipped: nothing depends on them. A large file is not read again if it
+    has not changed since its last complete check.
     """
     lost, changed = [], []
     for name, written in sorted(mark.files.items()):
         place = folder / name
         if written.part == SUBMITTED:
             continue
-        # A process that was killed may have written a file, and not that it has.
+        # A killed process may have written a file without updating the mark.
         forms = [form for form in (written, mark.writing.get(name)) if form]
         try:
-            told = place.lstat()
-            known = mark.untouched(name, told)
-            regular = stat.S_ISREG(told.st_mode)
-            if not regular or not (known or any(fits(place, form) for form in forms)):
+            status = place.lstat()
+            known = mark.untouched(name, status)
+            regular = stat.S_ISREG(status.st_mode)
+            if not regular or not (known or any(is_unchanged(place, form) for form in forms)):
                 changed.append(name)
         except (FileNotFoundError, NotADirectoryError):
             lost.append(name)
@@ -258,9 +259,10 @@ def _short_of_memory(result: Path) -> str:
     return ""
 
 
-def lacking(folder: Path, points: int, searches: int) -> Selection:
-    """The points and searches that a folder's journal does not have, by the names of its files: as
-    for the core, a link or a folder is none.
+def missing_units(folder: Path, points: int, searches: int) -> Selection:
+    """Return the units without a file in the journal of a folder.
+
+    As in the core, a link or a folder does not count as a file.
     """
     names: set[str] = set()
     journal = folder / JOURNAL
@@ -277,30 +279,30 @@ def lacking(folder: Path, points: int, searches: int) -> Selection:
     return Selection(without("point", points), without("search", searches))
 
 
-def _claims(journal: Path, mark: Mark, done: set[str]) -> list[Claim]:
-    """Who is at what. Those who do short points are often between two of them, and at none."""
-    claims: list[Claim] = []
+def _leases(journal: Path, mark: Mark, done: set[str]) -> list[Lease]:
+    """Return the current leases. Processes that do short points are often between two of them."""
+    leases: list[Lease] = []
     for look in range(LOOKS):
         if look:
             time.sleep(LOOK_S)
         names = _entries(journal, mark)
-        claimed = {name.removesuffix(".claim") for name in names if name.endswith(".claim")}
-        claims = claims_on(sorted(claimed - done), journal)
-        if not all(claim.gone for claim in claims) or not any(map(is_worker_file, names)):
+        leased = {name.removesuffix(".claim") for name in names if name.endswith(".claim")}
+        leases = leases_on(sorted(leased - done), journal)
+        if not all(lease.gone for lease in leases) or not any(map(is_worker_file, names)):
             break
-    return claims
+    return leases
 
 
-def _left_s(
+def _remaining_s(
     state: State, folder: Path, to_do: Selection, good: set[str], workers: Workers, now: float
 ) -> float | None:
-    """Seconds left for what nobody has given up."""
+    """Estimate the seconds left for units that have neither failed nor been damaged."""
     if state.alone:
         with suppress(OSError):
             journal = folder / JOURNAL
             ended = {each: (journal / f"{each}.json").stat().st_mtime for each in good}
-            return left_alone_s(to_do, ended, (folder / LOCK).stat().st_mtime)
+            return remaining_alone_s(to_do, ended, (folder / LOCK).stat().st_mtime)
         return None
     at_work = sum(not each.lost for each in state.running)
-    known = bool(workers.took and at_work) or not to_do
-    return left_s(to_do, workers.took, at_work, now) if known else None
+    known = bool(workers.timings and at_work) or not to_do
+    return remaining_s(to_do, workers.timings, at_work, now) if known else None

@@ -1,4 +1,4 @@
-"""The state of a run in words."""
+"""Text of `isthmus status`, and of errors about runs that are not finished."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isthmus.sweeps.state import State
 from isthmus.wording import counted
 
 NAMED = 3
-"""Most failures whose reasons an error has."""
+"""The maximum number of failures with reasons in an error."""
 
 
-def told(state: State, folder: Path, most: int) -> Iterator[str]:
-    """Lines that say how far the run of a folder is; of what runs and what failed `most` each."""
+def status_lines(state: State, folder: Path, most: int) -> Iterator[str]:
+    """Format the progress of a run; running and failed units have `most` lines each."""
     lost = [each for each in state.running if each.lost]
     missing = state.total - state.done
     line = f"{state.name}: {state.whole.with_done(state.done)} done"
@@ -27,8 +27,8 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
         line += f", {len(state.running) - len(lost):,} running, {len(state.failed):,} failed"
         line += f", {len(lost):,} given up" if lost else ""
         line += f", {state.waiting:,} waiting" if state.waiting else ""
-    if state.left_s:
-        line += f", about {span(state.left_s)} left for all at this pace"
+    if state.remaining_s:
+        line += f", about {span(state.remaining_s)} left for all at this pace"
     yield line
     running = [each for each in state.running if not each.lost]
     rows = [f"  {r.entry}: process {r.process} on {r.host}" for r in running]
@@ -42,7 +42,7 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
         for flaw in state.damaged
     ]
     yield from _cut(rows, most, "damaged")
-    # Good as they may be, nobody is told to delete them.
+    # Unreadable files may be intact, so do not advise users to delete them.
     rows = [f"  {flaw.entry}: {flaw.reason}; it may be good all the same" for flaw in state.unread]
     yield from _cut(rows, most, "that cannot be read")
     if state.job:
@@ -53,7 +53,7 @@ def told(state: State, folder: Path, most: int) -> Iterator[str]:
 
 
 def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
-    """What is there of results, and what brings the rest of them."""
+    """Format the state of the results, and the command that completes them."""
     yield from _cut([f"  {name}: {_gone(name)}" for name in state.lost], most, "lost")
     rows = [f"  {name}: changed since isthmus wrote it; move it away" for name in state.changed]
     yield from _cut(rows, most, "changed")
@@ -64,10 +64,10 @@ def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
     if drawn := [name for name in spoiled if name.startswith(f"{PLOTS}/")]:
         forms = ",".join(sorted({name.rpartition(".")[2] for name in drawn}))
         plots = f"{again[:-1]} --plots {forms}`" if state.known else f"{again} with --plots {forms}"
-        yield f"{plots} draws anew what is not there"
+        yield f"{plots} draws anew what is not there"  # codespell:ignore anew
     if len(spoiled) > len(drawn):
         first = _first(len(state.damaged) + len(state.changed))
-        yield f"{first}{again} writes anew what is not there"
+        yield f"{first}{again} writes anew what is not there"  # codespell:ignore anew
     elif state.collected and missing:
         why = of_memory(state.short_of_memory, folder) if state.short_of_memory else ""
         yield f"the results are there, with what the journal lacks{why and ': '}{why}"
@@ -80,7 +80,7 @@ def _of_results(state: State, folder: Path, most: int) -> Iterator[str]:
 
 
 def _what_does_it(state: State, folder: Path) -> str:
-    """What does what is missing, where nobody is at it."""
+    """Return the command that does missing units while no process works on them."""
     from isthmus import __version__
 
     run = f"isthmus run {shlex.quote(str(folder))}"
@@ -93,12 +93,12 @@ def _what_does_it(state: State, folder: Path) -> str:
 
 
 def _first(count: int) -> str:
-    """What is to be done with so many files, until which a run is refused."""
+    """Return the condition on damaged files that must hold before a run can start."""
     return f"once {'that is' if count == 1 else 'these are'} out of the way, " if count else ""
 
 
 def _submitted(folder: Path) -> bool:
-    """Whether a job of Slurm was submitted for a folder's run."""
+    """Whether a Slurm job was submitted for a folder's run."""
     if not (folder / SUBMITTED).is_dir():
         return False
     from isthmus.sweeps.slurm.jobs import named_in
@@ -107,13 +107,13 @@ def _submitted(folder: Path) -> bool:
 
 
 def _gone(name: str) -> str:
-    # When and where results were made is not made again.
+    # Provenance describes the original run, so it is not written again.
     return "not there any more" + (", and nothing needs it" if name == PROVENANCE else "")
 
 
 def of_memory(short: str, folder: Path) -> str:
-    """What is to be said of points and searches that memory has ended, as in a line."""
-    # Results whose memory is not known are not replaced by others.
+    """Return a line about points and searches that ran out of memory."""
+    # Results with unknown memory limit are not replaced.
     first = "" if memory_of(folder) is not None else f"move {folder / RESULT} away, and "
     return (
         f"{short} used up the memory of the run and went only so far; {first}`isthmus run "
@@ -122,9 +122,7 @@ def of_memory(short: str, folder: Path) -> str:
 
 
 def missing(state: State, folder: Path, lacks: Selection) -> str:
-    """What to say of a run that is not finished: what is missing, why, who is at it, and what does
-    it.
-    """
+    """Return the error text for a run that is not finished: missing units, reasons and advice."""
     kinds = (("point", "points", lacks.points), ("search", "searches", lacks.searches))
     words = [f"{counted(len(at), one, more)} ({shortened(at)})" for one, more, at in kinds if at]
     verb = "is" if len(lacks) == 1 else "are"
@@ -138,13 +136,13 @@ def missing(state: State, folder: Path, lacks: Selection) -> str:
         line += f"; {len(state.damaged) - NAMED:,} more are damaged"
     quoted, submitted = shlex.quote(str(folder)), _submitted(folder)
     advice = _advice(state, quoted, lacks, submitted=submitted)
-    # A run is refused until then; others go on.
+    # Damaged files block a run, but no other advice.
     first = _first(len(state.damaged)) if advice.startswith("`") else ""
     return f"{line}; {first}{advice}"
 
 
 def _advice(state: State, folder: str, lacks: Selection, *, submitted: bool) -> str:
-    """Who does what is missing, or what would."""
+    """Return advice on how to complete the run."""
     status, run = f"`isthmus status {folder}` says how far it is", f"isthmus run {folder}"
     part = f"`{run} --part 1/1` does what nobody is at"
     if state.alone:
@@ -164,7 +162,7 @@ def _advice(state: State, folder: str, lacks: Selection, *, submitted: bool) -> 
 
 
 def span(seconds: float) -> str:
-    """A time that is left, roughly."""
+    """Format a remaining time, rounded."""
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 1.5 * size:
             return (

@@ -1,4 +1,4 @@
-"""Processes that do parts of a run, as their files in its journal tell of them."""
+"""Worker processes that do parts of a run, as their files in its journal describe them."""
 
 from __future__ import annotations
 
@@ -18,47 +18,47 @@ from isthmus.files import telling_of
 from isthmus.owned.mark import is_worker
 
 WORKER_MAX = 100_000_000
-"""Most bytes of a process' file that are read: a million lines."""
+"""The maximum number of bytes read from a worker's file: a million lines."""
 BEAT_LATE_S, TICK_S = 1.0, 0.1
-"""By how much a sign of life may be late on a busy machine, and between two looks for one."""
+"""Seconds by which a heartbeat may be late on a busy machine, and seconds between two checks."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """A point or search that a process is at."""
+    """A point or search that a process is working on."""
 
     entry: str
     host: str
     process: int
     lost: bool
-    """Whether the process has given no sign of life for so long that another one may take over."""
+    """Whether the heartbeat is so old that another process may take over."""
 
 
 @dataclass(frozen=True)
-class Took:
-    """How long a point or search took one process."""
+class Timing:
+    """The time that one process needed for a point or search."""
 
     entry: str
     seconds: float
     ended_s: float
-    """When, in seconds since 1970 by the folder's clock."""
+    """Time of the end, in seconds since 1970 by the folder's clock."""
     process: str = ""
-    """Which."""
+    """Name of the process."""
     threads: int = 1
-    """Of the process, for all that it was at."""
+    """Threads of the process, shared by all its units."""
 
 
 @dataclass
 class Workers:
-    """What the files of all processes that did parts say."""
+    """The records of all worker processes."""
 
-    took: list[Took] = field(default_factory=list)
+    timings: list[Timing] = field(default_factory=list)
     failed: dict[str, tuple[float, str]] = field(default_factory=dict)
-    """The last failure of each entry, and when."""
+    """The last failure of each entry, with its time."""
 
 
 def names_in(journal: Path) -> list[str]:
-    """The names of what is in a journal's folder; none if there is no such folder."""
+    """Return the names of the files in a journal; none if the journal does not exist."""
     with telling_of(journal, "cannot be read"):
         try:
             return [path.name for path in journal.iterdir()]
@@ -67,21 +67,21 @@ def names_in(journal: Path) -> list[str]:
 
 
 def read_workers(journal: Path) -> Workers:
-    """What the processes that did parts have said; a line that was cut short is left out."""
+    """Read the records of all workers; lines that were cut short are ignored."""
     found = Workers()
     for worker in _workers(names_in(journal)):
         threads = 1
         with suppress(OSError):
             for line in _lines(journal / f"{worker}.jsonl"):
-                # Nor is one of use that is not of this form.
+                # Lines of another form are ignored as well.
                 with suppress(KeyError, TypeError, ValueError, OverflowError):
                     threads = max(threads, int(line.get("threads", 1)))
-                    _heed(line, found, worker, threads)
+                    _record(line, found, worker, threads)
     return found
 
 
 def is_worker_file(name: str) -> bool:
-    """Whether a file of a journal is that of a process that did parts."""
+    """Whether a file of a journal belongs to a worker process."""
     return name.endswith(".jsonl") and is_worker(name.removesuffix(".jsonl"))
 
 
@@ -90,7 +90,7 @@ def _workers(names: Iterable[str]) -> Iterator[str]:
 
 
 def _opened(path: Path) -> BinaryIO:
-    """A plain file, no link followed and nobody waited for: anything may lie there."""
+    """Open an ordinary file without following a link or blocking: the path may be anything."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
@@ -101,70 +101,71 @@ def _opened(path: Path) -> BinaryIO:
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     with _opened(path) as file:
         text = file.read(WORKER_MAX).decode(errors="replace")
-    # What a reason has that Python takes for an end of a line is none.
+    # Split at "\n" only: a reason may contain other line ends of Python's.
     for line in text.split("\n"):
         with suppress(ValueError, RecursionError):
-            told = json.loads(line)
-            if isinstance(told, dict):
-                yield told
+            value = json.loads(line)
+            if isinstance(value, dict):
+                yield value
 
 
-def _heed(line: dict[str, Any], found: Workers, worker: str, threads: int) -> None:
+def _record(line: dict[str, Any], found: Workers, worker: str, threads: int) -> None:
     if "done" in line:
         took_s, at_s = _seconds(line["took_s"]), _seconds(line["at_s"])
-        found.took.append(Took(str(line["done"]), took_s, at_s, worker, threads))
+        found.timings.append(Timing(str(line["done"]), took_s, at_s, worker, threads))
     elif "failed" in line:
         entry, failed = str(line["failed"]), (_seconds(line["at_s"]), str(line["reason"]))
         found.failed[entry] = max(found.failed.get(entry, failed), failed)
 
 
-def _seconds(told: Any) -> float:
-    seconds = float(told)
+def _seconds(value: Any) -> float:
+    seconds = float(value)
     if not 0 <= seconds < math.inf:
-        raise ValueError(f"no time: {told}")
+        raise ValueError(f"no time: {value}")
     return seconds
 
 
 @dataclass(frozen=True)
-class Claim:
-    """Who has said to be at an entry."""
+class Lease:
+    """A lease on an entry of the journal."""
 
     entry: str
     host: str
     process: int
     gone: bool
-    """Whether it is a process of this machine that is no more."""
+    """Whether the holder is a dead process of this machine."""
     touched: float
-    """When it gave its last sign of life, by the folder's clock."""
+    """Time of the last heartbeat, by the folder's clock."""
     expiry_s: float
 
     def running(self, now: float) -> Running:
-        """The same as seen at a time of the folder's clock."""
+        """Return the unit under this lease, as of a time of the folder's clock."""
         lost = self.gone or now - self.touched > self.expiry_s
         return Running(self.entry, self.host, self.process, lost)
 
 
-def claims_on(entries: Iterable[str], journal: Path) -> list[Claim]:
-    """The claims on these entries, as far as they are there still."""
+def leases_on(entries: Iterable[str], journal: Path) -> list[Lease]:
+    """Return the leases on these entries that still exist."""
     from isthmus import _core
 
-    return [Claim(*told) for told in ask(_core.claims_on, str(journal), list(entries))]
+    return [Lease(*fields) for fields in ask(_core.claims_on, str(journal), list(entries))]
 
 
-def now_in(journal: Path, claims: list[Claim]) -> float:
-    """The folder's time, as far as it decides who is lost. Nothing is written to learn it.
+def now_in(journal: Path, leases: list[Lease]) -> float:
+    """Return the current time of the folder's clock, as far as it decides which leases have
+    expired. Nothing is written.
 
-    Who lives touches its file again and again, so that the youngest file bears the time of the last
-    touch. Where that is long ago by this machine's clock, either nobody lives or the clocks are
-    apart: then a file becomes younger while one looks, or none does.
+    Live workers touch their files regularly, so the youngest file has the time of the last
+    heartbeat. If that is long ago by this machine's clock, either no worker lives or the clocks
+    differ; then this function waits for one file to become younger.
     """
     from isthmus import _core
 
     youngest, here = _youngest(journal), time.time()
     doubtful = [
-        claim.expiry_s
-        for claim in claims
-        if not claim.running(youngest).lost and claim.running(here).lost
+        lease.expiry_s
+        for lease in leases
+        if not lease.running(youngest).lost and lease.running(here).lost
     ]
     if not doubtful:
         return youngest
@@ -177,10 +178,10 @@ def now_in(journal: Path, claims: list[Claim]) -> float:
 
 
 def _youngest(journal: Path) -> float:
-    """When a process that does a part has last written or touched its file."""
+    """Return the time of the last write or heartbeat of any worker."""
     times = [0.0]
     for worker in _workers(names_in(journal)):
-        # Opened, since network file systems look anew at what is opened.
+        # Open the file: network file systems refresh its times only then.
         with suppress(OSError), _opened(journal / f"{worker}.jsonl") as file:
             times.append(os.fstat(file.fileno()).st_mtime)
     return max(times)

@@ -1,4 +1,4 @@
-"""Slurm's own commands: what they are asked, and what they say."""
+"""Slurm's commands: calling them and parsing their output."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import IO
 
 from isthmus.errors import IsthmusError
 
-PATIENCE_S = 120.0
-"""Seconds after which a command of Slurm that says nothing is given up, if nobody says so."""
+TIMEOUT_S = 120.0
+"""Default number of seconds after which a silent command of Slurm has failed."""
 TICK_S = 0.1
-"""Seconds between two looks whether a command has answered."""
+"""Seconds between two checks whether a command has ended."""
 GONE = "Invalid job id"
-"""What Slurm says of a job that it has forgotten."""
-UNHEARD = "Unable to contact slurm controller"
-"""What its commands say that have heard nothing of the controller, after some 20 s."""
+"""Slurm's message about a job that it has forgotten."""
+UNREACHABLE = "Unable to contact slurm controller"
+"""Message of Slurm's commands if the controller has not answered, after about 20 s."""
 WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
 CANCELLED, COMPLETING = "CANCELLED", "COMPLETING"
 UNDER_WAY = (
@@ -44,7 +44,7 @@ LOST = (
     "REVOKED",
     "TIMEOUT",
 )
-"""States of tasks that something outside of them has ended."""
+"""States of tasks that were ended from outside."""
 WORDS = {
     "BOOT_FAIL": "its node did not boot",
     "DEADLINE": "its deadline passed",
@@ -55,30 +55,30 @@ WORDS = {
     "TIMEOUT": "its time limit passed",
     CANCELLED: "it was cancelled",
 }
-"""Of states, in words."""
+"""Descriptions of states."""
 SIGNALLED = 128
-"""An exit status above it is that of a process that a signal has ended."""
+"""Exit statuses above this value mean that a signal ended the process."""
 TERMINATED = SIGNALLED + 15
-"""The exit status of a task that ended in order when it was told to."""
+"""The exit status of a task that ended in order after SIGTERM."""
 
 CLUSTER = "CLUSTER:"
-"""How a line of `squeue` begins that names a cluster."""
+"""Prefix of a line of `squeue` that names a cluster."""
 
 _FIRST = re.compile(r"\d+")
 _WHO = re.compile(r"^(?:sbatch: |squeue: )?(?:error: )?(?:slurm_load_jobs error: )?")
-"""What commands put before what they have to say."""
+"""Prefixes of the messages of Slurm's commands."""
 
 
 class SlurmError(IsthmusError):
-    """A command of Slurm failed; its own words are in the message."""
+    """A command of Slurm failed; the error contains its message."""
 
 
 class NoCommandError(SlurmError):
-    """A command of Slurm is not there: no use to ask again."""
+    """A command of Slurm is not installed, so there is no use in asking again."""
 
 
 class UnansweredError(SlurmError):
-    """`sbatch` has not said whether a job is submitted, and may have submitted it."""
+    """`sbatch` has not reported whether it submitted a job, and may have done so."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ class Array:
 
     number: str
     cluster: str = ""
-    """Where several clusters share their controllers; else empty."""
+    """Name of the cluster if several share their controllers; else empty."""
 
     @classmethod
     def parsed(cls, text: str) -> Array:
-        """What ``sbatch --parsable`` prints.
+        """Parse the output of ``sbatch --parsable``.
 
         Raises:
-            UnansweredError: it is something else.
+            UnansweredError: the output has another form.
 
         """
         number, _, cluster = text.strip().partition(";")
@@ -110,39 +110,39 @@ class Array:
 
     @property
     def words(self) -> list[str]:
-        """Options that say which cluster."""
+        """Return the options that select the cluster."""
         return [f"--clusters={self.cluster}"] if self.cluster else []
 
     @property
     def cancel(self) -> str:
-        """The command that ends it."""
+        """Return the command that cancels the array."""
         return " ".join(["scancel", *self.words, self.number])
 
 
 @dataclass(frozen=True)
 class Queue:
-    """What is left of an array in the queue."""
+    """The tasks of an array that are still in the queue."""
 
     running: int = 0
-    """Those that are about to be over as well."""
+    """Running tasks, including those that are ending."""
     waiting: int = 0
     reasons: tuple[str, ...] = ()
-    """Why tasks wait, each once."""
+    """Reasons why tasks wait, each once."""
     ending: int = 0
-    """Those that are about to be over: their processes have ended, or are being ended."""
+    """Tasks that are ending: their processes have ended, or are being ended."""
 
     def __bool__(self) -> bool:
         return bool(self.running or self.waiting)
 
     @property
     def at_work(self) -> bool:
-        """Whether anything of it does points still, or will."""
+        """Whether any task does points now or will do so."""
         return bool(self.running > self.ending or self.waiting)
 
 
 @dataclass(frozen=True)
 class Ended:
-    """A task that is over."""
+    """A task that has ended."""
 
     task: int
     state: str
@@ -150,22 +150,24 @@ class Ended:
     signal: int
     node: str
     at: str
-    """When it was over, as Slurm has it."""
+    """Time of the end, as Slurm formats it."""
 
     @property
     def lost(self) -> bool:
-        """Whether it was ended from outside, so that what it had not done is worth another try."""
+        """Whether the task was ended from outside, so that its missing points are worth another
+        try.
+        """
         if self.state == "FAILED":
             return self.signal != 0 or self.status > SIGNALLED
         return self.state in LOST
 
     @property
     def reason(self) -> str:
-        """Why it is over, in words."""
+        """Return the reason why the task ended."""
         if self.state in WORDS:
             return WORDS[self.state] + (f" ({self.node})" if self.state == "NODE_FAIL" else "")
         if self.status == TERMINATED:
-            return "it was told to end, at its time limit or before"
+            return "it was told to end, at its time limit or before"  # codespell:ignore told
         if self.signal or self.status > SIGNALLED:
             return f"it was killed by signal {self.signal or self.status - SIGNALLED}"
         return f"it ended with status {self.status}"
@@ -173,19 +175,19 @@ class Ended:
 
 @dataclass
 class Slurm:
-    """The user's Slurm, by its commands."""
+    """The user's Slurm, called through its commands."""
 
-    environment: dict[str, str] = field(default_factory=lambda: _heeded(os.environ))
-    patience_s: float = PATIENCE_S
-    """Seconds after which a command that says nothing is given up."""
-    _left: subprocess.Popen[bytes] | None = field(default=None, repr=False)
-    """An `sbatch` that was left alone, as it had not answered."""
+    environment: dict[str, str] = field(default_factory=lambda: _without_overrides(os.environ))
+    timeout_s: float = TIMEOUT_S
+    """Seconds after which a silent command has failed."""
+    _unanswered: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    """An `sbatch` that did not answer in time and still runs."""
 
     def check(self) -> None:
-        """Refuse to go on where there is no Slurm.
+        """Check that Slurm is installed.
 
         Raises:
-            SlurmError: there is no `sbatch` or no `squeue`.
+            SlurmError: `sbatch` or `squeue` is missing.
 
         """
         for name in ("sbatch", "squeue"):
@@ -193,22 +195,22 @@ class Slurm:
 
     @property
     def clusters(self) -> str:
-        """Clusters that the user has named for all commands, if any."""
-        told = (self.environment.get(f"{name}_CLUSTERS", "") for name in ("SBATCH", "SLURM"))
-        return next(filter(None, told), "")
+        """Return the clusters that the user's environment selects for all commands."""
+        named = (self.environment.get(f"{name}_CLUSTERS", "") for name in ("SBATCH", "SLURM"))
+        return next(filter(None, named), "")
 
     def test(
         self, script: str, options: Sequence[str] = (), tick: Callable[[], None] = lambda: None
     ) -> None:
-        """Ask whether Slurm would take a job; nothing is submitted.
+        """Ask whether Slurm would accept a job, without submitting it.
 
         Args:
-            script: the job.
-            options: for `sbatch`.
-            tick: called again and again until there is an answer.
+            script: the job script.
+            options: options for `sbatch`.
+            tick: called repeatedly until Slurm answers.
 
         Raises:
-            SlurmError: it would not.
+            SlurmError: Slurm would refuse the job.
 
         """
         done = self._asked(["sbatch", "--test-only", *options], script, tick)
@@ -218,70 +220,70 @@ class Slurm:
     def submit(
         self, script: str, options: Sequence[str] = (), tick: Callable[[], None] = lambda: None
     ) -> tuple[Array, str]:
-        """Submit a script; the job, and what else `sbatch` said.
+        """Submit a script; return the job, and further output of `sbatch`.
 
         Args:
-            script: the job.
-            options: for `sbatch`. In its command line, since the user's `SBATCH_...` variables go
-                before those in the script, and behind these.
-            tick: called again and again until there is an answer.
+            script: the job script.
+            options: options for `sbatch`. They must be on its command line, because the user's
+                `SBATCH_...` variables take precedence over options in the script.
+            tick: called repeatedly until Slurm answers.
 
         Raises:
-            UnansweredError: `sbatch`, this one or one before, has not answered, and goes on.
-            SlurmError: there is no `sbatch`, or it refuses.
+            UnansweredError: this `sbatch`, or an earlier one, has not answered and still runs.
+            SlurmError: `sbatch` is missing, or it refuses the job.
 
         """
-        if self._left is not None and self._left.poll() is None:
+        if self._unanswered is not None and self._unanswered.poll() is None:
             raise UnansweredError("sbatch: has not answered yet, and was left alone")
-        done = self._asked(["sbatch", "--parsable", *options], script, tick, cut=False)
+        done = self._asked(["sbatch", "--parsable", *options], script, tick, kill=False)
         if done.returncode != 0:
             raise _refused(done)
         return Array.parsed(done.stdout), _line(done.stderr)
 
     def queue(self, array: Array, name: str = "") -> Queue:
-        """What is left of an array.
+        """Return the tasks of an array that are still in the queue.
 
         Args:
             array: the array.
-            name: of the job: numbers come again, in other clusters and once a controller has lost
-                its state, and one of another name is another job; empty if it is not known.
+            name: name of the job; empty if unknown. Numbers are reused, in other clusters and after
+                a controller has lost its state, so a job of another name is another job.
 
         Raises:
             SlurmError: the controller does not answer.
 
         """
         words = [*array.words, f"--jobs={array.number}"]
-        told = self._run(["squeue", *words, "--noheader", "--array", "--format=%T|%r|%j"])
-        if told.returncode != 0:
-            if GONE in told.stderr:
+        done = self._run(["squeue", *words, "--noheader", "--array", "--format=%T|%r|%j"])
+        if done.returncode != 0:
+            if GONE in done.stderr:
                 return Queue()
-            raise SlurmError(f"squeue: {_said(told)}")
-        lines = [[*line.split("|", 2), ""][:3] for line in told.stdout.splitlines() if "|" in line]
-        ours = [(state.strip(), why) for state, why, of in lines if not of or of == (name or of)]
-        waiting = [reason for state, reason in ours if state in WAITING]
+            raise SlurmError(f"squeue: {_said(done)}")
+        lines = [[*line.split("|", 2), ""][:3] for line in done.stdout.splitlines() if "|" in line]
+        own = [(state.strip(), why) for state, why, job in lines if not job or job == (name or job)]
+        waiting = [reason for state, reason in own if state in WAITING]
         known = dict.fromkeys(reason for reason in waiting if reason != "None")
-        ending = sum(state == COMPLETING for state, _ in ours)
-        return Queue(len(ours) - len(waiting), len(waiting), tuple(known), ending)
+        ending = sum(state == COMPLETING for state, _ in own)
+        return Queue(len(own) - len(waiting), len(waiting), tuple(known), ending)
 
     def named(self, name: str, clusters: str = "") -> Array | None:
-        """The job of the user's of that name that is at work or waits to be, if there is one.
+        """Return the user's latest job with a name that is at work or waits in the queue, if any.
 
         Args:
-            name: of the job.
-            clusters: those that are asked; empty for the one that is asked anyway.
+            name: name of the job.
+            clusters: clusters to search; empty for the default cluster.
 
         Raises:
-            SlurmError: there is no `squeue`, or the controller does not answer.
+            SlurmError: `squeue` is missing, or the controller does not answer.
 
         """
         words = ["squeue", *([f"--clusters={clusters}"] if clusters else []), "--noheader"]
-        told = self._run([*words, f"--name={name}", f"--user={os.getuid()}", "--format=%F|%T"])
-        if told.returncode != 0:
-            raise SlurmError(f"squeue: {_said(told)}")
+        done = self._run([*words, f"--name={name}", f"--user={os.getuid()}", "--format=%F|%T"])
+        if done.returncode != 0:
+            raise SlurmError(f"squeue: {_said(done)}")
         found, cluster = set(), ""
-        for line in told.stdout.splitlines():
+        for line in done.stdout.splitlines():
             if line.startswith(CLUSTER):
-                # Where clusters are named, the jobs of each come below its name.
+                # If the option names clusters, a line with its name precedes the jobs of each.
                 cluster = line.removeprefix(CLUSTER).strip()
                 continue
             number, _, state = line.strip().partition("|")
@@ -293,18 +295,19 @@ class Slurm:
         return Array(str(latest), cluster)
 
     def ended(self, array: Array) -> list[Ended]:
-        """How the tasks of an array ended, as far as that is still known: the controller forgets
-        each some minutes later, its accounting, where a site has one, does not.
+        """Return how the tasks of an array ended, as far as that is still known.
+
+        The controller forgets each task after some minutes; accounting, if a site has it, does not.
         """
         known = {task.task: task for task in self._accounted(array)}
         with suppress(SlurmError):
-            told = self._run(["scontrol", *array.words, "--oneliner", "show", "job", array.number])
-            found = (_ended(line) for line in told.stdout.splitlines())
+            done = self._run(["scontrol", *array.words, "--oneliner", "show", "job", array.number])
+            found = (_ended(line) for line in done.stdout.splitlines())
             known |= {task.task: task for task in found if task is not None}
         return [known[task] for task in sorted(known)]
 
     def _accounted(self, array: Array) -> list[Ended]:
-        """The same from Slurm's accounting, where a site has one."""
+        """Return the same from Slurm's accounting, if a site has it."""
         words = [
             "--noheader",
             "--parsable2",
@@ -312,11 +315,11 @@ class Slurm:
             "--format=JobID,State,ExitCode,NodeList,End",
         ]
         try:
-            told = self._run(["sacct", *array.words, f"--jobs={array.number}", *words])
+            done = self._run(["sacct", *array.words, f"--jobs={array.number}", *words])
         except SlurmError:
             return []
         found = []
-        for line in told.stdout.splitlines():
+        for line in done.stdout.splitlines():
             job, state, *rest = (line.split("|") + [""] * 5)[:5]
             task = _FIRST.match(job.partition("_")[2].lstrip("["))
             if task and state and state.split()[0] not in UNDER_WAY:
@@ -324,12 +327,12 @@ class Slurm:
         return found
 
     def largest_array(self) -> int | None:
-        """The most tasks of an array that this Slurm takes; None if it does not say."""
+        """Return the maximum number of tasks in an array; None if Slurm does not report it."""
         try:
-            told = self._run(["scontrol", "show", "config"])
+            done = self._run(["scontrol", "show", "config"])
         except SlurmError:
             return None
-        match = re.search(r"^MaxArraySize\s*=\s*(\d+)", told.stdout, re.MULTILINE)
+        match = re.search(r"^MaxArraySize\s*=\s*(\d+)", done.stdout, re.MULTILINE)
         return int(match[1]) - 1 if match else None
 
     def _found(self, name: str) -> str:
@@ -346,15 +349,15 @@ class Slurm:
         try:
             return subprocess.run(
                 [program, *words[1:]],
-                # Times that can be compared, whatever the season.
+                # Times in UTC compare correctly across changes of daylight saving time.
                 env={**self.environment, "TZ": "UTC"},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=self.patience_s,
+                timeout=self.timeout_s,
                 check=False,
-                # Ctrl-C is for us.
+                # Ctrl-C must reach isthmus only.
                 start_new_session=True,
             )
         except subprocess.TimeoutExpired:
@@ -363,14 +366,16 @@ class Slurm:
             raise SlurmError(f"{words[0]}: {error.strerror}") from error
 
     def _asked(
-        self, words: Sequence[str], text: str, tick: Callable[[], None], *, cut: bool = True
+        self, words: Sequence[str], text: str, tick: Callable[[], None], *, kill: bool = True
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command that may change something: whatever `tick` raises, it is not cut, and can
-        go on when this process has ended. Unless `cut` says so it goes on also where it is silent.
+        """Run a command that may change state; an exception of `tick` leaves it running.
+
+        The command may outlive this process. If `kill` is false, it also keeps running after the
+        timeout.
         """
         program = self._found(words[0])
         with ExitStack() as stack:
-            # Files, not pipes: these would end with this process.
+            # Use files, not pipes: pipes would break when this process ends.
             script, *said = (stack.enter_context(TemporaryFile()) for _ in range(3))
             script.write(text.encode())
             script.seek(0)
@@ -385,13 +390,13 @@ class Slurm:
                 )
             except OSError as error:
                 raise SlurmError(f"{words[0]}: {error.strerror}") from error
-            give_up = time.monotonic() + self.patience_s
+            give_up = time.monotonic() + self.timeout_s
             while process.poll() is None:
                 if time.monotonic() > give_up:
-                    if not cut:
-                        self._left = process
+                    if not kill:
+                        self._unanswered = process
                         raise UnansweredError(
-                            f"sbatch: no answer within {self.patience_s:.0f} s; it was left alone, "
+                            f"sbatch: no answer within {self.timeout_s:.0f} s; it was left alone, "
                             "and may submit the job yet, which the same command then finds"
                         )
                     process.kill()
@@ -404,7 +409,7 @@ class Slurm:
         return subprocess.CompletedProcess([*words], process.returncode, out, err)
 
     def _silent(self, words: Sequence[str]) -> SlurmError:
-        return SlurmError(f"{words[0]}: no answer within {self.patience_s:.0f} s")
+        return SlurmError(f"{words[0]}: no answer within {self.timeout_s:.0f} s")
 
 
 def _read(file: IO[bytes]) -> str:
@@ -414,25 +419,25 @@ def _read(file: IO[bytes]) -> str:
 
 def _refused(done: subprocess.CompletedProcess[str]) -> SlurmError:
     said = _said(done)
-    told = UNHEARD in said or done.returncode < 0
-    return SlurmError(f"sbatch: {said}" if told else f"sbatch refused the job: {said}")
+    plain = UNREACHABLE in said or done.returncode < 0
+    return SlurmError(f"sbatch: {said}" if plain else f"sbatch refused the job: {said}")
 
 
 OWN = re.compile(
     r"S(?:QUEUE|ACCT|CONTROL)_\w+|SLURM_TIME_FORMAT"
     r"|SBATCH_(?:JOB_NAME|ARRAY_INX|OUTPUT|ERROR|SIGNAL|OPEN_MODE|WAIT)"
 )
-"""Variables of a user's that would change what is asked and told here. Others of sbatch's say what
-is to be where no option does.
+"""Variables of the user that would change the questions or the output of commands. Other variables
+of `sbatch` supply values for options that are not given.
 """
 
 
-def _heeded(environment: Mapping[str, str]) -> dict[str, str]:
+def _without_overrides(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environment.items() if not OWN.fullmatch(name)}
 
 
 def _said(done: subprocess.CompletedProcess[str]) -> str:
-    """What a command said of its failure, in a line."""
+    """Return a command's error message, in one line."""
     words = _line(done.stderr) or _line(done.stdout)
     if done.returncode < 0:
         return f"it was killed by signal {-done.returncode}"
@@ -445,9 +450,9 @@ def _line(text: str) -> str:
 
 
 def _ended(line: str) -> Ended | None:
-    """A task from a line of ``scontrol --oneliner show job``; None if it is not over."""
+    """Parse a line of ``scontrol --oneliner show job``; None if the task has not ended."""
     fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
-    # Of tasks that never began there is a range.
+    # Tasks that never started appear as a range.
     task, state = _FIRST.match(fields.get("ArrayTaskId", "")), fields.get("JobState", "")
     if not task or not state or state in UNDER_WAY:
         return None

@@ -1,4 +1,4 @@
-"""What points and searches will take: from those that are done, else from a few that are tried."""
+"""Predicted durations of points and searches, from finished ones or from a small sample."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ import numpy as np
 from isthmus.core import parse_toml
 from isthmus.owned.mark import JOURNAL
 from isthmus.progress import Progress
-from isthmus.sweeps.left import SEARCH_POINTS
+from isthmus.sweeps.remaining import SEARCH_POINTS
 from isthmus.sweeps.selection import Selection, Unit
 from isthmus.sweeps.shared import EXPIRY_S, do_part
-from isthmus.sweeps.workers import Took, read_workers
+from isthmus.sweeps.workers import Timing, read_workers
 
 if TYPE_CHECKING:
     from isthmus.execution import Job
 
 TRIED_S = 10.0
-"""Most seconds for which points are tried."""
+"""The maximum number of seconds for which sample units run."""
 SHARE = 0.02
-"""Of what all will take, what trying a few may take."""
+"""The maximum share of the whole run's time that the sample may take."""
 SAMPLE = 64
-"""Most units that are tried."""
+"""The maximum number of sample units."""
 LEAST = 4
-"""Fewest durations that are enough."""
+"""The minimum number of known durations that a prediction needs."""
 REFERENCES = 500
-"""Most durations with which a unit is compared."""
+"""The maximum number of known durations that a unit is compared with."""
 _ENTRY = re.compile(r"(point|search)-([0-9]{1,18})")
 
 
 class _Enough(Exception):  # noqa: N818 - nothing went wrong
-    """Enough units were tried."""
+    """The sample is large enough."""
 
 
 def predicted(
@@ -53,18 +53,18 @@ def predicted(
     known: bool = True,
     expiry_s: float = EXPIRY_S,
 ) -> list[float]:
-    """What each unit that is missing will take, points first, in seconds of one thread.
+    """Predict the duration of each missing unit, points first, in seconds of one thread.
 
-    That is what the one nearest to it in the sweep took, of those that are known. Where too few are
-    known, a few are done first, within a bounded time.
+    The prediction is the duration of the nearest unit of the sweep whose duration is known. If too
+    few are known, a sample of units runs first, within a bounded time.
 
     Args:
         job: the run.
         folder: its folder.
-        missing: what is to be predicted.
-        keep: whether what is done for it may be kept in the folder.
-        known: whether what was done in the folder counts; not if that is to be removed.
-        expiry_s: after which what others were at in the folder is taken over.
+        missing: the units to predict.
+        keep: whether the results of the sample may be kept in the folder.
+        known: whether durations in the folder count; false if the folder is to be cleared.
+        expiry_s: seconds after which expired leases in the folder are taken over.
 
     """
     units = missing.units
@@ -73,50 +73,53 @@ def predicted(
         with tempfile.TemporaryDirectory(prefix="isthmus-") as place:
             spare = Path(place)
             done_in = folder if keep else spare / "tried"
-            _try(job, done_in, units, expiry_s, quick=job.quick)
+            _run_sample(job, done_in, units, expiry_s, quick=job.quick)
             seconds = {**seconds, **finished(done_in)}
             if len(seconds) < min(LEAST, len(units)):
-                # They take longer than that; shorter runs tell at least how they compare.
-                _try(job, spare / "quick", units, expiry_s, quick=True)
+                # The units take longer than the limit; shorter runs show their relative durations.
+                _run_sample(job, spare / "quick", units, expiry_s, quick=True)
                 seconds = _scaled(finished(spare / "quick"), seconds)
     return _nearest(units, seconds, _lengths(job))
 
 
 def finished(folder: Path) -> dict[Unit, float]:
-    """What units that are done take one thread, as the processes that did them have said; lines
-    that say something else are left out.
+    """Return the durations of finished units in seconds of one thread, from the records of workers.
+
+    Records with unknown entries are ignored.
     """
     found: dict[Unit, float] = {}
     of_process = attrgetter("process")
-    for _, all_ in groupby(read_workers(folder / JOURNAL).took, of_process):
-        took = list(all_)
-        for each, seconds in zip(took, _by_one_thread(took), strict=True):
+    for _, all_ in groupby(read_workers(folder / JOURNAL).timings, of_process):
+        timings = list(all_)
+        for each, seconds in zip(timings, _single_thread_s(timings), strict=True):
             entry = _ENTRY.fullmatch(each.entry)
             if entry:
                 found[entry[1], int(entry[2])] = seconds
     return found
 
 
-def _by_one_thread(took: Sequence[Took]) -> list[float]:
-    """What one thread would have needed at most for each of what a process did, in seconds.
+def _single_thread_s(timings: Sequence[Timing]) -> list[float]:
+    """Return an upper bound on the time of one thread for each unit of a process, in seconds.
 
-    Replications are simulated side by side: where a process is at fewer units than it has threads,
-    these share the threads, as the last ones of a part do.
+    Replications run in parallel: if a process has fewer units than threads, as at the end of a
+    part, the units share the threads.
     """
-    starts = np.sort([each.ended_s - each.seconds for each in took])
-    ends = np.sort([each.ended_s for each in took])
+    starts = np.sort([each.ended_s - each.seconds for each in timings])
+    ends = np.sort([each.ended_s for each in timings])
     times = np.unique([starts, ends])
     at_work = np.searchsorted(starts, times, "right") - np.searchsorted(ends, times, "right")
-    threads = np.maximum(took[0].threads / np.maximum(at_work, 1), 1.0)
+    threads = np.maximum(timings[0].threads / np.maximum(at_work, 1), 1.0)
     spent = np.concatenate([[0.0], np.cumsum(np.diff(times) * threads[:-1])])
-    began = np.interp([each.ended_s - each.seconds for each in took], times, spent)
-    ended = np.interp([each.ended_s for each in took], times, spent)
-    # Of numbers so large little is left behind the point.
-    return [max(each.seconds, float(b - a)) for each, a, b in zip(took, began, ended, strict=True)]
+    began = np.interp([each.ended_s - each.seconds for each in timings], times, spent)
+    ended = np.interp([each.ended_s for each in timings], times, spent)
+    # Large timestamps leave few digits behind the decimal point, so clamp to the duration.
+    return [max(t.seconds, float(b - a)) for t, a, b in zip(timings, began, ended, strict=True)]
 
 
-def _try(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quick: bool) -> None:
-    """Do units that are spread over all of them, until that is enough."""
+def _run_sample(
+    job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quick: bool
+) -> None:
+    """Run a sample of units, spread over all of them, until it is large enough."""
     points = spread([at for kind, at in units if kind == "point"])
     searches = spread([at for kind, at in units if kind == "search"])
     of_each = zip_longest(islice(points, SAMPLE), islice(searches, SAMPLE))
@@ -131,9 +134,9 @@ def _try(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quic
         nonlocal began
         now, done = time.monotonic(), progress.points_done
         if began is None and progress.phase == "simulating":
-            # Building a large machine may take longer than all that is tried.
+            # Do not count building: for a large machine it may take longer than the sample.
             began = now
-        told(replace(progress, state="a few are tried first"))
+        watch_job(replace(progress, state="a few are tried first"))
         if began is None:
             return
         spent = now - began
@@ -141,8 +144,8 @@ def _try(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quic
         if spent > TRIED_S or (done >= LEAST and spent > SHARE * whole):
             raise _Enough
 
-    told = job.watch
-    # A copy: a new job would build all machines to be checked.
+    watch_job = job.watch
+    # Copy the job: a new one would build all machines to check them.
     tried = copy(job)
     tried.watch, tried.jobs, tried.quick = watch, 1, quick
     try:
@@ -152,8 +155,10 @@ def _try(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quic
 
 
 def _scaled(quick: Mapping[Unit, float], known: Mapping[Unit, float]) -> dict[Unit, float]:
-    """Durations of short runs made those of full ones: of the units that were not done in the time
-    that they had, the shortest is taken to take just that.
+    """Scale the durations of short runs to full runs.
+
+    The shortest of the units that did not finish within the limit is assumed to take just the
+    limit.
     """
     longer = [seconds for unit, seconds in quick.items() if unit not in known]
     if not longer:
@@ -163,8 +168,9 @@ def _scaled(quick: Mapping[Unit, float], known: Mapping[Unit, float]) -> dict[Un
 
 
 def spread(positions: Sequence[int]) -> Iterator[int]:
-    """All positions, each once, so that however many are taken they are spread over all: by bits
-    in reverse order (van der Corput).
+    """Yield each position once, so that every prefix is spread over the whole range.
+
+    The order is that of the van der Corput sequence: bits reversed.
     """
     bits = max(len(positions) - 1, 0).bit_length()
     for i in range(1 << bits):
@@ -174,7 +180,7 @@ def spread(positions: Sequence[int]) -> Iterator[int]:
 
 
 def _lengths(job: Job) -> tuple[int, ...]:
-    """Values of each axis of the sweep."""
+    """Return the number of values of each axis of the sweep."""
     sweep = parse_toml(job.canonical, job.file).get("sweep", {})
     return tuple(len(values) for values in sweep.values())
 
@@ -182,7 +188,7 @@ def _lengths(job: Job) -> tuple[int, ...]:
 def _nearest(
     units: Sequence[Unit], known: Mapping[Unit, float], lengths: tuple[int, ...]
 ) -> list[float]:
-    """What the nearest known unit of the same kind took, for each of these."""
+    """Return the duration of the nearest known unit of the same kind, for each unit."""
     found: list[float] = []
     for kind in ("point", "search"):
         wanted = [at for each, at in units if each == kind]
@@ -196,15 +202,15 @@ def _nearest(
             found += [seconds * times] * len(wanted)
             continue
         axes = lengths if kind == "point" and math.prod(lengths) > max(wanted + of_kind) else ()
-        there, here = _places(of_kind, axes), _places(wanted, axes)
+        there, here = _coordinates(of_kind, axes), _coordinates(wanted, axes)
         for place in here:
             nearest = int(np.abs(there - place).sum(axis=1).argmin())
             found.append(known[kind, of_kind[nearest]])
     return found
 
 
-def _places(positions: Sequence[int], axes: tuple[int, ...]) -> np.ndarray:
-    """Where units are in the sweep, each axis from 0 to 1; in a row where there are no axes."""
+def _coordinates(positions: Sequence[int], axes: tuple[int, ...]) -> np.ndarray:
+    """Return coordinates of units in the sweep, each axis from 0 to 1; one axis by default."""
     if not axes:
         return np.asarray(positions, dtype=float)[:, None]
     found: np.ndarray = np.stack(np.unravel_index(positions, axes), axis=1) / np.asarray(axes)

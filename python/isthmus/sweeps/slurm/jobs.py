@@ -1,4 +1,4 @@
-"""The jobs that were submitted for a run, in its folder, and a copy of their last script."""
+"""Submitted jobs of a run, recorded in its folder, and a copy of their latest script."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from isthmus.owned.mark import SUBMITTED, Identity, read_mark, sha256
 from isthmus.sweeps.slurm.control import Array, Slurm
 
 SCRIPT, JOBS = f"{SUBMITTED}/array.sh", f"{SUBMITTED}/jobs.json"
-"""Files below the folder: the script that was submitted last, and the jobs of all submissions."""
+"""Files below the folder: the latest script, and the jobs of all submissions."""
 SEAL = "# As isthmus wrote it, with the SHA-256 of all above: "
-"""How the last line of the script begins."""
+"""Prefix of the last line of the script."""
 
 
 @dataclass(frozen=True)
@@ -23,50 +23,53 @@ class Submission:
     """A job that was submitted, or is about to be."""
 
     name: str
-    """Of the job: the same for all of a run in a folder."""
+    """Name of the job, which all jobs of a run in a folder share."""
     tasks: int | None
-    """How many it was submitted with; None of one that was submitted by hand."""
+    """Number of tasks; None if a user submitted the job by hand."""
     clusters: str = ""
-    """Those of which Slurm was to choose one; empty for the one that is asked anyway."""
+    """Clusters from which Slurm chooses one; empty for the default cluster."""
     submitted_s: float = 0.0
-    """When, in seconds since 1970 by the folder's clock."""
+    """Time of submission, in seconds since 1970 by the folder's clock."""
     array: Array | None = None
     """None until `sbatch` has answered, and if its answer was lost."""
 
 
 def name_of(run: str, folder: Path, identity: Identity) -> str:
-    """The name of the jobs of a run in a folder, which no other run has, nor a copy of the folder.
+    """Return the name of the jobs of a run in a folder; other runs and copies of the folder have
+    other names.
 
     Args:
-        run: its name.
-        folder: its folder.
-        identity: what the folder says that its run is of.
+        run: name of the run.
+        folder: folder of the run.
+        identity: identity of the run, from the folder's mark.
 
     """
     plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in run)
-    return f"isthmus-{plain}-{_place(folder, identity)}"
+    return f"isthmus-{plain}-{_place_hash(folder, identity)}"
 
 
-def _place(folder: Path, identity: Identity) -> str:
+def _place_hash(folder: Path, identity: Identity) -> str:
     return sha256(f"{folder.resolve()}\n{identity}".encode())[:8]
 
 
 def named_in(folder: Path) -> str:
-    """The name of the jobs of a folder's run; empty where none was submitted from here, as in a
-    copy of another folder.
+    """Return the name of the jobs of a folder's run; empty if no job was submitted from this
+    folder.
+
+    In a copy of another folder the name is empty too.
     """
     last, mark = next(reversed(jobs_of(folder)), None), read_mark(folder)
-    ours = last and mark and last.name.endswith(f"-{_place(folder, mark.of)}")
-    return last.name if last and ours else ""
+    own = last and mark and last.name.endswith(f"-{_place_hash(folder, mark.identity)}")
+    return last.name if last and own else ""
 
 
 def jobs_of(folder: Path) -> list[Submission]:
-    """The jobs that were submitted for a folder; none where nothing whole is written."""
+    """Return the jobs that were submitted for a folder; none if the record is incomplete."""
     path = folder / JOBS
     try:
         jobs = [_read(each) for each in json.loads(path.read_bytes())]
         if jobs and jobs[-1].array is None:
-            # It was written in the moment before `sbatch` was asked.
+            # The record was written in the moment before `sbatch` was called.
             jobs[-1] = replace(jobs[-1], submitted_s=path.stat().st_mtime)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return []
@@ -74,14 +77,16 @@ def jobs_of(folder: Path) -> list[Submission]:
 
 
 def under_way(folder: Path, slurm: Slurm, name: str, clusters: str = "") -> Array | None:
-    """The array of a folder's run that is at work or waits to be, if there is one, whoever
-    submitted it. One that is about to be over, as after `scancel`, does nothing more.
+    """Return the array that works on a folder's run or waits in the queue, whichever user submitted
+    it.
+
+    An array whose tasks are all ending, as after `scancel`, does not count.
 
     Args:
-        folder: that of the run.
-        slurm: who is asked.
-        name: of its jobs.
-        clusters: where it may be as well.
+        folder: folder of the run.
+        slurm: the Slurm to ask.
+        name: name of the jobs.
+        clusters: further clusters to search.
 
     Raises:
         SlurmError: Slurm does not answer.
@@ -90,7 +95,7 @@ def under_way(folder: Path, slurm: Slurm, name: str, clusters: str = "") -> Arra
     last = next(reversed(jobs_of(folder)), None)
     if last and last.array and slurm.queue(last.array, name).at_work:
         return last.array
-    # One whose number could not be written any more, or that was submitted by hand.
+    # Find jobs by name if their number was not recorded, or if a user submitted them by hand.
     for where in dict.fromkeys((clusters, last.clusters if last else clusters)):
         if found := slurm.named(name, where):
             return found
@@ -98,10 +103,9 @@ def under_way(folder: Path, slurm: Slurm, name: str, clusters: str = "") -> Arra
 
 
 def keep_script(own: OwnedFolder, text: str) -> str:
-    """Write the script that is about to be submitted; what is to be said of that.
+    """Write the script that is about to be submitted; return a note for the user, or an empty text.
 
-    One that was changed is the user's, and is left alone: its last line no longer tells what is
-    above it.
+    A script that the user has changed is left alone; its last line no longer matches the content.
     """
     path = own.path / SCRIPT
     if path.is_file() and SCRIPT not in own.mark.files:
@@ -113,23 +117,23 @@ def keep_script(own: OwnedFolder, text: str) -> str:
 
 
 def _as_written(script: bytes) -> bool:
-    text, _, told = script.rpartition(SEAL.encode())
-    return told.decode(errors="replace") == f"{sha256(text)}\n"
+    text, _, seal = script.rpartition(SEAL.encode())
+    return seal.decode(errors="replace") == f"{sha256(text)}\n"
 
 
 def keep_jobs(own: OwnedFolder, jobs: Sequence[Submission]) -> float:
-    """Write the jobs; when that was, by the folder's clock."""
-    text = json.dumps([_told(job) for job in jobs], indent=1) + "\n"
+    """Record the jobs; return the time of the record, by the folder's clock."""
+    text = json.dumps([_as_json(job) for job in jobs], indent=1) + "\n"
     own.write_beside(JOBS, text, SUBMITTED)
     return (own.path / JOBS).stat().st_mtime
 
 
-def _told(job: Submission) -> dict[str, Any]:
-    told = asdict(job)
-    array = told.pop("array")
-    return {**(array or {"number": None, "cluster": ""}), **told}
+def _as_json(job: Submission) -> dict[str, Any]:
+    fields = asdict(job)
+    array = fields.pop("array")
+    return {**(array or {"number": None, "cluster": ""}), **fields}
 
 
-def _read(told: dict[str, Any]) -> Submission:
-    number, cluster = told.pop("number"), told.pop("cluster")
-    return Submission(**told, array=Array(str(number), str(cluster)) if number else None)
+def _read(fields: dict[str, Any]) -> Submission:
+    number, cluster = fields.pop("number"), fields.pop("cluster")
+    return Submission(**fields, array=Array(str(number), str(cluster)) if number else None)

@@ -1,4 +1,4 @@
-"""Points and searches packed into tasks that take about as long as one another."""
+"""Packing of points and searches into tasks of about equal duration."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from itertools import groupby, islice
 
 TASK_S = 60.0
-"""Seconds that a task should take at least, so that its start does not matter."""
+"""The minimum duration of a task in seconds, so that its start-up cost is small."""
 TASKS = 100
-"""Most tasks where nobody says how many, and no time limit asks for more."""
+"""The default maximum number of tasks, unless the time limit requires more."""
 SHARE_OF_LIMIT = 0.5
-"""Of the time limit, what tasks are packed for: what is predicted is not exact."""
+"""The share of the time limit that tasks may use, since predictions are inexact."""
 
 
 def packed(costs: Sequence[float], tasks: int) -> list[list[int]]:
-    """Positions packed into at most so many tasks, whose costs come to much the same.
+    """Pack positions into at most `tasks` tasks of about equal cost.
 
-    The longest first, each into the task that has the least so far: the longest task is at most 4/3
-    of the best packing's (Graham, Bounds on multiprocessing timing anomalies, SIAM J. Appl. Math.
-    17(2), 1969). Of those that cost the same, neighbours come to the same task, as ranges are
-    short. Ties are decided by position, so that the same costs give the same tasks.
+    Each position, the most expensive first, goes to the task with the least cost so far: the
+    longest task is at most 4/3 of the optimum (Graham, Bounds on multiprocessing timing anomalies,
+    SIAM J. Appl. Math. 17(2), 1969). Neighbours of equal cost go to the same task, which keeps the
+    lists of ranges short. Position breaks ties, so that equal costs give equal tasks.
     """
     found: list[list[int]] = [[] for _ in range(min(tasks, len(costs)))]
     heap = [(0.0, task) for task in range(len(found))]
@@ -39,13 +39,15 @@ def packed(costs: Sequence[float], tasks: int) -> list[list[int]]:
 
 
 def tasks_for(costs: Sequence[float], threads: int, limit_s: float | None) -> int:
-    """How many tasks, where nobody says: so few that each takes `TASK_S`, so many that
-    each ends within half of the time limit, and never more than there are units.
+    """Choose the number of tasks.
+
+    Each task should take at least `TASK_S` and must end within half of the time limit. The number
+    never exceeds the number of units.
 
     Args:
         costs: seconds of one thread for each unit.
-        threads: those of a task.
-        limit_s: the time limit of a task, if it is known.
+        threads: threads of a task.
+        limit_s: time limit of a task, if it is known.
 
     """
     total = sum(costs) / threads

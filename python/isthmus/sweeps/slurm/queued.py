@@ -1,4 +1,4 @@
-"""The job of Slurm that is at a folder's run, told to those who only look at the folder."""
+"""The Slurm job of a folder's run, for commands that only show its state."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from isthmus.sweeps.slurm.control import Array, Queue, Slurm, SlurmError
 from isthmus.sweeps.slurm.jobs import jobs_of, named_in, under_way
 
 LOOK_S = 10.0
-"""Seconds that Slurm is given to answer who only looks."""
+"""Seconds that Slurm has to answer a command that only shows the state."""
 
 
 @dataclass(frozen=True)
 class Queued:
-    """A job of Slurm that is in its queue, or may be."""
+    """A Slurm job that is in the queue, or may be."""
 
     array: Array | None
-    """None where its number is not known."""
+    """None if its number is unknown."""
     queue: Queue
     trouble: str = ""
-    """Why it is not known whether it is in the queue; empty if it is."""
+    """The reason why the state is unknown; empty if it is known."""
 
     def __str__(self) -> str:
         return "Slurm job" + (f" {self.array}" if self.array else " of unknown number")
 
     @property
     def state(self) -> str:
-        """How it does, in a few words."""
+        """Return the state of the job, in a few words."""
         if self.trouble:
             return f"whether it goes on is not known here ({self.trouble})"
         rows = ((self.queue.running, "running"), (self.queue.waiting, "waiting"))
@@ -37,7 +37,7 @@ class Queued:
         return words + (f" ({reasons})" if reasons else "")
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines."""
+        """Return the job in the form of the JSON output."""
         return {
             "number": self.array and self.array.number,
             "cluster": self.array.cluster if self.array else "",
@@ -49,16 +49,16 @@ class Queued:
 
 
 def queued(folder: Path, slurm: Slurm | None = None) -> Queued | None:
-    """The job that was submitted for a folder's run, unless it is over."""
+    """Return the job that was submitted for a folder's run, unless it has ended."""
     name = named_in(folder)
     if not name:
         return None
-    slurm = slurm or Slurm(patience_s=LOOK_S)
+    slurm = slurm or Slurm(timeout_s=LOOK_S)
     try:
         array = under_way(folder, slurm, name)
         queue = slurm.queue(array, name) if array else Queue()
     except SlurmError as error:
         last = next(reversed(jobs_of(folder)), None)
         return Queued(last.array if last else None, Queue(), str(error))
-    # Between two looks it may have ended.
+    # The job may have ended between the two questions.
     return Queued(array, queue) if queue else None

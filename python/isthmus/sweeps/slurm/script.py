@@ -1,4 +1,4 @@
-"""The script of an array job: what Slurm is asked for, and what each task does."""
+"""The script of an array job: options for Slurm, and the command of each task."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from isthmus.sweeps.shared import EXPIRY_S
 from isthmus.wording import counted
 
 NOTICE_S = 60
-"""Seconds before the time limit at which a task is told to end."""
+"""Seconds before the time limit at which Slurm sends SIGTERM to a task."""
 NOTICED_S = 600
-"""Shortest time limit at which that is asked for, as Slurm may be a minute early. Below it a task
-is told when its time is over, some seconds before it is killed."""
-OURS = (
+"""The shortest time limit with this early signal, as Slurm may be a minute early. With a shorter
+limit a task receives SIGTERM at the limit, some seconds before SIGKILL.
+"""
+OWN = (
     "array",
     "output",
     "error",
@@ -37,14 +38,14 @@ OURS = (
     "test-only",
     "quiet",
 )
-"""Options of sbatch that are not the user's."""
+"""Options of `sbatch` that isthmus sets and users must not."""
 GIVEN = {
     "time": "--time",
     "partition": "--partition",
     "account": "--account",
     "cpus-per-task": "--jobs",
 }
-"""Options of sbatch for which isthmus has its own, and has to know what they say."""
+"""Options of `sbatch` that users must set through an option of isthmus."""
 SHORT = {
     "a": "array",
     "o": "output",
@@ -60,23 +61,23 @@ SHORT = {
 }
 _CLUSTERS = re.compile(r"(?:--cluster=|--clusters=|-M)(.+)")
 LIST_MAX = 100_000
-"""Most characters of a list of points: Linux takes 128 KiB in a word of a command."""
+"""The maximum length of a list of points: Linux allows 128 KiB in a word of a command."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the user wants of Slurm."""
+    """The user's requests to Slurm."""
 
     time_s: float | None = None
-    """The time limit of a task; the partition's if None."""
+    """The time limit of a task; None for that of the partition."""
     partition: str | None = None
     account: str | None = None
     tasks: int | None = None
-    """Tasks of the array; chosen by what points take if None."""
+    """Number of tasks; None to choose it from the predicted durations."""
     words: tuple[str, ...] = ()
     """Further options for sbatch."""
     expiry_s: float = EXPIRY_S
-    """Seconds after which claims of lost tasks are taken over."""
+    """Seconds after which leases of lost tasks are taken over."""
 
     def __post_init__(self) -> None:
         for name, value in (("--partition", self.partition), ("--account", self.account)):
@@ -91,7 +92,7 @@ class Wanted:
                     "value, such as --sbatch=--mem=4G"
                 )
             short = SHORT.get(name[:1], "")
-            known = _ours(name) if word.startswith("--") else short
+            known = _own_option(name) if word.startswith("--") else short
             if known in GIVEN:
                 raise IsthmusError(f"--sbatch: --{known} is chosen by isthmus; give {GIVEN[known]}")
             if known:
@@ -99,18 +100,18 @@ class Wanted:
 
     @property
     def clusters(self) -> str:
-        """Clusters of which Slurm is to choose one, as sbatch has them; empty if none are named."""
+        """Return the clusters from which Slurm chooses one; empty if none are named."""
         named = [_CLUSTERS.match(word) for word in self.words]
         return next((found[1].strip() for found in reversed(named) if found), "")
 
     @property
     def limit_s(self) -> float | None:
-        """The time limit as Slurm takes it, in whole minutes; None for the partition's."""
+        """Return the time limit rounded up to whole minutes, as Slurm takes it; None if unset."""
         return None if self.time_s is None else 60.0 * max(1, math.ceil(self.time_s / 60))
 
     @property
     def options(self) -> list[str]:
-        """Options for sbatch."""
+        """Return the options for `sbatch`."""
         found = [f"--partition={self.partition}"] if self.partition else []
         found += [f"--account={self.account}"] if self.account else []
         if self.time_s is not None and self.limit_s is not None:
@@ -124,22 +125,22 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Script:
-    """What is submitted."""
+    """The script that is submitted."""
 
     name: str
-    """Of the job."""
+    """Name of the job."""
     folder: Path
     wanted: Wanted
     threads: int
     memory: str | None
     tasks: Sequence[Selection]
     about_s: float | None
-    """What the longest task will take, if that was asked."""
+    """Predicted duration of the longest task; None if unknown."""
 
     @property
     def options(self) -> list[str]:
-        """What `sbatch` is asked for."""
-        # In patterns of Slurm's for names of files % has a meaning.
+        """Return all options for `sbatch`."""
+        # % has a meaning in Slurm's patterns of file names.
         log = str(self.folder / SUBMITTED).replace("%", "%%") + "/%A_%a.log"
         return [
             f"--job-name={self.name}",
@@ -152,7 +153,7 @@ class Script:
         ]
 
     def as_text(self) -> str:
-        """The script."""
+        """Return the text of the script."""
         points, searches = (
             sum(len(each) for each in kind)
             for kind in ([t.points for t in self.tasks], [t.searches for t in self.tasks])
@@ -174,7 +175,7 @@ class Script:
         return "\n".join(lines) + "\n"
 
     def as_json(self) -> dict[str, Any]:
-        """The same for machines: times in seconds, and what each task is to do."""
+        """Return the script in the form of the JSON output, with times in seconds."""
         first, more = self._command
         threads = ["--jobs", str(self.threads)]
         return {
@@ -191,7 +192,7 @@ class Script:
 
     @property
     def _command(self) -> tuple[list[str], list[str]]:
-        """What a task runs: before and after the words that say which points."""
+        """Return the command of a task: the words before and after the selection of points."""
         more = ["--verbose"]
         more += ["--memory", self.memory] if self.memory else []
         if self.wanted.expiry_s != EXPIRY_S:
@@ -205,26 +206,27 @@ def _words(task: Selection) -> list[str]:
 
 
 def _listed(positions: Sequence[int]) -> str:
-    """Positions as a list that fits into a command: a long one becomes the range that they are in,
-    as tasks pass over what is done, and share what others are to do as well.
+    """Format positions as a list that fits into a command.
+
+    A list that is too long becomes the range that covers it: tasks skip finished points, and share
+    the others.
     """
     words = ranges(positions)
     return words if len(words) <= LIST_MAX else f"{min(positions)}:{max(positions) + 1}"
 
 
-def _ours(name: str) -> str:
-    """The option of isthmus's that this is, or the beginning of, which sbatch takes for the whole;
-    empty if there is none.
-    """
-    return next((ours for ours in (*OURS, *GIVEN) if ours.startswith(name)), "")
+def _own_option(name: str) -> str:
+    """Return the option of isthmus that a name abbreviates, as `sbatch` does; empty if none."""
+    return next((own for own in (*OWN, *GIVEN) if own.startswith(name)), "")
 
 
 def refuse_odd(folder: Path) -> None:
-    """Refuse a folder whose name Slurm, or a line of a script, takes for something else: with a
-    backslash in it no pattern for names of logs is one.
+    """Refuse a folder whose name Slurm or a script line would misinterpret.
+
+    A backslash disables patterns in the names of logs.
 
     Raises:
-        IsthmusError: it has such a name.
+        IsthmusError: the folder has such a name.
 
     """
     if odd := next((c for c in str(folder) if c == "\\" or not c.isprintable()), None):
@@ -236,7 +238,7 @@ def refuse_odd(folder: Path) -> None:
 
 
 def _limit(seconds: float) -> str:
-    """A time limit as Slurm has it: ``1-00:30:00``."""
+    """Format a time limit as Slurm does: ``1-00:30:00``."""
     hours, minutes = divmod(round(seconds / 60), 60)
     days, hours = divmod(hours, 24)
     return (f"{days}-" if days else "") + f"{hours:02}:{minutes:02}:00"
@@ -249,13 +251,13 @@ def _span(seconds: float) -> str:
 
 
 def _plain(name: str, value: str) -> None:
-    """Refuse what cannot be in a line of a script."""
+    """Refuse a value that cannot be part of a script line."""
     if not value or not value.isprintable():
         raise arguments.refuse(name, value, "a word in one line")
 
 
 def _quoted(word: str) -> str:
-    """A word as sbatch reads it in a line of a script."""
+    """Quote a word for a line of the script."""
     if all(c.isalnum() or c in "-_=./:,@%+" for c in word):
         return word
     return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'

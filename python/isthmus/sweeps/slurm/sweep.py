@@ -1,4 +1,4 @@
-"""A run as an array job of Slurm: packed, submitted, waited for, lost tasks again, collected."""
+"""A run as an array job of Slurm: pack, submit, wait, submit lost tasks again, collect."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.owned import OwnedFolder, read_mark
-from isthmus.owned.lock import SUBMITTER, BusyError, held
+from isthmus.owned.lock import SUBMITTER, BusyError, hold
 from isthmus.owned.mark import JOURNAL, SUBMITTED
 from isthmus.sweeps.selection import Selection
-from isthmus.sweeps.shared import collect, missing
+from isthmus.sweeps.shared import collect, missing_error
 from isthmus.sweeps.slurm.control import (
     Array,
     Ended,
@@ -25,7 +25,6 @@ from isthmus.sweeps.slurm.control import (
     UnansweredError,
 )
 from isthmus.sweeps.slurm.costs import predicted
-from isthmus.sweeps.slurm.interrupted import Later, later
 from isthmus.sweeps.slurm.jobs import (
     Submission,
     jobs_of,
@@ -34,20 +33,21 @@ from isthmus.sweeps.slurm.jobs import (
     name_of,
     under_way,
 )
+from isthmus.sweeps.slurm.monitor import COUNT_S, Monitor
 from isthmus.sweeps.slurm.packing import packed, tasks_for
 from isthmus.sweeps.slurm.script import Script, Wanted, refuse_odd
-from isthmus.sweeps.slurm.verdict import Over, was_cancelled
+from isthmus.sweeps.slurm.signals import Deferred, deferred
+from isthmus.sweeps.slurm.verdict import EndedArray, was_cancelled
 from isthmus.sweeps.slurm.waiting import (
     LOOK_MAX_S,
     LOOK_S,
     SILENT_S,
     SLOWER,
     Detached,
-    answered,
-    unheard,
-    until_over,
+    answer_of,
+    no_answer,
+    wait_until_ended,
 )
-from isthmus.sweeps.slurm.watched import COUNT_S, Watched
 from isthmus.sweeps.source import joined, refuse_unjoinable
 from isthmus.sweeps.state import state_of
 
@@ -56,62 +56,63 @@ if TYPE_CHECKING:
     from isthmus.results.collection import Results
 
 RESUBMITTED = 5
-"""How often lost tasks are submitted again."""
+"""The maximum number of times that lost tasks are submitted again."""
 LATE_S = 60.0
-"""Seconds for which it is looked whether a folder shows what tasks have done on other nodes."""
+"""Seconds for which completed points of other nodes may take to appear in the folder."""
 BUSY_S = 60.0
-"""Seconds for which somebody may be alone in the folder, or tasks that are over still hold it."""
+"""Seconds for which another process, or an ending task, may hold the folder."""
 
 
 @dataclass
 class Sweep:
-    """A run that Slurm is to do, in a folder that all nodes see."""
+    """A run that Slurm does, in a folder that all nodes see."""
 
     job: Job
     folder: Path
     wanted: Wanted
     note: Callable[[str], None] = print
-    """Told what a user should know."""
+    """Called with notes for the user."""
     slurm: Slurm = field(default_factory=Slurm)
 
     def __post_init__(self) -> None:
         self.folder = self.folder.absolute()
         refuse_odd(self.folder)
-        self.watched = Watched(self.job, self.folder)
-        self.counts = self.watched.counts
+        self.monitor = Monitor(self.job, self.folder)
+        self.counts = self.monitor.counts
         self.name = name_of(self.job.name, self.folder, self.job.identity)
-        """Of its jobs: the same for the same run in the same folder."""
+        """Name of the jobs: the same for the same run in the same folder."""
         self.clusters = self.wanted.clusters or self.slurm.clusters
         self._largest: int | None = None
 
     @property
     def place(self) -> Path:
-        """Where the script and the logs of tasks are."""
+        """Return the folder of the script and the logs of tasks."""
         return self.folder / SUBMITTED
 
     def script(self, *, fresh: bool = False) -> Script | None:
-        """What would be submitted now; None if nothing is missing. Nothing is written.
+        """Return the script that would be submitted now; None if no unit is missing. Nothing is
+        written.
 
         Raises:
-            IsthmusError: the folder could not be used.
+            IsthmusError: the folder cannot be used.
 
         """
-        if fresh and self._begun:
+        if fresh and self._is_started:
             OwnedFolder.refuse_unclearable(self.folder, self.job.identity)
-            lacks = Selection.whole(*self.counts)
+            todo = Selection.whole(*self.counts)
         else:
             refuse_unjoinable(self.job, self.folder)
-            lacks = self.watched.lacking()
-        if lacks:
-            return self._packed(lacks, keep=False, known=not fresh)
+            todo = self.monitor.missing()
+        if todo:
+            return self._packed(todo, keep=False, known=not fresh)
         self._refuse_damaged()
         return None
 
     def _refuse_damaged(self) -> None:
-        """Refuse a folder whose results cannot be put together, though nothing is missing.
+        """Refuse a folder whose results cannot be collected, although no unit is missing.
 
         Raises:
-            IsthmusError: an entry is not what was written; those who collect say the same.
+            IsthmusError: an entry is damaged; `collect` raises the same error.
 
         """
         if self.job.stands(self.folder):
@@ -122,20 +123,21 @@ class Sweep:
             raise IsthmusError(f"{file}: {damaged[0].reason}; {status} says what to do")
 
     def submitted(self, *, fresh: bool = False) -> Array | None:
-        """The array that does what is missing, under way already or new; None if nothing is.
+        """Return the array that does the missing units, submitted if necessary; None if none is
+        missing.
 
         Raises:
-            SlurmError: there is no Slurm, or it refuses the job. Nothing is written unless it has
-                said before that it would take it.
+            SlurmError: Slurm is not installed, or refuses the job. Nothing is written before Slurm
+                has agreed to take it.
             IsthmusError: the folder cannot be used.
-            Detached: Ctrl-C while `sbatch` was asked; the array goes on.
+            Detached: Ctrl-C while `sbatch` was running; the array continues.
 
         """
         self.slurm.check()
-        begun = self._begun
-        if begun and fresh:
+        started = self._is_started
+        if started and fresh:
             self._refuse_under_way()
-        elif begun:
+        elif started:
             self._join()
             if found := self._found():
                 self.note(f"Slurm job {found} is at it already")
@@ -143,77 +145,77 @@ class Sweep:
                 return found
         else:
             refuse_unjoinable(self.job, self.folder)
-        lacks = Selection.whole(*self.counts) if fresh else self.watched.lacking()
-        if not lacks:
+        todo = Selection.whole(*self.counts) if fresh else self.monitor.missing()
+        if not todo:
             return None
         asked = "Slurm: asked whether it takes the job"
-        like = self._script([lacks], None)
-        self.slurm.test(like.as_text(), like.options, lambda: self.watched.tell(asked))
-        if begun and fresh:
+        like = self._script([todo], None)
+        self.slurm.test(like.as_text(), like.options, lambda: self.monitor.show(asked))
+        if started and fresh:
             with self._submitting():
                 self._refuse_under_way()
                 with self._emptied():
                     pass
         self._join()
-        return self._submit(lacks)
+        return self._submit(todo)
 
     def finished(self, array: Array | None, plots: tuple[str, ...] = ()) -> Results:
-        """Wait for it, submit again what is lost, and write the results.
+        """Wait for an array, submit lost tasks again, and write the results.
 
         Raises:
-            Detached: Ctrl-C; the array goes on.
-            RunFailedError: not all could be done; the message says why.
+            Detached: Ctrl-C; the array continues.
+            RunFailedError: some units could not be done; the message explains why.
 
         """
         rounds, unseen = 0, False
         while array is not None:
-            until_over(array, self.slurm, self.watched, self.note, self.name)
-            over = self._over(array)
-            if not over.lacks:
+            wait_until_ended(array, self.slurm, self.monitor, self.note, self.name)
+            end = self._ended_array(array)
+            if not end.missing:
                 break
-            self._refuse_hopeless(over, rounds, unseen=unseen)
-            rounds, unseen = rounds + 1, over.ended_well
-            again = self._submit_again(over)
+            self._refuse_futile(end, rounds, unseen=unseen)
+            rounds, unseen = rounds + 1, end.ended_well
+            again = self._submit_again(end)
             if again is not None:
-                verb = "was" if len(over.lacks) == 1 else "were"
+                verb = "was" if len(end.missing) == 1 else "were"
                 self.note(
-                    f"{over.lacks.words} of Slurm job {array} {verb} lost ({over.why}); submitted "
+                    f"{end.missing.words} of Slurm job {array} {verb} lost ({end.why}); submitted "
                     f"again as job {again}"
                 )
             array = again
         return self._collected(plots)
 
     @property
-    def _begun(self) -> bool:
-        """Whether the folder is one of isthmus's already."""
+    def _is_started(self) -> bool:
+        """Whether isthmus owns the folder already."""
         return self.folder.is_dir() and read_mark(self.folder) is not None
 
-    def _packed(self, lacks: Selection, *, keep: bool = True, known: bool = True) -> Script | None:
-        """The script for what is missing; None if that was little enough to be done here."""
-        largest = answered(
-            self.slurm.largest_array, self.watched, "Slurm: asked how many tasks it takes"
+    def _packed(self, todo: Selection, *, keep: bool = True, known: bool = True) -> Script | None:
+        """Return the script for missing units; None if the sample did all of them."""
+        largest = answer_of(
+            self.slurm.largest_array, self.monitor, "Slurm: asked how many tasks it takes"
         )
         self._largest = largest or self._largest
-        most = self._largest or len(lacks)
+        most = self._largest or len(todo)
         wanted = self.wanted.tasks and min(self.wanted.tasks, most)
-        if wanted and wanted >= len(lacks):
-            # Each has a task of its own.
-            return self._script([Selection.of([unit]) for unit in lacks.units], None)
+        if wanted and wanted >= len(todo):
+            # Each unit has a task of its own.
+            return self._script([Selection.of([unit]) for unit in todo.units], None)
         expected = predicted(
             self.job,
             self.folder,
-            lacks,
+            todo,
             keep=keep,
             known=known,
             expiry_s=self.wanted.expiry_s,
         )
-        costs = dict(zip(lacks.units, expected, strict=True))
+        costs = dict(zip(todo.units, expected, strict=True))
         if keep:
-            # Some of it was done to know what the rest takes.
-            lacks = self.watched.lacking()
-            if not lacks:
+            # The sample has done some units.
+            todo = self.monitor.missing()
+            if not todo:
                 return None
-        left = lacks.units
+        left = todo.units
         seconds = [costs[unit] for unit in left]
         threads = self.job.jobs
         tasks = wanted or min(tasks_for(seconds, threads, self.wanted.time_s), most)
@@ -228,11 +230,11 @@ class Sweep:
         return Script(self.name, self.folder, self.wanted, job.jobs, job.memory, tasks, about_s)
 
     def _joined(self) -> AbstractContextManager[OwnedFolder]:
-        """The folder, beside those that do parts of the run."""
+        """Join the folder beside other processes that do parts of the run."""
         return joined(self.job, self.folder, self.note)
 
     def _join(self) -> None:
-        """Make the folder that of the run, with what tasks need; one of another run is refused."""
+        """Mark the folder as that of the run; refuse a folder of another run."""
         with self._joined():
             pass
 
@@ -246,18 +248,18 @@ class Sweep:
         )
 
     def _under_way(self) -> Array | None:
-        """The array of this run that is at work or waits to be, if there is one, whoever
-        submitted it.
+        """Return the array that works on this run or waits in the queue, whichever user submitted
+        it.
         """
-        return answered(
+        return answer_of(
             lambda: under_way(self.folder, self.slurm, self.name, self.clusters),
-            self.watched,
+            self.monitor,
             "Slurm: asked for a job of this run",
         )
 
     def _found(self) -> Array | None:
-        """The same. Where one was submitted, a Slurm that does not answer is asked again and again,
-        for as long as it is waited for elsewhere.
+        """Return the same, and ask again while Slurm does not answer, if a job was submitted
+        before.
         """
         began, look_s, said = time.monotonic(), LOOK_S, False
         while True:
@@ -273,14 +275,15 @@ class Sweep:
                         f"Slurm does not say whether a job is at it already ({error}); asked "
                         f"again for {SILENT_S / 60:.0f} min"
                     )
-                self.watched.wait(look_s, unheard(str(error)))
+                self.monitor.wait(look_s, no_answer(str(error)))
                 look_s = min(look_s * SLOWER, LOOK_MAX_S)
 
     def _adopt(self, array: Array) -> None:
-        """Write down a job that was submitted by hand, so that those who look at the folder know of
-        it; if others are at that, they do it.
+        """Record a job that a user submitted by hand, so that `isthmus status` knows it.
+
+        Another process that holds the lock records it instead.
         """
-        with suppress(BusyError), held(self.folder, name=SUBMITTER):
+        with suppress(BusyError), hold(self.folder, name=SUBMITTER):
             jobs = [each for each in jobs_of(self.folder) if each.array]
             if any(each.array == array for each in jobs):
                 return
@@ -295,9 +298,9 @@ class Sweep:
                 f"`{found.cancel}`, or leave --fresh out to wait for it"
             )
 
-    def _submit(self, lacks: Selection) -> Array | None:
-        """Submit what is missing; None if nothing is any more."""
-        script = self._packed(lacks)
+    def _submit(self, todo: Selection) -> Array | None:
+        """Submit missing units; return None if none is missing any more."""
+        script = self._packed(todo)
         return self._submit_script(script) if script else None
 
     def _submit_script(self, script: Script) -> Array | None:
@@ -305,26 +308,26 @@ class Sweep:
             # Another process may have been faster.
             if found := self._under_way():
                 return found
-            return self._submit_alone(script) if self.watched.lacking() else None
+            return self._submit_alone(script) if self.monitor.missing() else None
 
     @contextmanager
     def _submitting(self) -> Iterator[None]:
-        """Be the only one who submits, once whoever is at it has ended."""
+        """Hold the lock of submissions; wait for a process that holds it."""
         give_up = time.monotonic() + SILENT_S
         with ExitStack() as stack:
             while True:
                 try:
-                    stack.enter_context(held(self.folder, name=SUBMITTER))
+                    stack.enter_context(hold(self.folder, name=SUBMITTER))
                     break
                 except BusyError as busy:
                     if time.monotonic() > give_up:
                         raise
-                    self.watched.tick(f"{_waits(busy)}, which submits")
+                    self.monitor.tick(f"{_waits(busy)}, which submits")
             yield
 
     def _submit_alone(self, script: Script) -> Array:
-        """Submit, beside processes that do parts: nobody is kept out of the folder, least of all
-        while `sbatch` is asked.
+        """Submit a script, under the lock of submissions only: processes that do parts can use the
+        folder while `sbatch` runs.
         """
         text = script.as_text()
         before = [each for each in jobs_of(self.folder) if each.array]
@@ -335,7 +338,7 @@ class Sweep:
             new = replace(new, submitted_s=keep_jobs(own, [*before, new]))
         array = None
         try:
-            with later() as interrupted:
+            with deferred() as interrupted:
                 try:
                     array, said = self.slurm.submit(text, script.options, self._asking(interrupted))
                 except UnansweredError:
@@ -348,12 +351,12 @@ class Sweep:
         except KeyboardInterrupt:
             if array is None:
                 raise
-            self.watched.lacking()
-            raise Detached(array, self.watched.done, self.watched.total) from None
+            self.monitor.missing()
+            raise Detached(array, self.monitor.done, self.monitor.total) from None
         except IsthmusError as error:
             if array is None:
                 raise
-            # The folder has become that of another run.
+            # Another run has taken the folder meanwhile.
             raise IsthmusError(
                 f"{error}; Slurm job {array} was submitted all the same: `{array.cancel}` ends it"
             ) from error
@@ -361,25 +364,27 @@ class Sweep:
             self.note(f"sbatch: {said}")
         return array
 
-    def _asking(self, interrupted: Later) -> Callable[[], None]:
-        """What is told while `sbatch` is asked."""
+    def _asking(self, interrupted: Deferred) -> Callable[[], None]:
+        """Return the function to call while `sbatch` runs; it shows the progress."""
         said = False
 
         def tick() -> None:
             nonlocal said
-            if interrupted.heard and not said:
+            if interrupted.received and not said:
                 said = True
                 self.note(
                     "interrupted; sbatch is asked to the end, as it may have submitted the job; "
                     "once more leaves it alone, and the same command then finds the job"
                 )
-            self.watched.tell("Slurm: sbatch is asked")
+            self.monitor.show("Slurm: sbatch is asked")
 
         return tick
 
-    def _keep_number(self, jobs: list[Submission], interrupted: Later) -> None:
-        """Write down the number of a job that was submitted. Where somebody is alone in the folder
-        for long it is left out: the job is found by its name.
+    def _keep_number(self, jobs: list[Submission], interrupted: Deferred) -> None:
+        """Record the number of a submitted job.
+
+        If another process holds the folder for long the number is left out: the job is found by its
+        name.
         """
         give_up = time.monotonic() + BUSY_S
         while True:
@@ -388,31 +393,32 @@ class Sweep:
                     keep_jobs(own, jobs)
                 return
             except BusyError:
-                if interrupted.heard or time.monotonic() > give_up:
+                if interrupted.received or time.monotonic() > give_up:
                     return
-                self.watched.tick("Slurm: the job is submitted")
+                self.monitor.tick("Slurm: the job is submitted")
 
-    def _submit_again(self, over: Over) -> Array | None:
-        """Submit what an array has left; None if nothing is missing any more. Slurm is asked again
-        and again for as long as it is waited for elsewhere, and whoever does all of the run is
-        waited for.
+    def _submit_again(self, end: EndedArray) -> Array | None:
+        """Submit the units that an array has not done; return None if none is missing any more.
+
+        While Slurm does not answer, ask again for up to `SILENT_S`. Wait for a process that does
+        the whole run.
 
         Raises:
-            RunFailedError: Slurm has taken nothing meanwhile.
+            RunFailedError: Slurm has not accepted the job in time.
             Stopped: Ctrl-C.
 
         """
-        lost = over.array
+        lost = end.array
         began, look_s, said = time.monotonic(), LOOK_S, False
         try:
-            while lacks := self.watched.lacking():
+            while todo := self.monitor.missing():
                 try:
-                    return self._submit(lacks)
+                    return self._submit(todo)
                 except BusyError as error:
-                    # Whoever it is does it, or ends.
+                    # The holder does the units, or ends.
                     began, state = time.monotonic(), _waits(error)
                 except SlurmError as error:
-                    state = unheard(str(error))
+                    state = no_answer(str(error))
                     if time.monotonic() - began > SILENT_S:
                         raise RunFailedError(
                             f"Slurm has not taken the lost points of job {lost} for "
@@ -424,75 +430,76 @@ class Sweep:
                             f"the lost points of Slurm job {lost} cannot be submitted now "
                             f"({error}); tried again for {SILENT_S / 60:.0f} min"
                         )
-                self.watched.wait(look_s, state)
+                self.monitor.wait(look_s, state)
                 look_s = min(look_s * SLOWER, LOOK_MAX_S)
         except KeyboardInterrupt:
-            raise self.watched.stopped() from None
+            raise self.monitor.stopped() from None
         return None
 
-    def _over(self, array: Array) -> Over:
-        """How an array is over. Where its tasks have ended well, it is looked for a while whether
-        the folder shows what they did.
+    def _ended_array(self, array: Array) -> EndedArray:
+        """Return the outcome of an array that has ended.
+
+        If its tasks completed, wait for a while until their points appear in the folder.
         """
         give_up = time.monotonic() + LATE_S
         try:
-            lacks = self.watched.lacking()
+            todo = self.monitor.missing()
             ended = (
-                answered(
+                answer_of(
                     lambda: self.slurm.ended(array),
-                    self.watched,
+                    self.monitor,
                     f"Slurm: asked how job {array} ended",
                 )
-                if lacks
+                if todo
                 else []
             )
             while True:
-                over = self._as_far_as_seen(array, ended, lacks)
-                if not lacks or not over.may_be_late or time.monotonic() > give_up:
-                    return over
-                self.watched.wait(
+                end = self._outcome(array, ended, todo)
+                if not todo or not end.may_be_late or time.monotonic() > give_up:
+                    return end
+                self.monitor.wait(
                     COUNT_S, f"Slurm: over, its last points are looked for, job {array}"
                 )
-                lacks = self.watched.lacking()
+                todo = self.monitor.missing()
         except KeyboardInterrupt:
-            raise self.watched.stopped() from None
+            raise self.monitor.stopped() from None
 
-    def _as_far_as_seen(self, array: Array, ended: list[Ended], lacks: Selection) -> Over:
-        """The same as the folder shows it now."""
+    def _outcome(self, array: Array, ended: list[Ended], todo: Selection) -> EndedArray:
+        """Return the outcome of an array, from the present content of the folder."""
         jobs = jobs_of(self.folder)
-        ours = next((job for job in jobs if job.array == array), None)
-        last = ours or (jobs[-1] if jobs else None)
-        # What failed in an earlier job is tried once more.
-        failed = state_of(self.folder).failed if lacks else []
+        own = next((job for job in jobs if job.array == array), None)
+        last = own or (jobs[-1] if jobs else None)
+        # Units that failed in an earlier job are tried once more.
+        failed = state_of(self.folder).failed if todo else []
         since_s = last.submitted_s if last else 0.0
         new = {each.entry for each in failed if each.at_s >= since_s}
-        return Over(array, ended, ours.tasks if ours else None, lacks, new)
+        return EndedArray(array, ended, own.tasks if own else None, todo, new)
 
-    def _refuse_hopeless(self, over: Over, rounds: int, *, unseen: bool) -> None:
-        """Refuse to submit again what would come to the same.
+    def _refuse_futile(self, end: EndedArray, rounds: int, *, unseen: bool) -> None:
+        """Refuse to submit an array again if the outcome would be the same.
 
         Raises:
-            RunFailedError: why not all could be done.
+            RunFailedError: the message explains why some units could not be done.
 
         """
-        array = over.array
-        if was_cancelled(over.ended):
-            raise self._failed(over, f"Slurm job {array} was cancelled")
-        if over.explained or over.ended_themselves:
-            raise self._failed(over, f"Slurm job {array}: {over.why}{over.last_words(self.folder)}")
-        if unseen and over.ended_well:
+        array = end.array
+        if was_cancelled(end.ended):
+            raise self._failed(end, f"Slurm job {array} was cancelled")
+        if end.explained or end.ended_themselves:
+            raise self._failed(end, f"Slurm job {array}: {end.why}{end.last_words(self.folder)}")
+        if unseen and end.ended_well:
             raise self._failed(
-                over,
-                f"Slurm job {array}: {over.why}, a minute after their end and for the second "
+                end,
+                f"Slurm job {array}: {end.why}, a minute after their end and for the second "
                 "time; do all nodes see this folder?",
             )
         if rounds == RESUBMITTED:
             raise self._failed(
-                over, f"lost {rounds + 1} times, at last in Slurm job {array}: {over.why}"
+                end, f"lost {rounds + 1} times, at last in Slurm job {array}: {end.why}"
             )
 
-    def _failed(self, over: Over, why: str) -> RunFailedError:
-        return RunFailedError(f"{why}; {missing(self.folder, over.lacks)}")
+    def _failed(self, end: EndedArray, why: str) -> RunFailedError:
+        return RunFailedError(f"{why}; {missing_error(self.folder, end.missing)}")
 
     def _collected(self, plots: tuple[str, ...]) -> Results:
         give_up = time.monotonic() + BUSY_S
@@ -500,13 +507,14 @@ class Sweep:
             try:
                 return collect(self.folder, self.job, plots)
             except BusyError as error:
-                # The last tasks are about to end; whoever does all of the run may take long.
+                # The last tasks are about to end, but a process that does the whole run may take
+                # long.
                 whole = error.holder is not None and error.holder.work
                 if not whole and time.monotonic() > give_up:
                     raise
-                self.watched.tick(_waits(error))
+                self.monitor.tick(_waits(error))
 
 
 def _waits(busy: BusyError) -> str:
-    """Who is waited for."""
+    """Return a text about the process that is waited for."""
     return f"waits for {busy.holder or 'another process'}"

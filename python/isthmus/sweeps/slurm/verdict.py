@@ -1,4 +1,4 @@
-"""Why points are missing of an array that is over, and whether they are worth another try."""
+"""Analysis of an array that has ended: why points are missing, and whether to submit them again."""
 
 from __future__ import annotations
 
@@ -12,62 +12,64 @@ from isthmus.sweeps.selection import Selection
 from isthmus.sweeps.slurm.control import CANCELLED, Array, Ended
 
 SAID = 400
-"""Most characters of what a task said last."""
+"""The maximum length of a task's last line of output, in characters."""
 COMPLETED = "COMPLETED"
 FAILED_POINTS = 1
-"""The exit status of a task some of whose points could not be done."""
+"""The exit status of a task with failed points."""
 
 
 @dataclass(frozen=True)
-class Over:
-    """An array that is over, and what is missing in its folder."""
+class EndedArray:
+    """An array that has ended, and the units that are missing in its folder."""
 
     array: Array
     ended: Sequence[Ended]
-    """What is still known of its tasks."""
+    """Tasks whose end is still known."""
     tasks: int | None
-    """How many it had; None if nobody knows."""
-    lacks: Selection
+    """Number of tasks of the array; None if unknown."""
+    missing: Selection
     failed: Collection[str] = field(default_factory=frozenset)
-    """Entries that could not be done, since it was submitted."""
+    """Entries that failed since the array was submitted."""
 
     @property
     def bad(self) -> list[Ended]:
-        """Tasks that are over and not well."""
+        """Return the tasks that did not complete normally."""
         return [task for task in self.ended if task.state != COMPLETED]
 
     @property
     def all_known(self) -> bool:
-        """Whether it is known of each task how it ended: one that Slurm has forgotten may have been
+        """Whether the end of every task is known; a task that Slurm has forgotten may have been
         lost.
         """
         return self.tasks is not None and len(self.ended) >= self.tasks
 
     @property
     def explained(self) -> bool:
-        """Whether all that is missing could not be done."""
-        return all(name in self.failed for name in names(self.lacks))
+        """Whether every missing unit has failed."""
+        return all(name in self.failed for name in names(self.missing))
 
     @property
     def may_be_late(self) -> bool:
-        """Whether the folder should have what is missing: tasks have done it, or said why not, on
-        nodes of whose files this one may see the last ones later.
+        """Whether files of completed points may still appear.
+
+        All tasks did their points or reported failures, but a network file system may show files of
+        other nodes later.
         """
         return self.all_known and not self.explained and all(map(_did_its_points, self.bad))
 
     @property
     def ended_well(self) -> bool:
-        """Whether all tasks have done all of their points."""
+        """Whether all tasks completed all of their points."""
         return self.all_known and not self.bad
 
     @property
     def ended_themselves(self) -> bool:
-        """Whether nothing was lost: tasks would end in the same way again."""
+        """Whether no task was lost, so that a new submission would end in the same way."""
         return self.all_known and bool(self.bad) and not any(task.lost for task in self.bad)
 
     @property
     def why(self) -> str:
-        """Why something is missing."""
+        """Return the reason why units are missing."""
         if bad := summary(self.bad):
             return bad
         if not self.ended:
@@ -77,7 +79,7 @@ class Over:
         return "its tasks ended well, and not all is in the folder"
 
     def last_words(self, folder: Path) -> str:
-        """What the first of the tasks that ended by itself has said last."""
+        """Return the last output of the first failed task, and prefer tasks that were not lost."""
         if not self.bad:
             return ""
         first = min(self.bad, key=lambda task: (task.lost, task.task))
@@ -96,13 +98,15 @@ def _did_its_points(task: Ended) -> bool:
 
 
 def names(selection: Selection) -> list[str]:
-    """The entries of points and searches in the journal."""
+    """Return the journal entries of a selection."""
     return [entry_of(kind, at) for kind, at in selection.units]
 
 
 def was_cancelled(ended: Sequence[Ended]) -> bool:
-    """Whether an array was cancelled as a whole: whatever had not ended by then was cancelled, and
-    nothing was lost in the same second in another way.
+    """Whether an array was cancelled as a whole.
+
+    Every task that had not ended at the last cancellation was cancelled, and no other task was lost
+    in the same second.
     """
     cancelled = [task.at for task in ended if task.state == CANCELLED]
     others = [task for task in ended if task.state != CANCELLED]
@@ -112,7 +116,7 @@ def was_cancelled(ended: Sequence[Ended]) -> bool:
 
 
 def summary(tasks: Sequence[Ended]) -> str:
-    """Why tasks are over that should not be, each reason once."""
+    """Return the reasons why tasks did not complete, each reason once."""
     of = Counter(task.reason for task in tasks)
     named = {reason: next(t.task for t in tasks if t.reason == reason) for reason in of}
     words = [

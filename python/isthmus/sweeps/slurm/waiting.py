@@ -1,4 +1,4 @@
-"""An array that is waited for until nothing of it is in Slurm's queue."""
+"""Waiting for an array until Slurm's queue no longer has it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from typing import Generic, TypeVar
 from isthmus.errors import RunFailedError
 from isthmus.files import FileError
 from isthmus.sweeps.slurm.control import Array, Queue, Slurm, SlurmError
-from isthmus.sweeps.slurm.watched import TICK_S, Watched
+from isthmus.sweeps.slurm.monitor import TICK_S, Monitor
 
 LOOK_S, LOOK_MAX_S = 1.0, 15.0
-"""Seconds between two looks at the queue: at first, and later."""
+"""Seconds between two looks at the queue: at first, and at most."""
 SLOWER = 1.1
-"""How much later each look is than the one before."""
+"""Factor by which the time between two looks grows."""
 SLOW_S = 2.0
-"""Seconds after which it is told that Slurm has not answered yet: its commands take some twenty to
-say that a controller is silent.
+"""Seconds after which a missing answer is shown; Slurm's commands take about twenty to report that
+a controller is silent.
 """
 ANSWER_S = 0.05
-"""Seconds between two looks whether a question is answered."""
+"""Seconds between two checks for an answer."""
 SILENT_S = 1800.0
-"""Seconds without an answer of Slurm's controller, or in which it takes no lost tasks again, after
-which waiting is given up."""
+"""Seconds after which waiting ends with an error, if the controller does not answer or does not
+accept lost tasks again.
+"""
 
 
 class Detached(Exception):  # noqa: N818 - an interruption, not an error
-    """Ctrl-C while an array is waited for: it goes on."""
+    """Ctrl-C during the wait for an array, which continues."""
 
     def __init__(self, array: Array, done: int, total: int) -> None:
         super().__init__(f"Slurm job {array} goes on")
@@ -46,7 +47,7 @@ class _Question(Generic[T]):
         self.began = time.monotonic()
         self._answer: Future[T] = Future()
         self._question = ask
-        # Nobody waits for it at the end.
+        # A daemon thread: the process does not wait for it when it ends.
         threading.Thread(target=self._ask, name="isthmus-slurm", daemon=True).start()
 
     def _ask(self) -> None:
@@ -61,62 +62,63 @@ class _Question(Generic[T]):
 
     @property
     def slow(self) -> bool:
-        """Whether it is to be told that there is no answer."""
+        """Whether the answer takes so long that the user should know."""
         return time.monotonic() - self.began > SLOW_S
 
     def answer(self) -> T:
-        """The answer.
+        """Return the answer.
 
         Raises:
-            SlurmError: there is none.
+            SlurmError: Slurm has not answered.
 
         """
         return self._answer.result()
 
 
-def answered(ask: Callable[[], T], watched: Watched, state: str) -> T:
-    """What Slurm answers; meanwhile it is told how far the run is, and Ctrl-C is heard.
+def answer_of(ask: Callable[[], T], monitor: Monitor, state: str) -> T:
+    """Return Slurm's answer to a question; meanwhile show the progress of the run and handle
+    Ctrl-C.
 
     Args:
         ask: the question.
-        watched: the run.
-        state: what is told at first.
+        monitor: the run.
+        state: text shown until the answer is late.
 
     Raises:
-        SlurmError: it does not answer.
+        SlurmError: Slurm does not answer.
 
     """
     question = _Question(ask)
     while not question.done:
-        watched.tell(unheard("") if question.slow else state)
+        monitor.show(no_answer("") if question.slow else state)
         time.sleep(ANSWER_S)
     return question.answer()
 
 
-def until_over(
+def wait_until_ended(
     array: Array,
     slurm: Slurm,
-    watched: Watched,
+    monitor: Monitor,
     note: Callable[[str], None] = lambda _: None,
     name: str = "",
 ) -> None:
-    """Wait until nothing of an array is in the queue.
+    """Wait until the queue has no task of an array.
 
     Args:
         array: the array.
-        name: of the job.
-        slurm: who is asked.
-        watched: the run.
-        note: told of a controller that is silent, once each time.
+        name: name of the job.
+        slurm: the Slurm to ask.
+        monitor: the run.
+        note: called once for each period in which the controller does not answer.
 
     Raises:
-        Detached: Ctrl-C; the array goes on.
+        Detached: Ctrl-C; the array continues.
         RunFailedError: Slurm has not answered for `SILENT_S`, or the folder cannot be read for as
             long.
 
     """
     queue, trouble = Queue(), ""
-    look_s, answered, next_look = LOOK_S, time.monotonic(), 0.0
+    look_s, answer_of, next_look = LOOK_S, time.monotonic(), 0.0
     asked: _Question[Queue] | None = None
     try:
         while True:
@@ -125,12 +127,12 @@ def until_over(
                 asked = _Question(lambda: slurm.queue(array, name))
             if asked is not None and asked.done:
                 try:
-                    queue, trouble, answered = asked.answer(), "", now
+                    queue, trouble, answer_of = asked.answer(), "", now
                     if not queue:
                         return
                 except SlurmError as error:
-                    if now - answered > SILENT_S:
-                        raise _unheard(array, str(error)) from error
+                    if now - answer_of > SILENT_S:
+                        raise _no_answer_error(array, str(error)) from error
                     if not trouble:
                         note(
                             f"Slurm does not answer ({error}); its job {array} is waited for all "
@@ -139,22 +141,22 @@ def until_over(
                     trouble = str(error)
                 look_s = min(look_s * SLOWER, LOOK_MAX_S)
                 asked, next_look = None, now + look_s
-            if watched.done == watched.total:
-                # It is about to be over.
+            if monitor.done == monitor.total:
+                # The array is about to end.
                 next_look = min(next_look, now + LOOK_S)
             slow = asked is not None and asked.slow
-            watched.tell(unheard(trouble) if trouble or slow else told(array, queue))
+            monitor.show(no_answer(trouble) if trouble or slow else queue_text(array, queue))
             time.sleep(TICK_S)
     except KeyboardInterrupt:
-        raise Detached(array, watched.done, watched.total) from None
+        raise Detached(array, monitor.done, monitor.total) from None
     except FileError as error:
         raise RunFailedError(
             f"{error}; Slurm job {array} may go on: run the same command again to wait for it"
         ) from error
 
 
-def told(array: Array, queue: Queue) -> str:
-    """How an array does, in a few words: what matters most comes first, as a narrow terminal cuts
+def queue_text(array: Array, queue: Queue) -> str:
+    """Format the state of an array; the most important part comes first, as narrow terminals cut
     the rest.
     """
     words = [f"{queue.running} running"] if queue.running else []
@@ -164,12 +166,12 @@ def told(array: Array, queue: Queue) -> str:
     return f"Slurm: {', '.join([*words, f'job {array}'])}"
 
 
-def unheard(trouble: str) -> str:
-    """The same where Slurm does not answer, or says that something is wrong."""
+def no_answer(trouble: str) -> str:
+    """Format the state if Slurm does not answer or reports an error."""
     return "Slurm: no answer" + (f" ({trouble})" if trouble else " yet")
 
 
-def _unheard(array: Array, trouble: str) -> RunFailedError:
+def _no_answer_error(array: Array, trouble: str) -> RunFailedError:
     return RunFailedError(
         f"Slurm has not answered for {SILENT_S / 60:.0f} min ({trouble}); job {array} may go "
         "on: run the same command again to wait for it"

@@ -1,4 +1,4 @@
-"""A run whose points others do, looked at again and again."""
+"""Progress of a run whose points other processes do."""
 
 from __future__ import annotations
 
@@ -11,64 +11,64 @@ from isthmus.execution import Stopped
 from isthmus.files import FileError
 from isthmus.progress import Progress
 from isthmus.sweeps.selection import Selection
-from isthmus.sweeps.state import lacking
+from isthmus.sweeps.state import missing_units
 
 if TYPE_CHECKING:
     from isthmus.execution import Job
 
 TICK_S = 0.2
-"""Seconds between two looks at what may end a wait."""
+"""Seconds between two checks of a condition that may end a wait."""
 COUNT_S = 1.0
-"""Least seconds between two looks at how many points are done."""
+"""The minimum number of seconds between two counts of finished points."""
 COUNT_SHARE = 20
-"""How many times as long as a look takes the next one is put off: large folders of slow file
-systems are not asked all the time."""
+"""Pause between two counts, as a multiple of the duration of a count; it spares slow file systems.
+"""
 UNSEEN_S = 1800.0
-"""Seconds for which a folder that cannot be read is looked at again."""
+"""Seconds after which an unreadable folder is an error."""
 
 
 @dataclass
-class Watched:
-    """How far it is, told to who watches."""
+class Monitor:
+    """Counts finished points of a run, and shows the progress to the user."""
 
     job: Job
     folder: Path
     done: int = 0
     _next_count: float = field(default=0.0, repr=False)
-    _seen: float | None = field(default=None, repr=False)
-    """When the folder could be read at last."""
+    _readable_at: float | None = field(default=None, repr=False)
+    """Time at which the folder was last readable."""
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Points and searches."""
+        """Return the number of points and of searches."""
         return self.job.summary["points"], self.job.summary["searches"]
 
     @property
     def total(self) -> int:
-        """The same together."""
+        """Return the number of points and searches together."""
         return sum(self.counts)
 
-    def lacking(self) -> Selection:
-        """What is missing now."""
-        found = lacking(self.folder, *self.counts)
+    def missing(self) -> Selection:
+        """Return the units that are missing now."""
+        found = missing_units(self.folder, *self.counts)
         self.done = self.total - len(found)
         return found
 
-    def tell(self, state: str) -> None:
-        """Tell how far it is, and how those do who do it.
+    def show(self, state: str) -> None:
+        """Show the progress, with a text about the array.
 
         Raises:
-            FileError: the folder could not be read for `UNSEEN_S`, as if its file system is gone.
+            FileError: the folder has been unreadable for `UNSEEN_S`; its file system may be gone.
 
         """
         now = time.monotonic()
         if now >= self._next_count:
             try:
-                self.lacking()
-                self._seen = now
+                self.missing()
+                self._readable_at = now
             except FileError:
-                self._seen = now if self._seen is None else self._seen
-                if now - self._seen > UNSEEN_S:
+                self._readable_at = now if self._readable_at is None else self._readable_at
+                if now - self._readable_at > UNSEEN_S:
                     raise
             took_s = time.monotonic() - now
             self._next_count = now + max(COUNT_S, COUNT_SHARE * took_s)
@@ -76,16 +76,16 @@ class Watched:
         self.job.watch(Progress("simulating", self.done, self.total, title=title, state=state))
 
     def tick(self, state: str) -> None:
-        """The same, and a little later."""
-        self.tell(state)
+        """Show the progress, and wait for one tick."""
+        self.show(state)
         time.sleep(TICK_S)
 
     def wait(self, seconds: float, state: str) -> None:
-        """The same for so long."""
+        """Show the progress for some seconds."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.tick(state)
 
     def stopped(self) -> Stopped:
-        """What Ctrl-C is where nothing goes on."""
+        """Return the error for Ctrl-C if no job continues."""
         return Stopped((self.done, self.total))

@@ -1,4 +1,4 @@
-"""Whose a folder is: what it says of itself, and what a user is told of one that is not ours."""
+"""Ownership of a folder: reading its mark, and the errors for a folder of somebody else."""
 
 from __future__ import annotations
 
@@ -27,26 +27,28 @@ from isthmus.owned.mark import (
 )
 
 NAMED = 4
-"""Most of the user's files named in an error."""
+"""The maximum number of the user's files in an error."""
 PART = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{16}\.part")
-"""A file that is being written, whose name it is once it is whole."""
+"""The temporary name of a file that is being written; `name` is its final name."""
 _OLD = (RESULT, "provenance.json", JOURNAL)
-"""What folders of isthmus 0.1 hold, which left no mark."""
+"""Files of isthmus 0.1, whose folders have no mark."""
 
 
-def marked(path: Path, of: Identity, adopt: Collection[str] = ()) -> Mark | None:
-    """The mark of a folder that is or may become ours; a folder that may not is refused. One with
-    nothing but the journal of this run may: the journal says so of itself.
+def mark_or_refuse(path: Path, identity: Identity, adopt: Collection[str] = ()) -> Mark | None:
+    """Return the mark of a folder, or None if isthmus may own it. Refuse any other folder.
+
+    A folder that holds only the journal of this run is accepted, because the journal identifies
+    itself.
     """
-    # Before the mark is read: another process may be making the folder its own.
+    # List the files before reading the mark: another process may be marking the folder.
     with telling_of(path, "cannot be read"):
         names = sorted(entry.name for entry in path.iterdir())
         mark = read_mark(path)
     if mark is not None:
         return mark
-    ours = [name for name in names if (base := PART.fullmatch(name)) and base["name"] == MARK]
-    foreign = [name for name in names if name not in (LOCK, SUBMITTER, MARK, *ours, *adopt)]
-    goes_on = JOURNAL in foreign and _is_journal(path / JOURNAL, of)
+    marks = [name for name in names if (base := PART.fullmatch(name)) and base["name"] == MARK]
+    foreign = [name for name in names if name not in (LOCK, SUBMITTER, MARK, *marks, *adopt)]
+    goes_on = JOURNAL in foreign and _is_journal(path / JOURNAL, identity)
     if not foreign or (goes_on and foreign == [JOURNAL]):
         return None
     shown = ", ".join(foreign[:NAMED])
@@ -65,11 +67,11 @@ def marked(path: Path, of: Identity, adopt: Collection[str] = ()) -> Mark | None
     )
 
 
-def _is_journal(path: Path, of: Identity) -> bool:
-    """Whether it is the journal of that run."""
+def _is_journal(path: Path, identity: Identity) -> bool:
+    """Whether a folder is the journal of this run."""
     from isthmus import _core
 
-    run = of.digest, of.seed, of.quick, of.version
+    run = identity.digest, identity.seed, identity.quick, identity.version
     with suppress(OSError):
         head = path.parent / HEADER
         there = stat.S_ISDIR(path.lstat().st_mode) and stat.S_ISREG(head.lstat().st_mode)
@@ -77,13 +79,13 @@ def _is_journal(path: Path, of: Identity) -> bool:
     return False
 
 
-def unlike(there: Identity, here: Identity, scenarios: tuple[str, str]) -> Iterator[str]:
-    """What the results of a folder are, and others are not.
+def mismatches(there: Identity, here: Identity, scenarios: tuple[str, str]) -> Iterator[str]:
+    """Describe how the results in a folder differ from those of another run.
 
     Args:
-        there: whose the folder is.
-        here: what others are of.
-        scenarios: of both, as far as they are known.
+        there: identity of the results in the folder.
+        here: identity of the other run.
+        scenarios: effective scenarios of both, or empty texts.
 
     """
     if there.kind != here.kind:
@@ -104,8 +106,9 @@ def unlike(there: Identity, here: Identity, scenarios: tuple[str, str]) -> Itera
 
 
 def changed(place: Path, written: Written, *, replaceable: bool = True) -> IsthmusError:
-    """What to say of a listed file that is not as it was: what it is, and what would be right; with
-    --fresh, if the folder is `replaceable`.
+    """Return an error for a listed file that has changed, with advice on what to do.
+
+    The advice includes --fresh if the folder is `replaceable`.
     """
     if written.part == ADOPTED:
         return IsthmusError(

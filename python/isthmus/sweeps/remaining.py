@@ -1,0 +1,86 @@
+"""Estimates of how long a run will still take, from the times of finished points and searches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean
+
+from isthmus.sweeps.selection import Selection
+from isthmus.sweeps.workers import Timing
+
+SEARCH_POINTS = 20
+"""How many points a search counts for, if no search or no point has finished yet."""
+RECENT = 200
+"""The maximum number of finished points, and of searches, in the mean."""
+LATE_S = 60.0
+"""Seconds of history from which the number of busy threads is taken."""
+
+
+def remaining_s(missing: Selection, timings: Iterable[Timing], at_work: int, now: float) -> float:
+    """Return the seconds until points and searches are done, at the recent number of threads.
+
+    Points and searches have separate means: searches take many times as long and are started first.
+    The progress of units that are being worked on is unknown and counts as zero.
+
+    Args:
+        missing: units that are in progress or still to do.
+        timings: times of finished units; at least one.
+        at_work: how many threads work on a unit now.
+        now: the current time, by the clock of `timings`.
+
+    """
+    points, searches = len(missing.points), len(missing.searches)
+    if not points + searches:
+        return 0.0
+    ended = sorted(timings, key=lambda each: each.ended_s)
+    point_s = _mean_s([each for each in ended if not _is_search(each.entry)])
+    search_s = _mean_s([each for each in ended if _is_search(each.entry)])
+    if point_s is None:
+        point_s = (search_s or 0.0) / SEARCH_POINTS
+    if search_s is None:
+        search_s = SEARCH_POINTS * point_s
+    # Idle threads do not help with the last units, each of which takes its full time.
+    threads = min(max(at_work, _threads(ended, now), 1), points + searches)
+    longest_s = search_s if searches else point_s
+    return max((points * point_s + searches * search_s) / threads, longest_s)
+
+
+def remaining_alone_s(missing: Selection, ended: Mapping[str, float], began: float) -> float | None:
+    """Return the same for a process that is alone in a folder and records no times.
+
+    Args:
+        missing: units that are in progress or still to do.
+        ended: time at which each entry of the journal was finished.
+        began: time since which the process is alone, by the same clock.
+
+    """
+    left = len(missing.points) + SEARCH_POINTS * len(missing.searches)
+    if not left:
+        return 0.0
+    late = {entry: at_s for entry, at_s in ended.items() if at_s > began}
+    if not late:
+        return None
+    worth = sum(SEARCH_POINTS if _is_search(entry) else 1 for entry in late)
+    return (max(late.values()) - began) * left / worth
+
+
+def _is_search(entry: str) -> bool:
+    return entry.startswith("search")
+
+
+def _mean_s(timings: Sequence[Timing]) -> float | None:
+    return mean(each.seconds for each in timings[-RECENT:]) if timings else None
+
+
+def _threads(timings: Iterable[Timing], now: float) -> float:
+    """Return how many threads were busy recently, from finished units.
+
+    Threads that do short points are often between two of them, so leases would undercount them.
+    """
+    spans = [(each.ended_s - each.seconds, min(each.ended_s, now)) for each in timings]
+    late = [(began, ended) for began, ended in spans if ended > now - LATE_S and began < now]
+    # Work may have started again a moment ago, after a long pause.
+    since = max(now - LATE_S, min((began for began, _ in late), default=now))
+    if since >= now:
+        return 0.0
+    return sum(ended - max(began, since) for began, ended in late) / (now - since)
