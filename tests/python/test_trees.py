@@ -131,7 +131,7 @@ def test_changes_in_percent(change, text):
 
 
 @pytest.mark.parametrize(
-    ("change", "tells"),
+    ("change", "direction"),
     [
         (Change(1.5, 1.06, 1.9), "more"),
         (Change(0.5, 0.1, 0.94), "less"),
@@ -143,9 +143,9 @@ def test_changes_in_percent(change, text):
         (Change(1.0), "unknown"),
     ],
 )
-def test_intervals_decide_the_words(change, tells):
-    assert change.tells == tells
-    assert (change.more, change.less) == (tells == "more", tells == "less")
+def test_intervals_decide_the_words(change, direction):
+    assert change.direction == direction
+    assert (change.more, change.less) == (direction == "more", direction == "less")
 
 
 def test_a_known_effect_is_not_called_unknown_beside_one_that_is():
@@ -181,7 +181,7 @@ def test_an_open_loop_that_accepts_all_it_is_offered_still_is_slowed_down():
     assert said.conclusion.startswith("beside compute, the messages of io take ")
     assert "times as long" in said.conclusion
     assert "nothing" not in said.conclusion
-    assert all(c.accepted.tells == "same" for c in said.matrix.cells if c.job == "io")
+    assert all(c.accepted.direction == "same" for c in said.matrix.cells if c.job == "io")
 
 
 def test_phases_are_what_is_felt_where_there_are_any():

@@ -1,7 +1,7 @@
 """What an interference matrix teaches, in words: who slows down whom, and what helps.
 
 Judged by what the user of a job feels: how much longer its phases or messages take beside others,
-the mean and the highest percentile that is known. The words follow `Change.tells`.
+the mean and the highest percentile that is known. The words follow `Change.direction`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def slower(change: Change) -> str:
         text = f"× {change.value:.1f}{half}"
     else:
         text = percent(change)
-    return f"unknown ({text})" if change.tells == "unknown" else text
+    return f"unknown ({text})" if change.direction == "unknown" else text
 
 
 def felt_text(told: Felt | None) -> str:
@@ -187,14 +187,14 @@ def _unclear(job: str, cells: list[Cell]) -> str:
     """What to say of a job that is nowhere clearly slowed down."""
     changes = [_known(c).mean for c in cells]
     subject = _subject(job, _known(cells[0]))
-    if all(c.tells == "unknown" for c in changes):
+    if all(c.direction == "unknown" for c in changes):
         return f"it is unknown whether {subject} take longer ({_span(changes)})"
     return f"{subject} take {_no_loss(changes)}"
 
 
 def _no_loss(changes: list[Change]) -> str:
     """The same for the part of a sentence that says where it is not slowed down."""
-    says = [c.tells for c in changes]
+    says = [c.direction for c in changes]
     unknown, known = says.count("unknown"), set(says) - {"unknown"}
     if not known:
         word = "unknown"
@@ -336,13 +336,13 @@ def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -
         on_average = f" on average ({_span(changes)})" if len(cases) > 1 else ""
         return f"{subject} take {_longer(change)}{on_average}"
     if not clear:
-        says = {c.tells for c in changes}
+        says = {c.direction for c in changes}
         if "unknown" in says:
             return f"unknown for {subject} ({_span(changes)})"
         return f"{subject} take about as long ({_span(changes)})"
     words = [f"{_longer(told.mean)} {where}".rstrip() for told, where in clear[:CASES]]
     rest = len(cases) - len(clear)
-    unknown = sum(c.tells == "unknown" for c in changes)
+    unknown = sum(c.direction == "unknown" for c in changes)
     more = f" (unknown in {unknown} of {len(cases)} cases)" if unknown else ""
     if rest and not unknown:
         more = f" (about as long in {rest} of {len(cases)} cases)"

@@ -1,5 +1,6 @@
-"""What a result must hold beyond its types: indices that lead somewhere, intervals around means.
-Each refusal names the field.
+"""Checks of a result beyond the types of its fields, such as indices and intervals.
+
+Each error names the field.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def check_result(run: RunResult) -> None:
-    """Refuse a result that does not hang together.
+    """Refuse an inconsistent result.
 
     Raises:
-        ValueError: which field, what it is, and what would be right.
+        ValueError: the message names the field, its value and the expected value.
 
     """
     if run.load_axis is not None:
@@ -42,7 +43,7 @@ def check_result(run: RunResult) -> None:
 
 
 def _check_packed(points: Sequence[PointResult]) -> None:
-    """Refuse what the core cannot unpack."""
+    """Refuse channels or bins that the core cannot unpack."""
     from isthmus import _core
 
     channels = [point.packed for point in points]
@@ -65,7 +66,7 @@ def _check_packed(points: Sequence[PointResult]) -> None:
 
 
 def _refusal(place: str, kind: Any, packed: msgspec.Raw, problem: str) -> ValueError:
-    """A refusal by the place where the JSON departs from its type, or else in the core's words."""
+    """Return an error with the place where the JSON departs from its type, or the core's text."""
     from isthmus.results.misfit import misfit
 
     return ValueError(misfit(kind, bytes(packed), place) or f"{place}: {problem}")

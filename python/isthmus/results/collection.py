@@ -1,4 +1,4 @@
-"""What a run leaves in the hands of a user: tables, plots, a report."""
+"""The results of a run, with tables, plots and a report."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from isthmus.results.comparison import Comparison
 
 OnAxes = TypeVar("OnAxes")
-"""Axes of matplotlib, or several of them."""
+"""Axes of matplotlib, one or several."""
 TABLES = ("table", "settings", "searches", "histograms", "channels", "nodes", "jobs")
-"""The tables of a run, by the names of their attributes."""
+"""The tables of a run, by attribute name."""
 
 
 class Results:
@@ -49,11 +49,11 @@ class Results:
         wants: frozenset[str] | None = None,
     ) -> None:
         self.run = run
-        """The whole result as typed objects."""
+        """The whole result, as typed objects."""
         self.canonical = canonical
         """The effective scenario, as TOML."""
         self.wants = wants
-        """The statistics that were chosen by `sel`; all if None."""
+        """The statistics selected by `sel`; None for all."""
         self._data = data
         self._settings = settings
 
@@ -66,14 +66,14 @@ class Results:
 
     @classmethod
     def of_core(cls, data: Bytes, *, canonical: str = "") -> Results:
-        """What the core has made, or what it has made and nobody can have changed since."""
+        """Read a result that the core wrote and that cannot have changed since, without checks."""
         from isthmus.owned.mark import LARGE, sha256
 
         if len(data) < LARGE:
             return cls(RunResult.of_core(data), canonical=canonical, data=data)
         from concurrent.futures import ThreadPoolExecutor
 
-        # Its digest takes a while, and reading it longer: one beside the other.
+        # Computing the digest takes a while, and parsing takes longer: do both in parallel.
         with ThreadPoolExecutor(1) as beside:
             digest = beside.submit(sha256, data)
             results = cls(RunResult.of_core(data), canonical=canonical, data=data)
@@ -82,10 +82,10 @@ class Results:
 
     @classmethod
     def load(cls, directory: str | Path) -> Results:
-        """Read what ``isthmus run`` left in a folder.
+        """Read the results in a folder that ``isthmus run`` wrote.
 
         Raises:
-            IsthmusError: the folder holds no whole result.
+            IsthmusError: the folder holds no complete result.
 
         """
         arguments.path("directory", directory, "out/hypercube-128")
@@ -101,7 +101,7 @@ class Results:
                 "give the folder that `isthmus run` wrote"
             ) from error
         try:
-            # All of it: what is left packed is not read as text.
+            # Check all bytes: packed fields are not decoded as text.
             data.isascii() or data.decode()
         except UnicodeDecodeError as error:
             raise IsthmusError(
@@ -116,19 +116,19 @@ class Results:
 
     @property
     def data(self) -> bytes:
-        """The result in its schema: as the core wrote it, or what was chosen or put together."""
+        """The result in the form of the result schema, as JSON in bytes."""
         data = self.content
         if not isinstance(data, bytes):
             self._data = data = bytes(data)
         return data
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process is given, to which a `memoryview` cannot go."""
+        """Return the state for pickling; a `memoryview` cannot be pickled."""
         return {**self.__dict__, "_data": self._data and bytes(self._data)}
 
     @property
     def content(self) -> Bytes:
-        """`data`, where it must not be `bytes`: nothing is copied then."""
+        """`data` as any bytes-like object, without a copy."""
         if self._data is None:
             self._data = self.run.to_json()
         return self._data
@@ -156,7 +156,7 @@ class Results:
 
     @property
     def measures(self) -> list[str]:
-        """Names of what was measured, such as ``read.network``."""
+        """Names of the measured quantities, such as ``read.network``."""
         return list(dict.fromkeys(m.name for point in self.run.points for m in point.measures))
 
     @property
@@ -165,11 +165,11 @@ class Results:
 
         Columns: ``point``, one per axis (``key`` or ``key [unit]``), the other ones of `settings`,
         then ``offered [UNIT]``, ``verdict``, ``measure``, ``statistic``, ``unit`` (of value, low,
-        high and analytic), ``value``, ``low``, ``high`` (its interval), ``resolved`` (of
-        percentiles: false where it rests on too few observations, fewer than ten above it in some
-        replication), ``analytic``, ``residual`` (value / analytic - 1), ``samples``,
-        ``converged``, ``origin`` (of the verdict: simulation or model). A point of which nothing
-        was measured has one row, without a measure.
+        high and analytic), ``value``, ``low``, ``high`` (its interval), ``resolved`` (false for a
+        percentile with too few observations: fewer than ten above it in some replication),
+        ``analytic``, ``residual`` (value / analytic - 1), ``samples``, ``converged``, ``origin``
+        (of the verdict: simulation or model). A point without measures has one row, with an empty
+        measure.
         """
         from isthmus.results.tables import results_table
 
@@ -183,12 +183,12 @@ class Results:
 
     @property
     def settings(self) -> pl.DataFrame:
-        """One row per point, one column per setting of the scenario, left at its default or not.
+        """One row per point, one column per setting of the scenario, including defaults.
 
         Columns are ``point`` and keys of the scenario file, ``machine.dimension`` or with the unit
-        ``workload.rate [/ms]``: numbers where all values are of one dimension, else text; null
-        where a setting means nothing. Of a result without its scenario these are its axes, the
-        seed and whether it was quick.
+        ``workload.rate [/ms]``. A column has numbers if all its values have one dimension, else
+        text. A setting that does not apply to a point is null. A result without its scenario has
+        only its axes, the seed and whether it was quick.
         """
         from isthmus.results.tables import settings_table
 
@@ -224,8 +224,8 @@ class Results:
 
     @property
     def interference(self) -> pl.DataFrame | None:
-        """One row per job and set of jobs beside it: how much longer its phases or messages take,
-        what it gets through; None unless jobs ran alone and together.
+        """One row per job and set of jobs beside it: slowdown of its phases or messages, and its
+        bandwidth; None unless jobs ran alone and together.
         """
         from isthmus.results.interference import interference, interference_table
 
@@ -249,23 +249,24 @@ class Results:
         verdict: str | Iterable[str] | None = None,
         **settings: Any,
     ) -> Results:
-        """The points with these settings, as results: with tables, plots, an answer of their own.
+        """Select the points with these settings; the selection has its own tables, plots and
+        answer.
+
+        Points are numbered again. Searches stay if they are over the load of a selected point.
 
         Args:
-            where: values by setting; for keys that are no names of Python, such as
+            where: values by setting, for keys that are not Python names, such as
                 ``{"workload.rate": "5 /ms"}``.
             measure: only these measures, such as ``"read.network"``.
-            statistic: in the table only these: ``"mean"``, ``"p99"``.
+            statistic: only these statistics in the table: ``"mean"``, ``"p99"``.
             verdict: only points with these verdicts, such as ``"stable"``.
-            settings: values by attribute of machine or workload (``io_link_lanes=2``) or name of
-                an axis: a value, several in a list, or a range of numbers, ``slice(1, 5)``, both
-                ends included. Text has a unit, ``"0.2 ms"``; numbers are in that of the table.
-
-        Points are numbered anew. Searches stay that are over the load of a point that stays.
+            settings: values by attribute of machine or workload (``io_link_lanes=2``) or name of an
+                axis: a value, a list of values, or a range of numbers, ``slice(1, 5)``, with both
+                ends included. Text has a unit, ``"0.2 ms"``; numbers have the unit of the table.
 
         Raises:
-            IsthmusError: there is no such setting, measure, statistic or verdict, or no point
-                with such a value.
+            IsthmusError: a setting, measure, statistic or verdict does not exist, or no point has
+                such a value.
 
         >>> from isthmus import Hypercube, Workload, analyze
         >>> cube, work = Hypercube(dimension=3), Workload(rate="5 /ms")
@@ -291,8 +292,8 @@ class Results:
             found = dict.fromkeys(run.points[i].verdict.verdict for i in points)
             points = [i for i in points if run.points[i].verdict.verdict in verdicts]
             if not points:
-                told = ", ".join(found) or "none"
-                raise IsthmusError(f"verdict: no point is {' or '.join(verdicts)}; they are {told}")
+                have = ", ".join(found) or "none"
+                raise IsthmusError(f"verdict: no point is {' or '.join(verdicts)}; they are {have}")
         run = run.at(points)
         if measure is not None:
             names = {known_as("measure", each, self.measures) for each in several(measure)}
@@ -307,10 +308,10 @@ class Results:
     def compare(
         self, first: Mapping[str, Any], second: Mapping[str, Any], *, paired: bool = True
     ) -> Comparison:
-        """How the points with some settings differ from those with others.
+        """Compare the points with some settings to those with others.
 
-        ``results.compare({"io_link_lanes": 0}, {"io_link_lanes": 2})`` compares point by point
-        what two selections have in common; see `isthmus.compare`, which compares two results.
+        ``results.compare({"io_link_lanes": 0}, {"io_link_lanes": 2})`` compares two selections
+        point by point; see `isthmus.compare`, which compares two results.
 
         Raises:
             IsthmusError: as `sel`, and as `isthmus.compare`.
@@ -324,15 +325,15 @@ class Results:
 
     @staticmethod
     def concat(results: Iterable[Results]) -> Results:
-        """Several results as one, with the points of all of them.
+        """Combine several results into one, with the points of all of them.
 
-        Its axes are those of any of them, and what else was given and differs between them: a
-        sweep may be run in parts, on several machines, and be put together. Its load is an axis if
-        that differs. It can be chosen from, compared, drawn and saved like any other.
+        Its axes are those of any part, and other given settings that differ between parts. So the
+        parts of a sweep may run on several machines. The load becomes an axis if it differs.
+        Selections, comparisons, plots and `save` work as for any other result.
 
         Raises:
-            IsthmusError: they are of different kinds of machine or of different confidence, or two
-                of them have the same point.
+            IsthmusError: the parts differ in kind of machine or in confidence, or two of them have
+                the same point.
 
         >>> from isthmus import Hypercube, Results, Workload, analyze
         >>> work = Workload(rate="5 /ms")
@@ -354,14 +355,14 @@ class Results:
         return Results(run, settings=settings, wants=wants if same else None)
 
     def to_pandas(self, table: str = "table") -> pd.DataFrame:
-        """A table as a pandas data frame (needs the extra ``isthmus[pandas]``).
+        """Return a table as a pandas data frame (needs the extra ``isthmus[pandas]``).
 
         Args:
             table: ``"table"``, ``"settings"``, ``"searches"``, ``"histograms"``, ``"channels"``,
                 ``"nodes"`` or ``"jobs"``.
 
         Raises:
-            IsthmusError: pandas or pyarrow is not installed, or there is no such table.
+            IsthmusError: pandas or pyarrow is not installed, or the table does not exist.
 
         """
         from isthmus.results.selection import known_as
@@ -372,13 +373,14 @@ class Results:
         return frame
 
     def to_xarray(self) -> xr.Dataset:
-        """The measures over the axes, as an xarray dataset (needs the extra ``isthmus[xarray]``).
+        """Return the measures over the axes, as an xarray dataset (needs the extra
+        ``isthmus[xarray]``).
 
         Dimensions are the axes with more than one value, by their keys (``workload.rate``), and
         ``statistic`` (``mean``, ``p50``, ...). Each measure is a variable, with ``MEASURE.low``,
-        ``MEASURE.high`` and the model's ``MEASURE.analytic``, units in ``attrs``; beside them
-        ``verdict`` and ``load``, the offered one. Settings that differ are coordinates, all others
-        are ``attrs``. Combinations that were not run are NaN.
+        ``MEASURE.high`` and the model's ``MEASURE.analytic``, and units in ``attrs``. Further
+        variables are ``verdict`` and ``load``, the offered load. Settings that differ are
+        coordinates; all others are ``attrs``. Combinations that were not run are NaN.
 
         Raises:
             IsthmusError: xarray is not installed.
@@ -390,12 +392,12 @@ class Results:
         return dataset(self.run, self.every_setting, self.wants)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table, for anything that reads Arrow: ``pyarrow.table(results)``."""
+        """Export the table for readers of Arrow: ``pyarrow.table(results)``."""
         return self.table.__arrow_c_stream__(requested_schema)
 
     @property
     def answer(self) -> Answer:
-        """Each variant against the first one, in plain words."""
+        """Each variant compared with the first one, in plain words."""
         from isthmus.answer import answer
 
         return answer(self.run)
@@ -417,22 +419,22 @@ class Results:
         measure: str | Iterable[str] | None = None,
         ax: Any = None,
     ) -> Any:
-        """Draw one of the plots of a run.
+        """Draw a plot of the run.
 
         Args:
             kind: ``"latency"``, ``"saturation"``, ``"accepted"``, ``"response"``, ``"machine"``,
-                ``"nodes"``, ``"channels"``, ``"residuals"``, ``"percentiles"``,
-                ``"distribution"``, ``"bandwidth"`` or ``"interference"``: those of the report.
-            measure: only this measure, or these; a panel for each.
-            ax: axes of matplotlib to draw on, or as many as there are panels, in their own style:
-                sizes, fonts and colours are those of pyplot and its style sheets.
+                ``"nodes"``, ``"channels"``, ``"residuals"``, ``"percentiles"``, ``"distribution"``,
+                ``"bandwidth"`` or ``"interference"``, as in the report.
+            measure: only this measure, or these; each has a panel.
+            ax: axes of matplotlib to draw on, one per panel; sizes, fonts and colours follow pyplot
+                and its style sheets.
 
         Returns:
-            A figure in the style of isthmus; with `ax` what was given.
+            A figure in the style of isthmus, or `ax` if it was given.
 
         Raises:
-            IsthmusError: there is no such plot or measure, this run has no material for it, or
-                there are not as many axes as panels.
+            IsthmusError: the plot or measure does not exist, the run has no data for it, or the
+                number of axes is not the number of panels.
 
         """
         arguments.text("kind", kind, "latency")
@@ -452,13 +454,13 @@ class Results:
         return ax
 
     def report(self, path: str | Path) -> Path:
-        """Write the self-contained report to `path` and return it.
+        """Write the self-contained report to `path` and return the path.
 
-        In a folder that isthmus wrote, it becomes one of that folder's files.
+        In a folder that isthmus wrote, the report becomes one of the folder's files.
 
         Raises:
-            IsthmusError: that folder holds other results, or a file that was changed since is in
-                the way; or `path` cannot be written to.
+            IsthmusError: the folder holds other results, a changed file is in the way, or `path`
+                cannot be written to.
 
         """
         from isthmus.results.folder import write_report
@@ -471,11 +473,11 @@ class Results:
     def save(
         self, directory: str | Path, *, plots: bool | Sequence[str] = False, fresh: bool = False
     ) -> Path:
-        """Write tables and report to a folder, the same files as ``isthmus run``; with `plots`
-        (True, or forms such as ``("png",)``) every plot as a file, too.
+        """Write tables and report to a folder, the same files as ``isthmus run``.
 
-        The folder is made, is empty, or holds these results already; with `fresh` it may hold
-        others of isthmus, which are removed.
+        With `plots` (True, or file formats such as ``("png",)``) every plot is written as a file
+        too. The folder may be missing, empty, or hold these results already. With `fresh` it may
+        hold other results of isthmus, which are removed.
 
         Raises:
             IsthmusError: the folder holds anything else, or cannot be written to.
@@ -501,7 +503,7 @@ class Results:
 
 
 def needed(extra: str, *modules: str) -> None:
-    """Refuse to go on without libraries that an extra brings.
+    """Check that the libraries of an extra are installed.
 
     Raises:
         IsthmusError: one of them is not installed.
@@ -517,7 +519,7 @@ def needed(extra: str, *modules: str) -> None:
 
 
 def _refuse_changed(folder: Path, results: Results) -> None:
-    """Refuse numbers other than those that the folder's mark lists."""
+    """Refuse a result that differs from the one in the folder's mark."""
     from isthmus.owned import changed, read_mark
 
     mark = read_mark(folder)

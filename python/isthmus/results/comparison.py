@@ -1,4 +1,4 @@
-"""Two results against one another, point by point: what differs, and whether that is certain."""
+"""Comparison of two results, point by point, with the certainty of each difference."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
     from isthmus.results.collection import Results
 
-LOST = ("saturated", "collapsed")
-"""Verdicts of points whose times tell how long the run was."""
+UNSTEADY = ("saturated", "collapsed")
+"""Verdicts of points whose times depend on the length of the run."""
 SATURATION = "saturation"
-"""What the table calls the load at which a machine saturates."""
+"""The table's name for the load at which a machine saturates."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One quantity of two points, or of two searches."""
+    """One quantity at two points, or of two searches."""
 
     texts: tuple[str | None, ...]
-    """What both have in common, by `Comparison.keys`."""
+    """Shared values of the settings in `Comparison.keys`."""
     points: tuple[PointResult, PointResult] | None = field(repr=False)
     """None for searches."""
     measure: str
@@ -37,40 +37,40 @@ class Row:
     unit: str
     values: tuple[Value, Value]
     found: Compared | None
-    """None where the two are not judged."""
+    """None if the two are not judged."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a second result differs from a first, as `Results.compare` and `isthmus.compare` give it.
+    """The differences between two results, as `Results.compare` and `isthmus.compare` return it.
 
-    Points are compared that have the same settings but for those in `changes`. Where both were
-    simulated with the same seed they have drawn the same random numbers, and are compared
-    replication by replication.
+    Two points are compared if they have the same settings, except those in `changes`. If both were
+    simulated with the same seed, they share their random numbers and are compared replication by
+    replication.
     """
 
     first: RunResult = field(repr=False)
     second: RunResult = field(repr=False)
     changes: list[FieldChange]
-    """Settings that are one thing all over the first result and another all over the second."""
+    """Settings that are constant in each result and differ between the two."""
     keys: list[str] = field(repr=False)
-    """The settings by which points are paired."""
+    """The settings that pair the points."""
     pairs: list[tuple[PointResult, PointResult]] = field(repr=False)
     unpaired: tuple[int, int]
     """Points of the first and of the second without a partner."""
     rows: list[Row] = field(repr=False)
     confidence: float
-    """Of every interval; also that none of `differing` is there by chance."""
+    """The confidence of every interval, and that no row of `differing` is there by chance."""
 
     @property
     def differing(self) -> list[Row]:
-        """What differs with the confidence asked for, the largest change first."""
+        """Rows that differ with the requested confidence, the largest change first."""
         rows = [row for row in self.rows if row.found and row.found.differs]
         return sorted(rows, key=_size, reverse=True)
 
     @property
     def judged(self) -> int:
-        """How many quantities were compared."""
+        """Number of quantities that were compared."""
         return sum(row.found is not None for row in self.rows)
 
     @property
@@ -80,11 +80,11 @@ class Comparison:
 
     @property
     def conclusion(self) -> str:
-        """In one sentence."""
+        """The outcome in one sentence."""
         sure = f"{100 * self.confidence:g}% confidence for all together"
         number = len(self.differing)
-        told = f"{number:,} of {counted(self.judged, 'quantity', 'quantities')}"
-        text = f"{told} {'differs' if number == 1 else 'differ'} ({sure})"
+        part = f"{number:,} of {counted(self.judged, 'quantity', 'quantities')}"
+        text = f"{part} {'differs' if number == 1 else 'differ'} ({sure})"
         if self.verdicts:
             points = counted(len(self.verdicts), "point")
             text += f"; the verdict differs at {points}"
@@ -94,14 +94,14 @@ class Comparison:
     def table(self) -> pl.DataFrame:
         """One row per pair of points, measure and statistic, with every number that was compared.
 
-        Columns: the settings by which points are paired (``key [unit]``), ``point_a``, ``point_b``,
+        Columns: the settings that pair the points (``key [unit]``), ``point_a``, ``point_b``,
         ``verdict_a``, ``verdict_b``, ``measure``, ``statistic``, ``unit`` (of the next five),
         ``a``, ``b``, ``difference`` (b - a) with its interval ``difference_low``,
         ``difference_high``, ``ratio`` (b / a) with ``ratio_low``, ``ratio_high``, and ``differs``:
-        whether the two differ, with the confidence asked for in all rows together. It is empty, as
-        difference and ratio are, where the two are not judged: times at points that are saturated,
-        anything where nothing arrives any more. Rows of the measure ``saturation`` compare the
-        brackets of searches by their ends; a and b are their middles.
+        whether the two differ, with the requested confidence for all rows together. It is empty,
+        like difference and ratio, if the two are not judged: times at saturated points, and
+        everything at collapsed points. Rows of the measure ``saturation`` compare the brackets of
+        searches by their ends; a and b are their middles.
         """
         import polars as pl
 
@@ -118,7 +118,7 @@ class Comparison:
         return pl.DataFrame(dict(zip(schema, cells, strict=True)), schema=schema)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The table, for anything that reads Arrow."""
+        """Export the table for readers of Arrow."""
         return self.table.__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
@@ -147,7 +147,7 @@ _COLUMNS = {
 
 
 def named(key: str, column: Column) -> str:
-    """Name of a column: ``key`` or ``key [unit]``."""
+    """Return the name of a column: ``key`` or ``key [unit]``."""
     return f"{key} [{column.unit}]" if column.unit else key
 
 
@@ -166,26 +166,25 @@ def _cells(row: Row) -> tuple[Any, ...]:
 
 
 def _size(row: Row) -> float:
-    """How large a change is, as a factor."""
+    """Return the size of a change, as a factor."""
     ratio = row.found.ratio.value if row.found else None
     return max(ratio, 1 / ratio) if ratio else float("inf")
 
 
 def compare(first: Results, second: Results, *, paired: bool = True) -> Comparison:
-    """How the second result differs from the first; see `Comparison`.
+    """Compare two results; see `Comparison`.
 
-    Points are paired that have the same settings, but for those that are one thing all over the
-    first result and another all over the second.
+    Two points are paired if they have the same settings, except those that are constant in each
+    result and differ between the two.
 
     Args:
-        first: what is compared with.
-        second: what is compared.
-        paired: whether replications are compared in pairs, which makes intervals narrow where both
-            have drawn the same random numbers; otherwise as if each erred as far as its own
-            interval allows.
+        first: the reference.
+        second: the result to compare with it.
+        paired: whether replications are compared in pairs, which narrows intervals if both results
+            share their random numbers; otherwise errors count as independent.
 
     Raises:
-        IsthmusError: no point of one has a partner in the other, or they have no measure in common.
+        IsthmusError: no point has a partner, or the results have no measure in common.
 
     >>> from isthmus import Hypercube, Workload, analyze
     >>> cube, work = Hypercube(dimension=3), Workload(rate="5 /ms")
@@ -208,17 +207,17 @@ def compare(first: Results, second: Results, *, paired: bool = True) -> Comparis
             "the second; compare results of one kind of machine"
         )
     confidence = max(a.confidence, b.confidence)
-    ours, theirs = first.every_setting, second.every_setting
-    keys = _keys(ours, theirs, (a, b))
-    pairs = _pairs(keys, ours, theirs, (a, b))
+    base, other = first.every_setting, second.every_setting
+    keys = _keys(base, other, (a, b))
+    pairs = _pairs(keys, base, other, (a, b))
     changes = [
-        FieldChange(key, ours[key].texts[0], theirs[key].texts[0])
-        for key in ours
-        if key in theirs and _changed(ours, theirs, key)
+        FieldChange(key, base[key].texts[0], other[key].texts[0])
+        for key in base
+        if key in other and _changed(base, other, key)
     ]
     rows: list[Row] = []
     for i, j in pairs:
-        texts = tuple(ours[key].texts[i] for key in keys)
+        texts = tuple(base[key].texts[i] for key in keys)
         wanted = first.wants, second.wants
         rows += _rows(texts, a.points[i], b.points[j], confidence if paired else None, wanted)
     if pairs and not rows:
@@ -231,35 +230,35 @@ def compare(first: Results, second: Results, *, paired: bool = True) -> Comparis
     return Comparison(a, b, changes, keys, points, unpaired, [*rows, *searches], confidence)
 
 
-def _changed(ours: Settings, theirs: Settings, key: str) -> bool:
-    """Whether a setting is one thing all over one result and another all over the other."""
-    one, other = ours[key], theirs[key]
-    if not (one.given or other.given) or not (one.constant and other.constant):
+def _changed(base: Settings, other: Settings, key: str) -> bool:
+    """Whether a setting is constant in each result and differs between the two."""
+    left, right = base[key], other[key]
+    if not (left.given or right.given) or not (left.constant and right.constant):
         return False
-    if not one.texts or not other.texts or one.texts[0] == other.texts[0]:
+    if not left.texts or not right.texts or left.texts[0] == right.texts[0]:
         return False
-    left, right = _comparable([one.texts[0]], [other.texts[0]])
-    return left != right
+    a, b = _comparable([left.texts[0]], [right.texts[0]])
+    return a != b
 
 
-def _keys(ours: Settings, theirs: Settings, runs: tuple[RunResult, RunResult]) -> list[str]:
-    """The settings by which points are paired: the axes of both, or else the fields they set."""
+def _keys(base: Settings, other: Settings, runs: tuple[RunResult, RunResult]) -> list[str]:
+    """Return the settings that pair the points: the axes of both, or else the fields they share."""
 
     def varies(key: str) -> bool:
-        return not (ours[key].constant and theirs[key].constant)
+        return not (base[key].constant and other[key].constant)
 
     axes = dict.fromkeys(axis.key for run in runs for axis in run.axes)
     differ = [
         key
         for key in axes
-        if (key in ours and not ours[key].constant) or (key in theirs and not theirs[key].constant)
+        if (key in base and not base[key].constant) or (key in other and not other[key].constant)
     ]
-    if all(key in ours and key in theirs for key in differ):
+    if all(key in base and key in other for key in differ):
         return differ
-    common = [key for key in ours if key in theirs and ours[key].given and varies(key)]
+    common = [key for key in base if key in other and base[key].given and varies(key)]
     if not common:
-        missing = next(key for key in differ if not (key in ours and key in theirs))
-        whose = "second" if missing in ours else "first"
+        missing = next(key for key in differ if not (key in base and key in other))
+        whose = "second" if missing in base else "first"
         raise IsthmusError(
             f"compare: the {whose} result says nothing of {missing}, in which the other varies; "
             "compare results that have it, or choose one value by sel"
@@ -268,15 +267,15 @@ def _keys(ours: Settings, theirs: Settings, runs: tuple[RunResult, RunResult]) -
 
 
 def _pairs(
-    keys: Sequence[str], ours: Settings, theirs: Settings, runs: tuple[RunResult, RunResult]
+    keys: Sequence[str], base: Settings, other: Settings, runs: tuple[RunResult, RunResult]
 ) -> list[tuple[int, int]]:
-    """Positions of the points that have the same settings, in the order of the first result."""
+    """Return positions of points with equal settings, in the order of the first result."""
     counts = [len(run.points) for run in runs]
     left: list[list[object]] = [[] for _ in range(counts[0])]
     right: list[list[object]] = [[] for _ in range(counts[1])]
     for key in keys:
         for places, values in zip(
-            (left, right), _comparable(ours[key].texts, theirs[key].texts), strict=True
+            (left, right), _comparable(base[key].texts, other[key].texts), strict=True
         ):
             for place, value in zip(places, values, strict=True):
                 place.append(value)
@@ -285,38 +284,38 @@ def _pairs(
         (i, partners[tuple(place)]) for i, place in enumerate(left) if tuple(place) in partners
     ]
     if not found and all(counts):
-        told = "; ".join(
-            f"{key} is {_listed(ours[key].texts)} in the first and {_listed(theirs[key].texts)} in "
+        known = "; ".join(
+            f"{key} is {_listed(base[key].texts)} in the first and {_listed(other[key].texts)} in "
             "the second"
             for key in keys
-            if not set(ours[key].texts) & set(theirs[key].texts)
+            if not set(base[key].texts) & set(other[key].texts)
         )
         raise IsthmusError(
             "compare: no point of one result has the settings of one of the other"
-            f"{f' ({told})' if told else ''}; compare results that have "
+            f"{f' ({known})' if known else ''}; compare results that have "
             "settings in common (in Python, sel chooses points of them)"
         )
     return found
 
 
 def _comparable(
-    ours: Sequence[str | None], theirs: Sequence[str | None]
+    base: Sequence[str | None], other: Sequence[str | None]
 ) -> tuple[list[object], list[object]]:
-    """Values of two results that are equal where they mean the same: 1 ms and 1000 us."""
-    (column,) = columns([[*ours, *theirs]])
-    values: list[object] = [*ours, *theirs]
+    """Return values of two results in a form in which equal quantities are equal: 1 ms, 1000 us."""
+    (column,) = columns([[*base, *other]])
+    values: list[object] = [*base, *other]
     if column.numbers is not None:
         values = [None if n is None else f"{n:.9g}" for n in column.numbers]
-    return values[: len(ours)], values[len(ours) :]
+    return values[: len(base)], values[len(base) :]
 
 
 def _listed(texts: Sequence[str | None]) -> str:
-    told = [text or "none" for text in dict.fromkeys(texts)]
-    return ", ".join(told[:3]) + (", …" if len(told) > 3 else "")
+    values = [text or "none" for text in dict.fromkeys(texts)]
+    return ", ".join(values[:3]) + (", …" if len(values) > 3 else "")
 
 
 Wanted = tuple[frozenset[str] | None, frozenset[str] | None]
-"""The statistics that were chosen of each result; all where none were."""
+"""The selected statistics of each result; None for all."""
 
 
 def _rows(
@@ -326,21 +325,21 @@ def _rows(
     confidence: float | None,
     wanted: Wanted,
 ) -> Iterator[Row]:
-    """What two points have in common; without a confidence replications are not paired."""
+    """Yield the quantities of two points; without a confidence, replications are not paired."""
     for measure in one.measures:
         partner = other.measure(measure.name)
         if partner is None or partner.unit != measure.unit:
             continue
-        theirs = dict(_statistics(partner, confidence))
+        partners = dict(_statistics(partner, confidence))
         for name, value in _statistics(measure, confidence):
             chosen = all(of is None or name in of for of in wanted)
-            if chosen and name in theirs:
-                values = (value, theirs[name])
+            if chosen and name in partners:
+                values = (value, partners[name])
                 yield Row(texts, (one, other), measure.name, name, measure.unit, values, None)
 
 
 def _statistics(measure: Measure, confidence: float | None) -> Iterator[tuple[str, Value]]:
-    """Mean and resolved percentiles that have a value; the model's mean where there is no other."""
+    """Yield mean and resolved percentiles that have a value; the model's mean if not simulated."""
     if measure.mean is not None:
         yield "mean", _value_of(measure, confidence)
     elif measure.analytic is not None:
@@ -354,7 +353,7 @@ def _value_of(found: Any, confidence: float | None) -> Value:
     if confidence is not None:
         return Value.of(found, confidence)
     whole = Value.of(found, CONFIDENCE)
-    # Of which nothing is known but the value is not exact.
+    # A value without an interval is not exact.
     unknown = whole.low is None and whole.high is None
     return replace(whole, each=whole.each[:1] if unknown else ())
 
@@ -363,18 +362,18 @@ def _is_judged(row: Row) -> bool:
     if row.points is None:
         return True
     verdicts = {point.verdict.verdict for point in row.points}
-    return "collapsed" not in verdicts and not (row.unit == "us" and verdicts & set(LOST))
+    return "collapsed" not in verdicts and not (row.unit == "us" and verdicts & set(UNSTEADY))
 
 
 def _judged(rows: list[Row], confidence: float) -> list[Row]:
-    """The rows with what the core says of those that can be judged, all of them together."""
+    """Return the rows with the core's comparison of all rows that can be judged."""
     asked = [row for row in rows if _is_judged(row)]
-    told = iter(differences([row.values for row in asked], confidence))
-    return [replace(row, found=next(told)) if _is_judged(row) else row for row in rows]
+    found = iter(differences([row.values for row in asked], confidence))
+    return [replace(row, found=next(found)) if _is_judged(row) else row for row in rows]
 
 
 def _searches(a: RunResult, b: RunResult, keys: Sequence[str]) -> Iterator[Row]:
-    """Brackets of searches with the same values of all axes that both vary."""
+    """Yield the brackets of searches with equal values of all axes that both results vary."""
 
     def place(run: RunResult, search: SearchResult) -> tuple[str | None, ...]:
         own = {x.key: v.text for x, v in zip(run.axes, search.values, strict=True) if v}

@@ -1,4 +1,4 @@
-"""What curves consist of: the values of each series at each point, and which measures have any."""
+"""Values of the curves in plots: value of each series at each point, and measures with values."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from isthmus.results.series import Series, View
 
 Number = tuple[float | None, float | None, float | None]
 Pick = Callable[[PointResult], Number]
-"""From a point its value and interval."""
+"""Returns the value and interval of a point."""
 
 Row = tuple[float, float, float | None, float | None, str]
 """x, value, low, high, verdict."""
 
 CAP = 2.5
-"""Values of points that are not stable are drawn up to so many times the largest stable one."""
+"""Values of points that are not stable are cut off at this multiple of the largest stable value."""
 OVER = "over"
-"""In place of the verdict: saturated, and the value is above the cap."""
+"""Replaces the verdict of a saturated point whose value is above the cap."""
 LOG_SPAN = 12.0
-"""Largest over smallest value from which an axis is logarithmic."""
+"""Ratio of largest to smallest value above which an axis is logarithmic."""
 
 
 def model_label(view: View) -> str:
-    """What the values beside the simulation come from."""
+    """Return the name of the model whose values are drawn beside the simulation."""
     return "analysis" if view.of_jobs else "queueing model"
 
 
 def load_bound(view: View, series: Series) -> float | None:
-    """The most that the analysis lets a series accept; None where no point comes near it."""
+    """Return the load at which a series saturates by analysis; None if no point comes near it."""
     for point in series.points:
         at = point.measure("accepted")
         if at and at.analytic is not None and point.load is not None and at.analytic < point.load:
@@ -39,8 +39,9 @@ def load_bound(view: View, series: Series) -> float | None:
 
 
 def value_cap(view: View, pick: Pick) -> float:
-    """Where values of saturated points are cut off: they tell how long the run was, and would
-    press all others flat.
+    """Return the value at which saturated points are cut off.
+
+    Their values depend on the length of the run, and would compress all others.
     """
     values = [row for s in view.series for row in numbers(view, s, pick)]
     stable = [v for _, v, _, _, verdict in values if verdict in STEADY]
@@ -48,7 +49,7 @@ def value_cap(view: View, pick: Pick) -> float:
 
 
 def numbers(view: View, series: Series, pick: Pick, cap: float = math.inf) -> list[Row]:
-    """The points of a series that have a value, above `cap` as `OVER` unless they are stable."""
+    """Return the points of a series with a value; unstable ones above `cap` are marked `OVER`."""
     rows: list[Row] = []
     for point in series.points:
         x, (value, low, high) = view.x(point), pick(point)
@@ -62,7 +63,7 @@ def numbers(view: View, series: Series, pick: Pick, cap: float = math.inf) -> li
 
 
 def mean_of(name: str) -> Pick:
-    """Pick the mean of a measure with its interval."""
+    """Return a function that picks the mean of a measure with its interval."""
 
     def pick(point: PointResult) -> Number:
         at = point.measure(name)
@@ -72,7 +73,7 @@ def mean_of(name: str) -> Pick:
 
 
 def model_of(name: str, *, anywhere: bool = False) -> Pick:
-    """Pick the model's value of a measure within the model's domain, or `anywhere`."""
+    """Return a function that picks the model's value, within its domain or `anywhere`."""
 
     def pick(point: PointResult) -> Number:
         at = point.measure(name)
@@ -83,7 +84,7 @@ def model_of(name: str, *, anywhere: bool = False) -> Pick:
 
 
 def percentile_of(name: str, percent: float) -> Pick:
-    """Pick a percentile of a measure where enough observations are above it."""
+    """Return a function that picks a percentile, if it has enough observations above it."""
 
     def pick(point: PointResult) -> Number:
         at = point.measure(name)
@@ -96,7 +97,7 @@ def percentile_of(name: str, percent: float) -> Pick:
 
 
 def residual_of(name: str) -> Pick:
-    """Pick how far a measure lies above the model, in percent."""
+    """Return a function that picks the deviation of a measure from the model, in percent."""
 
     def pick(point: PointResult) -> Number:
         at = point.measure(name)
@@ -114,18 +115,18 @@ def drawable(view: View, name: str) -> bool:
 
 
 def with_percentiles(view: View) -> list[str]:
-    """Measures that have percentiles to draw, those asked for first."""
+    """Return measures with percentiles to draw; requested ones come first."""
     have: set[str] = set()
     for point in view.run.points:
         for m in point.measures:
-            # Looked for first: of ten thousand points each would be asked for what the first has.
+            # Check membership first: the second test is slow for ten thousand points.
             if m.name not in have and any(each.resolved for each in m.percentiles):
                 have.add(m.name)
     return [m for m in [*ordered(view), *view.measures] if m in have]
 
 
 def with_residuals(view: View) -> list[str]:
-    """Measures asked for that both the simulation and the model have at a stable point."""
+    """Return requested measures with both a simulated and a model value at a stable point."""
     have = {
         m.name
         for p in view.run.points
@@ -136,5 +137,5 @@ def with_residuals(view: View) -> list[str]:
 
 
 def ordered(view: View) -> list[str]:
-    """The measures asked for, that by which variants are judged first."""
+    """Return the requested measures, beginning with the one that ranks variants."""
     return list(dict.fromkeys([*ranked(view), *view.asked]))

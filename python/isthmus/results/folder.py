@@ -1,8 +1,8 @@
-"""The folder of a run: what it holds and in which order it is written.
+"""The folder of a run: its files and the order in which they are written.
 
-Everything in it but ``provenance.json`` has the same bytes for the same scenario and seed,
-whatever the number of threads. The numbers come first: whatever ends the process while tables or
-pictures are made loses none of them, and what is whole is not made again.
+Every file except ``provenance.json`` has the same bytes for the same scenario and seed, on any
+number of threads. The numbers are written first: they survive if the process ends while tables or
+pictures are made. Complete parts are not made again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PLOTS = "plots"
 
 
 def identity(results: Results) -> Identity:
-    """Whose results these are."""
+    """Return the identity of results."""
     run = results.run
     kind = "run" if run.simulated else "analysis"
     return Identity(kind, run.name, run.digest, run.seed, run.quick, run.version)
@@ -59,9 +59,9 @@ def identity(results: Results) -> Identity:
 def opened_for(
     folder: Path, results: Results, *, fresh: bool = False, adopt: bool = False
 ) -> Iterator[OwnedFolder]:
-    """Make a folder ours for these results, or take up the one that holds them.
+    """Mark a folder as owned for these results, or open the folder that holds them.
 
-    `adopt` also takes a folder without a mark in which there is nothing but the results.
+    `adopt` also accepts a folder without a mark that holds nothing but the results.
 
     Raises:
         IsthmusError: the folder cannot be used; see `OwnedFolder.opened`.
@@ -76,13 +76,13 @@ def opened_for(
 
 
 def result_key(canonical: str) -> str:
-    """What the numbers are made from, beside the folder's identity: titles are in them, too."""
+    """Return the key of the numbers beside the folder's identity; it covers titles as well."""
     return sha256(canonical.encode())
 
 
 def output_key(results: Results, *forms: str) -> str:
-    """What tables, pictures and pages are made from: the numbers, what else the caller names, and
-    the code that makes them.
+    """Return the key of tables, pictures and pages: the numbers, the options of the caller, and the
+    code that makes them.
     """
     from isthmus.sources import digest_of
 
@@ -90,7 +90,7 @@ def output_key(results: Results, *forms: str) -> str:
 
 
 def keep_scenario(folder: OwnedFolder, canonical: str) -> None:
-    """Write the effective scenario, from which a later run is told what it has otherwise."""
+    """Write the effective scenario, so that a later run can describe differences."""
     if canonical:
         folder.keep(SCENARIO, canonical, SOURCE)
 
@@ -98,7 +98,7 @@ def keep_scenario(folder: OwnedFolder, canonical: str) -> None:
 def keep_result(
     folder: OwnedFolder, results: Results, also: Mapping[str, str] | None = None
 ) -> None:
-    """Write the numbers, and files that one needs `also` to read them."""
+    """Write the numbers, and the files in `also` that readers need with them."""
     key = result_key(results.canonical)
     if folder.made("result", key):
         return
@@ -112,16 +112,16 @@ def keep_result(
 
 
 def memory_of(path: Path) -> float | None:
-    """The bytes that a folder's simulations might take; None if that is not known."""
+    """Return the memory limit of a folder's simulations in bytes; None if unknown."""
     try:
-        told = json.loads((path / PROVENANCE).read_bytes())["memory_bytes"]
+        memory = json.loads((path / PROVENANCE).read_bytes())["memory_bytes"]
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return told if isinstance(told, int | float) else None
+    return memory if isinstance(memory, int | float) else None
 
 
 def keep_provenance(folder: OwnedFolder, provenance: dict[str, Any]) -> None:
-    """Write when, where and how the run was made."""
+    """Write the time, place and command of the run."""
     text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
     folder.write(PROVENANCE, text, "provenance", varies=True)
 
@@ -133,13 +133,13 @@ def write_results(
     *,
     plots: tuple[str, ...] = (),
 ) -> None:
-    """Write the numbers, then tables, report and plots as far as they are not there.
+    """Write the numbers, then tables, report and plots unless they are up to date.
 
     Args:
-        folder: a folder that is held.
-        results: what to write.
-        tell: told how far it is.
-        plots: the forms (``png``, ``svg``) in which every plot is written as a file, too.
+        folder: a locked folder.
+        results: the results to write.
+        tell: called with the progress.
+        plots: file formats (``png``, ``svg``) in which every plot is written as well.
 
     """
     tell("writing", 0, 0)
@@ -157,12 +157,14 @@ def write_results(
 
 
 def write_report(path: Path, results: Results) -> None:
-    """Write the report alone. In a folder of isthmus it is one of the files of that folder, which
-    must hold these results; elsewhere it replaces the file that is there.
+    """Write the report alone.
+
+    In a folder of isthmus, the report becomes one of the folder's files, and the folder must hold
+    these results. Elsewhere it replaces an existing file.
 
     Raises:
-        IsthmusError: the folder holds other results, or a file that we did not write or that was
-            changed since is in the way; or the folder cannot be written to.
+        IsthmusError: the folder holds other results, a foreign or changed file is in the way, or
+            the folder cannot be written to.
 
     """
     from isthmus.report import render
@@ -185,7 +187,7 @@ def write_report(path: Path, results: Results) -> None:
 def _write_page(
     folder: OwnedFolder, results: Results, name: str, part: str, tell: Tell = untold
 ) -> None:
-    """Write the report as a part of the folder, unless it is there."""
+    """Write the report as a part of the folder, unless it is up to date."""
     from isthmus.report import inputs_of, render
 
     inputs = inputs_of(results)
@@ -197,7 +199,7 @@ def _write_page(
 
 
 def write_tables(folder: OwnedFolder, results: Results) -> None:
-    """Write the tables as Parquet and CSV, unless they are there."""
+    """Write the tables as Parquet and CSV, unless they are up to date."""
     key = output_key(results)
     if folder.has("tables", key):
         return
@@ -224,14 +226,14 @@ def _tables(results: Results) -> Iterator[tuple[str, bytes]]:
 
 
 def _csv(table: pl.DataFrame) -> bytes:
-    # Not as text, of which there would be copies.
+    # Write bytes: a text would be copied several times.
     buffer = BytesIO()
     table.write_csv(buffer)
     return buffer.getvalue()
 
 
 def parquet(table: pl.DataFrame) -> bytes:
-    """The table as Parquet bytes."""
+    """Return a table as Parquet bytes."""
     buffer = BytesIO()
     table.write_parquet(buffer, compression="zstd", statistics=True)
     return buffer.getvalue()

@@ -1,4 +1,4 @@
-"""The variants of an interference matrix as rows and columns of panels."""
+"""Layout of an interference matrix: its variants as rows and columns of panels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from isthmus.results.interference import Interference, Variant, value_words
 from isthmus.results.schema import RunResult
 
 MOST = 4.0
-"""Whatever takes longer than so many times has the last colour."""
+"""Slowdowns above this factor share the last colour."""
 LEAST = 0.1
-"""The colours span at least so much of a delay."""
+"""The minimum range of slowdowns that the colours span."""
 PANELS = 16
-"""Most variants in one picture; the last ones of a larger study are left to the table."""
+"""The maximum number of variants in a picture; the table has the rest."""
 WIDE = 5
-"""Most panels beside one another."""
+"""The maximum number of panels in a row."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Grid:
 
 
 def ends(found: Interference) -> tuple[float, float]:
-    """The smallest and the largest change that has a colour."""
+    """Return the smallest and the largest change that the colours cover."""
     values = [min(c.felt.mean.value, MOST) for c in found.cells if c.felt]
     return min([1 - LEAST / 2, *values]), max([1 + LEAST, *values])
 
 
 def grid_of(found: Interference) -> Grid:
-    """The axis with numbers across, or else the last one; all others down."""
+    """Place one axis across, preferably one with numbers, and all others down."""
     run, variants = found.run, found.variants[:PANELS]
     axes = _axes(run, found)
     if not axes:

@@ -1,4 +1,4 @@
-"""How much jobs disturb one another: each job alone against the same job beside others."""
+"""Interference between jobs: each job alone compared with the same job beside others."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     import polars as pl
 
 ACTIVE = "workload.active"
-"""The axis of the sets of jobs that run."""
+"""The axis of the sets of running jobs."""
 MARGIN = 0.05
-"""A change within so much of none is none; see `Change.tells`."""
+"""A change within this distance of 1 counts as none; see `Change.direction`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A quotient of two measured values with its interval; 1 where nothing changes."""
+    """A quotient of two measured values with its interval; 1 means no change."""
 
     value: float
     low: float | None = None
     high: float | None = None
     whole: Value | None = field(default=None, repr=False, compare=False)
-    """The same with what each replication says of it."""
+    """The same quotient with the values of all replications."""
 
     @classmethod
     def of(cls, value: Value) -> Change | None:
-        """A quotient as the core gives it; None if it gives none above zero."""
+        """Return a quotient from the core; None if it is not above zero."""
         return cls(value.value, value.low, value.high, value) if value.value else None
 
     @property
@@ -40,12 +40,13 @@ class Change:
         return (self.high - self.low) / 2
 
     @property
-    def tells(self) -> str:
-        """What the interval allows to say, by one rule for all words about jobs.
+    def direction(self) -> str:
+        """The conclusion that the interval allows, by one rule for all texts about jobs.
 
-        ``more`` or ``less``: all of it lies beyond 1 by more than `MARGIN`. ``same``: all of it
-        lies within `MARGIN` of 1. ``slightly more``, ``slightly less``: it excludes 1, reaches
-        into the margin and no further than twice the margin. ``unknown``: all else.
+        ``more`` or ``less``: the whole interval lies beyond 1 by more than `MARGIN`. ``same``: the
+        whole interval lies within `MARGIN` of 1. ``slightly more``, ``slightly less``: the interval
+        excludes 1, overlaps the margin and reaches at most twice the margin. ``unknown``:
+        otherwise.
         """
         if self.low is None or self.high is None:
             return "unknown"
@@ -63,17 +64,17 @@ class Change:
     @property
     def less(self) -> bool:
         """Whether it is clearly less."""
-        return self.tells == "less"
+        return self.direction == "less"
 
     @property
     def more(self) -> bool:
         """Whether it is clearly more."""
-        return self.tells == "more"
+        return self.direction == "more"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One combination of the axes other than that of the jobs that run."""
+    """One combination of values of all axes except that of the running jobs."""
 
     values: tuple[AxisValue | None, ...] = field(repr=False)
     """The value of each axis of the run; None for that of the jobs."""
@@ -81,27 +82,28 @@ class Variant:
     """For example ``shared mapping, clustered servers``; empty if there is no such axis."""
 
     def at(self, axis: int) -> str:
-        """The value of an axis, as written."""
+        """Return the value of an axis, as written in the scenario."""
         value = self.values[axis]
         return value.text if value else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Felt:
-    """How much longer a job takes beside others: what its user feels."""
+    """The slowdown of a job beside others, as its user experiences it."""
 
     of: str
-    """``phases`` (rounds of a collective operation, checkpoints), ``messages``, or ``data`` where
-    messages pile up, so that their times only tell the length of the run."""
+    """``phases`` (rounds of a collective operation, checkpoints), ``messages``, or ``data`` if the
+    backlog grows, because times then depend on the length of the run.
+    """
     mean: Change
-    """The mean together over that alone, so that more is worse."""
+    """The mean together divided by the mean alone, so that more is worse."""
     tail: Change | None
-    """The same of the percentile `percent`."""
+    """The same for the percentile `percent`."""
     percent: float | None
     tail_of: str
-    """``phases``, ``messages``, or ``packets`` where messages are too few; else empty."""
+    """``phases``, ``messages``, or ``packets`` if there are too few messages; else empty."""
     piles_up: bool
-    """Whether messages pile up beside others and are known not to do so alone."""
+    """Whether the backlog grows beside others and is known not to grow alone."""
 
 
 @dataclass(frozen=True)
@@ -110,23 +112,23 @@ class Cell:
 
     variant: Variant
     job: str
-    """The job that may suffer."""
+    """The job whose slowdown the cell shows."""
     beside: tuple[str, ...]
     """The jobs that run beside it."""
     alone: PointResult = field(repr=False)
     together: PointResult = field(repr=False)
     accepted: Change | None
-    """Its accepted bandwidth together over that alone."""
+    """Accepted bandwidth together divided by that alone."""
     mean: Change | None
-    """Mean response time of its messages together over that alone."""
+    """Mean response time of messages together divided by that alone."""
     tail: Change | None
-    """The same of the percentile `percent`."""
+    """The same for the percentile `percent`."""
     percent: float | None
     """The highest percentile resolved in both, of its messages or, failing that, its packets."""
     tail_of: str
-    """What the percentile is of: ``messages`` or ``packets``."""
+    """The unit of the percentile: ``messages`` or ``packets``."""
     felt: Felt | None
-    """How much longer the job takes: by this it is judged."""
+    """The slowdown that decides the judgement of the job."""
 
 
 @dataclass(frozen=True)
@@ -135,29 +137,29 @@ class Interference:
 
     run: RunResult = field(repr=False)
     axis: int
-    """Position of the axis of the jobs that run."""
+    """Position of the axis of running jobs."""
     jobs: list[str]
     variants: list[Variant]
     cells: list[Cell] = field(repr=False)
 
     @property
     def sets(self) -> list[tuple[str, ...]]:
-        """Sets of jobs that stand beside a job, smaller ones first."""
+        """Sets of jobs that run beside a job, smaller ones first."""
         return sorted(dict.fromkeys(c.beside for c in self.cells), key=len)
 
     def cell(self, variant: Variant, job: str, beside: tuple[str, ...]) -> Cell | None:
-        """Return the cell of one job and those beside it, if both points were run."""
+        """Return the cell of a job and the jobs beside it, if both points were run."""
         of = (c for c in self.cells if c.variant is variant)
         return next((c for c in of if c.job == job and c.beside == beside), None)
 
     def alone(self, variant: Variant, job: str) -> Measure | None:
-        """The accepted bandwidth of a job that runs alone."""
+        """Return the accepted bandwidth of a job that runs alone."""
         of = (c for c in self.cells if c.variant is variant and c.job == job)
         return next((c.alone.measure(f"{job}.accepted") for c in of), None)
 
 
 def interference(run: RunResult) -> Interference | None:
-    """Read the matrix of a run whose axis ``workload.active`` has jobs both alone and together."""
+    """Return the matrix of a run; None unless ``workload.active`` has jobs alone and together."""
     axis = next((i for i, each in enumerate(run.axes) if each.key == ACTIVE), None)
     if axis is None:
         return None
@@ -183,25 +185,25 @@ def interference(run: RunResult) -> Interference | None:
 
 
 def _varying(run: RunResult, left_out: int) -> list[int]:
-    """Axes with more than one value, but that one."""
+    """Return the axes with more than one value, except `left_out`."""
     axes = [i for i in range(len(run.axes)) if i != left_out]
     return [i for i in axes if len({p.values[i].text for p in run.points}) > 1]
 
 
 def variant_words(run: RunResult, values: tuple[AxisValue | None, ...], axes: list[int]) -> str:
-    """A variant by the values of some axes: ``shared mapping, clustered servers``."""
-    told = [value_words(run, i, value) for i in axes if (value := values[i]) is not None]
-    return ", ".join(told)
+    """Format a variant by the values of some axes: ``shared mapping, clustered servers``."""
+    words = [value_words(run, i, value) for i in axes if (value := values[i]) is not None]
+    return ", ".join(words)
 
 
 def value_words(run: RunResult, axis: int, value: AxisValue) -> str:
-    """One value with its axis: ``shared mapping``, ``offered load of io 0.3``."""
+    """Format a value with its axis: ``shared mapping``, ``offered load of io 0.3``."""
     label = run.axes[axis].label
     return f"{value.text} {label}" if value.number is None else f"{label} {value.text}"
 
 
 def felt(job: str, together: PointResult, alone: PointResult, confidence: float) -> Felt | None:
-    """What of one job is felt between two points: phases where it has any, or else messages."""
+    """Return the slowdown of a job between two points: of its phases, or else its messages."""
     piled, before = (_piles_up(job, p) for p in (together, alone))
     if piled or before:
         longer = _of(f"{job}.accepted", alone, together, confidence)
@@ -218,7 +220,7 @@ def felt(job: str, together: PointResult, alone: PointResult, confidence: float)
 
 
 def _piles_up(job: str, point: PointResult) -> bool:
-    """Whether the backlog of a job grows without end at a point."""
+    """Whether the backlog of a job grows without limit at a point."""
     verdict = point.verdict
     return verdict.verdict == "saturated" and verdict.flow == job
 
@@ -230,7 +232,7 @@ def _tail(
     alone: PointResult,
     confidence: float,
 ) -> tuple[Change | None, float | None, str]:
-    """The highest percentile that both points resolve, of the first kind that has one."""
+    """Return the change of the highest percentile that both points resolve, and its kind."""
     for quantity, name in kinds:
         own, base = (p.measure(f"{job}.{quantity}") for p in (together, alone))
         if own and base and (shared := _highest(own, base)):
@@ -260,13 +262,13 @@ def _cell(
 
 
 def _highest(own: Measure, base: Measure) -> tuple[Percentile, Percentile] | None:
-    """The highest percentile above the median that both resolve."""
-    theirs = {p.percent: p for p in base.percentiles if p.resolved}
-    both = [p for p in own.percentiles if p.resolved and p.percent in theirs and p.percent > 50]
+    """Return the highest percentile above the median that both resolve."""
+    resolved = {p.percent: p for p in base.percentiles if p.resolved}
+    both = [p for p in own.percentiles if p.resolved and p.percent in resolved and p.percent > 50]
     if not both:
         return None
     most = max(both, key=lambda p: p.percent)
-    return most, theirs[most.percent]
+    return most, resolved[most.percent]
 
 
 def _of(name: str, together: PointResult, alone: PointResult, confidence: float) -> Change | None:
@@ -277,29 +279,30 @@ def _of(name: str, together: PointResult, alone: PointResult, confidence: float)
 def quotient(
     own: Measure | Percentile, base: Measure | Percentile, confidence: float
 ) -> Change | None:
-    """One value over another, with the interval of `isthmus.value.compare`; None unless both are
-    above zero.
+    """Return one value divided by another, with the interval of `isthmus.value.compare`; None
+    unless both are above zero.
     """
     return Change.of(Value.of(own, confidence).over(Value.of(base, confidence)))
 
 
 def combined(changes: list[Change]) -> Change | None:
-    """The geometric mean of changes in several variants."""
+    """Return the geometric mean of changes in several variants."""
     values = [c.whole or Value(c.value, c.low, c.high) for c in changes]
     return Change.of(compare("geometric_mean", values)) if values else None
 
 
 def interference_table(found: Interference) -> pl.DataFrame:
-    """One row per variant, job and set of jobs beside it.
+    """Return a table with one row per variant, job and set of jobs beside it.
 
-    Columns: one per axis but that of the jobs (named ``key`` or ``key [unit]``, as text), ``job``,
-    ``beside``, ``alone [UNIT]`` and ``together [UNIT]`` (accepted bandwidth per node of the job, in
-    the unit of the run's load), ``slower`` and ``slower_tail`` (how many times as long the job
-    takes together as alone, the mean and the percentile in ``slower_percent``, of what is in
-    ``slower_of``: phases, messages, or data where messages pile up; ``says``: what the interval of
-    the mean allows to say), ``accepted``, ``response`` and ``tail`` (together over alone, each with
-    ``_low`` and ``_high``; ``response`` of the mean response time of a message, ``tail`` of the
-    percentile in ``percent``), ``percent_of`` (messages or packets).
+    Columns: one per axis except that of the jobs (named ``key`` or ``key [unit]``, as text),
+    ``job``, ``beside``, ``alone [UNIT]`` and ``together [UNIT]`` (accepted bandwidth per node of
+    the job, in the unit of the run's load), ``slower`` and ``slower_tail`` (duration of the job
+    together divided by its duration alone, for the mean and for the percentile in
+    ``slower_percent``, of the unit in ``slower_of``: phases, messages, or data if the backlog
+    grows; ``says``: conclusion from the interval of the mean), ``accepted``, ``response`` and
+    ``tail`` (together divided by alone, each with ``_low`` and ``_high``; ``response`` of the mean
+    response time of a message, ``tail`` of the percentile in ``percent``), ``percent_of`` (messages
+    or packets).
     """
     import polars as pl
 
@@ -322,9 +325,9 @@ def interference_table(found: Interference) -> pl.DataFrame:
     for c in found.cells:
         means = [m.mean if (m := p.measure(f"{c.job}.accepted")) else None for p in _both(c)]
         ends = [_ends(each) for each in (c.accepted, c.mean, c.tail)]
-        told = c.felt
-        slower = (*_ends(told.mean if told else None), *_ends(told.tail if told else None))
-        words = (told.percent, told.of, told.mean.tells) if told else (None, None, None)
+        loss = c.felt
+        slower = (*_ends(loss.mean if loss else None), *_ends(loss.tail if loss else None))
+        words = (loss.percent, loss.of, loss.mean.direction) if loss else (None, None, None)
         left = [c.variant.at(i) for i in axes]
         right = [end for each in ends for end in each]
         beside = " + ".join(c.beside)

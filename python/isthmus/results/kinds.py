@@ -1,6 +1,6 @@
-"""The kinds of picture of a run: what a reader should see in each, and where there is material.
+"""The kinds of picture of a run: caption, and the condition under which each has data.
 
-Drawn twice: by the reader's browser (`isthmus.charts`) and on paper (`isthmus.plots`).
+Each kind is drawn twice: by the browser (`isthmus.charts`) and for paper (`isthmus.plots`).
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class Kind:
     name: str
     heading: str
     caption: str
-    """What a reader should see in it."""
+    """Text that explains the picture to the reader."""
     applies: Callable[[View], bool]
     terms: tuple[str, ...] = ()
-    """Terms of the glossary that its reader may ask for."""
+    """Terms of the glossary that the report explains beside the picture."""
 
 
 def has_latency(view: View) -> bool:
-    """Whether anything asked for has values."""
+    """Whether any requested measure has values."""
     return any(s.values(view, m) for s in view.series for m in view.asked)
 
 
 def others(view: View) -> list[str]:
-    """Whole response times, and times in the network, that were not asked for."""
+    """Return whole response times and network times that were not requested."""
     asked = view.asked
     return [
         m
@@ -145,6 +145,6 @@ MAP = Kind(
     lambda _view: False,
     ("saturation",),
 )
-"""A sweep over two fields with numbers; drawn by the browser only."""
+"""A sweep over two numeric fields; drawn by the browser only."""
 KINDS: dict[str, Kind] = {kind.name: kind for kind in _ALL}
-"""By name, in the order of the report."""
+"""Kinds by name, in the order of the report."""

@@ -1,4 +1,4 @@
-"""A result as an xarray dataset: measures over axes, with units."""
+"""Results as an xarray dataset: measures over axes, with units."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def dataset(run: RunResult, settings: Settings, wants: Collection[str] | None) -
     grid = _Grid(run, settings)
     statistics = list(dict.fromkeys(s for point in run.points for s in point.statistics))
     statistics = [s for s in statistics if wants is None or s in wants]
-    told: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     of_jobs = any(point.jobs for point in run.points)
     names = {m.name: m.unit for point in run.points for m in point.measures}
     for name, unit in names.items():
@@ -43,18 +43,18 @@ def dataset(run: RunResult, settings: Settings, wants: Collection[str] | None) -
                     part[(*grid.places[i], position)] = _number(number)
             model[grid.places[i]] = _number(measure.analytic)
         for part, end in zip(parts, ("", ".low", ".high"), strict=True):
-            told[name + end] = ((*grid.dims, STATISTIC), part, attrs)
-        told[f"{name}.analytic"] = (grid.dims, model, attrs)
-    told["verdict"] = (grid.dims, grid.texts([p.verdict.verdict for p in run.points]))
-    # A measure is called "offered".
+            data[name + end] = ((*grid.dims, STATISTIC), part, attrs)
+        data[f"{name}.analytic"] = (grid.dims, model, attrs)
+    data["verdict"] = (grid.dims, grid.texts([p.verdict.verdict for p in run.points]))
+    # Not "offered": a measure has that name.
     units = {"units": run.load.plain, "long_name": run.load.label}
-    told["load"] = (grid.dims, grid.numbers([p.load for p in run.points]), units)
+    data["load"] = (grid.dims, grid.numbers([p.load for p in run.points]), units)
     coords = {**grid.coords(), STATISTIC: statistics}
-    return xr.Dataset(told, coords, {"title": run.title, **grid.constant})
+    return xr.Dataset(data, coords, {"title": run.title, **grid.constant})
 
 
 class _Grid:
-    """Where each point lies among the values of the axes that vary."""
+    """The position of each point among the values of the axes that vary."""
 
     def __init__(self, run: RunResult, settings: Settings) -> None:
         self.run = run
@@ -83,20 +83,20 @@ class _Grid:
                 self.varying[key] = setting.texts, column
 
     def coords(self) -> dict[str, Any]:
-        """The values of the axes, and the settings that differ, over as few of them as decide."""
+        """Return the values of the axes, and settings that differ, over as few axes as possible."""
         found: dict[str, Any] = {}
         for axis in self.axes:
             values = {v.text: v for p in self.run.points for v in [self._value(p, axis.key)]}
             numbers = [v.number for v in values.values()]
-            told = list(values) if None in numbers else numbers
+            data = list(values) if None in numbers else numbers
             attrs = {"long_name": axis.label, **({"units": axis.unit} if axis.unit else {})}
-            found[axis.key] = (axis.key, told, attrs)
+            found[axis.key] = (axis.key, data, attrs)
         for key, (texts, column) in self.varying.items():
             dims = self._deciding(texts)
             attrs = {"units": column.unit} if column.unit else {}
             if dims != self.dims:
-                told = self._along(dims[0], column.numbers or texts)
-                found[key] = (dims, told, attrs)
+                data = self._along(dims[0], column.numbers or texts)
+                found[key] = (dims, data, attrs)
             elif column.numbers is None:
                 found[key] = (dims, self.texts(texts), attrs)
             else:
@@ -108,7 +108,7 @@ class _Grid:
         return point.values[at]
 
     def _deciding(self, texts: Sequence[str | None]) -> tuple[str, ...]:
-        """The one dimension that a setting is a function of; else all of them."""
+        """Return the single dimension that determines a setting; else all dimensions."""
         for position, dim in enumerate(self.dims):
             seen: dict[int, str | None] = {}
             places = [place[position] for place in self.places]
@@ -120,30 +120,30 @@ class _Grid:
     def _along(self, dim: str, values: Sequence[Any]) -> list[Any]:
         position = self.dims.index(dim)
         by_place = {place[position]: v for place, v in zip(self.places, values, strict=True)}
-        told = [by_place[i] for i in range(self.shape[position])]
-        numeric = any(isinstance(v, float) for v in told)
-        return [_number(v) if numeric else v or "none" for v in told]
+        data = [by_place[i] for i in range(self.shape[position])]
+        numeric = any(isinstance(v, float) for v in data)
+        return [_number(v) if numeric else v or "none" for v in data]
 
     def filled(self, *more: int) -> np.ndarray[Any, Any]:
-        """NaN for each combination."""
+        """Return an array of NaN for each combination."""
         import numpy as np
 
         return np.full((*self.shape, *more), np.nan)
 
     def numbers(self, values: Sequence[float | None]) -> np.ndarray[Any, Any]:
-        """A number for each combination."""
+        """Return an array of numbers, one for each combination."""
         found = self.filled()
         for place, value in zip(self.places, values, strict=True):
             found[place] = _number(value)
         return found
 
     def texts(self, values: Sequence[str | None]) -> np.ndarray[Any, Any]:
-        """A text for each combination; empty where none was run."""
+        """Return an array of texts, one for each combination; empty if it was not run."""
         import numpy as np
 
-        told = [value or "none" for value in values]
-        found = np.full(self.shape, "", dtype=f"U{max(map(len, told), default=1)}")
-        for place, value in zip(self.places, told, strict=True):
+        data = [value or "none" for value in values]
+        found = np.full(self.shape, "", dtype=f"U{max(map(len, data), default=1)}")
+        for place, value in zip(self.places, data, strict=True):
             found[place] = value
         return found
 

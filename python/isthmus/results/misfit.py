@@ -1,6 +1,8 @@
-"""Where a JSON document does not fit a type: the first place, and what would fit there.
+"""Error messages for a JSON document that does not fit a type: the first place, and the expected
+value.
 
-msgspec refuses such a document at once, but names neither the item of a list nor what it found.
+msgspec rejects such a document as well, but its message names neither the list item nor the value
+found.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ _SCALARS: dict[type[inspect.Type], tuple[type | tuple[type, ...], str]] = {
 
 
 def misfit(kind: type, data: bytes, place: str = "") -> str | None:
-    """Where `data`, which is at that place, departs from `kind`:
-    ``points[3].load: expected a number, found 'x'``.
+    """Return the first place where `data` departs from `kind`; None if it fits.
+
+    `place` is the path of `data` itself. Example: ``points[3].load: expected a number, found 'x'``.
     """
     try:
         value = msgspec.json.decode(data)
@@ -55,24 +58,24 @@ def _misfit(kind: inspect.Type, value: Any, place: str) -> str | None:
 
 
 def _scalar(kind: Any, value: Any, place: str) -> str | None:
-    right = ""
+    expected = ""
     if isinstance(kind, inspect.Metadata):
-        right = str((kind.extra_json_schema or {}).get("description", ""))
+        expected = str((kind.extra_json_schema or {}).get("description", ""))
         kind = kind.type
     if isinstance(kind, inspect.LiteralType):
-        told = f"{cut(repr(value))}; there are {', '.join(map(str, kind.values))}"
-        return None if value in kind.values else _at(place) + told
-    fits: Any
-    fits, name = _SCALARS.get(type(kind), (object, ""))
-    if not isinstance(value, fits) or (isinstance(value, bool) and name != "bool"):
+        problem = f"{cut(repr(value))}; there are {', '.join(map(str, kind.values))}"
+        return None if value in kind.values else _at(place) + problem
+    types: Any
+    types, name = _SCALARS.get(type(kind), (object, ""))
+    if not isinstance(value, types) or (isinstance(value, bool) and name != "bool"):
         return _expected(place, name, value) if name else None
-    if right and not _is_within(kind, value):
-        return f"{_at(place)}{cut(repr(value))}; expected {right}"
+    if expected and not _is_within(kind, value):
+        return f"{_at(place)}{cut(repr(value))}; expected {expected}"
     return None
 
 
 def _is_within(kind: Any, value: Any) -> bool:
-    """Whether a number is in its range, or a text as long and of the form that it may be."""
+    """Whether a number is in its range, or a text has the required length and pattern."""
     if isinstance(kind, inspect.StrType):
         short = kind.max_length is None or len(value) <= kind.max_length
         return short and (kind.pattern is None or bool(re.search(kind.pattern, value)))
@@ -102,8 +105,8 @@ def _union(kind: inspect.UnionType, value: Any, place: str) -> str | None:
             return _expected(place, "an object", value)
         known = {each.tag: each for each in structs}
         if not isinstance(value.get("kind"), str) or value["kind"] not in known:
-            told = f"kind {cut(repr(value.get('kind')))}; there are {', '.join(map(str, known))}"
-            return _at(place) + told
+            problem = f"kind {cut(repr(value.get('kind')))}; there are {', '.join(map(str, known))}"
+            return _at(place) + problem
         return _misfit(known[value["kind"]], value, place)
     if value is None and any(isinstance(each, inspect.NoneType) for each in kind.types):
         return None

@@ -1,7 +1,7 @@
-"""What results leave packed as JSON, and how the core unpacks it for many points at once: bins of
-distributions, and channels.
+"""Packed parts of results, and unpacking them by the core for many points at once.
 
-As objects of Python they would take most of the time and of the memory that a result takes.
+Bins of distributions and channels stay packed as JSON. As Python objects they would take most of
+the time and memory of a result.
 """
 
 from __future__ import annotations
@@ -16,40 +16,41 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 T = TypeVar("T")
-TOGETHER = 256
-"""Lists that are unpacked together: some megabytes."""
+BATCH = 256
+"""Number of lists that are unpacked together: some megabytes."""
 
 
 class Bins(msgspec.Struct, frozen=True):
-    """Bins of a distribution in rising order, those that are empty left out."""
+    """Bins of a distribution in ascending order, without empty ones."""
 
     lower: list[int]
-    """Lower bounds in steps; observations are not below them."""
+    """Inclusive lower bounds, in steps."""
     upper: list[int]
-    """Upper bounds in steps; observations are below them."""
+    """Exclusive upper bounds, in steps."""
     count: list[int]
-    """Observations in each."""
+    """Observations in each bin."""
 
 
 class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
-    """How busy a channel or another part, or the mean one of a kind, was, 0 to 1."""
+    """Utilisation of a channel or another part, or the mean of a kind, 0 to 1."""
 
     kind: str
     from_: int | None
-    """Where it begins, or is; ``None`` for the mean of a kind."""
+    """Start, or place, of the part; ``None`` for the mean of a kind."""
     to: int | None
-    """Where it ends, if it leads anywhere."""
+    """End of the channel, if it leads anywhere."""
     utilisation: float
-    """Flits or symbols per cycle and lane, or the share of the time of what does one thing at a
-    time."""
+    """Flits or symbols per cycle and lane; for a part that serves one request at a time, the share
+    of time.
+    """
     highest: float | None
-    """For the mean of a kind: that of its busiest channel."""
+    """For the mean of a kind: the utilisation of its busiest channel."""
     busy: float
-    """Share of the time for which its lanes were taken, whether anything moved or not."""
+    """Share of time for which its lanes were occupied, whether data moved or not."""
     busiest: float | None
-    """For the mean of a kind: that of the channel that was taken for longest."""
+    """For the mean of a kind: the largest `busy` of its channels."""
     held_us: float | None
-    """For how long one message, packet or request took a lane of it on average."""
+    """Mean time for which one message, packet or request occupied a lane."""
     analytic: float | None
 
     @property
@@ -59,14 +60,16 @@ class ChannelUse(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
 
 PLACES = ("disk", "device", "interface", "server")
-"""Kinds of use that are in one place."""
+"""Kinds of use that have a single place."""
 
 
 def bin_columns(
     packed: Sequence[msgspec.Raw], steps: Sequence[float]
 ) -> dict[str, NDArray[np.generic]]:
-    """The bins of many distributions, one after another: ``lower`` and ``upper`` in the unit of the
-    steps of each, ``count``, and how many bins each distribution has (``lengths``).
+    """Return the bins of many distributions, one after another.
+
+    Columns: ``lower`` and ``upper`` in the unit of each distribution's step, ``count``, and
+    ``lengths``, the number of bins of each distribution.
     """
     from isthmus import _core
 
@@ -76,11 +79,11 @@ def bin_columns(
 
 
 def channel_columns(packed: Sequence[msgspec.Raw]) -> tuple[list[str], dict[str, NDArray[Any]]]:
-    """The kinds of channels there are, and the channels of many points, one after another.
+    """Return the kinds of channels, and the channels of many points, one after another.
 
-    The columns are the fields of `ChannelUse`: ``kind`` is a position among the kinds, ``from``
-    and ``to`` are -1 and numbers NaN where they are None. ``lengths`` says how many channels each
-    point has.
+    The columns are the fields of `ChannelUse`: ``kind`` is a position among the kinds; ``from`` and
+    ``to`` are -1, and numbers NaN, instead of None. ``lengths`` is the number of channels of each
+    point.
     """
     from isthmus import _core
 
@@ -90,16 +93,16 @@ def channel_columns(packed: Sequence[msgspec.Raw]) -> tuple[list[str], dict[str,
 
 
 def batches(items: Sequence[T]) -> Iterator[tuple[int, Sequence[T]]]:
-    """Some at a time, and how many were before them."""
-    for begin in range(0, len(items), TOGETHER):
-        yield begin, items[begin : begin + TOGETHER]
+    """Yield the items in batches, each with the number of items before it."""
+    for begin in range(0, len(items), BATCH):
+        yield begin, items[begin : begin + BATCH]
 
 
 def unpack(columns: Any, packed: Sequence[msgspec.Raw]) -> None:
-    """Add to columns of the core.
+    """Add packed lists to columns of the core.
 
     Raises:
-        ValueError: with the position of what does not fit, and what is wrong.
+        ValueError: with the position of the first invalid list, and the problem.
 
     """
     for begin, some in batches(packed):

@@ -1,8 +1,8 @@
-"""The result schema, version 5: what ``result.json`` holds, as typed objects.
+"""The result schema: the content of ``result.json``, as typed objects.
 
 Field names end in their unit. Absent numbers are ``None``, never NaN. The core
-(``crates/experiment``) owns this schema; this file only reads it. The types here are the one
-description: msgspec reads the JSON straight into them, and refuses what does not fit.
+(``crates/experiment``) owns this schema; this file only reads it. msgspec parses the JSON into
+these types and rejects invalid documents.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ __all__ = [
 ]
 
 Verdict = Literal["stable", "saturated", "undecided", "collapsed", "completed", "incomplete"]
-"""Whether a point carries its load; `collapsed` where no message arrives any more."""
+"""Whether a point carries its load; `collapsed` if messages no longer arrive."""
 Origin = Literal["simulation", "model"]
-"""Whose word a verdict is; one of the queueing model has no growth."""
+"""The source of a verdict; a verdict of the queueing model has no growth."""
 EndedBy = Literal["backlog", "memory"]
-"""What ended a point before its rules did."""
+"""The cause of an early end of a point."""
 Standstill = Literal["livelock", "deadlock"]
-"""How a machine came to deliver nothing: messages still move, or none does."""
+"""The way in which a machine stopped delivering: messages still move, or none does."""
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1, description="0 or more, below 2^63")]
 Share = Annotated[float, Meta(ge=0, le=1, description="a share between 0 and 1")]
 Confidence = Annotated[float, Meta(gt=0, lt=1, description="a share between 0 and 1")]
 Span = Annotated[float, Meta(ge=0, description="0 or more")]
 Step = Annotated[float, Meta(ge=1e-100, le=1e100, description="1e-100 to 1e100")]
-"""Bounds are below 2^63 of them, which is a number still, and a length."""
+"""Bounds are less than 2^63 steps, which is still a finite number and a length."""
 Name = Annotated[
     str, Meta(pattern=r"^[A-Za-z0-9_-]{1,80}$", description="1 to 80 letters, digits, - and _")
 ]
@@ -76,13 +76,13 @@ Text = Annotated[
 ]
 
 STEADY = ("stable", "completed")
-"""Verdicts beside which times are those of the machine, not of how long was measured."""
+"""Verdicts for which times describe the machine, not the length of the run."""
 
 SCHEMA = 6
 """Version of the result schema that this package reads."""
 
 CHANGES = 4
-"""Most changes that are told beside a title."""
+"""The maximum number of changes shown beside a title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Axis:
     """A swept field."""
 
     key: Text
-    """Its key, for example ``machine.lanes.io_link``."""
+    """Key of the field, for example ``machine.lanes.io_link``."""
     label: Text
     """A short name for plots, for example ``I/O link lanes b``."""
     unit: Text | None
@@ -98,7 +98,7 @@ class Axis:
 
     @property
     def column(self) -> str:
-        """Name of its column in tables: ``key`` or ``key [unit]``."""
+        """Name of the table column: ``key`` or ``key [unit]``."""
         return f"{self.key} [{self.unit}]" if self.unit else self.key
 
 
@@ -109,15 +109,15 @@ class AxisValue:
     text: str
     """As written, for example ``0.156 ms``."""
     number: float | None
-    """As a number in the axis' unit, where it is one."""
+    """The value as a number in the axis' unit, if it is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What loads are on this kind of machine."""
+    """The quantity and unit of loads for this kind of machine."""
 
     key: str
-    """The field that sets it, such as ``workload.rate``."""
+    """The field that sets the load, such as ``workload.rate``."""
     label: Text
     """In words: ``offered load per PE``."""
     unit: Text
@@ -125,33 +125,33 @@ class Load:
 
     @property
     def column(self) -> str:
-        """Name of its column in tables: ``offered [GB/s]``, ``offered [1/ms]``."""
+        """Name of the table column: ``offered [GB/s]``, ``offered [1/ms]``."""
         return f"offered [{self.plain}]"
 
     @property
     def plain(self) -> str:
-        """The unit with a number before a stroke: ``1/ms``."""
+        """The unit with a 1 before a slash: ``1/ms``."""
         return f"1{self.unit}" if self.unit.startswith("/") else self.unit
 
     @property
     def words(self) -> str:
-        """The unit as people write it: ``messages/ms``."""
+        """The unit in words: ``messages/ms``."""
         return unit_label(self.unit)
 
     @property
     def whole_words(self) -> str:
-        """The unit with what it is counted for: ``messages/ms per PE``."""
+        """The unit in words with its subject: ``messages/ms per PE``."""
         return f"{self.words} {self.label.removeprefix('offered load').strip()}".strip()
 
     @property
     def accepted(self) -> str:
-        """What of it is completed, in words: ``accepted load per PE``."""
+        """The accepted load in words: ``accepted load per PE``."""
         return self.label.replace("offered", "accepted")
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictSummary:
-    """The verdict on saturation, with its grounds."""
+    """The verdict on saturation, with its evidence."""
 
     origin: Origin
     verdict: Verdict
@@ -173,18 +173,18 @@ class Percentile:
     low: float | None
     high: float | None
     resolved: bool
-    """False where it rests on too few observations: fewer than ten above it in some replication."""
+    """False with too few observations: fewer than ten above it in some replication."""
     each: list[float] = field(default_factory=list, repr=False)
-    """What each replication says of it, to compare with others; the core makes them."""
+    """The value of each replication, for comparisons by the core."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """A model's value that is not to be relied on."""
+    """A model's value outside the model's domain."""
 
     value: float
     reason: str
-    """Why that is outside its domain, in one phrase that names the limit."""
+    """The reason, in one phrase that names the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,25 +199,26 @@ class Measure:
     high: float | None
     samples: Count
     unended: Count
-    """Observations that the end of the run cut off, such as phases that had not ended: the mean
-    leaves them out, percentiles count them as longer than they had lasted."""
+    """Observations cut off by the end of the run, such as unfinished phases. The mean leaves them
+    out; percentiles count them as longer than their duration so far.
+    """
     percentiles: list[Percentile]
     analytic: float | None
-    """The analytic model's value; ``None`` where it has none, is saturated or is outside its
-    domain."""
+    """The analytic model's value; ``None`` if it has none, is saturated or is outside its domain.
+    """
     residual: float | None
     """mean / analytic - 1."""
     target: float | None
-    """Relative half-width asked for, if this measure was asked for."""
+    """Requested relative half-width, if this measure was requested."""
     warmup_share: Share
     each: list[float] = field(default_factory=list, repr=False)
-    """The mean of each replication, which share their random numbers with those of other points."""
+    """The mean of each replication; replications of different points share random numbers."""
     outside: Outside | None = None
-    """The analytic model's value where the machine or its load is outside the model's domain."""
+    """The analytic model's value if the machine or its load is outside the model's domain."""
 
     @property
     def best(self) -> tuple[float | None, float | None, float | None]:
-        """The mean with its interval; the model's value where nothing was simulated."""
+        """The mean with its interval; the model's value without a simulation."""
         if self.mean is None and self.analytic is not None:
             return self.analytic, None, None
         return self.mean, self.low, self.high
@@ -229,7 +230,7 @@ class Measure:
 
     @property
     def ended_words(self) -> str:
-        """How many observations the run saw the end of, where that is not all: ``90 of 104``."""
+        """Finished observations out of all, if some were cut off: ``90 of 104``."""
         return f"{self.samples:,} of {self.samples + self.unended:,}" if self.unended else ""
 
 
@@ -238,36 +239,38 @@ class Histogram(msgspec.Struct, frozen=True, rename={"packed": "bins"}):
 
     measure: str
     unit: str
-    """Of the step."""
+    """Unit of the step."""
     step: Step
-    """What bounds are multiples of."""
+    """Unit of the bounds, which are multiples of it."""
     packed: msgspec.Raw
-    """The bins as JSON: as numbers of Python they take ten times the memory."""
+    """The bins as JSON: as Python numbers they would take ten times the memory."""
 
     @property
     def bins(self) -> Bins:
-        """Where observations are; read anew each time."""
+        """The occupied bins; parsed at each access."""
         return msgspec.json.decode(self.packed, type=Bins)
 
 
 class Bottleneck(msgspec.Struct, frozen=True, rename={"from_": "from"}):
-    """The part of a machine that fills first: of those taken for about as long as any, the one that
-    carried most. The others were held by what waited for it.
+    """The part of a machine that fills first.
+
+    Of the parts that were occupied for about the longest time, it carried the most. Messages that
+    waited for it held the others.
     """
 
     kind: str
     from_: int
     to: int | None
     busy: float
-    """Share of the time for which it was taken, 0 to 1."""
+    """Share of time for which it was occupied, 0 to 1."""
     held_us: float | None
-    """For how long one holder took it on average."""
+    """Mean time for which one holder occupied it."""
     holder: str
-    """What takes it: ``message``, ``packet`` or ``request``."""
+    """The kind of holder: ``message``, ``packet`` or ``request``."""
     server: int | None
-    """The I/O server of jobs that it is part of, if it is."""
+    """The I/O server of jobs that it belongs to, if any."""
     let_through: float | None = None
-    """Share of its bandwidth that the buffer behind it lets through, where that is not all."""
+    """Share of its bandwidth that the buffer behind it admits, if that is not all."""
 
 
 class FieldChange(msgspec.Struct, frozen=True, rename={"from_": "from"}):
@@ -275,40 +278,40 @@ class FieldChange(msgspec.Struct, frozen=True, rename={"from_": "from"}):
 
     key: str
     from_: str | None
-    """What the file says, or else the default."""
+    """The value in the file, or else the default."""
     to: str | None
 
     @property
     def words(self) -> str:
-        """For example ``dimension 7 → 5``."""
+        """The change in words, for example ``dimension 7 → 5``."""
         name = self.key.partition(".")[2] or self.key
         return f"{name} {self.from_ or 'none'} → {self.to or 'none'}"
 
 
 @dataclass(frozen=True, slots=True)
 class NodeUse:
-    """What one node sent; both in the unit of the run's load."""
+    """The load of one node, in the unit of the run's load."""
 
     node: int
     offered: float | None
-    """Offered load of this node alone; ``None`` where it depends on what is accepted."""
+    """Offered load of this node; ``None`` if it depends on the accepted load."""
     accepted: float
-    """What of it arrived."""
+    """Accepted load of this node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collapse:
-    """How a machine came to deliver nothing any more."""
+    """How a machine stopped delivering messages."""
 
     kind: Standstill
     since_us: float
-    """When the last message arrived, or a circle of queues was found that can never move again."""
+    """Time of the last arrival, or at which a circle of queues that can never move was found."""
     waiting: int
-    """Messages that wait."""
+    """Number of waiting messages."""
     nodes: list[int]
-    """Nodes whose full queues wait for one another, ascending."""
+    """Nodes whose full queues wait for each other, ascending."""
     replications: int
-    """Replications that have collapsed; the other fields are those of the first."""
+    """Number of collapsed replications; the other fields describe the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,29 +348,29 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
     bottleneck: Bottleneck | None
     """The part of the machine that limits it at this point."""
     nodes: list[NodeUse]
-    """What each node sent; empty for kinds of machine that do not count it."""
+    """The load of each node; empty for kinds of machine that do not record it."""
     jobs: list[JobSummary]
-    """The jobs, where there are any."""
+    """The jobs, if any."""
     servers: list[int]
     """The I/O servers of the jobs."""
     collapse: Collapse | None
-    """Why no message arrives any more, if it came to that."""
+    """The reason why messages no longer arrive, if the point collapsed."""
     unmodelled: str | None = None
-    """Why the model says nothing of a point that was not simulated, in one phrase."""
+    """The reason why the model has no value for a point that was not simulated, in one phrase."""
 
     @property
     def channels(self) -> list[ChannelUse]:
-        """How busy channels and kinds of them were; read anew each time."""
+        """Utilisation of channels and kinds of channels; parsed at each access."""
         return msgspec.json.decode(self.packed, type=list[ChannelUse])
 
     def __repr__(self) -> str:
-        """What is short of it."""
+        """Return a short form without the long fields."""
         shown = ("index", "values", "load", "verdict", "converged", "replications", "messages")
         return f"PointResult({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)}, ...)"
 
     @property
     def collapsed(self) -> bool:
-        """Whether no message arrives any more; its rates are no results then."""
+        """Whether messages no longer arrive; rates are not results then."""
         return self.verdict.verdict == "collapsed"
 
     @property
@@ -377,7 +380,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
 
     def measure(self, name: str) -> Measure | None:
         """Return the measure of this name, if the point has it."""
-        # No generator: pictures ask hundred thousand times.
+        # A loop, not a generator: pictures call this a hundred thousand times.
         for measure in self.measures:
             if measure.name == name:
                 return measure
@@ -385,12 +388,12 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
 
     @property
     def statistics(self) -> list[str]:
-        """What is told of its measures: ``mean``, ``p50``, ..."""
+        """Names of the statistics of its measures: ``mean``, ``p50``, ..."""
         percents = dict.fromkeys(p.percent for m in self.measures for p in m.percentiles)
         return ["mean", *(f"p{percent:g}" for percent in percents)]
 
     def only(self, names: Collection[str]) -> PointResult:
-        """The same with some of its measures."""
+        """Return the point with only some of its measures."""
         measures = [m for m in self.measures if m.name in names]
         histograms = [h for h in self.histograms if h.measure in names]
         return msgspec.structs.replace(self, measures=measures, histograms=histograms)
@@ -398,7 +401,7 @@ class PointResult(msgspec.Struct, frozen=True, rename={"packed": "channels"}):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One load tried by a search."""
+    """One load that a search tried."""
 
     load: float
     verdict: Verdict
@@ -409,29 +412,29 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The knee for one combination of the other axes; loads are in the unit of the run's load."""
+    """The saturation point for one combination of other axes, in the unit of the run's load."""
 
     values: list[AxisValue | None]
     machine: int
     highest_stable: float | None
     lowest_saturated: float | None
     undecided: tuple[float, float] | None
-    """Lowest and highest load in the bracket that stayed undecided, where any did."""
+    """Lowest and highest undecided load in the bracket, if any."""
     resolution: float
-    """The width asked for, relative to the middle of the bracket."""
+    """Requested width of the bracket, relative to its middle."""
     reached: bool
-    """Whether both ends are known and no further apart than that."""
+    """Whether both ends are known and within the requested width."""
     trials: list[Trial]
     analytic: float | None
     """The analytic model's saturation load."""
     analytic_bottleneck: str | None
-    """The channel, or kind of channel, that is full first in the model."""
+    """The channel, or kind of channel, that fills first in the model."""
     error_rate: Share
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """A whole run: what was asked and what came out."""
+    """A whole run: its scenario and its results."""
 
     schema: int
     version: str
@@ -439,13 +442,13 @@ class RunResult:
     title: Text
     description: Text
     changes: list[FieldChange]
-    """What overrides have changed of what title and description speak of."""
+    """Changes by overrides to fields that title and description may mention."""
     digest: str
     seed: int
     quick: bool
     confidence: Confidence
     load: Load
-    """What all loads here are."""
+    """The quantity and unit of all loads."""
     axes: list[Axis]
     load_axis: int | None
     machines: list[MachineSummary] = field(repr=False)
@@ -454,24 +457,26 @@ class RunResult:
 
     @property
     def changed(self) -> str:
-        """What overrides have changed, to stand beside the title: ``changed: dimension 7 → 5``."""
+        """Changes by overrides, for use beside the title: ``changed: dimension 7 → 5``."""
         if not self.changes:
             return ""
-        told = [change.words for change in self.changes[:CHANGES]]
+        words = [change.words for change in self.changes[:CHANGES]]
         if len(self.changes) > CHANGES:
-            told.append(f"and {len(self.changes) - CHANGES} more")
-        return f"changed: {', '.join(told)}"
+            words.append(f"and {len(self.changes) - CHANGES} more")
+        return f"changed: {', '.join(words)}"
 
     def columns(self, own: Collection[str], axes: Iterable[int] | None = None) -> list[str]:
-        """Names of columns for the axes, or for some of them, in a table with columns of its `own`.
+        """Return the column names of the axes, or of some axes, in a table with `own` columns.
 
-        An axis that is named like one of these is ``sweep.NAME`` there.
+        An axis with the name of an own column becomes ``sweep.NAME``.
         """
         names = [self.axes[i].column for i in (range(len(self.axes)) if axes is None else axes)]
         return [f"sweep.{name}" if name in own else name for name in names]
 
     def at(self, points: Sequence[int]) -> RunResult:
-        """The same with some of its points, numbered anew, and the searches that belong to them."""
+        """Return the run with some of its points, numbered again, and the searches that belong to
+        it.
+        """
         kept = [msgspec.structs.replace(self.points[i], index=n) for n, i in enumerate(points)]
         if not self.points:
             return self
@@ -482,12 +487,12 @@ class RunResult:
         """Whether a search is over the load of this point's combination of the other axes."""
         pairs = zip(search.values, point.values, strict=True)
         return all(
-            i == self.load_axis or theirs is None or theirs.text == ours.text
-            for i, (theirs, ours) in enumerate(pairs)
+            i == self.load_axis or wanted is None or wanted.text == own.text
+            for i, (wanted, own) in enumerate(pairs)
         )
 
     def to_json(self) -> bytes:
-        """The result in its schema."""
+        """Return the result in its schema, as JSON."""
         return msgspec.json.encode(self)
 
     @property
@@ -504,28 +509,29 @@ class RunResult:
             for at, search in enumerate(self.searches)
             if any(trial.ended_by == "memory" for trial in search.trials)
         ]
-        told = ((points, "point", "points"), (searches, "search", "searches"))
+        kinds = ((points, "point", "points"), (searches, "search", "searches"))
         return " and ".join(
-            f"{one if len(of) == 1 else many} {', '.join(of)}" for of, one, many in told if of
+            f"{one if len(of) == 1 else many} {', '.join(of)}" for of, one, many in kinds if of
         )
 
     @property
     def exact(self) -> bool:
-        """Whether it was simulated and nothing was drawn at random: intervals have no width."""
+        """Whether the simulation used no random numbers, so that intervals have no width."""
         found = [m for p in self.points for m in p.measures if m.mean is not None]
         return self.simulated and bool(found) and all(m.low == m.mean == m.high for m in found)
 
     @property
     def simulated(self) -> bool:
-        """Whether anything was simulated; otherwise there are the model's values only."""
+        """Whether anything was simulated; otherwise only the model has values."""
         return any(m.mean is not None for p in self.points for m in p.measures)
 
     @classmethod
     def from_json(cls, text: str | bytes, source: str = "result") -> RunResult:
-        """Read the schema's JSON; `source` names it in an error.
+        """Read the schema's JSON; error messages name `source`.
 
         Raises:
-            IsthmusError: not JSON, another version of the schema, or a field amiss.
+            IsthmusError: the text is not JSON or has another version of the schema, or a field is
+                invalid.
 
         """
         run = cls.of_core(text.encode() if isinstance(text, str) else text, source)
@@ -537,7 +543,7 @@ class RunResult:
 
     @classmethod
     def of_core(cls, data: Bytes, source: str = "result") -> RunResult:
-        """Read what the core has made and nobody can have changed since: it hangs together."""
+        """Read a result that the core wrote and that cannot have changed since, without checks."""
         try:
             with _uncollected():
                 run = msgspec.json.decode(data, type=cls)
@@ -555,8 +561,8 @@ class RunResult:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No search for circles meanwhile: there are none in what is read, and looking at millions of
-    objects again and again takes longer than to read them.
+    """Disable garbage collection: parsed data has no cycles, and repeated scans of millions of
+    objects take longer than parsing.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -568,7 +574,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _refuse_other(source: str, data: bytes) -> None:
-    """Refuse what is no JSON, or of another version of the schema."""
+    """Refuse data that is not JSON or has another version of the schema."""
     try:
         version = msgspec.json.decode(data, type=_Head).schema
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -583,19 +589,19 @@ def _refuse_other(source: str, data: bytes) -> None:
 
 
 class _Head(msgspec.Struct):
-    """What tells the versions apart."""
+    """The field that identifies the version."""
 
     schema: Any = None
 
 
 def _placed(reason: str) -> str:
-    """What msgspec says, its place first."""
-    told, _, place = reason.partition(" - at `$.")
-    return f"{place.rstrip('`')}: {told}" if place else told
+    """Return msgspec's message with the place first."""
+    problem, _, place = reason.partition(" - at `$.")
+    return f"{place.rstrip('`')}: {problem}" if place else problem
 
 
 def _malformed(data: bytes, error: Exception) -> tuple[int, str]:
-    """The line at which a text ceases to be JSON, and why."""
+    """Return the line at which a text stops being JSON, and the reason."""
     reason = str(error)
     _, _, place = reason.rpartition("(byte ")
     at = int(place.rstrip(")")) if place.rstrip(")").isdigit() else len(data)

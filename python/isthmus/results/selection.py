@@ -1,4 +1,4 @@
-"""Which points of a result have given settings."""
+"""Selection of the points of a result by their settings."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from isthmus.results.settings import Setting, Settings, columns
 from isthmus.scenario_fields import attributes, plain
 
 LISTED = 12
-"""Most values that an error lists."""
+"""The maximum number of values in an error."""
 NEAR = 1e-9
-"""Numbers that differ by no more than this share are the same value."""
+"""Numbers within this relative distance count as equal."""
 
 
 def key_of(name: str, settings: Settings) -> str:
-    """The key of a setting of these results by its key or by an attribute of machine or workload.
+    """Return the key of a setting, from its key or an attribute of machine or workload.
 
     Raises:
         IsthmusError: the results have no such setting.
@@ -40,10 +40,10 @@ def key_of(name: str, settings: Settings) -> str:
 
 
 def known_as(what: str, name: object, known: Iterable[str]) -> str:
-    """The name, which must be one of those known.
+    """Return a name that must be one of the known names.
 
     Raises:
-        IsthmusError: it is none of them; the message says which was probably meant.
+        IsthmusError: the name is unknown; the message suggests a known one.
 
     """
     known = list(known)
@@ -56,16 +56,16 @@ def known_as(what: str, name: object, known: Iterable[str]) -> str:
 
 
 def several(given: object) -> list[Any]:
-    """One value, or several in a list, a tuple or an array, as plain values."""
+    """Return one value, or those of a list, tuple or array, as a list of plain values."""
     values = plain(given, "sel")
     return values if isinstance(values, list) else [values]
 
 
 def chosen(settings: Settings, where: Mapping[str, Any], points: Sequence[int]) -> list[int]:
-    """The positions among `points` whose settings are those asked for.
+    """Return the positions among `points` with the requested settings.
 
     Raises:
-        IsthmusError: there is no such setting, or no point with such a value.
+        IsthmusError: the setting does not exist, or no point has such a value.
 
     """
     found = list(points)
@@ -73,13 +73,13 @@ def chosen(settings: Settings, where: Mapping[str, Any], points: Sequence[int]) 
         fitting = set(_fitting(settings[key_of(name, settings)], name, wanted))
         found = [point for point in found if point in fitting]
     if where and points and not found:
-        told = ", ".join(f"{name} = {arguments.shown(value)}" for name, value in where.items())
-        raise IsthmusError(f"sel: no point has all of {told}; each of them is at some point")
+        wanted = ", ".join(f"{name} = {arguments.shown(value)}" for name, value in where.items())
+        raise IsthmusError(f"sel: no point has all of {wanted}; each of them is at some point")
     return found
 
 
 def chosen_searches(run: RunResult, where: Mapping[str, Any]) -> list[SearchResult]:
-    """The searches with these values of the axes, in a result of searches alone.
+    """Return the searches with these values of the axes, for a result without points.
 
     Raises:
         IsthmusError: as `chosen`.
@@ -143,7 +143,7 @@ def _within(setting: Setting, name: str, wanted: slice) -> list[int]:
 def _numbers(
     setting: Setting, wanted: Sequence[Any]
 ) -> tuple[list[float | None], list[float | None]]:
-    """The values of a setting, and those wanted, as numbers in the unit of the first value."""
+    """Return values of a setting, and wanted values, as numbers in the unit of the first value."""
     of_text = [each if isinstance(each, str) else None for each in wanted]
     (column,) = columns([[*setting.texts, *of_text]])
     if column.numbers is None:
@@ -152,7 +152,7 @@ def _numbers(
     else:
         asked = column.numbers[len(setting.texts) :]
     plainly = [
-        float(each) if isinstance(each, int | float) and not isinstance(each, bool) else told
-        for each, told in zip(wanted, asked, strict=True)
+        float(each) if isinstance(each, int | float) and not isinstance(each, bool) else number
+        for each, number in zip(wanted, asked, strict=True)
     ]
     return (column.numbers or [None] * len(setting.texts))[: len(setting.texts)], plainly

@@ -1,4 +1,4 @@
-"""A run as curves: which axis goes to the right, and one series per combination of the others."""
+"""Layout of a run as curves: the x axis, and one series per combination of the other axes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from isthmus.results.schema import AxisValue, PointResult, RunResult, SearchResu
 from isthmus.wording import measure_label, measure_subject
 
 VARIANTS = 12
-"""Most points that are shown as variants rather than as a curve where there are searches."""
+"""The maximum number of points shown as variants, not as a curve, in a run with searches."""
 MOST = 200
-"""Points of a curve that are drawn: more cannot be told apart, and a browser would draw all."""
+"""The maximum number of points drawn in a curve: more cannot be distinguished, and slow browsers.
+"""
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,15 @@ class Series:
     """The points that differ only in the x axis, in its order."""
 
     position: int
-    """Position among the run's series; decides colour and marker."""
+    """Position among the run's series; it decides colour and marker."""
     label: str
     """For example ``b = 2`` or ``no I/O network``."""
     machine: int
     points: list[PointResult] = field(repr=False)
     search: SearchResult | None = None
-    """Its saturation search, where it has one."""
+    """The saturation search of the series, if it has one."""
     searches: list[SearchResult] = field(default_factory=list, repr=False)
-    """All searches that belong to its points; several where x is not the load."""
+    """All searches that belong to its points; several if x is not the load."""
 
     def values(self, view: View, measure: str) -> list[tuple[float, PointResult]]:
         """Return (x, point) for each point that has a mean or a model value of this measure."""
@@ -40,7 +41,9 @@ class Series:
         return found
 
     def thinned(self) -> Series:
-        """The same with `MOST` points of it, evenly, and with those where the verdict changes."""
+        """Return a series of about `MOST` points, evenly spread, plus points where the verdict
+        changes.
+        """
         points = self.points
         if len(points) <= MOST:
             return self
@@ -56,7 +59,7 @@ class Series:
 
 
 def is_drawn(at: int, count: int) -> bool:
-    """Whether one of so many is among the `MOST` that are drawn: evenly, with both ends."""
+    """Whether a point is among the `MOST` points that are drawn, evenly and with both ends."""
     return count <= MOST or at * (MOST - 1) // (count - 1) != (at - 1) * (MOST - 1) // (count - 1)
 
 
@@ -73,10 +76,10 @@ class View:
     x_unit: str | None
     series: list[Series] = field(default_factory=list)
     x_measure: str | None = None
-    """The measure that x is instead of an axis, if it is."""
+    """The measure used as x in place of an axis, if any."""
 
     def x(self, point: PointResult) -> float | None:
-        """Where a point lies on the x axis."""
+        """Return the x value of a point."""
         if self.x_measure is not None:
             measure = point.measure(self.x_measure)
             return measure.mean if measure else None
@@ -88,7 +91,7 @@ class View:
 
     @cached_property
     def thinned(self) -> View:
-        """The same with the points of its curves that are drawn."""
+        """The layout with thinned curves."""
         return replace(self, series=[each.thinned() for each in self.series])
 
     @cached_property
@@ -101,7 +104,7 @@ class View:
 
     @cached_property
     def asked(self) -> list[str]:
-        """Names of the measures asked for; all latencies if none was."""
+        """Names of the requested measures; all latencies if none was requested."""
         asked: dict[str, None] = {}
         for point in self.run.points:
             asked.update(dict.fromkeys(m.name for m in point.measures if m.target is not None))
@@ -110,12 +113,12 @@ class View:
         timed = [m for m in self.measures if self.unit(m) == "us"]
         if not self.of_jobs:
             return timed
-        # Of jobs what is felt: how long a phase or a message takes.
+        # For jobs, use the times that users experience: of phases and messages.
         return [m for m in timed if m.endswith((".phase", ".response"))]
 
     @cached_property
     def of_jobs(self) -> bool:
-        """Whether what was measured is that of jobs, so that measures begin with their names."""
+        """Whether the run has jobs, so that the names of measures begin with a job's name."""
         return any(point.jobs for point in self.run.points)
 
     def label(self, measure: str) -> str:
@@ -123,7 +126,7 @@ class View:
         return measure_label(measure, of_jobs=self.of_jobs)
 
     def subject(self, measure: str) -> str:
-        """Who is measured, in the plural."""
+        """Return the measured subject, in the plural."""
         return measure_subject(measure, of_jobs=self.of_jobs)
 
     @cached_property
@@ -140,7 +143,7 @@ class View:
 
 
 def view(run: RunResult) -> View:
-    """Lay a run out: the x axis is that of `_x_axis`, the others make the series."""
+    """Lay out a run: `_x_axis` chooses the x axis, and the other axes make the series."""
     count = len(run.axes)
     values: list[dict[str, AxisValue]] = [{} for _ in range(count)]
     for point in run.points:
@@ -166,8 +169,9 @@ def view(run: RunResult) -> View:
 
 
 def _x_axis(run: RunResult, values: list[dict[str, AxisValue]]) -> int | None:
-    """The load if it is swept at all: two loads of one machine are no variants of it. Else none
-    where searches tell a few variants apart; else the numeric axis with most values.
+    """Return the load axis if it is swept, since two loads of a machine are not variants of it.
+    Else return None if searches distinguish a few variants, else the numeric axis with the most
+    values.
     """
     counts = [len(seen) for seen in values]
     numeric = [
@@ -203,7 +207,7 @@ def _series(layout: View, constant: set[int]) -> list[Series]:
 
 
 def series_label(run: RunResult, point: PointResult, left_out: set[int | None]) -> str:
-    """Name a series by the values of its axes: ``b = 2, locality = 0.2``."""
+    """Return the name of a series from the values of its axes: ``b = 2, locality = 0.2``."""
     parts = [
         axis_text(run, i, value, point.machine)
         for i, value in enumerate(point.values)
@@ -213,7 +217,7 @@ def series_label(run: RunResult, point: PointResult, left_out: set[int | None]) 
 
 
 def search_label(run: RunResult, search: SearchResult) -> str:
-    """Name a search by the values of its axes."""
+    """Return the name of a search from the values of its axes."""
     parts = [
         axis_text(run, i, value, search.machine)
         for i, value in enumerate(search.values)
@@ -223,14 +227,14 @@ def search_label(run: RunResult, search: SearchResult) -> str:
 
 
 def axis_text(run: RunResult, axis: int, value: AxisValue, machine: int) -> str:
-    """One axis value in words: the label's letter where it ends in one (``b = 2``)."""
+    """Format the value of an axis; a label that ends in a letter is shortened to it (``b = 2``)."""
     field_ = run.axes[axis]
     own = run.machines[machine].axis_words(field_.key)
     return value_text(field_.label, value) if own is None else own
 
 
 def value_text(label: str, value: AxisValue) -> str:
-    """One value of an axis in words, whatever machine it is of."""
+    """Format the value of an axis, for any machine."""
     if value.number is None:
         return value.text
     words = label.split()

@@ -1,4 +1,4 @@
-"""Every setting at every point of a run: what was given, preset, derived or left at its default."""
+"""Every setting at every point of a run, including presets, derived values and defaults."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from isthmus.results.schema import RunResult
 
 WORDS = ("version", "name", "title", "description")
-"""Fields that decide nothing."""
+"""Fields that do not affect the results."""
 OF_RUN = ("seed", "quick")
-"""Settings that a run may have from elsewhere than its scenario."""
+"""Settings that a run may get from outside its scenario."""
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,14 @@ class Setting:
     key: str
     """Its key in the scenario file, such as ``machine.dimension``."""
     texts: list[str | None] = field(repr=False)
-    """Its value at each point, as a file has it; None where it means nothing."""
+    """Its value at each point, as written in a file; None if it does not apply."""
     given: bool = True
-    """Whether anybody has given it: the file, an override, an axis."""
+    """Whether a file, an override or an axis sets it."""
     load: bool = False
-    """Whether it decides how much is asked of the machine."""
+    """Whether it decides the load of the machine."""
 
     def at(self, points: Sequence[int]) -> Setting:
-        """The same at some of the points."""
+        """Return the setting at some of the points."""
         return replace(self, texts=[self.texts[i] for i in points])
 
     @property
@@ -46,7 +46,7 @@ class Setting:
 
 
 Settings = dict[str, Setting]
-"""Settings by their key, in the order of the reference."""
+"""Settings by key, in the order of the reference."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,19 @@ class Column:
 
     unit: str | None
     numbers: list[float | None] | None
-    """None unless all values that are there are numbers of one dimension."""
+    """None unless all present values are numbers of one dimension."""
 
 
 def columns(texts: Sequence[Sequence[str | None]]) -> list[Column]:
-    """Lists of values as numbers in the unit of the first of each, by the core."""
+    """Parse lists of values as numbers, in the unit of each list's first value, by the core."""
     from isthmus import _core
 
-    told = ask(_core.quantities, json.dumps({"texts": texts}))
-    return [Column(**each) for each in json.loads(told)]
+    answer = ask(_core.quantities, json.dumps({"texts": texts}))
+    return [Column(**each) for each in json.loads(answer)]
 
 
 def of_result(run: RunResult) -> Settings:
-    """What a result says of its own settings, without its scenario: axes, seed and form."""
+    """Return the settings that a result without a scenario has: axes, seed and `quick`."""
     found = {
         axis.key: Setting(axis.key, [p.values[i].text for p in run.points], load=i == run.load_axis)
         for i, axis in enumerate(run.axes)
@@ -81,7 +81,7 @@ def _of_run(name: str, run: RunResult) -> Setting:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The axes of a run with their values as the effective scenario has them."""
+    """The axes of a run with their values from the effective scenario."""
 
     run: RunResult = field(repr=False)
     canonical: str = field(repr=False)
@@ -92,7 +92,7 @@ class Sweep:
         """The values of each axis, by its key.
 
         Raises:
-            IsthmusError: the scenario is not the one of the run.
+            IsthmusError: the scenario is not that of the run.
 
         """
         sweep = parse_toml(self.canonical, "scenario.toml").get("sweep", {})
@@ -102,50 +102,52 @@ class Sweep:
 
     @cached_property
     def places(self) -> list[tuple[int, ...]]:
-        """For each point the positions of its values; the first axis varies slowest."""
+        """The positions of the axis values of each point; the first axis varies slowest."""
         places = list(product(*(range(len(each)) for each in self.values.values())))
         if len(places) < len(self.run.points):
             raise _foreign()
         return places[: len(self.run.points)]
 
     def pinned(self, place: Sequence[int | None]) -> list[str]:
-        """Overrides that leave one value of each axis but those whose position is None."""
-        told = zip(self.values.items(), place, strict=True)
-        return [_override(key, [of[at]]) for (key, of), at in told if at is not None]
+        """Return overrides that keep one value of each axis, except axes with position None."""
+        axes = zip(self.values.items(), place, strict=True)
+        return [_override(key, [of[at]]) for (key, of), at in axes if at is not None]
 
     def settings(self) -> Settings:
         """Ask the core for every setting at every point.
 
         Raises:
-            IsthmusError: the scenario is not the one of the run.
+            IsthmusError: the scenario is not that of the run.
 
         """
         try:
-            told = self._asked([self.pinned(place) for place in self.places])
+            answer = self._asked([self.pinned(place) for place in self.places])
         except IsthmusError:
-            # What has an effect at other points only is refused at a point without them.
-            told = self._asked([self._begun(place) for place in self.places])
-        if told["digest"] != self.run.digest:
+            # The core refuses settings that have an effect only at points that were removed.
+            answer = self._asked([self._rotated(place) for place in self.places])
+        if answer["digest"] != self.run.digest:
             raise _foreign()
-        found = {each["key"]: Setting(**each) for each in told["settings"]}
+        found = {each["key"]: Setting(**each) for each in answer["settings"]}
         for name in WORDS:
             found.pop(name, None)
         of_run = {name: _of_run(name, self.run) for name in OF_RUN}
-        # An axis of variants is no field, and tells more than any.
+        # An axis of variants is not a field, so add the axes of the result.
         return {**of_run, **of_result(self.run), **found, **of_run}
 
     def allows(self, points: list[list[str]]) -> bool:
-        """Whether the scenario makes sense with each of these lists of overrides by itself."""
+        """Whether the scenario is valid with each of these lists of overrides by itself."""
         try:
             self._asked(points)
         except IsthmusError:
             return False
         return True
 
-    def _begun(self, place: Sequence[int]) -> list[str]:
-        """All values, those of one point in front: of that the core tells the settings."""
-        told = zip(self.values.items(), place, strict=True)
-        return [_override(key, [*of[at:], *of[:at]]) for (key, of), at in told]
+    def _rotated(self, place: Sequence[int]) -> list[str]:
+        """Return overrides with all values, those of one point first: the core reports that
+        point.
+        """
+        axes = zip(self.values.items(), place, strict=True)
+        return [_override(key, [*of[at:], *of[:at]]) for (key, of), at in axes]
 
     def _asked(self, points: list[list[str]]) -> dict[str, Any]:
         from isthmus import _core

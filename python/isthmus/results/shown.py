@@ -1,4 +1,4 @@
-"""What pictures show of a run: at which point they compare variants, and what there is to draw."""
+"""Choice of data for pictures: the point at which variants are compared, and available measures."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from isthmus.results.schema import STEADY, Histogram, PointResult
 from isthmus.results.series import Series, View
 
 DISTRIBUTIONS = 3
-"""Most distributions that are drawn."""
+"""The maximum number of distributions in a picture."""
 ROWS = 24
-"""Most variants that are drawn as bars; tables have all."""
+"""The maximum number of variants drawn as bars; tables have all."""
 
 
 def with_histograms(view: View) -> list[str]:
-    """What was asked for and whole responses, where they have a histogram; else all that do."""
+    """Return requested measures and whole responses with a histogram; else all with a histogram."""
     have = dict.fromkeys(h.measure for p in view.run.points for h in p.histograms)
     responses = [m for m in view.measures if m.endswith(".response")]
     wanted = dict.fromkeys([*ranked(view), *view.asked, *responses])
@@ -21,12 +21,12 @@ def with_histograms(view: View) -> list[str]:
 
 
 def distributions(view: View) -> list[str]:
-    """The measures whose distributions are drawn."""
+    """Return the measures whose distributions are drawn."""
     return with_histograms(view)[:DISTRIBUTIONS]
 
 
 def survival(histogram: Histogram) -> tuple[list[float], list[float]]:
-    """Bin edges and the share of observations above each."""
+    """Return bin edges, and the share of observations above each."""
     bins = histogram.bins
     total = left = sum(bins.count)
     shares = [1.0]
@@ -38,7 +38,7 @@ def survival(histogram: Histogram) -> tuple[list[float], list[float]]:
 
 
 def compared_point(view: View, series: Series) -> PointResult | None:
-    """The point of a series where pictures compare; where there is none, its last stable point."""
+    """Return the point of a series at which pictures compare; else its last stable point."""
     x = answer(view.run).busy_x
     at = [p for p in series.points if view.x(p) == x]
     stable = [p for p in series.points if p.verdict.verdict in STEADY]
@@ -46,52 +46,52 @@ def compared_point(view: View, series: Series) -> PointResult | None:
 
 
 def histogram_of(view: View, series: Series, name: str) -> Histogram | None:
-    """The distribution of a measure at the point where pictures compare a series."""
+    """Return the distribution of a measure at the point at which pictures compare a series."""
     point = compared_point(view, series)
     return next((h for h in point.histograms if h.measure == name), None) if point else None
 
 
 def histogram_unit(view: View, name: str) -> str:
-    """Unit of the distributions of a measure."""
+    """Return the unit of the distributions of a measure."""
     return next(h.unit for p in view.run.points for h in p.histograms if h.measure == name)
 
 
 def has_bandwidth(view: View) -> bool:
-    """Whether jobs tell what they got through."""
+    """Whether any job has an accepted bandwidth."""
     return bool(rates(view))
 
 
 def rates(view: View) -> list[str]:
-    """The accepted bandwidths, that of the I/O servers first."""
+    """Return the accepted bandwidths, with that of the I/O servers first."""
     return [m for m in judged(view) if m.endswith(".accepted")] if view.of_jobs else []
 
 
 def at_work(point: PointResult, name: str) -> bool:
-    """Whether what a measure is of was at work: the servers are where a job with I/O was."""
+    """Whether the subject of a measure was active: servers are, if a job with I/O was."""
     return name != "servers.accepted" or any(j.active and j.io for j in point.jobs)
 
 
 def loaded_point(series: Series) -> PointResult | None:
-    """The point with the highest load at which messages still arrive, if it tells of nodes."""
+    """Return the point with the highest load at which messages still arrive, with node data."""
     have = [p for p in series.points if p.nodes and not p.collapsed]
     return max(have, key=lambda p: p.load or 0.0, default=None)
 
 
 def has_nodes(view: View) -> bool:
-    """Whether any point tells what its nodes got through."""
+    """Whether any point has node data."""
     return any(loaded_point(s) for s in view.series)
 
 
 def has_channels(view: View) -> bool:
-    """Whether any point tells utilisations."""
+    """Whether any point has utilisations."""
     return any(p.channels for p in view.run.points)
 
 
 def has_brackets(view: View) -> bool:
-    """Whether series have a bracket each."""
+    """Whether any series has a bracket."""
     return any(bracket(view, s) for s in view.series)
 
 
 def has_bracket_curves(view: View) -> bool:
-    """Whether series have a bracket at several places of the x axis."""
+    """Whether any series has brackets at several values of x."""
     return view.x_axis is not None and any(len(s.searches) > 1 for s in view.series)

@@ -26,7 +26,7 @@ def _numeric_axes(run: RunResult) -> list[bool]:
 
 
 def _schema(run: RunResult, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """The columns of a table, those of the axes between its own."""
+    """Return the columns of a table, with the axes between its own columns."""
     import polars as pl
 
     names = run.columns({*before, *after})
@@ -42,7 +42,7 @@ def _axis_cells(run: RunResult, values: list[Any], numeric: list[bool]) -> list[
 
 
 def settings_table(run: RunResult, settings: Settings) -> pl.DataFrame:
-    """One row per point, one column per setting; see `isthmus.Results.settings`."""
+    """Return one row per point, one column per setting; see `isthmus.Results.settings`."""
     import polars as pl
 
     # Axes are columns as in all tables.
@@ -62,16 +62,15 @@ def settings_table(run: RunResult, settings: Settings) -> pl.DataFrame:
 
 
 def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.DataFrame:
-    """One row per point, measure and statistic (mean, p50, ...), or those that are wanted.
+    """Return one row per point, measure and statistic (mean, p50, ...), or only `wants`.
 
-    Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers where the axis has
+    Columns: ``point``, one per axis (named ``key`` or ``key [unit]``; numbers if the axis has
     them), ``offered [UNIT]`` in the unit of the run's load, ``verdict``, ``measure``,
     ``statistic``, ``unit`` (of value, low, high and analytic), ``value``, ``low``, ``high`` (the
-    interval), ``resolved`` (of percentiles: false where it rests on too few
-    observations, fewer than ten above it in some replication), ``analytic``, ``residual``
-    (value / analytic - 1), ``samples``, ``unended`` (observations that the end of the run cut off),
-    ``converged``, ``origin`` (of the verdict: simulation or
-    model). A point of which nothing was measured has one row, without a measure.
+    interval), ``resolved`` (false for a percentile with too few observations: fewer than ten above
+    it in some replication), ``analytic``, ``residual`` (value / analytic - 1), ``samples``,
+    ``unended`` (observations that the end of the run cut off), ``converged``, ``origin`` (of the
+    verdict: simulation or model). A point without measures has one row, with an empty measure.
     """
     import polars as pl
 
@@ -100,7 +99,7 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
         pl.Series("converged", [p.converged for p in points], dtype=pl.Boolean),
         pl.Series("origin", [p.verdict.origin for p in points], dtype=pl.String),
     )
-    # A point without measures has one that says nothing.
+    # A point without measures has an empty one.
     measures = [m for p in points for m in p.measures or (_NONE,)]
     of_measure = _rows(of_point, [len(p.measures) or 1 for p in points]).with_columns(
         pl.Series("measure", [m.name or None for m in measures], dtype=pl.String),
@@ -134,7 +133,7 @@ def results_table(run: RunResult, wants: Collection[str] | None = None) -> pl.Da
         },
         schema={name: after[name] for name in _OF_STATISTIC},
     )
-    # Of each measure first the mean, then its percentiles.
+    # Each measure has its mean first, then its percentiles.
     of_each = [1 + len(m.percentiles) for m in measures]
     first = pl.Series(of_each, dtype=pl.Int64).cum_sum() - pl.Series(of_each, dtype=pl.Int64)
     place = pl.int_range(sum(of_each), eager=True)
@@ -156,7 +155,7 @@ _NONE = Measure("", "", None, None, None, 0, 0, [], None, None, None, 0.0)
 
 
 def _of_points(run: RunResult, schema: Mapping[str, Any]) -> pl.DataFrame:
-    """One row per point with the first columns of a table: its position and its axes."""
+    """Return one row per point with the first columns of a table: its position and its axes."""
     import polars as pl
 
     of_axes = zip(list(schema.items())[1 : 1 + len(run.axes)], _numeric_axes(run), strict=True)
@@ -168,15 +167,15 @@ def _of_points(run: RunResult, schema: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _rows(table: pl.DataFrame, counts: Any) -> pl.DataFrame:
-    """Each row of a table as often as is told."""
+    """Return a table with each row repeated by its count."""
     import numpy as np
 
-    # The type that polars takes as it is.
+    # polars takes this type without conversion.
     return table[np.repeat(np.arange(table.height, dtype=np.uint32), counts)]
 
 
 def histograms_table(run: RunResult) -> pl.DataFrame:
-    """One row per point, measure and occupied bin: ``lower``, ``upper`` (in ``unit``), count."""
+    """Return one row per point, measure and occupied bin: ``lower``, ``upper``, ``unit``, count."""
     import polars as pl
 
     after = {
@@ -187,26 +186,26 @@ def histograms_table(run: RunResult) -> pl.DataFrame:
         "count": pl.Int64,
     }
     schema = _schema(run, {"point": pl.Int64}, after)
-    told = [h for p in run.points for h in p.histograms]
+    found = [h for p in run.points for h in p.histograms]
     of_each = _rows(_of_points(run, schema), [len(p.histograms) for p in run.points]).with_columns(
-        pl.Series("measure", [h.measure for h in told], dtype=pl.String),
-        pl.Series("unit", [h.unit for h in told], dtype=pl.String),
+        pl.Series("measure", [h.measure for h in found], dtype=pl.String),
+        pl.Series("unit", [h.unit for h in found], dtype=pl.String),
     )
-    bins = bin_columns([h.packed for h in told], [h.step for h in told])
+    bins = bin_columns([h.packed for h in found], [h.step for h in found])
     table = _rows(of_each, bins.pop("lengths"))
     return table.with_columns(pl.Series(*each) for each in bins.items()).select(*schema)
 
 
 def channels_table(run: RunResult) -> pl.DataFrame:
-    """One row per point and channel, disk, interface or server, or kind of them (``from``, ``to``
-    empty: the kind's mean; ``to`` empty alone: it is in one place).
+    """Return one row per point and channel, disk, interface or server, or kind of them.
 
-    ``utilisation``, ``highest`` (busiest channel of the kind) and ``analytic`` are flits or symbols
-    per cycle and lane or the share of the time, 0 to 1; ``busy`` and ``busiest`` the share of the
-    time for which lanes were taken, ``held [us]`` for how long by one message, packet or request;
-    ``fills_first`` marks the kind, and the channel, that limits the machine at the point. ``from``
-    and ``to`` of a fat tree are nodes and, above them, switches. Where several rings join the same
-    two nodes, each link has its row.
+    ``from`` and ``to`` are empty for the mean of a kind; ``to`` alone is empty for a part in one
+    place. ``utilisation``, ``highest`` (busiest channel of the kind) and ``analytic`` are flits or
+    symbols per cycle and lane, or the share of the time, 0 to 1. ``busy`` and ``busiest`` are the
+    share of time for which lanes were occupied, ``held [us]`` the mean time by one message, packet
+    or request. ``fills_first`` marks the kind, and the channel, that limits the machine at the
+    point. ``from`` and ``to`` of a fat tree are nodes and, above them, switches. If several rings
+    join the same two nodes, each link has its row.
     """
     import polars as pl
 
@@ -252,10 +251,10 @@ _NOWHERE = Bottleneck("", -1, None, 0.0, None, "", None)
 
 
 def nodes_table(run: RunResult) -> pl.DataFrame:
-    """One row per point and node: what it offered and what of it arrived.
+    """Return one row per point and node: its offered and accepted load.
 
     ``offered [UNIT]`` and ``accepted [UNIT]`` are of this node alone, in the unit of the run's
-    load. Empty for kinds of machine that do not count it.
+    load. The table is empty for kinds of machine that do not record it.
     """
     import polars as pl
 
@@ -283,12 +282,13 @@ def nodes_table(run: RunResult) -> pl.DataFrame:
 
 
 def jobs_table(run: RunResult) -> pl.DataFrame:
-    """One row per point and job: whether it ran, on how many nodes, what it got through.
+    """Return one row per point and job: whether it ran, its number of nodes, its accepted
+    bandwidth.
 
     ``accepted [UNIT]`` is per node of the job, in the unit of the run's load, with the interval
-    ``low`` and ``high``; it is empty for a job that did not run. A last row of each point that has
-    I/O servers, ``I/O servers``, tells what each of them took and gave. Empty for kinds of machine
-    without jobs.
+    ``low`` and ``high``; it is empty for a job that did not run. If a point has I/O servers, its
+    last row, ``I/O servers``, has their bandwidth per server. The table is empty for kinds of
+    machine without jobs.
     """
     import polars as pl
 
@@ -318,11 +318,12 @@ def jobs_table(run: RunResult) -> pl.DataFrame:
 
 
 def searches_table(run: RunResult) -> pl.DataFrame:
-    """One row per saturation search: the bracket, the model's value, what limits it.
+    """Return one row per saturation search: the bracket, the model's value, and the limiting
+    channel.
 
-    ``highest_stable``, ``lowest_saturated``, ``undecided_low`` and ``undecided_high`` (the loads in
-    the bracket that stayed undecided, empty if none) and ``analytic`` are in ``unit``. ``reached``
-    says whether the bracket is as narrow as ``resolution``, relative to its middle, asked for.
+    ``highest_stable``, ``lowest_saturated``, ``undecided_low`` and ``undecided_high`` (the
+    undecided loads in the bracket, empty if none) and ``analytic`` are in ``unit``. ``reached``
+    says whether the bracket is as narrow as the requested ``resolution``, relative to its middle.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""Several results as one: axes are whatever they differ in."""
+"""Combination of several results into one; its axes are the settings that differ."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ Part = tuple[RunResult, Settings]
 
 
 def put_together(parts: Sequence[Part]) -> tuple[RunResult, Settings]:
-    """One result with the points and searches of several, in their order.
+    """Combine the points and searches of several results, in order.
 
     Raises:
-        IsthmusError: there is none, they are of different kinds, or a point is in two of them.
+        IsthmusError: `parts` is empty, the kinds of machine differ, or two results have the same
+            point.
 
     """
     if not parts:
@@ -56,17 +57,19 @@ def put_together(parts: Sequence[Part]) -> tuple[RunResult, Settings]:
         places = [_place(machines, machine) for machine in run.machines]
         for point in run.points:
             index = len(points)
-            told = [of[index] for of in values]
-            key = tuple(value.text for value in told)
+            cells = [of[index] for of in values]
+            key = tuple(value.text for value in cells)
             if key in seen:
-                where = ", ".join(f"{a.key} = {v.text}" for a, v in zip(axes, told, strict=True))
+                where = ", ".join(f"{a.key} = {v.text}" for a, v in zip(axes, cells, strict=True))
                 raise IsthmusError(
                     f"concat: {run.name!r} has a point that {seen[key]!r} has, too"
                     f"{f' ({where})' if where else ''}; they differ in no setting that is known"
                 )
             seen[key] = run.name
             machine = places[point.machine]
-            points.append(msgspec.structs.replace(point, index=index, values=told, machine=machine))
+            points.append(
+                msgspec.structs.replace(point, index=index, values=cells, machine=machine)
+            )
         begin = len(points) - len(run.points)
         fixed = {
             axis.key: of[begin]
@@ -98,7 +101,7 @@ def put_together(parts: Sequence[Part]) -> tuple[RunResult, Settings]:
 
 
 def _settings(parts: Sequence[Part]) -> Settings:
-    """The settings of all parts, a value for each point of each of them."""
+    """Return the settings of all parts, with a value for each point of each part."""
     keys = dict.fromkeys(key for _, settings in parts for key in settings)
     found = {}
     for key in keys:
@@ -113,7 +116,7 @@ def _settings(parts: Sequence[Part]) -> Settings:
 
 
 def _axes(parts: Sequence[Part], settings: Settings) -> list[Axis]:
-    """What was given and differs between parts, the slowest axes; then those of any part."""
+    """Return the axes: given settings that differ between parts, as slowest; then all own axes."""
     own = {axis.key: axis for run, _ in parts for axis in run.axes}
     new = [
         Axis(key, key.rpartition(".")[2].replace("_", " "), None)
@@ -121,13 +124,13 @@ def _axes(parts: Sequence[Part], settings: Settings) -> list[Axis]:
         if key not in own and setting.given and not setting.constant
     ]
     axes = {**{axis.key: axis for axis in new}, **own}
-    # What all parts have, and none varies, tells nothing.
-    told = {key: axis for key, axis in axes.items() if not settings[key].constant}
-    return list((told or axes).values())
+    # An axis with one value in all parts carries no information.
+    varying = {key: axis for key, axis in axes.items() if not settings[key].constant}
+    return list((varying or axes).values())
 
 
 def _values(axes: list[Axis], settings: Settings) -> list[list[AxisValue]]:
-    """The values of each axis at all points; its unit is that of the first."""
+    """Return the values of each axis at all points; its unit is that of the first value."""
     read = columns([settings[axis.key].texts for axis in axes])
     found = []
     for i, (axis, column) in enumerate(zip(axes, read, strict=True)):
@@ -141,7 +144,7 @@ def _values(axes: list[Axis], settings: Settings) -> list[list[AxisValue]]:
 
 
 def _place(machines: list[MachineSummary], machine: MachineSummary) -> int:
-    """Position of a machine among those of the whole, where it is put if it is new."""
+    """Return the position of a machine in the combined list; append it if it is new."""
     if machine not in machines:
         machines.append(machine)
     return machines.index(machine)
@@ -154,7 +157,7 @@ def _moved(
     fixed: dict[str, AxisValue],
     places: list[int],
 ) -> SearchResult:
-    """A search by the axes of the whole; what its own run did not vary is what that run has."""
+    """Map a search to the combined axes; axes that its run did not vary have that run's value."""
     own = {axis.key: value for axis, value in zip(run.axes, search.values, strict=True)}
     values = [own[axis.key] if axis.key in own else fixed.get(axis.key) for axis in axes]
     return replace(search, values=values, machine=places[search.machine])
