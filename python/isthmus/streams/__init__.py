@@ -1,4 +1,4 @@
-"""Streams to and from the outside, through the daemon of a stream manager.
+"""Streams to and from external peers, through the daemon of a stream manager.
 
 The daemon is ``isthmus nic serve``::
 
@@ -12,7 +12,7 @@ The daemon is ``isthmus nic serve``::
             stream.send(np.zeros(1 << 20, np.uint8))
         stream.wait()
 
-Who owns a buffer until when, and what `wait` promises, says the guide's page "Streams".
+The guide's page "Streams" defines the ownership of buffers, and the guarantees of `wait`.
 """
 
 from __future__ import annotations

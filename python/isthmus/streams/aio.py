@@ -1,8 +1,8 @@
-"""The same for event loops: answers and events by one descriptor, no thread per call.
+"""Sessions for event loops: replies and events through one descriptor, without a thread per call.
 
-A session's descriptor is readable while there is an answer or an event; the loop watches it. Data
-is sent and received by one thread for each stream, as the memory of links is not waited for by
-descriptors alone.
+A session's descriptor is readable while a reply or an event is waiting, and the loop watches it.
+Each stream has one thread that sends and receives data, because descriptors alone cannot signal
+free memory of links.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from isthmus.streams.errors import (
     StreamFailedError,
     StreamsError,
     TimedOutError,
-    told,
+    ask,
 )
 from isthmus.streams.session import Nic, connect, join, opening
 from isthmus.streams.specs import StreamSpec
@@ -49,11 +49,11 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 EVENTS_MAX = 4096
-"""Events that are kept until somebody takes them; the oldest give way, and are counted."""
+"""The maximum number of queued events; beyond it the oldest are dropped, and counted."""
 
 
 def aconnect(address: str, **settings: Any) -> _Entering:
-    """Make an application at a daemon, by ``async with`` or ``await``.
+    """Create an application at a daemon, by ``async with`` or ``await``.
 
     Arguments and errors are those of `connect`.
     """
@@ -88,11 +88,11 @@ class _Entering:
 
 
 class AsyncNic:
-    """A session in an event loop: made by `aconnect` and `ajoin`, used in that loop alone."""
+    """A session in an event loop, created by `aconnect` or `ajoin`; only that loop may use it."""
 
     def __init__(self, nic: Nic) -> None:
         self.nic = nic
-        """The session itself, for what does not wait."""
+        """The underlying session, for calls that do not wait."""
         self._core = nic._core
         self._process = os.getpid()
         self._loop = asyncio.get_running_loop()
@@ -105,17 +105,17 @@ class AsyncNic:
 
     @property
     def application(self) -> int:
-        """The application's number."""
+        """Number of the application."""
         return self.nic.application
 
     @property
     def ticket(self) -> str:
-        """What lets further processes of it in."""
+        """Ticket with which further processes join the application."""
         return self.nic.ticket
 
     def _here(self) -> None:
-        """Refuse in another loop, or in a process that was forked."""
-        told(self._core.here)
+        """Refuse calls from another loop, or from a forked process."""
+        ask(self._core.here)
         if asyncio.get_running_loop() is not self._loop:
             raise StreamsError(
                 "this session is of another event loop; in this one use aconnect(address), or "
@@ -123,13 +123,13 @@ class AsyncNic:
             )
 
     def _notices(self) -> None:
-        """Take answers and events; the loop calls it when there are any."""
+        """Handle waiting replies and events; the loop calls this."""
         answered, events = self._core.notices()
         for number in answered:
             pending, future = self._asked.pop(number, (None, None))
             if pending is not None and future is not None and not future.done():
                 try:
-                    future.set_result(told(pending.poll))
+                    future.set_result(ask(pending.poll))
                 except StreamsError as error:
                     future.set_exception(error)
         for event in events:
@@ -148,7 +148,7 @@ class AsyncNic:
             self._news.set()
 
     def _unwatch(self) -> None:
-        # A loop shares what it watches with the process that it was forked from.
+        # A forked process shares the loop's descriptor set with its parent.
         if self._watched and self._process == os.getpid():
             self._watched = False
             self._loop.remove_reader(self._core.fileno())
@@ -156,10 +156,10 @@ class AsyncNic:
     async def _ask(
         self, request: dict[str, object], timeout: float | None = math.nan
     ) -> dict[str, Any]:
-        """Ask, and wait for the answer; not a number: for as long as the session has patience."""
+        """Send a request and wait for the reply; NaN selects the session's timeout."""
         self._here()
         limit = self.nic._patience
-        pending = told(self._core.ask_noticed, as_json(request), limit)
+        pending = ask(self._core.ask_noticed, as_json(request), limit)
         future: asyncio.Future[str | None] = self._loop.create_future()
         self._asked[pending.id] = (pending, future)
         wait = limit if timeout is not None and math.isnan(timeout) else timeout
@@ -174,7 +174,7 @@ class AsyncNic:
                 f"{self.nic.address} has not answered `{asked}` for {wait} s"
             ) from None
         finally:
-            # Of who was cancelled the answer is not wanted any more.
+            # A cancelled caller no longer needs the reply.
             self._asked.pop(pending.id, None)
         return answer if isinstance(answer, dict) else {str(answer): {}}
 
@@ -226,7 +226,7 @@ class AsyncNic:
     ) -> AsyncStream:
         """Register a stream, and make its links; arguments and errors are those of `Nic.stream`."""
         self._here()
-        # Anything else is told by `Nic.stream`.
+        # `Nic.stream` reports any other type.
         of = connection.connection if isinstance(connection, AsyncConnection) else connection
         stream = await asyncio.to_thread(self.nic.stream, of, adu, **settings)
         return AsyncStream(self, stream)
@@ -238,16 +238,16 @@ class AsyncNic:
         return [AsyncStream(self, stream) for stream in streams]
 
     async def overview(self) -> dict[str, Any]:
-        """All that there is of this application."""
+        """Return everything that exists of this application."""
         answer = await self._ask({"ask": "overview", "all": False})
         found: dict[str, Any] = answer["overview"]["overview"]
         return found
 
     async def events(self) -> AsyncIterator[Event]:
-        """Events as they come, until the session is over; a session has them that watches.
+        """Yield events until the session is over; the session must watch.
 
         Raises:
-            StreamsError: this one does not, and would wait for ever.
+            StreamsError: the session does not watch, so that no event would arrive.
 
         """
         self._here()
@@ -265,10 +265,10 @@ class AsyncNic:
             await self._news.wait()
 
     async def close(self) -> None:
-        """End the session: what waits for it is told."""
+        """End the session; calls that wait for it fail."""
         if not self._loop.is_closed() and self._process == os.getpid():
             self._here()
-        with suppress(RuntimeError):  # the loop is closed, and nobody waits in it
+        with suppress(RuntimeError):  # the loop is closed, and no call waits in it
             self._unwatch()
             self.nic.close()
             self._notices()
@@ -286,23 +286,23 @@ class AsyncConnection:
     def __init__(self, nic: AsyncNic, connection: Connection) -> None:
         self._nic = nic
         self.connection = connection
-        """The same for `StreamSpec`."""
+        """The underlying connection, for `StreamSpec`."""
         self.number = connection.number
-        """As the daemon counts."""
+        """Number of the connection at the daemon."""
 
     async def status(self) -> ConnectionStatus:
-        """Where it is."""
+        """Return the status of the connection."""
         answer = await self._nic._ask({"ask": "connection", "connection": self.number})
         found: Any = answer["connection-status"]["connection"]
         return msgspec.convert(found, ConnectionStatus)
 
     async def close(self) -> None:
-        """Close it once its streams have ended; what was sent goes out first.
+        """Close the connection after its streams have ended; data that was sent is delivered first.
 
-        If it goes to a file, that is whole and under its name when this returns.
+        A file is complete and has its final name when this returns.
 
         Raises:
-            NotKeptError: the file was not kept, and why.
+            NotKeptError: the file was not kept; the message explains why.
 
         """
         await self._nic._ask({"ask": "close", "connection": self.number})
@@ -318,7 +318,7 @@ class AsyncConnection:
 def _moved(
     found: NDArray[Any] | None, out: Any, into: NDArray[np.uint8] | None
 ) -> NDArray[Any] | None:
-    """What was received, in the memory of who asked for it, if there is any."""
+    """Return received data in the caller's memory, if the caller passed any."""
     if found is None or into is None:
         return found
     into[:] = found
@@ -327,33 +327,33 @@ def _moved(
 
 
 class AsyncStream:
-    """A stream, in an event loop. What is cancelled of its calls goes on in the links."""
+    """A stream, in an event loop. Calls that are cancelled continue in the links."""
 
     def __init__(self, nic: AsyncNic, stream: Stream) -> None:
         self._nic = nic
         self._cancelled: deque[Handle[NDArray[Any] | None]] = deque()
-        """Receives that were cancelled: what they get is what the next ones return."""
+        """Cancelled receives; later receives return their data."""
         self.stream = stream
-        """The stream itself, for what does not wait."""
+        """The underlying stream, for calls that do not wait."""
         self.number = stream.number
-        """As the daemon counts."""
+        """Number of the stream at the daemon."""
 
     async def _settled(self, handle: Handle[R]) -> R:
-        """Wait for a call of the stream's thread."""
+        """Wait for a call on the stream's thread."""
         loop = self._nic._loop
         self._nic._here()
         future: asyncio.Future[None] = loop.create_future()
 
-        def tell() -> None:
+        def settle() -> None:
             if not future.done():
                 future.set_result(None)
 
-        def hear() -> None:
-            # A loop that is closed waits no more.
+        def on_done() -> None:
+            # A closed loop no longer waits.
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(tell)
+                loop.call_soon_threadsafe(settle)
 
-        handle.when_done(hear)
+        handle.when_done(on_done)
         await future
         return handle.result()
 
@@ -370,8 +370,8 @@ class AsyncStream:
     ) -> NDArray[Any] | None:
         """Receive the next ADU; arguments and errors are those of `Stream.recv`.
 
-        If this is cancelled, the ADU comes all the same, to memory of the stream's own, and the
-        next call returns it.
+        If this call is cancelled, the ADU still arrives in memory of the stream, and the next call
+        returns it.
         """
         self._nic._here()
         stream = self.stream
@@ -380,7 +380,7 @@ class AsyncStream:
             try:
                 found = await self._settled(self._cancelled[0])
             except TimedOutError:
-                # Nothing had come for it.
+                # No data had arrived for this receive.
                 self._cancelled.popleft()
                 continue
             except StreamsError:
@@ -393,7 +393,7 @@ class AsyncStream:
                 )
             self._cancelled.popleft()
             return _moved(found, out, into)
-        # Memory that nobody else has: who cancels this has its own back at once.
+        # Receive into private memory: a cancelled caller regains its own memory immediately.
         size = stream._adu_bytes(adu) if into is None else into.nbytes
         own = empty("adu", (size,), np.dtype(np.uint8))
         call = stream._work().call
@@ -410,31 +410,31 @@ class AsyncStream:
             raise
 
     async def __aiter__(self) -> AsyncIterator[NDArray[Any]]:
-        """Receive ADU after ADU, each in memory of its own, until the stream ends."""
+        """Receive ADU after ADU, each in new memory, until the stream ends."""
         while (adu := await self.recv()) is not None:
             yield adu
 
     async def wait(self, *, timeout: Timeout = math.inf) -> StreamStatus:
-        """Wait until it is done.
+        """Wait until the stream is done.
 
         Args:
-            timeout: how long in all, such as ``"10 s"``.
+            timeout: the maximum total time, such as ``"10 s"``.
 
         Raises:
-            StreamFailedError: it failed, or was cancelled.
-            TimedOutError: it is not done; it says who waits for what.
+            StreamFailedError: the stream failed or was cancelled.
+            TimedOutError: the stream is not done; the message explains what waits for what.
             StreamsError: the daemon is gone.
 
         """
         return await self._wait({}, timeout)
 
     async def wait_moved(self, adus: int, *, timeout: Timeout = math.inf) -> StreamStatus:
-        """Wait until so many ADUs are in the manager's network memory, or with the ranks."""
+        """Wait until this number of ADUs is in the manager's network memory, or with the ranks."""
         whole("adus", adus, 0, COUNT_MAX)
         return await self._wait({"adus": adus, "moved": True}, timeout)
 
     async def wait_done(self, adus: int, *, timeout: Timeout = math.inf) -> StreamStatus:
-        """Wait until so many ADUs are where the destination promises them."""
+        """Wait until this number of ADUs is done, as the destination guarantees."""
         whole("adus", adus, 0, COUNT_MAX)
         return await self._wait({"adus": adus}, timeout)
 
@@ -462,9 +462,9 @@ class AsyncStream:
         )
 
     async def finish(self, adus: int | None = None) -> None:
-        """Say how many ADUs it has, if that was left open; those sent so far if not given.
+        """Set the number of ADUs, if it was left open; by default the number sent so far.
 
-        What is being sent still, as of a call that was cancelled, is waited for and counted.
+        ADUs of cancelled calls that are still being sent are awaited and counted.
         """
         self._nic._here()
         if adus is not None:
@@ -477,10 +477,10 @@ class AsyncStream:
         await self._nic._ask({"ask": "finish", "stream": self.number, "adus": count})
 
     async def cancel(self) -> None:
-        """Cancel it: what has not been moved does not come."""
+        """Cancel the stream; ADUs that have not been moved are lost."""
         await self._nic._ask({"ask": "cancel", "stream": self.number})
 
     async def status(self) -> StreamStatus:
-        """Where it is, and what it waits for."""
+        """Return the status of the stream, and what it waits for."""
         answer = await self._nic._ask({"ask": "stream", "stream": self.number})
         return msgspec.convert(answer["stream"]["stream"], StreamStatus)

@@ -17,10 +17,10 @@ _TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0
 
 
 def size(name: str, value: object, least: int = 1) -> int:
-    """A size in bytes: a whole number of them, or text with a unit such as ``"1 MiB"``.
+    """Return a size in bytes: a whole number, or text with a unit such as ``"1 MiB"``.
 
     Raises:
-        IsthmusError: it is neither, or too small.
+        IsthmusError: the value is neither, or too small.
 
     """
     if isinstance(value, str):
@@ -32,10 +32,10 @@ def size(name: str, value: object, least: int = 1) -> int:
 
 
 def seconds(name: str, value: object) -> float | None:
-    """A time as text with a unit such as ``"10 s"``; none for `math.inf`.
+    """Parse a time such as ``"10 s"``; None for `math.inf`.
 
     Raises:
-        IsthmusError: it is neither.
+        IsthmusError: the value is neither.
 
     """
     if isinstance(value, float) and value == math.inf:
@@ -52,5 +52,5 @@ def seconds(name: str, value: object) -> float | None:
 
 
 def as_json(request: object) -> str:
-    """A request for the core; whole numbers may be those of numpy."""
+    """Encode a request for the core; whole numbers may have a numpy type."""
     return json.dumps(request, default=operator.index)

@@ -1,9 +1,9 @@
-"""Distributed arrays sent and received: reshuffled piece by piece while the stream flows.
+"""Sending and receiving distributed arrays, which are redistributed piece by piece.
 
-The pipeline of Steenkiste 1996, sections 6.1 and 6.2: an array lies on ranks in any layout; piece
-by piece it is moved to the distribution for an interface, in which each link has one block of every
-TU, while the piece before is on the links. What goes out is ``array.tobytes()`` of the whole array,
-row by row; an ADU is a line of it.
+The pipeline of Steenkiste 1996, sections 6.1 and 6.2: an array lies on ranks in any layout. Each
+piece is redistributed for an interface, in which each link has one block of every TU, while the
+previous piece is on the links. The data on the wire is ``array.tobytes()`` of the whole array, in
+row-major order; an ADU is a line of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isthmus.errors import IsthmusError
 from isthmus.streams.amounts import size
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import StreamsError
-from isthmus.streams.movers import Movers, Together
+from isthmus.streams.movers import CancelOnError, Movers
 from isthmus.streams.pieces import Cut, Piece
 
 if TYPE_CHECKING:
@@ -48,45 +48,45 @@ def send_array(
     timeout: Timeout = None,
     **settings: Any,
 ) -> StreamStatus:
-    """Send a distributed array; all ranks of a session that has a communicator call it.
+    """Send a distributed array; all ranks of a session with a communicator must call this.
 
     Args:
-        array: what is held: of one process in order of the layout's ranks what each holds, as
-            `Plan.redistribute` takes it, or the whole array if there is no layout; of a rank of MPI
-            what that rank holds, as `exchange` takes it.
-        layout: who holds what. Ranks are those of the session's communicator, or threads' data in
-            this process.
-        connection: where to.
-        links: over how many links; ranks have them in turn.
-        tu: bytes of a TU, at most; each link has a block of it.
-        piece: about so many bytes are reshuffled at a time, and as many are being sent.
-        line: the dimension along which ADUs are lines: an ADU has all of that dimension and of
-            those behind it. Without it the first of which an index has room in a block.
-        threads: that reshuffle, in one process; one for each processor if not given.
-        timeout: how long nothing may move.
-        **settings: of the stream, as in `StreamSpec`: `packet`, `quantum`, `permanent`, `after`,
-            `in_step_with`, `finished`.
+        array: in one process, a list of each rank's data, as `Plan.redistribute` takes it, or the
+            whole array without a layout; on a rank of MPI, the data of that rank, as `exchange`
+            takes it.
+        layout: the data of each rank. Ranks are those of the session's communicator, or data of
+            threads in this process.
+        connection: the destination.
+        links: number of links; they are assigned to ranks in turn.
+        tu: the maximum size of a TU; each link has a block of it.
+        piece: approximate number of bytes that are redistributed at a time while as many are sent.
+        line: the dimension along which ADUs are lines: an ADU spans that dimension and all later
+            ones. By default the first dimension of which an index fits into a block.
+        threads: number of threads that redistribute, in one process; by default one per processor.
+        timeout: the maximum time without progress.
+        **settings: settings of the stream, as in `StreamSpec`: `packet`, `quantum`, `permanent`,
+        `after`, `in_step_with`, `finished`.
 
     Returns:
-        Where the stream was when it was done.
+        The status of the stream when it was done.
 
     Raises:
-        StreamsError: what went wrong, on all ranks; the stream is cancelled.
-        IsthmusError: arrays that do not fit their layout, or settings that cannot be.
+        StreamsError: an error on any rank, raised on all ranks; the stream is cancelled.
+        IsthmusError: arrays that do not fit their layout, or invalid settings.
 
     """
     job = _Job(array, layout, connection, links, (tu, piece, line), threads, "array")
     stream = job.stream("transmit", settings)
 
     def sent(buffer: NDArray[Any]) -> Future[None] | None:
-        return job.later(lambda: stream.send_run(buffer, timeout=timeout), buffer)
+        return job.submit(lambda: stream.send_run(buffer, timeout=timeout), buffer)
 
     with job.moving(stream):
         under_way: Future[None] | None = None
         for number, part in enumerate(job.cut.pieces()):
             buffer = job.buffer(number % 2, part)
             job.movers.gather(job.plan(part, out=True), job.given, job.parts(buffer, part))
-            # The piece before this one; the buffer after next is the one that it had.
+            # Wait for the previous piece: the next piece reuses its buffer.
             job.settle(under_way)
             under_way = sent(buffer)
         job.settle(under_way)
@@ -106,11 +106,10 @@ def recv_array(
     timeout: Timeout = None,
     **settings: Any,
 ) -> StreamStatus:
-    """Receive a distributed array, as `send_array` sends it, to the arrays `out`.
+    """Receive a distributed array, as `send_array` sends it, into the arrays `out`.
 
-    It comes as an array of the same shape and type, in whatever layout and over however many links
-    it was sent. Its ADUs are lines of the same dimension on both sides: `line` says which, where
-    `tu` over `links` are not the same.
+    The shape and type must be those of the sent array; layout and number of links may differ. Lines
+    must have the same dimension on both sides: set `line` if `tu` or `links` differ.
 
     Arguments and errors are those of `send_array`; also `IncompleteError`, if bytes are missing.
     """
@@ -122,7 +121,7 @@ def recv_array(
         if number == len(pieces):
             return None
         buffer = job.buffer(number % 2, pieces[number])
-        got = job.later(lambda: stream.recv_run(buffer, timeout=timeout), buffer)
+        got = job.submit(lambda: stream.recv_run(buffer, timeout=timeout), buffer)
         return pieces[number], buffer, got
 
     with job.moving(stream):
@@ -132,14 +131,14 @@ def recv_array(
             part, buffer, got = next_
             job.settle(got)
             number += 1
-            # The next piece comes while this one is spread.
+            # Receive the next piece while this one is spread.
             next_ = coming(number)
             job.movers.spread(job.plan(part, out=False), job.parts(buffer, part), job.given)
     return stream.wait(timeout=timeout)
 
 
 class _Job:
-    """An array that is moved: who holds it, how it is cut, and what moves it."""
+    """The state of an array transfer: its layout, its cut and its movers."""
 
     def __init__(
         self,
@@ -192,7 +191,7 @@ class _Job:
         )
 
     def buffer(self, number: int, piece: Piece) -> NDArray[Any]:
-        """Memory for what of a piece goes over this process's links."""
+        """Return memory for the part of a piece that goes over this process's links."""
         shape = self.cut.held(piece, self.own) if self.own else (0,)
         bytes_ = self.dtype.itemsize * int(np.prod(shape, dtype=np.int64))
         memory_ = self._memory[number]
@@ -203,7 +202,7 @@ class _Job:
         return found
 
     def parts(self, buffer: NDArray[Any], piece: Piece) -> list[NDArray[Any]]:
-        """Where in it the parts of the distribution for the interface are."""
+        """Return views of the buffer for the parts of the interface's distribution."""
         if not self.own:
             return []
         return [buffer[view] for view in self.cut.views(piece, self.own)]
@@ -212,12 +211,12 @@ class _Job:
         there = self.cut.layout(piece, self.owners)
         return Plan(self.layout, there) if out else Plan(there, self.layout)
 
-    def later(self, call: Callable[[], R], buffer: NDArray[Any]) -> Future[R] | None:
-        """Move a piece on the thread that does."""
+    def submit(self, call: Callable[[], R], buffer: NDArray[Any]) -> Future[R] | None:
+        """Move a piece on the transfer thread."""
         return self._thread.submit(call) if buffer.size else None
 
     def settle(self, future: Future[None] | None) -> None:
-        """Wait until a piece is moved, and agree that all have theirs."""
+        """Wait until a piece is moved, and agree on errors with the other ranks."""
         problem: BaseException | None = None
         try:
             if future is not None:
@@ -226,5 +225,5 @@ class _Job:
             problem = error
         self.movers.agree(problem)
 
-    def moving(self, stream: Stream) -> Together:
-        return Together(stream, self._thread)
+    def moving(self, stream: Stream) -> CancelOnError:
+        return CancelOnError(stream, self._thread)

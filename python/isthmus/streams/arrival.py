@@ -1,4 +1,4 @@
-"""Wait until the peer of a connection exists."""
+"""Waiting until the peer of a connection exists."""
 
 from __future__ import annotations
 
@@ -10,31 +10,32 @@ from typing import Any
 from isthmus.streams.errors import RefusedError, TimedOutError
 
 PAUSES = (0.01, 0.5)
-"""Between two attempts, and two looks at one, in seconds: at first, and at most."""
+"""Seconds between two attempts, and between two status requests: at first, and at most."""
 KINDS = ("raw:", "tcp:", "udp:")
-"""Destinations that have a peer."""
+"""Prefixes of destinations that have a peer."""
 
 Request = dict[str, object]
 
 
 class Arrival:
-    """What to ask of the daemon, and how long to pause, until a connection is open."""
+    """The requests and pauses that open a connection, as a generator without input or output."""
 
     def __init__(self, request: Request, limit: float | None) -> None:
         self.number: int | None = None
-        """The connection that is being made."""
+        """Number of the connection that is being opened."""
         self._request = request
         self._limit = math.inf if limit is None else limit
 
     def steps(self) -> Generator[Request | float, Any, int]:
-        """Yield requests, which are answered or refused, and pauses in seconds.
+        """Yield requests to the daemon, and pauses in seconds; the caller sends replies or throws
+        refusals.
 
         Returns:
-            The number of the connection, which is open.
+            The number of the open connection.
 
         Raises:
-            RefusedError: the daemon does not open it, now or later.
-            TimedOutError: no peer connected in time; no connection is left.
+            RefusedError: the daemon refuses to open it.
+            TimedOutError: no peer connected in time; the connection is closed.
 
         """
         until = time.monotonic() + self._limit
@@ -44,7 +45,7 @@ class Arrival:
             try:
                 reply = yield self._request
             except RefusedError as refused:
-                # A socket or a host's name that does not exist yet.
+                # The socket or host name may not exist yet.
                 if refused.kind != "unknown" or not destination.startswith(KINDS):
                     raise
                 why = str(refused)
@@ -74,5 +75,5 @@ class Arrival:
             retry = min(2 * retry, PAUSES[1])
 
     def close(self) -> Request:
-        """Return the request that closes the connection that is being made."""
+        """Return the request that closes the unfinished connection."""
         return {"ask": "close", "connection": self.number}

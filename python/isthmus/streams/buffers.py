@@ -1,4 +1,4 @@
-"""Bytes of users' arrays, and who has them at the moment."""
+"""Buffers of users' arrays, and the calls that use them at the moment."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from isthmus.streams.errors import StreamsError
 
 Bytes = NDArray[np.uint8]
 
-# With its first array the core looks up what it calls of numpy, and with its first sum what the
-# processor can, both under locks: who forks meanwhile would have a child that waits for ever.
+# Initialise numpy's interface and the processor detection of the core now, since both take locks: a
+# process forked meanwhile would wait forever.
 _core.crc32c(np.empty(0, np.uint8))
 
 
@@ -41,20 +41,20 @@ def _flat(name: str, data: object) -> Bytes:
 
 
 def to_send(name: str, data: object) -> Bytes:
-    """The bytes of what is sent, not copied.
+    """Return the bytes of an object to send, without a copy.
 
     Raises:
-        IsthmusError: it has none, or not in one piece.
+        IsthmusError: the object has no buffer, or not a contiguous one.
 
     """
     return _flat(name, data)
 
 
 def to_fill(name: str, data: object) -> Bytes:
-    """The bytes that are received into, not copied.
+    """Return the bytes of an object to receive into, without a copy.
 
     Raises:
-        IsthmusError: there are none, or not in one piece, or they may not be written to.
+        IsthmusError: the object has no buffer, or it is not contiguous or not writable.
 
     """
     flat = _flat(name, data)
@@ -64,22 +64,22 @@ def to_fill(name: str, data: object) -> Bytes:
 
 
 class Holds:
-    """The bytes that sends and receives of this process have at the moment."""
+    """Registry of the bytes that sends and receives of this process use."""
 
     def __init__(self) -> None:
-        # A handle that is thrown away gives its bytes back, maybe in the middle of a call here.
+        # Reentrant: a discarded handle releases its bytes, maybe during a call here.
         self._lock = threading.RLock()
         self._held: dict[object, tuple[int, int, bool, str]] = {}
         self._frozen: list[tuple[int, int, NDArray[Any]]] = []
 
     def hold(self, flat: Bytes, who: str, *, writes: bool) -> object:
-        """Take bytes for a call until they are given back; reading them twice is no harm.
+        """Reserve bytes for a call until `release`; several calls may read the same bytes.
 
         Returns:
-            What `release` gives them back by.
+            The key for `release`.
 
         Raises:
-            StreamsError: another call has some of them.
+            StreamsError: another call uses some of the bytes.
 
         """
         begin = _core.address(flat)
@@ -95,7 +95,7 @@ class Holds:
         return key
 
     def freeze(self, data: object, flat: Bytes) -> None:
-        """Make an array read-only until no call has any of its bytes."""
+        """Make an array read-only until no call uses any of its bytes."""
         if isinstance(data, np.ndarray) and data.flags.writeable:
             begin = _core.address(flat)
             with self._lock:
@@ -103,13 +103,13 @@ class Holds:
                 self._frozen.append((begin, begin + len(flat), data))
 
     def forget(self) -> None:
-        """Give all back, in a process that was forked: the calls are those of the one before."""
+        """Release everything in a forked process, since the calls belong to its parent."""
         self._lock = threading.RLock()
         self._held.clear()
         self.release(None)
 
     def release(self, key: object) -> None:
-        """Give bytes back."""
+        """Release the bytes of a call."""
         with self._lock:
             self._held.pop(key, None)
             if not self._frozen:
@@ -122,13 +122,13 @@ class Holds:
                     self._frozen.append((begin, end, array))
                 else:
                     free.append(array)
-            # A view can be written to once the array below it can.
+            # A view becomes writable only after its base.
             for array in sorted(free, key=lambda array: array.base is not None):
                 with suppress(ValueError):
                     array.flags.writeable = True
 
 
 HOLDS = Holds()
-"""Of this process."""
+"""The registry of this process."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=HOLDS.forget)

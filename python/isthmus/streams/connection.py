@@ -1,4 +1,4 @@
-"""Connections to the outside."""
+"""Connections to external peers."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ class Connection:
     ) -> None:
         self._ask = ask
         self.session = session
-        """The session that opened it."""
+        """The session that opened the connection."""
         self.number = number
-        """As the daemon counts."""
+        """Number of the connection at the daemon."""
         self.destination = destination
-        """Where to."""
+        """Destination of the connection."""
         self.checksum = checksum
-        """Of its data: ``crc32c``, ``internet`` or ``none``."""
+        """Checksum of its data: ``crc32c``, ``internet`` or ``none``."""
 
     def status(self) -> ConnectionStatus:
-        """Where it is.
+        """Return the status of the connection.
 
         Raises:
-            StreamsError: the daemon does not tell.
+            StreamsError: the daemon refuses, or is gone.
 
         """
-        told = self._ask({"ask": "connection", "connection": self.number})
-        found: Any = told["connection-status"]["connection"]
+        reply = self._ask({"ask": "connection", "connection": self.number})
+        found: Any = reply["connection-status"]["connection"]
         return msgspec.convert(found, ConnectionStatus)
 
     def close(self) -> None:
-        """Close it once its streams have ended; what was sent goes out first.
+        """Close the connection after its streams have ended; data that was sent is delivered first.
 
-        If it goes to a file, that is whole and under its name when this returns.
+        A file is complete and has its final name when this returns.
 
         Raises:
-            NotKeptError: the file was not kept, and why.
-            TimedOutError: its streams have not ended, or the disk takes its time.
+            NotKeptError: the file was not kept; the message explains why.
+            TimedOutError: its streams have not ended, or the disk is slow.
             StreamsError: the daemon refuses, or is gone.
 
         """

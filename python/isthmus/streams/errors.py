@@ -1,4 +1,4 @@
-"""What goes wrong with sessions and streams: one sentence each."""
+"""Errors of sessions and streams, with one sentence each."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ R = TypeVar("R")
 
 
 class StreamsError(IsthmusError):
-    """What is asked cannot be done."""
+    """The request cannot be done."""
 
 
 class UnreachableError(StreamsError):
-    """No daemon can be reached there."""
+    """No daemon can be reached at the address."""
 
 
 class RefusedError(StreamsError):
-    """The daemon refuses; nothing was done."""
+    """The daemon refuses the request; nothing was changed."""
 
     def __init__(self, text: str, kind: str = "") -> None:
         super().__init__(text)
@@ -33,7 +33,7 @@ class RefusedError(StreamsError):
 
 
 class NotKeptError(StreamsError):
-    """A file was not kept when its connection was closed; what was there before is there still."""
+    """A file was not kept when its connection was closed; an earlier version still exists."""
 
 
 class SessionOverError(StreamsError):
@@ -41,7 +41,7 @@ class SessionOverError(StreamsError):
 
 
 class TimedOutError(StreamsError, TimeoutError):
-    """Nothing was moved for as long as the caller had patience; it says who waits for what."""
+    """No progress within the timeout; the message explains what waits for what."""
 
 
 class LinkError(StreamsError):
@@ -53,16 +53,16 @@ class StreamFailedError(StreamsError):
 
 
 class IncompleteError(StreamsError):
-    """An ADU came of which bytes are missing; those that follow can be received."""
+    """An ADU arrived without some of its bytes; later ADUs can be received."""
 
     def __init__(self, text: str, adu: int, missing: list[tuple[int, int]], data: Any) -> None:
         super().__init__(text)
         self.adu = adu
-        """Its number."""
+        """Number of the ADU."""
         self.missing = missing
-        """Bytes that did not come: from one to before another. They are 0 in `data`."""
+        """Ranges of missing bytes, without their ends. These bytes are 0 in `data`."""
         self.data: NDArray[Any] = data
-        """What came."""
+        """The received data."""
 
 
 _KINDS: dict[str, type[StreamsError]] = {
@@ -74,12 +74,12 @@ _KINDS: dict[str, type[StreamsError]] = {
 }
 
 
-def told(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function of the core, with its refusals as errors of this package.
+def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call a function of the core, and translate its errors to those of this package.
 
     Raises:
-        StreamsError: what the core says.
-        KeyboardInterrupt: Ctrl-C, heard while it waits.
+        StreamsError: the core refuses or fails.
+        KeyboardInterrupt: Ctrl-C while the core waits.
 
     """
     try:

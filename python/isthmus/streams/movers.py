@@ -1,4 +1,4 @@
-"""Who reshuffles pieces of an array: threads of one process, or ranks of MPI."""
+"""Redistribution of pieces of an array, by threads of one process or by ranks of MPI."""
 
 from __future__ import annotations
 
@@ -19,48 +19,48 @@ if TYPE_CHECKING:
 
 
 class Movers(Protocol):
-    """Who reshuffles pieces of an array."""
+    """Redistributes pieces of an array."""
 
     def own(self, links: int) -> list[int]:
-        """The links that this process has, of so many."""
+        """Return the links of this process, out of `links`."""
 
     def owners(self, links: int) -> list[list[int]]:
-        """By rank the links that it has."""
+        """Return the links of each rank."""
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """The type of the elements, which all have.
+        """Return the common type of the elements.
 
         Raises:
-            IsthmusError: arrays of several types, or none.
+            IsthmusError: the arrays have several types, or none.
 
         """
 
     def gather(self, plan: Plan, held: Any, parts: list[Any]) -> None:
-        """Move a piece from where the array lies to the parts for the interface."""
+        """Move a piece from the user's arrays to the parts for the interface."""
 
     def spread(self, plan: Plan, parts: list[Any], held: Any) -> None:
-        """Move a piece from the parts for the interface to where the array lies."""
+        """Move a piece from the parts for the interface to the user's arrays."""
 
     def agree(self, problem: BaseException | None) -> None:
-        """Raise what went wrong, wherever it did."""
+        """Raise an error that any process has."""
 
 
 class Threads:
-    """Threads of this process, which holds all of the array and all links."""
+    """Threads of this process, which holds the whole array and all links."""
 
     def __init__(self, threads: int | None) -> None:
         self._threads = threads
 
     def own(self, links: int) -> list[int]:
-        """All."""
+        """Return all links."""
         return list(range(links))
 
     def owners(self, links: int) -> list[list[int]]:
-        """All are one rank's."""
+        """Return all links, as those of one rank."""
         return [self.own(links)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """The type of all arrays."""
+        """Return the type of all arrays."""
         if not isinstance(held, (list, tuple)) or len(held) != len(layout.ranks):
             count = len(layout.ranks)
             raise IsthmusError(f"{what}: a list of what each of the layout's {count} ranks holds")
@@ -79,28 +79,28 @@ class Threads:
         plan.redistribute([parts], out=held, threads=self._threads)
 
     def agree(self, problem: BaseException | None) -> None:
-        """Raise it."""
+        """Raise the error, if any."""
         if problem is not None:
             raise problem
 
 
-class OfMpi:
-    """Ranks of a communicator, each with its part of the array; links are theirs in turn."""
+class MpiMovers:
+    """Ranks of a communicator, each with its part of the array; links are assigned round-robin."""
 
     def __init__(self, ranks: Ranks) -> None:
         self._ranks = ranks
 
     def own(self, links: int) -> list[int]:
-        """Of this rank."""
+        """Return the links of this rank."""
         return self.owners(links)[self._ranks.comm.rank]
 
     def owners(self, links: int) -> list[list[int]]:
-        """Link by link, one rank after another."""
+        """Assign links to ranks in turn."""
         size = self._ranks.comm.size
         return [list(range(rank, links, size)) for rank in range(size)]
 
     def dtype(self, layout: Layout, held: Any, what: str) -> np.dtype[Any]:
-        """The type of all ranks' arrays."""
+        """Return the type of all ranks' arrays."""
         kind, _ = self._ranks.same(held)
         return kind
 
@@ -113,15 +113,15 @@ class OfMpi:
         self._ranks.exchange(plan, parts, held)
 
     def agree(self, problem: BaseException | None) -> None:
-        """Raise what any rank says, on all."""
+        """Raise an error of any rank on all ranks."""
         try:
             self._ranks.agree(0, "" if problem is None else str(problem))
-        except IsthmusError as told:
-            raise (problem or told) from None
+        except IsthmusError as error:
+            raise (problem or error) from None
 
 
-class Together:
-    """The time in which an array is moved: if that fails, its stream is cancelled."""
+class CancelOnError:
+    """The period in which an array is moved: an error cancels its stream."""
 
     def __init__(self, stream: Stream, thread: ThreadPoolExecutor) -> None:
         self._stream = stream
@@ -137,7 +137,7 @@ class Together:
         trace: TracebackType | None,
     ) -> None:
         if kind is not None:
-            # What went wrong first is told.
+            # Report the first error, not one of the cancellation.
             with suppress(IsthmusError):
                 self._stream.cancel()
         self._thread.shutdown(wait=True, cancel_futures=True)

@@ -1,8 +1,8 @@
 """Pieces of an array on their way to or from an interface (Steenkiste 1996, sections 6.1 and 6.2).
 
-An array goes row by row. It is cut into pieces along one dimension, so that no more than a few of
-them are in the memory of those who have the links; each is reshuffled from whatever layout the
-array has to the distribution for an interface while the one before it is sent.
+An array is sent in row-major order. It is cut into pieces along one dimension, so that only a few
+pieces are in the memory of the link owners. Each piece is redistributed from the array's layout for
+the interface while the previous piece is sent.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ Slices = tuple[slice, ...]
 
 @dataclass(frozen=True)
 class Piece:
-    """A box of the array, whose rows follow one another where it goes out."""
+    """A box of the array whose rows are consecutive on the wire."""
 
     box: tuple[tuple[int, int], ...]
-    """By dimension from which index to before which."""
+    """First index and end index of each dimension."""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """How an array is cut for an interface: blocks, lines, pieces."""
+    """The cut of an array for an interface into blocks, lines and pieces."""
 
     shape: tuple[int, ...]
     links: int
@@ -36,11 +36,11 @@ class Cut:
     dim: int
     """The dimension along which blocks lie."""
     block: int
-    """Indices of it in a block, which is what of a TU goes over one link."""
+    """Indices of `dim` in a block, the part of a TU on one link."""
     along: int
-    """The dimension along which pieces are cut: `dim`, or one before it."""
+    """The dimension along which pieces are cut: `dim`, or an earlier one."""
     step: int
-    """Indices of it in a piece."""
+    """Indices of `along` in a piece."""
 
     @classmethod
     def of(
@@ -52,13 +52,14 @@ class Cut:
         piece: int,
         line: int | None = None,
     ) -> Cut:
-        """Cut an array for so many links into TUs and pieces of about so many bytes.
+        """Cut an array for a number of links, into TUs and pieces of about the given sizes in
+        bytes.
 
-        `line` is the dimension along which ADUs are lines; without it the first of which an index
-        has room in a block.
+        `line` is the dimension along which ADUs are lines; by default the first dimension of which
+        an index fits into a block.
 
         Raises:
-            IsthmusError: a TU has no room for an element for each link, or for an index of `line`.
+            IsthmusError: a TU is too small for an element per link, or for an index of `line`.
 
         """
         spread: IoDistribution = io_distribution(
@@ -75,7 +76,7 @@ class Cut:
                     f"line: {line}; an index of it has {slab} bytes, a block of TUs of {tu} over "
                     f"{links} links {tu // links}: give a later dimension, or larger TUs"
                 )
-        # The first dimension of which an index is no more than a piece; blocks are not cut.
+        # Choose the first dimension of which an index fits into a piece; blocks are never cut.
         sizes = [element * math.prod(shape[at + 1 :]) for at in range(dim + 1)]
         along = next((at for at in range(dim) if sizes[at] <= piece), dim)
         least = block * links if along == dim else 1
@@ -89,12 +90,12 @@ class Cut:
 
     @property
     def adu(self) -> int:
-        """Bytes of an ADU: a line of the array along `dim`, with all that lies behind."""
+        """Bytes of an ADU: a line of the array along `dim`, with all later dimensions."""
         return self.shape[self.dim] * self.slab
 
     @property
     def adus(self) -> int:
-        """Lines."""
+        """Number of ADUs, which are lines."""
         return math.prod(self.shape[: self.dim])
 
     @property
@@ -108,7 +109,7 @@ class Cut:
         return min(self.granule * self.links, self.adu)
 
     def pieces(self) -> Iterator[Piece]:
-        """The pieces, in the order in which they go."""
+        """Yield the pieces in the order on the wire."""
         before = [range(extent) for extent in self.shape[: self.along]]
         for at in _all(before):
             for low in range(0, self.shape[self.along], self.step):
@@ -118,15 +119,15 @@ class Cut:
                 yield Piece((*fixed, (low, high), *behind))
 
     def own(self, piece: Piece, links: Sequence[int]) -> list[tuple[int, int]]:
-        """The indices along `dim`, from one to before another, of what goes over some links.
+        """Return the ranges of indices along `dim` that go over some links, in order.
 
-        They are in order, and those of all links are one range.
+        The ranges of all links form one range.
         """
         low, high = piece.box[self.dim]
         if len(links) == self.links:
             return [(low, high)]
         mine = set(links)
-        # Pieces begin with a TU, if they do not begin with a line.
+        # Pieces begin at a TU unless they begin at a line.
         starts = range(low, high, self.block)
         return [
             (start, min(start + self.block, high))
@@ -135,14 +136,14 @@ class Cut:
         ]
 
     def held(self, piece: Piece, links: Sequence[int]) -> tuple[int, ...]:
-        """The shape of the array that holds what of a piece goes over some links."""
+        """Return the shape of the array that holds the part of a piece for some links."""
         extent = sum(high - low for low, high in self.own(piece, links))
         sizes = [high - low for low, high in piece.box]
         sizes[self.dim] = extent
         return tuple(sizes)
 
     def views(self, piece: Piece, links: Sequence[int]) -> list[Slices]:
-        """Where in that array each part of it is, in the order of `layout`."""
+        """Return the slices of that array for each part, in the order of `layout`."""
         found, at = [], 0
         for low, high in self.own(piece, links):
             found.append((*(slice(None),) * self.dim, slice(at, at + high - low)))
@@ -150,7 +151,7 @@ class Cut:
         return found
 
     def layout(self, piece: Piece, owners: Sequence[Sequence[int]]) -> Layout:
-        """Who has what of a piece, by the links that each rank has."""
+        """Return the layout of a piece, from the links of each rank."""
         ranks = []
         for links in owners:
             boxes = []
@@ -163,7 +164,7 @@ class Cut:
 
 
 def _all(ranges: Sequence[range]) -> Iterator[tuple[int, ...]]:
-    """All combinations, the last of each fastest."""
+    """Yield all combinations; the last index varies fastest."""
     if not ranges:
         yield ()
         return

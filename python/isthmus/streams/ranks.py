@@ -1,4 +1,4 @@
-"""Ranks of MPI that are one application: a session each, and what they do together."""
+"""Ranks of MPI as one application: one session each, with collective calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from isthmus.errors import IsthmusError
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import StreamsError
-from isthmus.streams.movers import Movers, OfMpi
+from isthmus.streams.movers import Movers, MpiMovers
 from isthmus.streams.session import Nic, connect, join
 from isthmus.streams.specs import StreamSpec
 from isthmus.streams.stream import Stream
@@ -31,48 +31,47 @@ def connect_ranks(
     watch: bool = False,
     patience: str | float = "60 s",
 ) -> RankNic:
-    """Make one application of all ranks of a communicator; all call it.
+    """Create one application for all ranks of a communicator; a collective call.
 
-    Rank 0 makes the application, the others join it. Links belong to ranks in turn: link `k` to
-    rank `k` modulo their number. `Nic.open`, `Nic.submit`, `Nic.stream` and `Nic.close` are called
-    by all ranks with the same arguments, and return to each its own: a stream of which a rank sends
-    what goes over its links.
+    Rank 0 creates the application, and the others join it. Links are assigned round-robin: link `k`
+    to rank `k` modulo their number. `Nic.open`, `Nic.submit`, `Nic.stream` and `Nic.close` are
+    collective calls with equal arguments. Each rank sends the part of a stream for its own links.
 
     Args:
-        address: where the daemon listens.
+        address: address of the daemon.
         comm: the communicator, of mpi4py.
         token: as in `connect`.
         ca: as in `connect`.
         name: as in `connect`.
-        watch: whether rank 0 is told events.
+        watch: whether rank 0 receives events.
         patience: as in `connect`.
 
     Raises:
-        IsthmusError: it is no communicator through which ranks can talk.
-        StreamsError: on all ranks, if any cannot be let in.
+        IsthmusError: `comm` is not a communicator that connects the ranks.
+        StreamsError: on all ranks, if the daemon refuses any of them.
 
     """
     from isthmus.arrays.mpi.communicator import refuse_unless_communicator
 
     refuse_unless_communicator(comm)
 
-    def hello() -> Nic:
+    def connect_first() -> Nic:
         return connect(address, token=token, ca=ca, name=name, watch=watch, patience=patience)
 
-    first = _together(comm, hello if comm.rank == 0 else None)
+    first = _collective(comm, connect_first if comm.rank == 0 else None)
     ticket = comm.bcast(first.ticket if first is not None else None, 0)
 
-    def later() -> Nic:
+    def join_first() -> Nic:
         return join(address, ticket, ca=ca, patience=patience)
 
-    other = _together(comm, later if comm.rank != 0 else None)
+    other = _collective(comm, join_first if comm.rank != 0 else None)
     made = first or other
     assert made is not None
     return RankNic(made, comm)
 
 
-def _together(comm: Any, call: Callable[[], R] | None) -> R | None:
-    """Call it where there is something to call; what goes wrong anywhere is raised everywhere."""
+def _collective(comm: Any, call: Callable[[], R] | None) -> R | None:
+    """Call a function on ranks that have one; raise an error of any rank on all ranks."""
     found: R | None = None
     problem: IsthmusError | None = None
     try:
@@ -80,10 +79,10 @@ def _together(comm: Any, call: Callable[[], R] | None) -> R | None:
             found = call()
     except IsthmusError as error:
         problem = error
-    told = comm.allgather(None if problem is None else str(problem))
+    problems = comm.allgather(None if problem is None else str(problem))
     if problem is not None:
         raise problem
-    others = [(rank, said) for rank, said in enumerate(told) if said is not None]
+    others = [(rank, said) for rank, said in enumerate(problems) if said is not None]
     if others:
         rank, said = others[0]
         raise StreamsError(f"rank {rank}: {said}")
@@ -91,18 +90,18 @@ def _together(comm: Any, call: Callable[[], R] | None) -> R | None:
 
 
 class RankNic(Nic):
-    """The session of a rank: see `connect_ranks`."""
+    """The session of a rank; see `connect_ranks`."""
 
     def __init__(self, nic: Nic, comm: Any) -> None:
         super().__init__(nic._core, nic.address, nic._patience, watch=nic._watch)
-        # This one ends the session now.
+        # This session replaces `nic`, and ends it.
         nic._finalizer.detach()
         self.comm = comm
         self._ranks: Ranks | None = None
 
     def open(self, destination: str, **settings: Any) -> Connection:
-        """Open a connection, which rank 0 does for all; arguments are those of `Nic.open`."""
-        made = _together(
+        """Open a connection on rank 0 for all ranks; arguments are those of `Nic.open`."""
+        made = _collective(
             self.comm,
             (lambda: super(RankNic, self).open(destination, **settings))
             if self.comm.rank == 0
@@ -113,10 +112,10 @@ class RankNic(Nic):
         return _RankConnection(self._ask, number, destination, self, checksum)
 
     def submit(self, specs: Sequence[StreamSpec], *, links: bool = True) -> list[Stream]:
-        """Register streams, which rank 0 does for all; each rank makes the links that it has."""
+        """Register streams on rank 0 for all ranks; each rank makes its own links."""
         if links:
-            _together(self.comm, lambda: self._link(specs))
-        made = _together(
+            _collective(self.comm, lambda: self._link(specs))
+        made = _collective(
             self.comm,
             (lambda: super(RankNic, self).submit(specs, links=False))
             if self.comm.rank == 0
@@ -127,7 +126,7 @@ class RankNic(Nic):
         def adopt() -> list[Stream]:
             return [self.adopt(number, spec) for number, spec in zip(numbers, specs, strict=True)]
 
-        adopted = _together(self.comm, adopt if made is None else None)
+        adopted = _collective(self.comm, adopt if made is None else None)
         found = made if made is not None else adopted
         assert found is not None
         return found
@@ -138,23 +137,23 @@ class RankNic(Nic):
                 self.link(number)
 
     def movers(self, threads: int | None = None) -> Movers:
-        """Who reshuffles arrays of this session: its ranks."""
+        """Return the movers of arrays: the ranks of this session."""
         from isthmus.arrays.mpi import Ranks
 
         if threads is not None:
             raise IsthmusError("threads: ranks move arrays here; leave it out")
         if self._ranks is None:
             self._ranks = Ranks(self.comm)
-        return OfMpi(self._ranks)
+        return MpiMovers(self._ranks)
 
     def close(self) -> None:
-        """End the session; all ranks do together."""
+        """End the session; a collective call."""
         if self._ranks is not None:
             ranks, self._ranks = self._ranks, None
             ranks.close()
         if self.comm.rank != 0:
             super().close()
-        # The application ends with the first one's.
+        # The application ends with the session of rank 0.
         self.comm.Barrier()
         super().close()
 
@@ -162,16 +161,16 @@ class RankNic(Nic):
         if not error or error[0] is None:
             self.close()
             return
-        # Others may be elsewhere: nobody is waited for.
+        # Other ranks may be elsewhere, so do not wait for them.
         with suppress(IsthmusError):
             super().close()
 
 
 class _RankConnection(Connection):
-    """A connection of all ranks."""
+    """A connection that all ranks share."""
 
     def close(self) -> None:
-        """Close it, which rank 0 does once all ranks ask for it."""
+        """Close the connection on rank 0 after all ranks have called this."""
         session = self.session
         assert isinstance(session, RankNic)
-        _together(session.comm, super().close if session.comm.rank == 0 else None)
+        _collective(session.comm, super().close if session.comm.rank == 0 else None)

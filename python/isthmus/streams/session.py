@@ -21,7 +21,7 @@ from isthmus.streams.errors import (
     RefusedError,
     SessionOverError,
     StreamsError,
-    told,
+    ask,
 )
 from isthmus.streams.movers import Movers, Threads
 from isthmus.streams.specs import LINK_MAX, StreamSpec
@@ -41,9 +41,9 @@ PROTOCOLS: dict[str, Any] = {
     "repaired": {"confirmed": {"repair": True}},
     "unconfirmed": {"unconfirmed": {}},
 }
-"""When a packet is done: when the peer's manager has it; that, and repaired; when it is sent."""
+"""When a packet is done: at the peer's manager; the same with repair; or when it is sent."""
 RING = "2 MiB"
-"""Of a link, each way, if nobody says otherwise."""
+"""Default size of a link's ring, in each direction."""
 NUMBER_MAX = (1 << 32) - 1
 
 
@@ -56,26 +56,26 @@ def connect(
     watch: bool = False,
     patience: str | float = "60 s",
 ) -> Nic:
-    """Make an application at a daemon.
+    """Create an application at a daemon.
 
     Args:
-        address: where it listens: ``unix:/run/isthmus/nic.sock``, ``tcp:127.0.0.1:7000``, or with
-            TLS ``tls:nic.example.org:7000``.
-        token: the secret that lets in, where the daemon asks for one.
-        ca: with TLS a file, in PEM, of the daemon's certificate or of its signer's.
-        name: what the application calls itself in the daemon's log and tables; that of the program
-            if not given.
-        watch: whether events are told: see `Nic.events`.
-        patience: how long a call may go on without anything being moved or answered, if it is not
-            told otherwise: text with a unit, or `math.inf`.
+        address: address of the daemon: ``unix:/run/isthmus/nic.sock``, ``tcp:127.0.0.1:7000``, or
+            with TLS ``tls:nic.example.org:7000``.
+        token: the secret that the daemon may require.
+        ca: with TLS, a PEM file with the certificate of the daemon or of its signer.
+        name: name of the application in the daemon's log and tables; by default that of the
+            program.
+        watch: whether the session receives events; see `Nic.events`.
+        patience: default timeout of calls, the maximum time without progress or reply: text with a
+            unit, or `math.inf`.
 
     Returns:
-        The session. The application ends with it, and all of its streams.
+        The session. When it ends, the application and all of its streams end too.
 
     Raises:
-        UnreachableError: nobody listens there.
-        RefusedError: the daemon does not let in.
-        IsthmusError: an argument that cannot be.
+        UnreachableError: no daemon listens at the address.
+        RefusedError: the daemon refuses the application.
+        IsthmusError: an argument is invalid.
 
     """
     from isthmus import _core
@@ -89,7 +89,7 @@ def connect(
     text("name", name, "imaging")
     flag("watch", watch)
     limit = seconds("patience", patience)
-    core = told(_core.NicSession.connect, address, trusted(ca), token, name, watch, limit)
+    core = ask(_core.NicSession.connect, address, trusted(ca), token, name, watch, limit)
     return Nic(core, address, limit, watch=watch)
 
 
@@ -101,10 +101,10 @@ def join(
     watch: bool = False,
     patience: str | float = "60 s",
 ) -> Nic:
-    """Join an application as a further process of it, by its `Nic.ticket`.
+    """Join an application from another process, by its `Nic.ticket`.
 
-    The session has links of its own, and may use all that the application has; the application
-    ends with the session that made it. Arguments and errors are those of `connect`.
+    The session has links of its own, and may use everything that the application has. The
+    application ends with the session that created it. Arguments and errors are those of `connect`.
     """
     from isthmus import _core
 
@@ -113,15 +113,15 @@ def join(
     text("ticket", ticket, "0123abcd")
     flag("watch", watch)
     limit = seconds("patience", patience)
-    core = told(_core.NicSession.join, address, trusted(ca), ticket, watch, limit)
+    core = ask(_core.NicSession.join, address, trusted(ca), ticket, watch, limit)
     return Nic(core, address, limit, watch=watch)
 
 
 def needs_linux() -> None:
-    """Say so where links are not to be had.
+    """Check that the system supports links.
 
     Raises:
-        StreamsError: on other systems.
+        StreamsError: on systems other than Linux.
 
     """
     from isthmus import _core
@@ -131,10 +131,10 @@ def needs_linux() -> None:
 
 
 def trusted(ca: str | os.PathLike[str] | None) -> str | None:
-    """The path of a file of certificates.
+    """Return the path of a file of certificates.
 
     Raises:
-        IsthmusError: it is none.
+        IsthmusError: the value is not a path.
 
     """
     if ca is None:
@@ -150,7 +150,7 @@ def _ended(core: _core.NicSession, streams: weakref.WeakSet[Stream]) -> None:
 
 
 class Nic:
-    """A session: made by `connect` and `join`. As a context manager it is closed at the end."""
+    """A session, created by `connect` or `join`. As a context manager it is closed at the end."""
 
     def __init__(
         self, core: _core.NicSession, address: str, patience: float | None, *, watch: bool
@@ -160,22 +160,22 @@ class Nic:
         self._watch = watch
         self._streams: weakref.WeakSet[Stream] = weakref.WeakSet()
         self._links: dict[int, dict[str, Any]] = {}
-        """How links were made, for those that are gone and made again."""
+        """Settings of links, so that lost links can be made again."""
         self._finalizer = weakref.finalize(self, _ended, core, self._streams)
         self.address = address
-        """Where the daemon is."""
+        """Address of the daemon."""
         welcome = core.welcome()
         self.application: int = welcome[0]
-        """The application's number."""
+        """Number of the application."""
         self.ticket: str = welcome[1]
-        """What lets further processes of it in."""
+        """Ticket with which further processes join the application."""
         self.staging_bytes: int = welcome[3]
-        """Staging memory that its active streams may have, in each direction."""
+        """Limit of staging memory of its active streams, in each direction."""
         self.network_bytes: int = welcome[4]
-        """Network memory that its connections may have, in each direction."""
+        """Limit of network memory of its connections, in each direction."""
 
     def _ask(self, request: dict[str, object]) -> dict[str, Any]:
-        answer = json.loads(told(self._core.ask, as_json(request), self._patience))
+        answer = json.loads(ask(self._core.ask, as_json(request), self._patience))
         return answer if isinstance(answer, dict) else {answer: {}}
 
     def open(
@@ -189,24 +189,24 @@ class Nic:
         window: int | str = 0,
         wait: Timeout = None,
     ) -> Connection:
-        """Open a connection to the outside.
+        """Open a connection to an external peer.
 
         Args:
-            destination: as ``raw:tcp:127.0.0.1:5000``, ``tcp:...``, ``udp:...``, ``file:PATH``; or
-                ``raw:accept:127.0.0.1:0``, ``tcp:accept:...``, ``udp:accept:...``, which wait for a
-                peer.
-            channel: the number that packets carry; both ends give the same.
-            protocol: one of `PROTOCOLS`; what is natural for the destination if not given.
-            checksum: of data: ``crc32c``, ``internet`` or ``none``.
-            share: network memory of the transmit direction that it may have; what the daemon lets a
-                connection have (a quarter of all, if its operator says nothing), if not given.
-            window: network memory that is set aside for what comes; needed to receive.
-            wait: the longest time to wait for the peer, as ``"30 s"``; the connection is open when
-                this returns. Without it, this returns at once, and the streams of the connection
-                fail if no peer exists.
+            destination: such as ``raw:tcp:127.0.0.1:5000``, ``tcp:...``, ``udp:...``,
+                ``file:PATH``; or ``raw:accept:127.0.0.1:0``, ``tcp:accept:...``,
+                ``udp:accept:...``, which wait for a peer.
+            channel: the number in each packet; it must be the same on both ends.
+            protocol: one of `PROTOCOLS`; by default the usual one of the destination.
+            checksum: checksum of the data: ``crc32c``, ``internet`` or ``none``.
+            share: limit of network memory for sending; by default the daemon's limit per
+                connection, which is a quarter of all unless its operator sets it.
+            window: network memory reserved for received data; required to receive.
+            wait: the maximum time to wait for the peer, such as ``"30 s"``; the connection is open
+                when this returns. Without it, this returns immediately, and the streams of the
+                connection fail if no peer exists.
 
         Raises:
-            RefusedError: the daemon does not open it.
+            RefusedError: the daemon refuses to open it.
             TimedOutError: no peer connected in time; the connection is closed.
             StreamsError: the daemon is gone or silent.
 
@@ -251,23 +251,23 @@ class Nic:
         grace: Timeout = None,
         timeout: Timeout = None,
     ) -> None:
-        """Make a link of this process; `stream` makes those that are missing by itself.
+        """Make a link of this process; `stream` makes missing links by itself.
 
-        Over TCP and TLS a link is made anew when its socket is cut: nothing is lost, and calls
-        that wait go on.
+        Over TCP and TLS a link is made again when its socket is cut: no data is lost, and waiting
+        calls continue.
 
         Args:
-            number: as the application counts them.
-            carrier: ``rings`` in shared memory, or the ``socket``; rings if not given, where the
-                daemon's address is a Unix socket.
-            ring: bytes of the ring each way.
-            grace: how long a link over TCP or TLS may be without its socket, at most what the
-                daemon lets it (10 s, if its operator says nothing), and that if not given; 0: the
-                link is gone with its socket.
-            timeout: how long it may take.
+            number: number of the link in the application.
+            carrier: ``rings`` in shared memory, or the ``socket``; by default rings if the daemon's
+                address is a Unix socket.
+            ring: bytes of the ring in each direction.
+            grace: how long a link over TCP or TLS may be without its socket, up to the daemon's
+                limit (10 s unless its operator sets it), which is the default; 0: the link is lost
+                with its socket.
+            timeout: the maximum time to make the link.
 
         Raises:
-            LinkError: rings cannot be had here; this process has the link.
+            LinkError: rings are not available here, or this process has the link already.
             RefusedError: another process has the link.
 
         """
@@ -280,14 +280,14 @@ class Nic:
         rings = (each, each) if carrier == "rings" else None
         limit = self._patience if timeout is None else seconds("timeout", timeout)
         within = None if grace is None else seconds("grace", grace)
-        told(self._core.link, number, rings, within, limit)
+        ask(self._core.link, number, rings, within, limit)
         self._links[number] = {"carrier": carrier, "ring": ring, "grace": grace}
 
     def unlink(self, number: int) -> None:
-        """Give a link of this process up."""
+        """Release a link of this process."""
         whole("number", number, 0, LINK_MAX)
         self._links.pop(number, None)
-        told(self._core.unlink, number)
+        ask(self._core.unlink, number)
 
     @property
     def links(self) -> list[int]:
@@ -295,19 +295,19 @@ class Nic:
         return self._core.links()
 
     def stream(self, connection: Connection, adu: int | str, **settings: Any) -> Stream:
-        """Register a stream, and make the links of it that no process made yet; those that are gone
-        are made again as they were.
+        """Register a stream, and make its missing links; lost links are made again with their
+        settings.
 
         Args:
-            connection: where it goes to, or comes from.
+            connection: the connection to send to, or receive from.
             adu: bytes of an ADU, or ``"variable"``.
             **settings: as in `StreamSpec`: `tu`, `links`, `su_order`, `packet`, `granule`, `adus`,
-                `direction`, `quantum`, `permanent`, `after`, `in_step_with`, `finished`,
-                `cut_through`, `sums`.
+            `direction`, `quantum`, `permanent`, `after`, `in_step_with`, `finished`, `cut_through`,
+            `sums`.
 
         Raises:
-            RefusedError: the daemon refuses; it says why.
-            IsthmusError: an argument that cannot be.
+            RefusedError: the daemon refuses; the message explains why.
+            IsthmusError: an argument is invalid.
 
         """
         try:
@@ -317,14 +317,14 @@ class Nic:
         return self.submit([spec])[0]
 
     def submit(self, specs: Sequence[StreamSpec], *, links: bool = True) -> list[Stream]:
-        """Register streams, all or none; they may name each other.
+        """Register streams, all or none; they may refer to each other.
 
         Args:
-            specs: of each.
-            links: whether to make links that this process does not have.
+            specs: specification of each stream.
+            links: whether to make missing links of this process.
 
         Raises:
-            RefusedError: the daemon refuses; it says why.
+            RefusedError: the daemon refuses; the message explains why.
 
         """
         one_of("specs", specs, (list, tuple), "a list of StreamSpec")
@@ -335,12 +335,12 @@ class Nic:
             raise StreamsError("specs: one of them is there twice; make a StreamSpec for each")
         words = as_json([spec.words(specs) for spec in specs])
         with self._linked(specs) if links else nullcontext():
-            made = told(self._core.submit, words, self._patience)
+            made = ask(self._core.submit, words, self._patience)
         return [self._made(core, spec) for core, spec in zip(made, specs, strict=True)]
 
     @contextmanager
     def _linked(self, specs: Sequence[StreamSpec]) -> Iterator[None]:
-        """Links that are missing; those that are made here go again with what fails."""
+        """Make missing links; an error in the block removes them again."""
         made = []
         try:
             for number in sorted({link for spec in specs for link in spec.link_numbers}):
@@ -359,11 +359,12 @@ class Nic:
         return stream
 
     def adopt(self, number: int, spec: StreamSpec) -> Stream:
-        """A stream that another process of the application has registered, for this one's links.
+        """Return a stream that another process of the application has registered, for this one's
+        links.
 
         Args:
             number: its `Stream.number` there.
-            spec: what it was registered with; links of this process are made before.
+            spec: its specification; the links of this process must exist already.
 
         Raises:
             RefusedError: no stream of the application has this number.
@@ -371,32 +372,32 @@ class Nic:
         """
         whole("number", number, 0, NUMBER_MAX)
         one_of("spec", spec, (StreamSpec,), "the StreamSpec that it was registered with")
-        core = told(self._core.adopt, number, as_json(spec.words([])), self._patience)
+        core = ask(self._core.adopt, number, as_json(spec.words([])), self._patience)
         return self._made(core, spec)
 
     def event(self, *, timeout: Timeout = None) -> Event | None:
-        """The next event; none if there is none in time. Only sessions that watch have any.
+        """Return the next event, or None at the timeout. The session must watch.
 
         Raises:
-            SessionOverError: there will be none.
+            SessionOverError: the session is over, and no event will follow.
 
         """
         limit = self._patience if timeout is None else seconds("timeout", timeout)
-        found = told(self._core.event, limit)
+        found = ask(self._core.event, limit)
         return None if found is None else Event(json.loads(found))
 
     def events(self) -> Iterator[Event]:
-        """Events as they come, until the session is over.
+        """Yield events until the session is over.
 
         Raises:
-            StreamsError: the session does not watch, and would wait for ever.
+            StreamsError: the session does not watch, so that no event would arrive.
 
         """
         self.needs_watch()
         return self._events()
 
     def needs_watch(self) -> None:
-        """Say so where no event will ever come.
+        """Check that the session watches.
 
         Raises:
             StreamsError: the session does not watch.
@@ -404,8 +405,8 @@ class Nic:
         """
         if not self._watch:
             raise StreamsError(
-                "events: this session is told none; make it with watch=True, as in "
-                "connect(address, watch=True)"
+                "events: this session is told none; make it with "  # codespell:ignore told
+                "watch=True, as in connect(address, watch=True)"
             )
 
     def _events(self) -> Iterator[Event]:
@@ -418,22 +419,22 @@ class Nic:
                 yield event
 
     def overview(self, *, all_applications: bool = False) -> dict[str, Any]:
-        """All that there is of this application; of all, if it showed an operator's token."""
+        """Return everything that exists of this application; of all with an operator's token."""
         flag("all_applications", all_applications)
-        told_ = self._ask({"ask": "overview", "all": all_applications})
-        found: dict[str, Any] = told_["overview"]["overview"]
+        reply = self._ask({"ask": "overview", "all": all_applications})
+        found: dict[str, Any] = reply["overview"]["overview"]
         return found
 
     def geometry(
         self, screen: str, width: int, height: int, *, pixel: str = "grey", interlaced: bool = False
     ) -> None:
-        """Set the form of a frame buffer, and clear it; before a connection to it is opened.
+        """Set the format of a frame buffer and clear it, before a connection to it is opened.
 
         Args:
             screen: its name, as in ``framebuffer:NAME``.
-            width: pixels of a line.
-            height: lines.
-            pixel: ``grey``, a byte; or ``color``, four.
+            width: pixels per line.
+            height: number of lines.
+            pixel: ``grey``, one byte; or ``color``, four.
             interlaced: whether an ADU is a field, every second line.
 
         """
@@ -446,21 +447,21 @@ class Nic:
         self._ask({"ask": "geometry", "screen": screen, "geometry": form})
 
     def reset(self, screen: str) -> None:
-        """Clear a frame buffer; its counts are 0 then."""
+        """Clear a frame buffer and its counters."""
         text("screen", screen, "left")
         self._ask({"ask": "reset", "screen": screen})
 
     def movers(self, threads: int | None = None) -> Movers:
-        """Who reshuffles arrays of this session: threads of this process."""
+        """Return the movers of arrays: threads of this process."""
         return Threads(threads)
 
     @property
     def over(self) -> str | None:
-        """Why the session is over; nothing while it is not."""
+        """Reason why the session is over; None while it is not."""
         return self._core.gone()
 
     def close(self) -> None:
-        """End the session: what waits for it is told. Waiting for streams comes before."""
+        """End the session; calls that wait for it fail. Wait for streams before."""
         self._finalizer()
 
     def __enter__(self) -> Self:
@@ -489,10 +490,10 @@ def opening(
     share: int | str | None,
     window: int | str,
 ) -> dict[str, object]:
-    """The request to open a connection, from what `Nic.open` is given.
+    """Return the request to open a connection, from the arguments of `Nic.open`.
 
     Raises:
-        IsthmusError: an argument that cannot be.
+        IsthmusError: an argument is invalid.
 
     """
     text("destination", destination, "raw:tcp:127.0.0.1:5000")

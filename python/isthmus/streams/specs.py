@@ -1,4 +1,4 @@
-"""What a stream is registered with."""
+"""The specification of a stream."""
 
 from __future__ import annotations
 
@@ -27,51 +27,51 @@ class StreamSpec:
     """
 
     connection: Connection
-    """Where it goes to, or comes from."""
+    """The connection that it sends to, or receives from."""
     adu: int | str
-    """Bytes of an ADU; ``"variable"`` if each has its own, of at most `tu`."""
+    """Bytes of an ADU; ``"variable"`` if sizes differ, up to `tu`."""
     tu: int | str | None = None
-    """Bytes of a TU; the whole ADU if not given."""
+    """Bytes of a TU; by default the whole ADU."""
     links: int | Sequence[int] = 1
-    """Links that a TU is striped over: how many, or their numbers."""
+    """Links over which a TU is striped: their count, or their numbers."""
     su_order: Sequence[int] | None = None
-    """The links of the SUs of a TU, in order; each of `links` once if not given."""
+    """The links of the SUs of a TU, in order; by default each of `links` once."""
     packet: int | str | None = None
-    """Bytes of data of a packet at most; a TU if not given."""
+    """The maximum size of a packet's data in bytes; by default a TU."""
     granule: int | str = 1
     """SUs are cut at multiples of this many bytes, such as an element."""
     adus: int | None = None
-    """How many ADUs; told by `Stream.finish` if not given."""
+    """Number of ADUs; if not given, `Stream.finish` sets it."""
     direction: Literal["transmit", "receive"] = "transmit"
-    """To the outside, or from there."""
+    """Direction of the data, seen from this application."""
     quantum: int = 1
-    """ADUs that it may move before another stream that waits has its turn."""
+    """Number of ADUs that it may move before another waiting stream has its turn."""
     permanent: bool = False
     """Whether it keeps its resources until it ends."""
     after: Sequence[Stream | StreamSpec] = ()
-    """Streams that are done before it begins; those of the same call by their specifications."""
+    """Streams that must be done before this one starts; those of the same call by specification."""
     in_step_with: Sequence[Stream | StreamSpec] = ()
-    """Streams that it goes in lock step with, ADU by ADU."""
+    """Streams that run in lock step with this one, ADU by ADU."""
     finished: Literal["done", "moved"] = "done"
-    """When an ADU is finished for those in step: when it is done, or when it is moved."""
+    """When an ADU is finished for streams in step: when it is done, or when it is moved."""
     cut_through: bool = False
     """Whether packets are sent as soon as their data is there; they are smaller than a TU then."""
     sums: Literal["interface", "ranks"] = "interface"
-    """Who makes the checksums of what is sent: the daemon, or the processes that send it."""
+    """The side that computes checksums of sent data: the daemon, or the sending processes."""
     _sizes: dict[str, Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Check what can be checked here.
+        """Check the specification.
 
         Raises:
-            IsthmusError: a size, number or word that cannot be.
+            IsthmusError: a size, number or word is invalid.
 
         """
         object.__setattr__(self, "_sizes", self._read())
 
     @property
     def adu_bytes(self) -> int | None:
-        """Bytes of an ADU; none if each has its own."""
+        """Bytes of an ADU; None if sizes differ."""
         found: int | None = self._sizes["adu_bytes"]
         return found
 
@@ -86,7 +86,7 @@ class StreamSpec:
         return tuple(sorted(set(self._sizes["su_order"])))
 
     def _read(self) -> dict[str, Any]:
-        # One of a session in an event loop is of another class.
+        # Sessions in an event loop have another class of connection.
         if not isinstance(getattr(self.connection, "number", None), int):
             raise refuse("connection", self.connection, "a connection, as `open` gives it")
         is_variable = isinstance(self.adu, str) and self.adu == "variable"
@@ -115,7 +115,7 @@ class StreamSpec:
         }
 
     def _sent_only(self) -> None:
-        """Refuse what has an effect only where something is sent."""
+        """Refuse settings that only affect sending."""
         sends = self.direction == "transmit"
         if self.sums == "ranks" and not sends:
             raise IsthmusError("sums: what is received has them already; leave it out")
@@ -143,7 +143,7 @@ class StreamSpec:
         return order
 
     def words(self, others: Sequence[StreamSpec]) -> dict[str, Any]:
-        """The specification for the daemon; `others` are those of the same call."""
+        """Return the specification for the daemon; `others` are those of the same call."""
         words: dict[str, Any] = {
             "connection": self.connection.number,
             "direction": self.direction,

@@ -1,4 +1,4 @@
-"""What the daemon tells of streams and connections."""
+"""Status and events of streams and connections, as the daemon reports them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import msgspec
 
 
 class StreamStatus(msgspec.Struct, frozen=True):
-    """Where a stream is."""
+    """The status of a stream."""
 
     stream: int
-    """Its number."""
+    """Number of the stream."""
     application: int
     """Number of its application."""
     connection: int
@@ -21,70 +21,70 @@ class StreamStatus(msgspec.Struct, frozen=True):
     state: str
     """``inactive``, ``pending``, ``active``, ``draining``, ``done``, ``failed``, ``cancelled``."""
     over: bool
-    """Whether nothing of it is under way any more."""
+    """Whether the stream has ended and nothing of it is in progress."""
     moved: int
-    """ADUs moved: in the manager's network memory, or with the ranks."""
+    """ADUs moved: to the manager's network memory, or to the ranks."""
     done: int
-    """ADUs done as the destination promises."""
+    """ADUs done, as the destination guarantees."""
     incomplete: int
-    """ADUs, of those, of which something is missing."""
+    """Done ADUs with missing bytes."""
     bytes: int
     """Bytes moved."""
     retransmissions: int
-    """Packets sent again."""
+    """Retransmitted packets."""
     waits: list[str] = []
-    """Who it waits for, in words."""
+    """What the stream waits for, in words."""
     adus: int | None = None
-    """ADUs that it has, if that is known."""
+    """Number of its ADUs, if known."""
     reason: str | None = None
-    """Why it failed."""
+    """Reason of the failure."""
 
 
 class ConnectionStatus(msgspec.Struct, frozen=True):
-    """Where a connection is."""
+    """The status of a connection."""
 
     connection: int
-    """Its number."""
+    """Number of the connection."""
     application: int
     """Number of its application."""
     destination: str
-    """Where to."""
+    """Destination of the connection."""
     open: bool
     """Whether it is open."""
     streams: int
-    """Streams that have not ended."""
+    """Number of streams that have not ended."""
     transmit_bytes: int
-    """Data in network memory that is to be sent, in bytes."""
+    """Data to send in network memory, in bytes."""
     receive_bytes: int
-    """Data in network memory that came, in bytes."""
+    """Received data in network memory, in bytes."""
     moved_bytes: tuple[int, int]
-    """Bytes that its streams moved to the outside, and from there."""
+    """Bytes that its streams moved to the peer, and from the peer."""
     gone: str | None = None
-    """Why it is gone."""
+    """Reason why the connection is gone."""
     congestion: str | None = None
-    """The congestion control of its socket."""
+    """Congestion control of its socket."""
 
 
 class Event:
-    """Something that happened: `what` and what is told of it, as attributes."""
+    """Something that happened: `what`, and its details as attributes."""
 
-    def __init__(self, told: dict[str, Any]) -> None:
-        self.what = str(told["what"])
+    def __init__(self, event: dict[str, Any]) -> None:
+        self.what = str(event["what"])
         """``opened``, ``closed``, ``lost``, ``moved``, ``done``, ``ended``, ``stalled``, ..."""
-        self.told = {name: value for name, value in told.items() if name != "what"}
-        """All that is told of it."""
+        self.told = {k: v for k, v in event.items() if k != "what"}  # codespell:ignore told
+        """All details of the event."""
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self.__dict__["told"][name]
+            return self.__dict__["told"][name]  # codespell:ignore told
         except KeyError:
-            raise AttributeError(f"nothing is told of {name!r} in {self!r}") from None
+            raise AttributeError(f"nothing is reported of {name!r} in {self!r}") from None
 
     def __repr__(self) -> str:
-        words = ", ".join(f"{name}={value!r}" for name, value in self.told.items())
+        words = ", ".join(f"{k}={v!r}" for k, v in self.told.items())  # codespell:ignore told
         return f"Event({self.what!r}{', ' if words else ''}{words})"
 
 
 def stream_status(text: str) -> StreamStatus:
-    """A status as the core tells it."""
+    """Parse a status from the core."""
     return msgspec.json.decode(text, type=StreamStatus)

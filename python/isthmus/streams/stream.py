@@ -12,7 +12,7 @@ from isthmus.arguments import flag, whole
 from isthmus.arrays.elements import empty
 from isthmus.streams.amounts import seconds
 from isthmus.streams.buffers import HOLDS, to_fill, to_send
-from isthmus.streams.errors import IncompleteError, StreamsError, told
+from isthmus.streams.errors import IncompleteError, StreamsError, ask
 from isthmus.streams.status import StreamStatus, stream_status
 from isthmus.streams.worker import Handle, Worker
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 COUNT_MAX = (1 << 63) - 1
 
 Timeout = str | float | None
-"""Text with a unit such as ``"10 s"``, `math.inf`, or none for the session's patience."""
+"""Text with a unit such as ``"10 s"``, `math.inf`, or None for the session's timeout."""
 
 
 class Stream:
-    """A stream of this application: see `Nic.stream`.
+    """A stream of this application; see `Nic.stream`.
 
-    One call at a time sends or receives; others wait. Of a stream whose links belong to several
-    processes each moves the SUs of its own links.
+    One call at a time sends or receives; others wait. If the links of a stream belong to several
+    processes, each process moves the SUs of its own links.
     """
 
     def __init__(self, core: _core.NicStream, spec: StreamSpec, patience: float | None) -> None:
@@ -41,9 +41,9 @@ class Stream:
         self._patience = patience
         self._worker: Worker | None = None
         self.spec = spec
-        """What it was registered with."""
+        """The specification of the stream."""
         self.number = core.number
-        """As the daemon counts."""
+        """Number of the stream at the daemon."""
         self.sent = 0
         """ADUs sent by this process."""
         self._sends = f"a send of stream {self.number}"
@@ -60,20 +60,20 @@ class Stream:
         """Send the next ADU.
 
         Args:
-            adu: a numpy array in one piece, bytes, or anything else with a buffer: all bytes of the
-                ADU. They are copied straight into the links.
-            block: whether to return only when they are, so that the memory is the caller's again.
-                If not, it is the caller's again after `Handle.wait`; until then an array is
-                read-only, and other calls that write to its bytes are refused.
-            timeout: how long the links may take nothing.
+            adu: a contiguous numpy array, bytes, or another object with a buffer: all bytes of the
+                ADU. They are copied directly into the links.
+            block: whether to return only after the copy, when the memory belongs to the caller
+                again. Otherwise it belongs to the caller after `Handle.wait`; until then an array
+                is read-only, and other calls that write to its bytes are refused.
+            timeout: the maximum time for which the links accept nothing.
 
         Returns:
             The number of the ADU, or a handle.
 
         Raises:
-            TimedOutError: the links took nothing of it, and it can be sent again; if they took a
-                part, the stream is cancelled.
-            StreamsError: the bytes do not fit; the stream has failed; the daemon is gone.
+            TimedOutError: the links accepted none of the ADU, and it can be sent again; if they
+                accepted a part, the stream is cancelled.
+            StreamsError: the size is wrong, the stream has failed, or the daemon is gone.
 
         """
         return self._send(adu, None, block, self._seconds(timeout))
@@ -81,12 +81,11 @@ class Stream:
     def send_own(
         self, own: Any, *, adu: int | None = None, block: bool = True, timeout: Timeout = None
     ) -> int | Handle[int]:
-        """Send what goes over this process's links of the next ADU, as `send` does.
+        """Send the part of the next ADU for this process's links, as `send` does.
 
         Args:
-            own: the SUs that go over links of this process, one behind another in the order of
-                the ADU: `own_bytes` bytes.
-            adu: bytes of the whole ADU, if each has its own.
+            own: the SUs for links of this process, in the order of the ADU: `own_bytes` bytes.
+            adu: bytes of the whole ADU, if sizes differ.
             block: as in `send`.
             timeout: as in `send`.
 
@@ -108,7 +107,7 @@ class Stream:
     ) -> int | Handle[int]:
         flag("block", block)
         if not block or self._worker is not None:
-            told(self._core.here)
+            ask(self._core.here)
         flat = to_send("adu" if adu_bytes is None else "own", data)
         held = HOLDS.hold(flat, self._sends, writes=False)
         if not block:
@@ -122,33 +121,33 @@ class Stream:
             HOLDS.release(held)
 
     def send_run(self, own: Any, *, timeout: Timeout = None) -> None:
-        """Send the next bytes of those that go over links of this process: whole TUs.
+        """Send the next bytes for links of this process: whole TUs.
 
-        They may be some TUs of an ADU, or many ADUs; all of these have the same length.
+        They may be some TUs of an ADU, or several ADUs, all of the same length.
 
         Args:
             own: the bytes, in the order of the ADUs.
             timeout: as in `send`.
 
         """
-        told(self._core.here)
+        ask(self._core.here)
         flat = to_send("own", own)
         with self._holding(flat, "a send", writes=False):
             if self._worker is not None:
                 self._worker.drain()
-            told(self._core.send_run, flat, self._seconds(timeout))
+            ask(self._core.send_run, flat, self._seconds(timeout))
 
     def recv_run(self, out: Any, *, timeout: Timeout = None) -> None:
-        """Receive the next bytes of those that come over links of this process, as `send_run`.
+        """Receive the next bytes from links of this process, as `send_run` sends them.
 
         Raises:
-            IncompleteError: bytes are missing for good.
+            IncompleteError: bytes are permanently missing.
 
         """
-        told(self._core.here)
+        ask(self._core.here)
         flat = to_fill("out", out)
         with self._holding(flat, "a receive", writes=True):
-            missing = told(self._core.recv_run, flat, self._seconds(timeout))
+            missing = ask(self._core.recv_run, flat, self._seconds(timeout))
         if missing:
             adu = missing[0][0]
             raise self._incomplete(adu, [each for at, each in missing if at == adu], out)
@@ -173,7 +172,7 @@ class Stream:
         )
 
     def _now(self, flat: Bytes, adu_bytes: int | None, timeout: float | None) -> int:
-        number = told(self._core.send, flat, adu_bytes, timeout)
+        number = ask(self._core.send, flat, adu_bytes, timeout)
         self.sent = number + 1
         return number
 
@@ -183,13 +182,13 @@ class Stream:
         return self._worker
 
     def own_bytes(self, adu: int | None = None) -> int:
-        """How many bytes of an ADU go over links of this process.
+        """Return the number of bytes of an ADU that go over links of this process.
 
         Args:
-            adu: bytes of the ADU, if each has its own.
+            adu: bytes of the ADU, if sizes differ.
 
         """
-        return told(self._core.own_bytes, self._adu_bytes(adu))
+        return ask(self._core.own_bytes, self._adu_bytes(adu))
 
     def recv(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
@@ -197,18 +196,18 @@ class Stream:
         """Receive the next ADU.
 
         Args:
-            out: where to, a numpy array in one piece, of all bytes of the ADU; made if not given.
-            adu: bytes of the ADU, if each has its own and `out` is not given.
-            timeout: how long nothing may come.
+            out: a contiguous numpy array with the size of the ADU; by default a new one.
+            adu: bytes of the ADU, if sizes differ and `out` is not given.
+            timeout: the maximum time for which no data arrives.
 
         Returns:
-            `out`, or an array of bytes; nothing at the end of the stream.
+            `out`, or an array of bytes; None at the end of the stream.
 
         Raises:
-            IncompleteError: bytes of it are missing for good; the next can be received.
-            TimedOutError: nothing of it came, and it can be waited for again; if a part came, the
+            IncompleteError: bytes of the ADU are permanently missing; the next ADU can be received.
+            TimedOutError: no data arrived, and the call can be repeated; if a part arrived, the
                 stream is cancelled.
-            StreamsError: the room does not fit; the stream has failed; the daemon is gone.
+            StreamsError: the size is wrong, the stream has failed, or the daemon is gone.
 
         """
         if out is None:
@@ -218,20 +217,20 @@ class Stream:
     def recv_own(
         self, out: Any = None, *, adu: int | None = None, timeout: Timeout = None
     ) -> NDArray[Any] | None:
-        """Receive what comes over this process's links of the next ADU, as `recv` does.
+        """Receive the part of the next ADU from this process's links, as `recv` does.
 
-        The SUs lie one behind another, in the order of the ADU.
+        The SUs are consecutive, in the order of the ADU.
         """
         adu_bytes = self._adu_bytes(adu)
         if out is None:
-            out = empty("adu", (told(self._core.own_bytes, adu_bytes),), np.dtype(np.uint8))
+            out = empty("adu", (ask(self._core.own_bytes, adu_bytes),), np.dtype(np.uint8))
         return self._recv(out, adu_bytes, timeout)
 
     def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:
-        told(self._core.here)
+        ask(self._core.here)
         flat = to_fill("out", out)
         with self._holding(flat, "a receive", writes=True):
-            came = told(self._core.recv, flat, adu_bytes, self._seconds(timeout))
+            came = ask(self._core.recv, flat, adu_bytes, self._seconds(timeout))
         if came is None:
             return None
         number, missing = came
@@ -241,26 +240,26 @@ class Stream:
         return found
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
-        """Receive ADU after ADU, each in memory of its own, until the stream ends."""
+        """Receive ADU after ADU, each in new memory, until the stream ends."""
         while (adu := self.recv()) is not None:
             yield adu
 
     def wait(self, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until it is done: all that was sent is where the destination promises it.
+        """Wait until the stream is done: all data is where the destination guarantees it.
 
         Args:
-            timeout: how long nothing may move.
+            timeout: the maximum time without progress.
 
         Raises:
-            StreamFailedError: it failed, or was cancelled.
-            TimedOutError: nothing moved for so long; it says who waits for what.
+            StreamFailedError: the stream failed or was cancelled.
+            TimedOutError: no progress in time; the message explains what waits for what.
             StreamsError: the daemon is gone.
 
         """
         return self._wait(None, False, timeout)
 
     def wait_moved(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until so many ADUs are in the manager's network memory, or with the ranks.
+        """Wait until this number of ADUs is in the manager's network memory, or with the ranks.
 
         Raises: as `wait`.
         """
@@ -268,7 +267,7 @@ class Stream:
         return self._wait(adus, True, timeout)
 
     def wait_done(self, adus: int, *, timeout: Timeout = None) -> StreamStatus:
-        """Wait until so many ADUs are where the destination promises them.
+        """Wait until this number of ADUs is done, as the destination guarantees.
 
         Raises: as `wait`.
         """
@@ -276,30 +275,30 @@ class Stream:
         return self._wait(adus, False, timeout)
 
     def _wait(self, adus: int | None, moved: bool, timeout: Timeout) -> StreamStatus:
-        told(self._core.here)
+        ask(self._core.here)
         if self._worker is not None:
             self._worker.drain()
-        return stream_status(told(self._core.wait, adus, moved, self._seconds(timeout)))
+        return stream_status(ask(self._core.wait, adus, moved, self._seconds(timeout)))
 
     def finish(self, adus: int | None = None) -> None:
-        """Say how many ADUs it has, if that was left open; those sent so far if not given."""
-        told(self._core.here)
+        """Set the number of ADUs, if it was left open; by default the number sent so far."""
+        ask(self._core.here)
         if self._worker is not None:
             self._worker.drain()
         if adus is not None:
             whole("adus", adus, 0, COUNT_MAX)
-        told(self._core.finish, self.sent if adus is None else adus, self._patience)
+        ask(self._core.finish, self.sent if adus is None else adus, self._patience)
 
     def cancel(self) -> None:
-        """Cancel it: what has not been moved does not come."""
-        told(self._core.cancel, self._patience)
+        """Cancel the stream; ADUs that have not been moved are lost."""
+        ask(self._core.cancel, self._patience)
 
     def status(self) -> StreamStatus:
-        """Where it is, and what it waits for."""
-        return stream_status(told(self._core.status, self._patience))
+        """Return the status of the stream, and what it waits for."""
+        return stream_status(ask(self._core.status, self._patience))
 
     def close(self, timeout_s: float = 1.0) -> None:
-        """End the thread of sends that do not block; what waits for it is not sent."""
+        """End the thread of non-blocking sends; waiting sends are dropped."""
         if self._worker is not None:
             self._worker.end(timeout_s)
 

@@ -1,4 +1,4 @@
-"""Calls that do not block: one thread for each stream that has any."""
+"""Non-blocking calls: one thread for each stream that has any."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from isthmus.streams.buffers import Bytes
 
 WAITING_MAX = 256
-"""Calls of a stream that wait for those before them, at most."""
+"""The maximum number of waiting calls of a stream."""
 
 
 R = TypeVar("R")
 
 
 class Handle(Generic[R]):
-    """A call that is under way; its memory is the caller's again once it has ended."""
+    """A call in progress; its memory belongs to the caller again after the call has ended."""
 
     def __init__(self, data: Any, flat: Bytes | None, held: object) -> None:
         self._done = threading.Event()
@@ -37,45 +37,46 @@ class Handle(Generic[R]):
         self._asked: list[Callable[[], None]] = []
         self._lock = threading.Lock()
         self._process = os.getpid()
-        self.told = False
-        """Whether somebody has heard how it ended."""
+        self.told = False  # codespell:ignore told
+        """Whether the caller has seen the outcome."""
 
     def finish(self, value: R | None, error: BaseException | None) -> None:
-        """Tell how it ended; the worker does."""
+        """Record the outcome; the worker calls this."""
         with self._lock:
             self._value, self._error = value, error
             self._done.set()
             self.release()
             asked, self._asked = self._asked, []
-        for tell in asked:
-            # Who asked may be gone, as a loop of asyncio that was closed.
+        for notify in asked:
+            # The caller may be gone, such as a closed loop of asyncio.
             with suppress(RuntimeError):
-                tell()
+                notify()
 
-    def when_done(self, tell: Callable[[], None]) -> None:
-        """Call `tell` once it has ended, on whatever thread sees that."""
+    def when_done(self, notify: Callable[[], None]) -> None:
+        """Call `notify` once the call has ended, on any thread."""
         with self._lock:
             if not self._done.is_set():
-                self._asked.append(tell)
+                self._asked.append(notify)
                 return
-        tell()
+        notify()
 
     def done(self) -> bool:
-        """Whether it has ended: the links have all of it, or it failed."""
+        """Whether the call has ended: the links have all of the data, or it failed."""
         return self._done.is_set()
 
     def wait(self, timeout: str | float | None = None) -> R:
-        """Wait until it has ended: the links have all of what is sent.
+        """Wait until the call has ended: the links have all of the data.
 
         Args:
-            timeout: how long, such as ``"10 s"``; as long as the call itself may take if not given.
+            timeout: the maximum time, such as ``"10 s"``; by default the time limit of the call
+                itself.
 
         Returns:
-            What the call returns: of a send the number of the ADU.
+            The result of the call: for a send, the number of the ADU.
 
         Raises:
-            TimedOutError: it has not ended; wait again.
-            StreamsError: why it failed.
+            TimedOutError: the call has not ended; wait again.
+            StreamsError: the call failed; the message explains why.
 
         """
         limit = None if timeout is None else seconds("timeout", timeout)
@@ -88,16 +89,16 @@ class Handle(Generic[R]):
         return self.result()
 
     def result(self) -> R:
-        """What `wait` returns, of a call that has ended."""
+        """Return the result of a call that has ended."""
         self.release()
-        self.told = True
+        self.told = True  # codespell:ignore told
         if self._error is not None:
             raise self._error
         value: R = self._value
         return value
 
     def release(self) -> None:
-        """Give the memory back, if it has ended."""
+        """Release the memory, if the call has ended."""
         if self._held is not None and self._done.is_set():
             HOLDS.release(self._held)
             self._held = None
@@ -107,7 +108,7 @@ class Handle(Generic[R]):
 
 
 class Worker:
-    """A thread that makes the calls that it is given, in order."""
+    """A thread that makes calls in order."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -121,15 +122,15 @@ class Worker:
         self._thread.start()
 
     def call(self, data: Any, flat: Bytes | None, held: object, call: Callable[[], R]) -> Handle[R]:
-        """Call after all that was given before; `data` is read-only until it has ended.
+        """Queue a call after all earlier ones; `data` is read-only until it has ended.
 
         Raises:
-            StreamsError: too many wait, or one before failed and nobody heard of it.
+            StreamsError: too many calls wait, or an earlier one failed without its caller knowing.
 
         """
         try:
             with self._change:
-                self._hear()
+                self._raise_unseen()
                 if self._over:
                     raise SessionOverError(f"{self._name}: the session was closed")
                 if len(self._jobs) >= WAITING_MAX:
@@ -145,20 +146,20 @@ class Worker:
         return handle
 
     def drain(self) -> None:
-        """Wait until all is done that was given.
+        """Wait until all queued calls are done.
 
         Raises:
-            StreamsError: what nobody has heard of one that failed.
+            StreamsError: a call failed without its caller knowing.
 
         """
         with self._change:
             while self._jobs or self._busy:
                 self._change.wait(0.1)
-            self._hear()
+            self._raise_unseen()
 
-    def _hear(self) -> None:
+    def _raise_unseen(self) -> None:
         failed, self._failed = self._failed, None
-        if failed is not None and not failed.told:
+        if failed is not None and not failed.told:  # codespell:ignore told
             failed.result()
 
     def _run(self) -> None:
@@ -180,9 +181,9 @@ class Worker:
         error: BaseException | None = None
         try:
             value = call()
-        except Exception as why:  # it is told to who waits for it
+        except Exception as why:  # reported to the caller that waits
             error = why
-        # Before others hear that it is over: who finds it failed raises what it failed of.
+        # Finish before others see the stream idle: they must find the error.
         handle.finish(value, error)
         with self._change:
             if error is not None:
