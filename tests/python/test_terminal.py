@@ -308,8 +308,8 @@ def test_the_line_keeps_what_matters_in_any_width():
     from isthmus.progress.line import Pace, bar_line
 
     pace = Pace(0.0)
-    pace.told(Progress("simulating", 0, 24, title="Größe 図 machine " * 5), 0.0)
-    pace.told(Progress("simulating", 12, 24, 36_000_000, title="Größe 図 machine " * 5), 12.0)
+    pace.update(Progress("simulating", 0, 24, title="Größe 図 machine " * 5), 0.0)
+    pace.update(Progress("simulating", 12, 24, 36_000_000, title="Größe 図 machine " * 5), 12.0)
     for width in range(1, 200):
         assert columns(bar_line(pace, 12.0, width)) <= width
     assert "simulating  12/24 points    3.0 M messages/s  0:12 left" in bar_line(pace, 12.0, 79)
@@ -327,8 +327,8 @@ def test_a_terminal_of_80_columns_shows_how_others_do(title):
 
     def line(state, width):
         pace = Pace(0.0)
-        pace.told(Progress("simulating", 0, 256, title=title, state=state), 0.0)
-        pace.told(Progress("simulating", 16, 256, title=title, state=state), 4.0)
+        pace.update(Progress("simulating", 0, 256, title=title, state=state), 0.0)
+        pace.update(Progress("simulating", 16, 256, title=title, state=state), 4.0)
         found = bar_line(pace, 4.0, width)
         assert columns(found) <= width
         return found
@@ -350,8 +350,8 @@ def test_points_that_were_kept_do_not_count_for_the_time_left():
     from isthmus.progress.line import Pace
 
     pace = Pace(0.0)
-    pace.told(Progress("simulating", 10, 20), 0.0)
+    pace.update(Progress("simulating", 10, 20), 0.0)
     assert pace.left_s(1.0) is None
-    pace.told(Progress("simulating", 12, 20), 4.0)
+    pace.update(Progress("simulating", 12, 20), 4.0)
     # Two points in four seconds; eight are missing.
     assert pace.left_s(4.0) == 16.0

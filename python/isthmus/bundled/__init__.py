@@ -1,7 +1,7 @@
-"""What comes with the package beside its code: examples and papers.
+"""Examples and papers that are part of the package.
 
-In the repository both lie at its top and are links here; wheels and source distributions hold
-copies in their place.
+In the repository both are folders at its top, with links here; wheels and source distributions
+contain copies.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from isthmus.errors import IsthmusError
 
 HOME = Path(__file__).resolve().parent
 PAPERS = HOME / "papers"
-"""One folder for each paper."""
+"""The papers, with one folder each."""
 EXAMPLES = HOME / "examples"
-"""Scenarios and a notebook that teach."""
+"""Scenarios and a notebook for learning."""
 
 
 @dataclass(frozen=True)
 class Example:
-    """A scenario or notebook that teaches."""
+    """A scenario or notebook for learning."""
 
     path: Path
 
     @property
     def name(self) -> str:
-        """Name on the command line: the file's, without its end."""
+        """Name on the command line: the file name without its suffix."""
         return self.path.stem
 
     @property
     def text(self) -> str:
-        """What the file holds."""
+        """Content of the file."""
         from isthmus.core import read_text
 
         return read_text(self.path)
 
     @property
     def title(self) -> str:
-        """What it is about, in a line."""
+        """Subject of the example, in one line."""
         if self.path.suffix == ".ipynb":
             return "a notebook: the same from Python"
         from isthmus.core import parse_toml
@@ -47,10 +47,10 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """All examples, by name.
+    """Return all examples, sorted by name.
 
     Raises:
-        IsthmusError: the package was taken apart and holds none.
+        IsthmusError: the package is incomplete and has no examples.
 
     """
     found = [p for p in EXAMPLES.glob("*") if p.suffix in (".toml", ".ipynb")]
@@ -60,10 +60,10 @@ def examples() -> list[Example]:
 
 
 def example(name: str) -> Example:
-    """The example of this name, with or without the file's end.
+    """Return the example with this name, with or without the file's suffix.
 
     Raises:
-        IsthmusError: there is none.
+        IsthmusError: the example does not exist.
 
     """
     known = examples()
@@ -74,10 +74,10 @@ def example(name: str) -> Example:
 
 
 def copy(chosen: list[Example], folder: Path) -> list[Path]:
-    """Copy examples into a folder, to be changed there; a file of other content is left alone.
+    """Copy examples into a folder; existing files with the same content are left alone.
 
     Raises:
-        IsthmusError: a file of another content is in the way, or the folder cannot be written.
+        IsthmusError: a file with other content is in the way, or the folder cannot be written.
 
     """
     from isthmus.files import ready_folder, write_text

@@ -1,4 +1,4 @@
-"""Kinds of machine as results describe them, one module each, told apart by their `kind`."""
+"""Kinds of machine as results describe them, one module each; the field `kind` selects it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ __all__ = [
 ]
 
 MachineSummary = HypercubeSummary | SciSummary | FatTreeSummary | GraphSummary | InterfaceSummary
-"""A machine of any kind: a new kind is one more here."""
+"""A machine of any kind; a new kind must be added here."""
 
 
 def read_machines(described: list[dict[str, Any]]) -> list[MachineSummary]:
-    """Read machines as the core describes them."""
+    """Parse machines from the core's description."""
     return msgspec.convert(described, list[MachineSummary])
 
 
 def read_fabric(described: dict[str, Any]) -> SciSummary:
-    """Read a fabric as the core describes it without the kind of machine that it is."""
+    """Parse a fabric from the core's description, which lacks the kind."""
     return msgspec.convert(described, SciSummary)

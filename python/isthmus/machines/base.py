@@ -1,4 +1,4 @@
-"""What every kind of machine tells of itself, in words and in figures."""
+"""The common interface of all kinds of machine: texts and facts for reports."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from typing import ClassVar, NamedTuple
 import msgspec
 
 LISTED = 64
-"""Most nodes that are listed one by one."""
+"""The maximum number of nodes in a list."""
 
 
 class Channel(NamedTuple):
-    """A kind of channel in words. Of a channel ``up 2`` the level is 2; `{a}` and `{b}` are where
-    it begins and ends.
+    """Texts for a kind of channel.
+
+    `{level}` is the level of a channel such as ``up 2``; `{a}` and `{b}` are its two ends.
     """
 
     label: str
     """For a row of a table: ``level {level} → {above} (up)``."""
     every: str = ""
-    """All of the kind: ``the links into the nodes``."""
+    """All channels of the kind: ``the links into the nodes``."""
     one: str = ""
-    """One of them: ``the link into node {b}``."""
+    """One channel: ``the link into node {b}``."""
     of_servers: str = ""
-    """All of those of I/O servers, where they are told apart."""
+    """All channels of I/O servers, if they have a text of their own."""
     of_server: str = ""
-    """That of one I/O server, `{server}`."""
+    """The channel of one I/O server, `{server}`."""
 
 
 DEVICE = Channel(
@@ -37,15 +38,14 @@ DEVICE = Channel(
 
 
 class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
-    """A machine of a result. A kind of machine is a class of its own below this one, listed in
-    `isthmus.machines`.
-    """
+    """A machine of a result. Each kind of machine is a subclass, listed in `isthmus.machines`."""
 
     utilisation: ClassVar[str] = "utilisation of a link (share of the time)"
-    """What the utilisation of its channels is."""
+    """The unit of its channels' utilisation."""
     channels: ClassVar[dict[str, Channel]] = {}
-    """Its kinds of channel in words, as messages cross them; one without an entry is called by its
-    name."""
+    """Texts of its kinds of channel, in the order in which messages cross them; a kind without an
+    entry is shown by its name.
+    """
 
     @property
     def kind(self) -> str:
@@ -54,28 +54,28 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
 
     @property
     def title(self) -> str:
-        """What it is, on one line."""
+        """A description of the machine, on one line."""
         return self.kind
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of all else that is known of it."""
+        """Names and values of further facts about the machine."""
         return []
 
     @classmethod
     def channel_label(cls, kind: str) -> str:
-        """Name of a kind of channel, for a row of a table or a plot."""
+        """Return the name of a kind of channel, for a row of a table or a plot."""
         channel, level = cls._channel(kind)
         return channel.label.format(level=level, above=level + 1)
 
     def end(self, vertex: int) -> int | str:
-        """What a vertex at the end of a channel is called."""
+        """Return the name of a vertex at the end of a channel."""
         return vertex
 
     def part(
         self, kind: str, ends: tuple[int, int | None], server: int | None, *, every: bool
     ) -> str:
-        """A channel, or `every` one of its kind, for a sentence: ``the link into node 3``."""
+        """Describe a channel, or `every` one of its kind, in words: ``the link into node 3``."""
         channel, level = self._channel(kind)
         every_words, one = channel.every or kind, channel.one or kind
         if server is not None:
@@ -87,29 +87,29 @@ class Machine(msgspec.Struct, frozen=True, tag_field="kind"):
 
     @classmethod
     def _channel(cls, kind: str) -> tuple[Channel, int]:
-        """The words of a kind of channel, and its level (0 if it has none)."""
-        way, _, level = kind.partition(" ")
-        found = cls.channels.get(way if level else kind)
+        """Return the texts of a kind of channel, and its level (0 if it has none)."""
+        name, _, level = kind.partition(" ")
+        found = cls.channels.get(name if level else kind)
         return found or Channel(kind.replace("_", " ")), int(level) if level.isdigit() else 0
 
     def axis_words(self, key: str) -> str | None:
-        """What a value of the axis over this field means here, where the value does not say it."""
+        """Return a text for the value of an axis, if the value itself does not explain it."""
         del key
         return None
 
     def is_pictured(self, channel: str) -> bool:
-        """Whether channels of this kind are drawn in the picture of the machine."""
+        """Whether the picture of the machine shows channels of this kind."""
         del channel
         return True
 
 
 def cycle_text(cycle_us: float) -> str:
-    """The length of a cycle."""
+    """Format the length of a cycle."""
     if cycle_us < 1e-4:
         return f"{1e6 * cycle_us:g} ps"
     return f"{1000 * cycle_us:g} ns" if cycle_us < 0.01 else f"{cycle_us:g} µs"
 
 
 def listed(nodes: list[int]) -> str:
-    """Nodes, the first of many."""
+    """Format a list of nodes, cut after the first ones."""
     return ", ".join(map(str, nodes[:LISTED])) + (" …" if len(nodes) > LISTED else "")

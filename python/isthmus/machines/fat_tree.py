@@ -31,45 +31,47 @@ class FatTreeSummary(Machine, frozen=True, tag="fat-tree"):
     channels: ClassVar[dict[str, Channel]] = _CHANNELS
 
     tree: str
-    """What it is, in words: ``4-ary 3-tree``."""
+    """Description of the tree: ``4-ary 3-tree``."""
     nodes: int
     switches: list[int]
-    """Switches of each level, the leaves first."""
+    """Number of switches of each level, the leaves first."""
     links_down: list[int]
-    """Links down of a switch of each level."""
+    """Number of links down of a switch of each level."""
     links_up: list[int]
-    """Links up of a switch of each level; none at the top."""
+    """Number of links up of a switch of each level; 0 at the top."""
     links: int
-    """Directed links."""
+    """Number of directed links."""
     cycle_us: float
-    """Length of one cycle, what times are counted in."""
+    """Length of one cycle, the unit of times."""
     deadlock: str
     """Whether routing was proven free of deadlock, and how."""
 
     @property
     def title(self) -> str:
-        """What it is, on one line."""
+        """A description of the machine, on one line."""
         switches = counted(sum(self.switches), "switch", "switches")
         levels = counted(len(self.switches), "level")
         return f"{self.tree}: {counted(self.nodes, 'node')}, {switches} on {levels}"
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of all else that is known of it."""
+        """Names and values of further facts about the machine."""
         levels = zip(self.switches, self.links_down, self.links_up, strict=True)
-        told = [
+        texts = [
             f"level {n}: {count:,} with {down} down" + (f" and {up} up" if up else "")
             for n, (count, down, up) in enumerate(levels, 1)
         ]
         return [
-            ("Switches", "; ".join(told)),
+            ("Switches", "; ".join(texts)),
             ("Directed links", f"{self.links:,}"),
             ("Cycle", cycle_text(self.cycle_us)),
             ("Deadlock", self.deadlock),
         ]
 
     def level(self, vertex: int) -> int:
-        """Level of a node (0) or a switch (1 for the leaves), by its number: nodes come first."""
+        """Return the level of a node (0) or a switch (1 for leaves) by its number; nodes come
+        first.
+        """
         first = self.nodes
         if vertex < first:
             return 0

@@ -29,37 +29,37 @@ _CHANNELS = {
 
 
 class GraphSummary(Machine, frozen=True, tag="graph"):
-    """Switches joined in any form, and the nodes at them."""
+    """Switches connected in any form, with nodes."""
 
     channels: ClassVar[dict[str, Channel]] = _CHANNELS
 
     graph: str
-    """What it is, in words: ``4 x 4 torus``."""
+    """Description of the network: ``4 x 4 torus``."""
     nodes: int
     switches: int
     links: int
-    """Directed links."""
+    """Number of directed links."""
     cables: list[tuple[int, int]]
     """The two switches of each cable between switches; empty above 4096 nodes."""
     at: list[int]
     """The switch of each node; empty above 4096 nodes."""
     routing: str
-    """Which ways packets take, in words."""
+    """Routes of packets, in words."""
     cycle_us: float
-    """Length of one cycle, what times are counted in."""
+    """Length of one cycle, the unit of times."""
     deadlock: str
-    """Why routing is free of deadlock."""
+    """Reason why routing is free of deadlock."""
     names: tuple[str, ...] = ()
-    """What the file calls its switches; empty where they have numbers."""
+    """Names of the switches in the file; empty if they have numbers."""
 
     @property
     def title(self) -> str:
-        """What it is, on one line."""
+        """A description of the machine, on one line."""
         switches = counted(self.switches, "switch", "switches")
         return f"{self.graph}: {counted(self.nodes, 'node')}, {switches}"
 
     def end(self, vertex: int) -> int | str:
-        """The number of a node, or the name or number of a switch."""
+        """Return the number of a node, or the name or number of a switch."""
         switch = vertex - self.nodes
         if switch < 0:
             return vertex
@@ -67,7 +67,7 @@ class GraphSummary(Machine, frozen=True, tag="graph"):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of all else that is known of it."""
+        """Names and values of further facts about the machine."""
         return [
             ("Routing", self.routing),
             ("Directed links", f"{self.links:,}"),

@@ -74,8 +74,9 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
     io_nodes: list[int]
     """PEs with an I/O node, ascending; the position is the I/O node's number."""
     servers: list[int | None]
-    """Number of the I/O node that does the work for each PE, none for one that has failed; empty
-    above 4096 PEs."""
+    """For each PE the number of the I/O node that serves it, None for a failed PE; empty above 4096
+    PEs.
+    """
     lanes: list[tuple[str, int]]
     """Lanes of each kind of link: pe (k), link, io_node (m), io_source (r), io_link (b),
     io_to_pe (n)."""
@@ -91,7 +92,7 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
 
     @property
     def title(self) -> str:
-        """What it is, on one line."""
+        """A description of the machine, on one line."""
         lanes = dict(self.lanes).get("io_link", 0)
         network = ", no I/O network"
         if lanes:
@@ -103,7 +104,7 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of all else that is known of it."""
+        """Names and values of further facts about the machine."""
         lanes = "; ".join(f"{count} ({_LANES.get(kind, kind)})" for kind, count in self.lanes)
         facts = [("Lanes", lanes), ("Cycle", cycle_text(self.cycle_us)), ("Routing", self.deadlock)]
         if self.faults:
@@ -111,10 +112,10 @@ class HypercubeSummary(Machine, frozen=True, tag="hypercube"):
         return [*facts, ("I/O nodes at PEs", listed(self.io_nodes))]
 
     def axis_words(self, key: str) -> str | None:
-        """No lanes of I/O links is no I/O network."""
+        """Return a text for zero lanes of I/O links, which means that there is no I/O network."""
         none = key.endswith("lanes.io_link") and not self.has_io_network
         return "no I/O network" if none else None
 
     def is_pictured(self, channel: str) -> bool:
-        """The links of the two networks."""
+        """Whether the channel is a link of one of the two networks."""
         return channel in ("link", "io_link")

@@ -1,4 +1,4 @@
-"""Network interfaces and the cells of a torus that send through them."""
+"""Network interfaces, and the cells of a torus that send through them."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ class InterfaceSummary(Machine, frozen=True, tag="interface"):
     rows: int
     columns: int
     links: int
-    """Links to the interface."""
+    """Number of links to the interface."""
     link_columns: list[int]
-    """The column of each of them."""
+    """The column of each link."""
     link_mb_per_s: float
     network_mb_per_s: float
     staging_bytes: int
     engines: int
-    """DMA engines for links."""
+    """Number of DMA engines for links."""
 
     @property
     def title(self) -> str:
-        """What it is, on one line."""
+        """A description of the machine, on one line."""
         return f"{self.rows} x {self.columns} cells, {counted(self.links, 'link')} to the interface"
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of all else that is known of it."""
+        """Names and values of further facts about the machine."""
         return [
             ("Links", f"{number(self.link_mb_per_s)} MB/s each way"),
             ("To the interface from columns", ", ".join(map(str, self.link_columns))),
@@ -64,6 +64,6 @@ class InterfaceSummary(Machine, frozen=True, tag="interface"):
         ]
 
     def is_pictured(self, channel: str) -> bool:
-        """None: there is no picture of it."""
+        """Return False: this machine has no picture."""
         del channel
         return False

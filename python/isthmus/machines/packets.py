@@ -1,4 +1,4 @@
-"""Channels of networks of packets, whatever their form."""
+"""Channels that all packet networks have."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ INTERFACE = Channel(
 )
 SERVER = Channel("I/O server")
 PLACES = {"interface": INTERFACE, "device": DEVICE, "server": SERVER}
-"""What is in one place."""
+"""Kinds of channel that have a single place."""

@@ -17,48 +17,48 @@ _CHANNELS = {
 
 
 class SciSummary(Machine, frozen=True, tag="sci"):
-    """A fabric of SCI rings joined by the nodes that are on several of them."""
+    """A fabric of SCI rings, connected by nodes that lie on several rings."""
 
     utilisation: ClassVar[str] = "utilisation of a link (symbols per cycle)"
     channels: ClassVar[dict[str, Channel]] = _CHANNELS
 
     fabric: str
-    """What it is, in words: ``6 x 6 bidirectional torus``."""
+    """Description of the fabric: ``6 x 6 bidirectional torus``."""
     nodes: int
-    """Number of nodes, those cut off included."""
+    """Number of nodes, including those that are cut off."""
     rings: list[list[int]]
     """The nodes of each ring in the order in which packets pass them; empty above 4096 nodes."""
     ring_count: int
     dead_rings: list[int]
     """Rings out of service."""
     places: list[tuple[float, float]]
-    """Where to draw each node, x and y; empty above 4096 nodes."""
+    """Position of each node in a picture, x and y; empty above 4096 nodes."""
     routing: str
-    """Which of the shortest paths packets take, in words."""
+    """The choice among shortest paths, in words."""
     mean_links: float
-    """Mean links of a path under uniform traffic."""
+    """Mean number of links of a path under uniform traffic."""
     mean_ring_changes: float
-    """Mean changes of ring of a path under uniform traffic."""
+    """Mean number of changes of ring of a path under uniform traffic."""
     cycle_us: float
     deadlock: str
-    """Whether queues can wait for one another in a cycle."""
+    """Whether queues can wait for each other in a cycle."""
     faults: list[str]
     cut_off: list[int]
     """Nodes that faults have cut off."""
 
     @property
     def title(self) -> str:
-        """What it is, on one line."""
+        """A description of the machine, on one line."""
         return f"{self.fabric}: {counted(self.nodes, 'node')}, {self.rings_text}"
 
     @property
     def rings_text(self) -> str:
-        """How many rings of how many nodes (Table 7 of the SCI paper)."""
+        """The number of rings and of nodes per ring (Table 7 of the SCI paper)."""
         return rings_text(self.ring_count, sorted({len(ring) for ring in self.rings}))
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Names and values of all else that is known of it."""
+        """Names and values of further facts about the machine."""
         mean = f"{number(self.mean_links)} links and {number(self.mean_ring_changes)} changes"
         facts = [
             ("Routing", self.routing),
@@ -77,7 +77,7 @@ class SciSummary(Machine, frozen=True, tag="sci"):
         return facts
 
     def links(self) -> list[tuple[int, int, int]]:
-        """Ring, begin and end of each link in service, in the order of a point's channels."""
+        """Return ring, start and end of each link in service, ordered as a point's channels."""
         dead = set(self.dead_rings)
         return [
             (number_, a, b)
@@ -87,12 +87,12 @@ class SciSummary(Machine, frozen=True, tag="sci"):
         ]
 
     def is_pictured(self, channel: str) -> bool:
-        """Links as a whole."""
+        """Whether the channel is a link as a whole."""
         return channel == "link"
 
 
 def rings_text(count: int, lengths: list[int]) -> str:
-    """How many rings of how many nodes: ``24 rings of 6 nodes``."""
+    """Format the number of rings and of nodes per ring: ``24 rings of 6 nodes``."""
     rings = counted(count, "ring")
     if not lengths:
         return rings

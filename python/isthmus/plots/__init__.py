@@ -1,4 +1,4 @@
-"""Plots of a run. `KINDS` lists them; each is drawn where the run has material for it."""
+"""Plots of a run. `KINDS` lists them; each is drawn if the run has data for it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _DRAWN: dict[str, Callable[..., Figure]] = {
 
 
 ALONE = ("interference", "machine")
-"""Kinds that make a figure of their own: with a scale beside their panels."""
+"""Kinds that make a whole figure, with a scale beside their panels."""
 
 
 def draw(
@@ -63,11 +63,11 @@ def draw(
     measure: str | Iterable[str] | None = None,
     axes: Sequence[Axes] | None = None,
 ) -> Figure:
-    """Draw one plot of a run: of some measures, on given axes.
+    """Draw one plot of a run, of some measures or on given axes.
 
     Raises:
-        IsthmusError: there is no such plot or measure, the run has no material for it, or there
-            are not as many axes as panels.
+        IsthmusError: the plot or measure does not exist, the run has no data for it, or the number
+            of axes is not the number of panels.
 
     """
     known_as("plot", kind, KINDS)
@@ -96,7 +96,7 @@ def draw(
 
 
 def draw_all(run: RunResult) -> Iterator[tuple[str, Figure]]:
-    """Draw every plot that the run has material for, in the order of the report."""
+    """Draw every plot that the run has data for, in the order of the report."""
     layout = view(run)
     for kind in KINDS.values():
         if kind.applies(layout):
@@ -107,17 +107,17 @@ def draw_all(run: RunResult) -> Iterator[tuple[str, Figure]]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot of a run, drawn."""
+    """A plot of a run, as images."""
 
     name: str
     images: dict[str, bytes]
-    """By ``png`` and ``svg``, those asked for."""
+    """Images by format, ``png`` or ``svg``."""
 
 
 def pictures(
     run: RunResult, suffixes: tuple[str, ...] = FORMS, tell: Tell = untold
 ) -> list[Picture]:
-    """Every plot that the run has material for; `tell` hears of each that is drawn."""
+    """Draw every plot that the run has data for; `tell` is called for each of them."""
     drawn: list[Picture] = []
     layout = view(run)
     number = sum(kind.applies(layout) for kind in KINDS.values())

@@ -1,4 +1,4 @@
-"""What each job and the I/O servers get through: against the load, or as bars."""
+"""Accepted bandwidth of each job and of the I/O servers: against the load, or as bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How busy channels, disks, interfaces and servers are: a row per kind, a mark per series."""
+"""Utilisation of channels, disks, interfaces and servers: a row per kind, a mark per series."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from isthmus.results.shown import compared_point
 
 
 def channels(view: View) -> Figure:
-    """Draw mean utilisation per kind and series, with a line to the busiest channel of the kind and
-    a ring where a kind fills first: for how much of the time its fullest channel is taken.
+    """Draw the mean utilisation per kind and series, with a line to the kind's busiest channel.
+
+    A ring marks the kind that fills first; its position is the share of time for which its fullest
+    channel is occupied.
     """
     points = [(s, compared_point(view, s)) for s in view.series]
     kinds = list(

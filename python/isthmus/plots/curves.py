@@ -41,29 +41,29 @@ UP = r"$\uparrow$"
 
 
 def latency(view: View, measures: Sequence[str] | None = None, *, height: float = 3.5) -> Figure:
-    """Draw the measures asked for (or `measures`) against the x axis, a panel each.
+    """Draw the requested measures (or `measures`) against the x axis, a panel each.
 
-    Where there is no x axis, the series are rows.
+    Without an x axis, the series are rows.
     """
     if view.x_axis is None:
         names = list(measures or [m for m in ordered(view) if drawable(view, m)])
         return variants(view, names)
-    told = scene.latency(view, measures)
-    return _figure(view, told, marks(view), height=height)
+    shown = scene.latency(view, measures)
+    return _figure(view, shown, marks(view), height=height)
 
 
 def _figure(
     view: View,
-    told: Sequence[Curves],
+    shown: Sequence[Curves],
     entries: Sequence[Any],
     *,
     width: float = 4.6,
     height: float = 3.5,
     zero: bool = False,
 ) -> Figure:
-    """A panel for each; with a line at zero if that is asked for."""
-    figure, axes = panels(len(told), width, height)
-    for ax, each in zip(axes, told, strict=True):
+    """Draw a panel for each element; with a line at zero if `zero`."""
+    figure, axes = panels(len(shown), width, height)
+    for ax, each in zip(axes, shown, strict=True):
         curve_panel(ax, view, each)
         finish(ax, view)
         if zero:
@@ -118,28 +118,28 @@ def percentiles(view: View, measure: str | None = None) -> Figure:
 
     Percentiles with too few observations above them are biased low and left out.
     """
-    told, left_out = scene.percentiles(view, measure)
-    if not told:
+    shown, left_out = scene.percentiles(view, measure)
+    if not shown:
         raise IsthmusError(f"{measure!r} has no percentile with enough observations above it")
     entries = marks(view, model=False)
     if left_out:
         entries.append(key(f"left out: {left_out} with too few observations above", ls=""))
-    return _figure(view, told, entries, width=3.7)
+    return _figure(view, shown, entries, width=3.7)
 
 
 def bandwidth(view: View) -> Figure:
-    """Draw what each job and the I/O servers get through, against the load."""
+    """Draw the accepted bandwidth of each job and of the I/O servers against the load."""
     return _figure(view, scene.bandwidth(view), marks(view))
 
 
 def accepted(view: View) -> Figure:
-    """Draw what is completed against what is offered, of all messages and of I/O demands."""
+    """Draw accepted against offered load, of all messages and of I/O demands."""
     flows = scene.accepted(view)
     figure, axes = panels(len(flows))
-    for ax, (name, flow, told) in zip(axes, flows, strict=True):
+    for ax, (name, flow, shown) in zip(axes, flows, strict=True):
         top = max((x for s in flow.series for x, _ in s.values(flow, name)), default=1.0)
         ax.plot([0, top], [0, top], color=MUTED, lw=0.9, ls=(0, (2, 2)), zorder=1)
-        curve_panel(ax, flow, told)
+        curve_panel(ax, flow, shown)
         ax.annotate(
             "all that is offered",
             (top, top),
@@ -150,7 +150,7 @@ def accepted(view: View) -> Figure:
             color=MUTED,
             fontsize=8.5,
         )
-        ax.set_xlabel(with_unit(view.run.load.label, told.unit))
+        ax.set_xlabel(with_unit(view.run.load.label, shown.unit))
         ax.set_xlim(left=0)
     bounds = [(s, bound) for s in view.series if (bound := load_bound(view, s)) is not None]
     for series, bound in bounds:
@@ -164,31 +164,31 @@ def accepted(view: View) -> Figure:
 
 
 def residuals(view: View) -> Figure:
-    """Draw how far the simulation lies above the model, in percent, at stable points."""
+    """Draw the deviation of the simulation from the model, in percent, at stable points."""
     return _figure(view, scene.residuals(view), (), zero=True)
 
 
-def curve_panel(ax: Axes, view: View, told: Curves) -> None:
+def curve_panel(ax: Axes, view: View, shown: Curves) -> None:
     """Draw every series into one panel, with its titles and the scale of its y axis."""
     drawn: list[float] = []
-    cap = scene.cap_of(view, told)
+    cap = scene.cap_of(view, shown)
     for series in view.series:
         style = look(view, series)
-        drawn += _points(ax, numbers(view, series, told.pick, cap), style, told.stable_only)
-        if not told.stable_only:
+        drawn += _points(ax, numbers(view, series, shown.pick, cap), style, shown.stable_only)
+        if not shown.stable_only:
             _collapses(ax, [x for p in series.points if p.collapsed and (x := view.x(p))], style)
-        if told.model:
-            curve = scene.model_curve(view, series, told.model, cap)
+        if shown.model:
+            curve = scene.model_curve(view, series, shown.model, cap)
             if not view.run.simulated:
                 drawn += [v for _, v in curve]
             ax.plot(*_columns(curve), color=style.colour, ls=(0, (4, 2)), lw=1.1, zorder=2)
-    if scene.is_log(told, drawn):
+    if scene.is_log(shown, drawn):
         ax.set_yscale("log")
         log_axis(ax.yaxis, min(drawn), max(drawn))
-    elif scene.from_zero(told, drawn):
+    elif scene.from_zero(shown, drawn):
         ax.set_ylim(bottom=0)
-    ax.set_title(told.title)
-    ax.set_ylabel(told.y_title)
+    ax.set_title(shown.title)
+    ax.set_ylabel(shown.y_title)
 
 
 def _points(ax: Axes, rows: Sequence[Row], style: Look, stable_only: bool) -> list[float]:
@@ -226,7 +226,7 @@ def _points(ax: Axes, rows: Sequence[Row], style: Look, stable_only: bool) -> li
 
 
 def _collapses(ax: Axes, xs: Sequence[float], style: Look) -> None:
-    """Crosses at the foot of the plot: where nothing arrives any more there is no value."""
+    """Draw crosses at the foot of the plot for collapsed points, which have no value."""
     foot = ax.get_xaxis_transform()
     ax.plot(
         xs, [0.03] * len(xs), transform=foot, color=style.colour, marker="X", ls="", ms=9, zorder=5
@@ -260,6 +260,6 @@ _MARKS: dict[str, dict[str, Any]] = {
 
 
 def marks(view: View, *, model: bool = True, anywhere: bool = False) -> list[Any]:
-    """The key of marks, only those that occur."""
+    """Return the legend entries of marks that occur."""
     found = scene.symbols(view, "↑", model=model, anywhere=anywhere)
     return [key(words, **_MARKS[name]) for name, words in found.items()]

@@ -1,4 +1,4 @@
-"""Distributions of latency: the share of messages that take longer than so long."""
+"""Distributions of latency: the share of messages that take longer than a time."""
 
 from __future__ import annotations
 

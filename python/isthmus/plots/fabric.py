@@ -1,4 +1,4 @@
-"""A fabric of rings on paper: nodes, directed links as bent arrows, what is out of service."""
+"""A fabric of rings on paper: nodes, directed links as bent arrows, links out of service."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isthmus.scenes import rings
 
 
 def _draw(axes: Sequence[Axes], described: SciSummary, point: PointResult, norm: Normalize) -> None:
-    """Draw a fabric with its links coloured by how busy they were; by ring if it is large."""
+    """Draw a fabric with links coloured by utilisation; by ring if it is large."""
     ax = axes[0]
     used, mean = rings.used_links(described, point), rings.mean_link(point)
     if not rings.is_drawn(described):
@@ -30,7 +30,7 @@ def _draw(axes: Sequence[Axes], described: SciSummary, point: PointResult, norm:
 
 
 def panel(ax: Axes, described: SciSummary, colours: Sequence[Any]) -> None:
-    """Draw a fabric, a colour for each link in service."""
+    """Draw a fabric, with a colour for each link in service."""
     places = described.places
     layout = rings.Layout(places, described.rings)
     dead = rings.arrows(layout, rings.dead_links(described))
@@ -92,7 +92,7 @@ def _arrows(
 def _strip(
     ax: Axes, described: SciSummary, used: list[float], norm: Normalize, mean: float
 ) -> None:
-    """For fabrics too large to draw: of each ring the mean and the span of its links."""
+    """Draw mean and range of each ring's links, for fabrics too large to draw."""
     by_ring = rings.by_ring(described, used)
     spans = [[(ring, min(each)), (ring, max(each))] for ring, each in by_ring.items()]
     means = [sum(each) / len(each) for each in by_ring.values()]

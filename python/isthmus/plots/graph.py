@@ -1,4 +1,4 @@
-"""Pictures of networks without a run: hypercubes, fabrics of rings, any graph brought in."""
+"""Pictures of networks without a run: hypercubes, fabrics of rings, and imported graphs."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from isthmus.plots.style import COLOURS, INK, PAPER, Plot, bare, image, styled
 from isthmus.scenes.cube import DRAWN_DIMENSION, io_dimension, project
 
 DRAWN_NODES = 400
-"""Most nodes of a graph that are drawn one by one."""
+"""The maximum number of nodes of a graph that are drawn one by one."""
 
 
-def draw_topology(told: dict[str, Any]) -> Plot:
-    """Draw what `isthmus._core.topology` tells: nodes, I/O nodes, links, each PE's server.
+def draw_topology(network: dict[str, Any]) -> Plot:
+    """Draw a network from `isthmus._core.topology`: nodes, I/O nodes, links, each PE's server.
 
     Raises:
         IsthmusError: too many nodes to draw one by one.
 
     """
-    dimension, count = told["dimension"], told["nodes"]
+    dimension, count = network["dimension"], network["nodes"]
     if (dimension or 0) > DRAWN_DIMENSION or count > DRAWN_NODES:
         raise IsthmusError(
             f"{count:,} nodes are too many to draw one by one; hypercubes are drawn up to "
@@ -35,13 +35,13 @@ def draw_topology(told: dict[str, Any]) -> Plot:
         if dimension is not None:
             places = [project(node, dimension) for node in range(count)]
         else:
-            places = spring(count, told["edges"])
-        io_network = bool(told["io_edges"])
+            places = spring(count, network["edges"])
+        io_network = bool(network["io_edges"])
         figure = Plot(figsize=(11.0 if io_network else 6.4, 5.6), layout="constrained")
         axes = figure.subplots(1, 2 if io_network else 1, squeeze=False)[0]
-        _network(axes[0], told, places)
+        _network(axes[0], network, places)
         if io_network:
-            _io_network(axes[1], told)
+            _io_network(axes[1], network)
     return figure
 
 
@@ -68,7 +68,7 @@ def draw_fabric(described: SciSummary) -> Plot:
 
 
 def spring(count: int, edges: list[list[int]]) -> list[tuple[float, float]]:
-    """Places of the nodes of any graph: neighbours near, all apart; the same each time."""
+    """Return positions for the nodes of a graph, by a force-directed layout with a fixed seed."""
     import networkx as nx
 
     graph: Any = nx.Graph()
@@ -78,20 +78,20 @@ def spring(count: int, edges: list[list[int]]) -> list[tuple[float, float]]:
     return [(float(placed[n][0]), float(placed[n][1])) for n in range(count)]
 
 
-def _network(ax: Axes, told: dict[str, Any], places: list[tuple[float, float]]) -> None:
-    io_nodes, servers = told["io_nodes"], told["servers"]
+def _network(ax: Axes, network: dict[str, Any], places: list[tuple[float, float]]) -> None:
+    io_nodes, servers = network["io_nodes"], network["servers"]
     serving = {
         frozenset((pe, io_nodes[server]))
         for pe, server in enumerate(servers)
         if server is not None and pe != io_nodes[server]
     }
-    plain = [e for e in told["edges"] if frozenset(e) not in serving]
-    served = [e for e in told["edges"] if frozenset(e) in serving]
+    plain = [e for e in network["edges"] if frozenset(e) not in serving]
+    served = [e for e in network["edges"] if frozenset(e) in serving]
     for edges, colour, width in ((plain, "#c3ccd6", 0.8), (served, COLOURS[1], 1.6)):
         lines = [(places[a], places[b]) for a, b in edges]
         ax.add_collection(LineCollection(lines, colors=colour, linewidths=width, zorder=1))
-    small = told["nodes"] <= 32
-    others = [n for n in range(told["nodes"]) if n not in set(io_nodes)]
+    small = network["nodes"] <= 32
+    others = [n for n in range(network["nodes"]) if n not in set(io_nodes)]
     for nodes, marker, fill in ((others, "o", PAPER), (io_nodes, "s", INK)):
         xs, ys = [places[n][0] for n in nodes], [places[n][1] for n in nodes]
         size = (150 if small else 16) * (1.4 if marker == "s" else 1.0)
@@ -100,7 +100,7 @@ def _network(ax: Axes, told: dict[str, Any], places: list[tuple[float, float]]) 
         )
         if small:
             for n in nodes:
-                text = told["names"][n] if told.get("names") else str(n)
+                text = network["names"][n] if network.get("names") else str(n)
                 ax.annotate(
                     text,
                     places[n],
@@ -112,26 +112,26 @@ def _network(ax: Axes, told: dict[str, Any], places: list[tuple[float, float]]) 
                 )
     bare(
         ax,
-        f"{told['nodes']} PEs ○, {len(io_nodes)} with an I/O node ■; "
+        f"{network['nodes']} PEs ○, {len(io_nodes)} with an I/O node ■; "
         "blue: from a PE to the I/O node that serves it",
     )
 
 
-def _io_network(ax: Axes, told: dict[str, Any]) -> None:
-    count = len(told["io_nodes"])
+def _io_network(ax: Axes, network: dict[str, Any]) -> None:
+    count = len(network["io_nodes"])
     dimension = io_dimension(count)
     if dimension > DRAWN_DIMENSION:
         bare(ax, f"I/O network of {count} nodes")
         return
     places = [project(node, dimension) for node in range(count)]
-    lines = [(places[a], places[b]) for a, b in told["io_edges"]]
+    lines = [(places[a], places[b]) for a, b in network["io_edges"]]
     ax.add_collection(LineCollection(lines, colors=COLOURS[0], linewidths=1.8, zorder=1))
     xs, ys = [p[0] for p in places], [p[1] for p in places]
     ax.scatter(xs, ys, s=190, marker="s", color=INK, zorder=2)
     if count <= 32:
         for node, place in enumerate(places):
             ax.annotate(
-                str(told["io_nodes"][node]),
+                str(network["io_nodes"][node]),
                 place,
                 ha="center",
                 va="center",
@@ -143,10 +143,10 @@ def _io_network(ax: Axes, told: dict[str, Any]) -> None:
 
 
 def save(figure: Plot, path: Path) -> None:
-    """Write a figure as PNG or SVG, by the ending of `path`.
+    """Write a figure as PNG or SVG, by the suffix of `path`.
 
     Raises:
-        IsthmusError: another ending, or it cannot be written.
+        IsthmusError: the suffix is unknown, or the file cannot be written.
 
     """
     from isthmus.files import refuse_unless_file, write_bytes

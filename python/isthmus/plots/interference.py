@@ -1,4 +1,4 @@
-"""The interference matrix as a picture: who slows down whom, and by how much."""
+"""The interference matrix as a picture: the slowdown of each job by others."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from isthmus.wording import number
 CHANGE = LinearSegmentedColormap.from_list(
     "change", [colour for _, colour in [*QUICKER, *SLOWER[1:]]]
 )
-"""From quicker over no change to slower."""
+"""Colours from faster over no change to slower."""
 
 
 def matrix(view: View) -> Plot:
@@ -50,7 +50,7 @@ def matrix(view: View) -> Plot:
                 ax.set_visible(False)
                 continue
             _panel(ax, found, variant, norm)
-            # The row is told once, over its first panel, with room to the right.
+            # Show the row's text once, over its first panel, with room to the right.
             row_words = grid.rows[row] if not column else " " if grid.rows[row] else ""
             title = [t for t in (row_words, grid.columns[column]) if t]
             ax.set_title("\n".join(title), fontsize=9.5)
@@ -72,7 +72,7 @@ def matrix(view: View) -> Plot:
 
 
 def times(value: float) -> str:
-    """A factor for the scale: ``+30%``, ``× 2.5``."""
+    """Format a factor for the scale: ``+30%``, ``× 2.5``."""
     return f"× {value:.1f}" if value >= 2 else percent(Change(value))
 
 
@@ -102,7 +102,7 @@ def _box(ax: Axes, x: int, y: int, colour: object) -> None:
 
 
 def _alone(ax: Axes, x: int, y: int, found: Interference, variant: Variant, job: str) -> None:
-    """Where a job stands beside itself: what it gets through alone."""
+    """Draw the cell of a job beside itself: its accepted bandwidth alone."""
     measure = found.alone(variant, job)
     _box(ax, x, y, "#eef1f4")
     if measure is None or measure.mean is None:
@@ -116,28 +116,28 @@ def _alone(ax: Axes, x: int, y: int, found: Interference, variant: Variant, job:
 
 
 def _cell(ax: Axes, x: int, y: int, cell: Cell, norm: TwoSlopeNorm) -> None:
-    told = cell.felt
-    if told is None:
+    loss = cell.felt
+    if loss is None:
         return
-    clear = is_clear(told)
+    clear = is_clear(loss)
     share = 1.0 if clear else PALE
-    value = min(told.mean.value, norm.vmax or MOST)
+    value = min(loss.mean.value, norm.vmax or MOST)
     colour = tuple(1 - share * (1 - part) for part in CHANGE(norm(value))[:3])
     _box(ax, x, y, colour)
     dark = 0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2] < 0.55
-    # Near black and white of their own: the page's ink changes with its theme, these boxes do not.
+    # Fixed colours: the page's ink changes with its theme, but these boxes do not.
     ink = "#fefefe" if dark else "#1c2024"
     ax.text(
         x,
         y - 0.16,
-        headline(told),
+        headline(loss),
         ha="center",
         va="center",
         fontsize=9.5,
         fontweight="bold" if clear else "normal",
         color=ink,
     )
-    ax.text(x, y + 0.2, below(told), ha="center", va="center", fontsize=6.8, color=ink)
+    ax.text(x, y + 0.2, below(loss), ha="center", va="center", fontsize=6.8, color=ink)
 
 
 __all__ = ["matrix"]

@@ -1,6 +1,4 @@
-"""Links of a machine on paper, kind by kind: for those that have no picture of their own, or are
-large.
-"""
+"""Links of a machine on paper, kind by kind, for large machines and kinds without a picture."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from isthmus.scenes.machine import kinds_of_link
 def link_strips(
     axes: Sequence[Axes], described: MachineSummary, point: PointResult, norm: Normalize
 ) -> None:
-    """Of each kind of link the mean and the busiest."""
+    """Draw mean and busiest link of each kind."""
     ax, means = axes[0], kinds_of_link(described, point)
     for y, each in enumerate(means):
         colour = BUSY(norm(each.utilisation))

@@ -1,5 +1,7 @@
-"""A picture of the machine, its links coloured by how busy they are: PEs, I/O nodes and both
-networks of a hypercube; the rings of a fabric; the levels of a fat tree.
+"""A picture of the machine, with links coloured by utilisation.
+
+It shows PEs, I/O nodes and both networks of a hypercube, the rings of a fabric, or the levels of a
+fat tree.
 """
 
 from __future__ import annotations
@@ -21,13 +23,11 @@ from isthmus.results.series import View
 from isthmus.scenes.machine import ceiling, variants
 
 PICTURES: dict[str, Picture] = {"hypercube": CUBES, "sci": FABRICS, "fat-tree": TREES}
-"""How a kind of machine is drawn. Of one that has no picture of its own the links are drawn, kind
-by kind.
-"""
+"""Pictures of kinds of machine. For other kinds, the links are drawn kind by kind."""
 
 
 def machine(view: View) -> Plot:
-    """Draw up to four variants beside one another."""
+    """Draw up to four variants beside each other."""
     shown = variants(view)
     picture = PICTURES.get(shown[0][2].kind, LINKS) if shown else LINKS
     across = min(max(len(shown), 1), picture.across)
@@ -52,7 +52,7 @@ def machine(view: View) -> Plot:
 
 
 def _scale(figure: Plot, grid: Any, norm: Normalize, view: View) -> None:
-    """The scale of colours beside the pictures."""
+    """Draw the scale of colours beside the pictures."""
     bar = figure.colorbar(
         ScalarMappable(norm, BUSY), ax=grid, shrink=0.6, aspect=28, pad=0.015, location="right"
     )

@@ -1,4 +1,4 @@
-"""What each node got through: whether a busy fabric is shared fairly."""
+"""Accepted load of each node, which shows whether a busy fabric is shared fairly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isthmus.wording import with_unit
 
 
 def nodes(view: View) -> Figure:
-    """Draw per series the accepted load of each node at the highest load that has not collapsed."""
+    """Draw each node's accepted load at the highest load that has not collapsed, per series."""
     shown = scene.shown_of(view)
     figure, axes = panels(len(shown), width=4.2, height=2.9)
     unit = view.run.load.unit
@@ -60,6 +60,6 @@ def nodes(view: View) -> Figure:
 
 
 def _job_colour(point: PointResult, node: int) -> str | None:
-    """The colour of the job that ran on a node, where just one did."""
+    """Return the colour of the job that ran on a node, if exactly one did."""
     job = scene.job_of(point, node)
     return None if job is None else job_colours(point)[job]

@@ -1,4 +1,4 @@
-"""How the variants of a picture of the machine are laid out."""
+"""Layout of the variants of a picture of the machine."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from isthmus.scenes.machine import SHOWN, Variant
 
 @dataclass(frozen=True)
 class Picture:
-    """How machines of a kind are drawn."""
+    """The way in which machines of a kind are drawn."""
 
     draw: Callable[[Sequence[Axes], Any, PointResult, Normalize], None]
     """Draws a machine on its axes, from the top."""
     size: Callable[[int], tuple[float, float]]
-    """Width and height of one of the axes in inches, where so many stand beside one another."""
+    """Returns width and height of one of the axes in inches, for the number of axes in a row."""
     margin: tuple[float, float]
-    """What the whole is wider and higher than its axes, in inches."""
+    """Additional width and height of the whole figure, in inches."""
     across: int = SHOWN
-    """Most variants beside one another."""
+    """The maximum number of variants in a row."""
     rows: Callable[[Sequence[Variant]], int] = lambda _: 1
-    """Axes of each variant, one below the other."""
+    """Returns the number of axes of each variant, one below the other."""
 
 
 def square(across: int) -> tuple[float, float]:
-    """As large as so many leave room for."""
+    """Return the size of square axes, by their number in a row."""
     return (3.1, 3.1) if across > 2 else (4.0, 4.0)
 
 
 def wide(_across: int) -> tuple[float, float]:
-    """Of networks of switches, which are wide."""
+    """Return the size of wide axes, for networks of switches."""
     return (5.6, 3.7)

@@ -1,4 +1,4 @@
-"""Where each series saturates: from the highest stable to the lowest saturated load."""
+"""Saturation of each series: from the highest stable to the lowest saturated load."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isthmus.wording import with_unit
 
 
 def saturation(view: View) -> Figure:
-    """Draw a row per series, or, where each series has several searches, a curve."""
+    """Draw a row per series, or a curve if each series has several searches."""
     return _rows(view) if has_brackets(view) else _curves(view)
 
 

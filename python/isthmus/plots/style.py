@@ -1,4 +1,4 @@
-"""The look of every plot: ink, paper, helpers; how series are told apart is in `isthmus.looks`."""
+"""The style of every plot: colours, helpers; `isthmus.looks` distinguishes the series."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MUTED = "#5c6570"
 GRID = "#dfe3e8"
 PAPER = "#ffffff"
 BUSY = LinearSegmentedColormap.from_list("busy", ["#c3ccd6", "#f0b429", "#d1495b", "#6a0f3a"])
-"""From idle to busy."""
+"""Colours from idle to busy."""
 
 _RC: dict[str, Any] = {
     "figure.facecolor": PAPER,
@@ -101,7 +101,7 @@ def styled() -> Iterator[None]:
 
 
 def image(figure: Figure, suffix: str) -> bytes:
-    """The figure as ``png`` or ``svg``, the same bytes each time."""
+    """Return the figure as ``png`` or ``svg``; equal figures give equal bytes."""
     buffer = BytesIO()
     metadata: dict[str, Any] = {"Software": None} if suffix == "png" else {"Date": None}
     with styled():
@@ -110,12 +110,12 @@ def image(figure: Figure, suffix: str) -> bytes:
 
 
 _GIVEN: ContextVar[Sequence[Axes] | None] = ContextVar("given", default=None)
-"""The axes of the user that are drawn on, if any are."""
+"""The user's axes to draw on, if any."""
 
 
 @contextmanager
 def on_axes(axes: Sequence[Axes]) -> Iterator[None]:
-    """Draw on these axes, in whatever style they have, in place of a figure of our own."""
+    """Draw on these axes in their own style, in place of a new figure."""
     before = _GIVEN.set(axes)
     try:
         yield
@@ -124,17 +124,17 @@ def on_axes(axes: Sequence[Axes]) -> Iterator[None]:
 
 
 def look(view: View, series: Series) -> Look:
-    """How a series is drawn: on axes of the user in the colours of their style."""
+    """Return the look of a series; on axes of the user, in the colours of their style."""
     own = looks.look(view, series)
     return own if _GIVEN.get() is None else _Cycled(own.number, own.marker, own.dash)
 
 
 class _Cycled(Look):
-    """A look whose colour is that of the user's style."""
+    """A look with a colour of the user's style."""
 
     @property
     def colour(self) -> str:
-        """The colour at its place in the cycle of matplotlib."""
+        """The colour at this position in matplotlib's cycle."""
         colours = mpl.rcParams["axes.prop_cycle"].by_key().get("color") or [INK]
         return to_hex(colours[self.number % len(colours)])
 
@@ -142,10 +142,10 @@ class _Cycled(Look):
 def panels(
     count: int, width: float = 4.6, height: float = 3.5, columns: int = 3
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels beside one another, wrapped after `columns`.
+    """Return a figure with `count` panels in rows of `columns`.
 
     Raises:
-        IsthmusError: other axes were given, and they are not as many.
+        IsthmusError: the number of the user's axes is not `count`.
 
     """
     if (given := _GIVEN.get()) is not None:
@@ -169,8 +169,9 @@ def panels(
 
 
 def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> None:
-    """Name the series above the panels, outside the data; then what the marks mean. On axes of the
-    user these are in the legend of the first of them.
+    """Draw the legend of series above the panels, and the legend of marks below.
+
+    On axes of the user, both are in the legend of the first of them.
     """
     handles = [
         Line2D([], [], color=k.colour, marker=k.marker, ls=k.dash, label=s.label)
@@ -201,21 +202,21 @@ def legend_above(figure: Figure, view: View, extra: Sequence[Line2D] = ()) -> No
 
 
 def _columns(figure: Figure, view: View) -> int:
-    """How many names fit beside one another, at about 0.07 inches a letter and 0.6 for a mark."""
+    """Return how many names fit in a row, at about 0.07 inches per letter and 0.6 per mark."""
     longest = max(len(s.label) for s in view.series)
     fit = int(figure.get_figwidth() / max(1.5, 0.6 + 0.07 * longest))
     return min(len(view.series), max(1, fit))
 
 
 def _mark_columns(figure: Figure, labels: list[str]) -> int:
-    """The same of what marks mean, in smaller letters: the longest may stand side by side."""
+    """Return how many texts of marks fit in a row, in smaller letters, even the longest ones."""
     widths = sorted((0.65 + 0.06 * len(label) for label in labels), reverse=True)
     fits = [n for n in range(1, len(labels) + 1) if sum(widths[:n]) <= figure.get_figwidth()]
     return max(fits, default=1)
 
 
 def key(label: str, **style: Any) -> Line2D:
-    """An entry of the key of marks."""
+    """Return a legend entry for a mark."""
     return Line2D([], [], label=label, **{"color": MUTED, **style})
 
 
@@ -235,7 +236,7 @@ def _tick(text: str, value: float) -> str:
 
 
 def bare(ax: Axes, caption: str) -> None:
-    """A picture, not a diagram: no axes, a caption below."""
+    """Format axes as a picture, not a diagram: without axes, with a caption below."""
     ax.autoscale_view()
     ax.set_aspect("equal", adjustable="datalim")
     ax.grid(False)

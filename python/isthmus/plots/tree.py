@@ -1,4 +1,4 @@
-"""A fat tree on paper: nodes in a row below the switches of each level, links by how busy."""
+"""A fat tree on paper: nodes in a row below the switches of each level, links by utilisation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from isthmus.scenes.machine import busiest_last, uses
 def _draw(
     axes: Sequence[Axes], described: FatTreeSummary, point: PointResult, norm: Normalize
 ) -> None:
-    """Draw a tree with its links coloured by how busy they were; by level if it is large."""
+    """Draw a tree with links coloured by utilisation; by level if it is large."""
     ax = axes[0]
     single = tree.single_links(described, point)
     if not single:
@@ -51,7 +51,7 @@ def _draw(
 def _links(
     ax: Axes, places: list[tuple[float, float]], single: list[ChannelUse], norm: Normalize
 ) -> None:
-    """Each pair of opposite links as one line with the colour of the busier one, busiest on top."""
+    """Draw each pair of opposite links as a line in the colour of the busier one, busiest last."""
     used = uses(single)
     ordered = busiest_last(used)
     lines = [(places[a], places[b]) for a, b in ordered]
@@ -62,7 +62,7 @@ def _links(
 def _nodes(
     ax: Axes, described: FatTreeSummary, point: PointResult, places: list[tuple[float, float]]
 ) -> None:
-    """A row of marks below the tree for each job that ran, and one for the I/O servers."""
+    """Draw a row of marks below the tree for each job that ran, and one for the I/O servers."""
     step = tree.row_step(described)
     ax.scatter(
         [x for x, _ in places[: described.nodes]],
@@ -99,7 +99,7 @@ def _nodes(
             handletextpad=0.1,
             columnspacing=1.0,
         )
-        # The legend stands where the caption would.
+        # The legend has the place of the caption.
         ax.xaxis.labelpad = 8 + 14 * -(-len(handles) // 3)
 
 

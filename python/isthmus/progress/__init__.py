@@ -1,4 +1,4 @@
-"""How far a run is, and who shows it: a terminal, a notebook, nobody."""
+"""Progress of a run, and its display in a terminal, a notebook or nowhere."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is; a saturation search counts as a point."""
+    """The progress of a run; a saturation search counts as a point."""
 
     phase: str = "building"
     """``building``, ``simulating``, ``writing`` or ``drawing``; the last two may alternate."""
     points_done: int = 0
     points_total: int = 0
-    """0 as long as nobody knows."""
+    """0 while unknown."""
     messages: int = 0
     step: int = 0
-    """Files or pictures that are done, while these are written or drawn."""
+    """Finished files or pictures, while they are written or drawn."""
     steps: int = 0
-    """Their number; 0 if nobody knows."""
+    """Number of steps; 0 if unknown."""
     title: str = ""
-    """Of what is run."""
+    """Title of the run."""
     state: str = ""
-    """How those are doing who do it, where others do."""
+    """State of other processes that do the run, if any."""
 
 
 Watch = Callable[[Progress], None]
-"""Called with the progress again and again."""
+"""Called with the progress repeatedly."""
 Tell = Callable[[str, int, int], None]
-"""Called with a phase, the steps of it that are done, and their number."""
+"""Called with a phase, its finished steps, and their number."""
 
 
 def unwatched(_progress: Progress) -> None:
-    """Show nothing."""
+    """Ignore the progress."""
 
 
 def untold(_phase: str, _step: int, _steps: int) -> None:
-    """Tell nobody."""
+    """Ignore the steps."""
 
 
 def telling(watch: Watch, title: str, points: int = 0) -> Tell:
-    """What is written and drawn after a simulation, as progress of the same run."""
+    """Return a function that reports writing and drawing as progress of a simulated run."""
     last = Progress("writing", points, points, title=title)
 
     def tell(phase: str, step: int, steps: int) -> None:
@@ -52,11 +52,11 @@ def telling(watch: Watch, title: str, points: int = 0) -> Tell:
 
 
 def bar(wanted: bool | None = None) -> AbstractContextManager[Watch]:
-    """A bar for as long as the context lasts; it leaves nothing behind.
+    """Show a progress bar while the context lasts; the bar is erased at the end.
 
     Args:
-        wanted: None for a bar in a notebook or where standard error is a terminal, True for one
-            anywhere, lines of text where nothing can be drawn, False for none.
+        wanted: None for a bar in a notebook or on a terminal at standard error; True for a bar
+            anywhere, as lines of text if nothing can be drawn; False for none.
 
     """
     from isthmus.progress import notebook, terminal

@@ -1,4 +1,4 @@
-"""The progress in one line of text: how fast, how long still, cut to a width."""
+"""Formatting of the progress as one line of text, cut to a width."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from isthmus.progress import Progress
 from isthmus.wording import counted
 
 BAR_WIDTH = (10, 30)
-"""Fewest and most columns of the bar itself."""
+"""The minimum and maximum width of the bar itself, in columns."""
 SPEED_S = 0.5
-"""Seconds of simulation before its speed says anything."""
+"""Seconds of simulation before its speed is meaningful."""
 TITLE_MIN = 8
-"""Columns below which a title says nothing."""
+"""The minimum width of a title, in columns."""
 STATE_MIN, STATE_MAX = 16, 50
-"""Fewest and most columns of what is said of others."""
+"""The minimum and maximum width of the state of other processes, in columns."""
 STATE_FIRST = 30
-"""Fewest beside a time."""
+"""The minimum width of the state beside a time."""
 GAP = "  "
 BLOCKS, HASHES = ("█", "░"), ("#", ".")
-"""What is done and what is not, in full and in ASCII."""
+"""Done and remaining parts of the bar, in Unicode and in ASCII."""
 
 
 class Pace:
-    """How quickly a run gets on, seen from the progress that it tells.
+    """The speed of a run, derived from its progress.
 
-    Points that were finished before, and only read now, count neither for the speed nor for the
-    time left.
+    Points that were finished earlier and are only read now count neither for the speed nor for the
+    remaining time.
     """
 
     def __init__(self, now: float) -> None:
         self.progress = Progress()
-        """The last that was told."""
+        """The latest progress."""
         self._began = now
         self._changed = now
         self._first: int | None = None
         self._done = 0
         self._speed = 0.0
 
-    def told(self, progress: Progress, now: float) -> None:
-        """Take note of new progress."""
+    def update(self, progress: Progress, now: float) -> None:
+        """Record new progress."""
         if progress.phase != self.progress.phase or progress.title != self.progress.title:
             self._began, self._changed, self._first, self._done = now, now, None, 0
         done = progress.points_done if progress.phase == "simulating" else progress.step
@@ -52,18 +52,18 @@ class Pace:
 
     @property
     def speed(self) -> float:
-        """Messages per second, on average over the simulation."""
+        """Messages per second, averaged over the simulation."""
         return self._speed
 
     def spent_s(self, now: float) -> float:
-        """Seconds spent in this phase."""
+        """Return the seconds spent in this phase."""
         return now - self._began
 
     def left_s(self, now: float) -> float | None:
-        """Seconds left in this phase; None as long as nothing can be said.
+        """Return the seconds left in this phase; None while unknown.
 
-        What was done so far sets the pace. Where the present point takes longer than that, it is
-        as if it ended now.
+        Finished points determine the pace. If the present point takes longer, the estimate assumes
+        that it ends now.
         """
         progress = self.progress
         simulating = progress.phase == "simulating"
@@ -78,10 +78,10 @@ class Pace:
 
 
 def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BLOCKS) -> str:
-    """Title, bar, phase, points, state or speed, and time left, in `width` columns at most.
+    """Format title, bar, phase, points, state or speed, and time left, in at most `width` columns.
 
-    What does not fit is left out: first the title, then the speed, the time and the bar. A state of
-    those who do it is kept longer: before it the phase goes, then its own end, and the time.
+    Parts that do not fit are left out: first the title, then the speed, the time and the bar. The
+    state of other processes stays longer: the phase goes before it, then its own end, and the time.
     """
     progress = pace.progress
     parts = [f"{progress.phase:<10}"]
@@ -98,7 +98,7 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
         parts = _with_state(parts, state, clock, most)
     else:
         speed = [f"{_rate(pace.speed):>7} messages/s"] if pace.speed else []
-        parts = _that_fit([[*parts, *speed, clock], [*parts, clock], parts, parts[:1]], most)
+        parts = _first_fitting([[*parts, *speed, clock], [*parts, clock], parts, parts[:1]], most)
     text = GAP.join(parts)
     room = width - columns(text) - len(GAP)
     if room < BAR_WIDTH[0]:
@@ -111,7 +111,7 @@ def bar_line(pace: Pace, now: float, width: int, *, blocks: tuple[str, str] = BL
 
 
 def _with_state(parts: list[str], state: str, clock: str, most: int) -> list[str]:
-    """What is shown of a run that others do, in so many columns."""
+    """Return the parts of a line for a run that other processes do, in at most `most` columns."""
     short = parts[1:] or parts
     whole = [[*parts, state, clock], [*short, state, clock]]
     beside = most - columns(GAP.join([*short, "", clock]))
@@ -120,16 +120,16 @@ def _with_state(parts: list[str], state: str, clock: str, most: int) -> list[str
     alone = most - columns(GAP.join([*short, ""]))
     if alone >= STATE_MIN:
         whole.append([*short, cut(state, alone)])
-    return _that_fit([*whole, parts, short], most)
+    return _first_fitting([*whole, parts, short], most)
 
 
-def _that_fit(choices: list[list[str]], most: int) -> list[str]:
-    """The first of these that fits into so many columns, or the last."""
+def _first_fitting(choices: list[list[str]], most: int) -> list[str]:
+    """Return the first choice that fits into `most` columns, or the last choice."""
     return next((each for each in choices if columns(GAP.join(each)) <= most), choices[-1])
 
 
 def plain_line(pace: Pace, now: float) -> str:
-    """The same without a bar, for logs and terminals that draw nothing."""
+    """Format the progress without a bar, for logs and simple terminals."""
     progress = pace.progress
     if progress.phase == "building":
         return f"building machines{f' of {cut(flat(progress.title))}' if progress.title else ''}"
@@ -147,7 +147,7 @@ def plain_line(pace: Pace, now: float) -> str:
 
 
 def share(progress: Progress) -> float:
-    """Which part of the phase is done, 0 to 1."""
+    """Return the finished share of the phase, 0 to 1."""
     if progress.phase == "simulating":
         done, total = progress.points_done, progress.points_total
     else:

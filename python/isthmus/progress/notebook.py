@@ -1,4 +1,4 @@
-"""The progress in a notebook: a bar below the cell that goes when it is done."""
+"""Progress in a notebook: a bar below the cell that disappears at the end."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from isthmus.progress import Progress, Watch
 from isthmus.progress.line import Pace, plain_line, share
 
 TICK_S = 0.25
-"""Fewest seconds between two drawings of the same phase."""
+"""The minimum number of seconds between two updates in the same phase."""
 
 
 def here() -> bool:
-    """Whether this is a notebook: something that shows HTML below a cell."""
+    """Whether this is a notebook, which shows HTML below a cell."""
     if "IPython" not in sys.modules:
         return False
     from IPython import get_ipython
@@ -33,15 +33,15 @@ def shown() -> Iterator[Watch]:
     pace, drawn = Pace(time.monotonic()), {"at": float("-inf")}
     place = display(HTML(_html(pace, time.monotonic())), display_id=True)  # type: ignore[no-untyped-call, unused-ignore]
 
-    def told(progress: Progress) -> None:
+    def update(progress: Progress) -> None:
         now, before = time.monotonic(), pace.progress
-        pace.told(progress, now)
+        pace.update(progress, now)
         if before.phase != progress.phase or now - drawn["at"] >= TICK_S:
             drawn["at"] = now
             place.update(HTML(_html(pace, now)))  # type: ignore[no-untyped-call, unused-ignore]
 
     try:
-        yield told
+        yield update
     finally:
         place.update(HTML(""))  # type: ignore[no-untyped-call, unused-ignore]
 

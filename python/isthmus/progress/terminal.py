@@ -1,8 +1,8 @@
-"""The progress on standard error: a bar on a terminal, lines elsewhere.
+"""Progress on standard error: a bar on a terminal, lines elsewhere.
 
-The bar is one line that is never wider than the terminal. The cursor stays visible at its start,
-so that whatever ends the process leaves a usable terminal, and erasing from there to the end of the
-screen also takes what a terminal has wrapped when its window was made narrower.
+The bar is one line, never wider than the terminal. The cursor stays visible at its start, so that
+the terminal stays usable however the process ends. Erasing from there to the end of the screen also
+removes lines that the terminal wrapped when its window became narrower.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from isthmus.progress import Progress, Watch
 from isthmus.progress.line import BLOCKS, HASHES, Pace, bar_line, plain_line
 
 TICK_S = 0.1
-"""Seconds between two drawings: the time goes on even where nothing is told."""
+"""Seconds between two updates: the clock advances even without progress."""
 LINE_S = 10.0
-"""Seconds between two lines of a terminal that draws nothing."""
+"""Seconds between two lines on a terminal that cannot draw."""
 WIDTH = 80
-"""Columns of a terminal that does not tell."""
+"""Default width of a terminal, in columns."""
 WIDTH_MAX = 120
-"""Most columns that the bar takes."""
+"""The maximum width of the bar, in columns."""
 ERASE = "\x1b[J"
-"""From the cursor to the end of the screen."""
+"""Erases from the cursor to the end of the screen."""
 
 
 def here() -> bool:
@@ -45,31 +45,31 @@ def draws() -> bool:
 
 @contextmanager
 def shown() -> Iterator[Watch]:
-    """Show a bar; lines on a terminal that can only print."""
+    """Show a bar, or lines on a terminal that can only print."""
     if not draws():
-        with lines(LINE_S) as told:
-            yield told
+        with lines(LINE_S) as update:
+            yield update
         return
     bar = _Bar(sys.stderr)
     bar.start()
     try:
-        yield bar.told
+        yield bar.update
     finally:
         bar.stop()
 
 
 @contextmanager
 def lines(every_s: float = 0.0) -> Iterator[Watch]:
-    """Print a line when the phase changes, and one in `every_s` when points are done or the state
-    is another.
+    """Print a line when the phase changes, and at most one per `every_s` when points are done or
+    the state changes.
     """
     pace, said_at, said = Pace(time.monotonic()), float("-inf"), ""
     last = Progress("")
 
-    def told(progress: Progress) -> None:
+    def update(progress: Progress) -> None:
         nonlocal said_at, said, last
         now = time.monotonic()
-        pace.told(progress, now)
+        pace.update(progress, now)
         new = (progress.phase, progress.title) != (last.phase, last.title)
         more = progress.points_done > last.points_done or progress.state != last.state
         text = plain_line(pace, now)
@@ -77,14 +77,14 @@ def lines(every_s: float = 0.0) -> Iterator[Watch]:
             said_at, said, last = now, text, progress
             say(text)
 
-    yield told
+    yield update
 
 
 def say(text: str) -> None:
-    """Print one line on standard error, if it can be printed.
+    """Print one line on standard error, if possible.
 
-    On a terminal it goes over what is on the line: the ^C that the terminal itself has written, or
-    a bar, which is drawn again below it.
+    On a terminal it overwrites the current line: the ^C that the terminal printed, or a bar, which
+    is drawn again below it.
     """
     start = f"\r{ERASE}" if here() and draws() else ""
     try:
@@ -94,7 +94,7 @@ def say(text: str) -> None:
 
 
 class _Bar:
-    """A line of the terminal that is drawn again and again."""
+    """A line of the terminal that is drawn repeatedly."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -116,9 +116,9 @@ class _Bar:
             self._ticker.join()
         self._write("\r" + ERASE)
 
-    def told(self, progress: Progress) -> None:
+    def update(self, progress: Progress) -> None:
         with self._lock:
-            self._pace.told(progress, time.monotonic())
+            self._pace.update(progress, time.monotonic())
 
     def _tick(self) -> None:
         while not self._ended.wait(TICK_S):
@@ -136,16 +136,16 @@ class _Bar:
 
     def _width(self) -> int:
         try:
-            told = os.get_terminal_size(self._stream.fileno()).columns
+            width = os.get_terminal_size(self._stream.fileno()).columns
         except (OSError, ValueError):
-            told = 0
-        # The last column stays free: a character there makes some terminals begin a new line.
-        return min(told or WIDTH, WIDTH_MAX + 1) - 1
+            width = 0
+        # Leave the last column free: a character there makes some terminals begin a new line.
+        return min(width or WIDTH, WIDTH_MAX + 1) - 1
 
     def _write(self, text: str) -> None:
         try:
             self._stream.write(text)
             self._stream.flush()
         except (OSError, ValueError):
-            # The terminal has gone; the run has not.
+            # The terminal is gone, but the run continues.
             self._ended.set()

@@ -1,4 +1,4 @@
-"""The report of a run: one HTML file that needs no network, the answer on its first screen."""
+"""The report of a run: one HTML file that needs no network, with the answer on its first screen."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 
 def render(results: Results, inputs: str | None = None) -> str:
-    """Return the whole report as HTML; the same bytes for the same results.
+    """Return the whole report as HTML; equal results give equal bytes.
 
-    `inputs` is the digest of what it is made from, as `inputs_of` gives it.
+    `inputs` is the digest from `inputs_of`.
     """
     run = results.run
     said = results.answer
@@ -83,8 +83,8 @@ def render(results: Results, inputs: str | None = None) -> str:
 
 
 def too_few(points: Sequence[PointResult]) -> str:
-    """Return which percentiles rest on too few observations, and how many of their values; empty if
-    none does.
+    """Describe the percentiles with too few observations, and how many of their values are
+    affected; empty if none.
     """
     values = [each for p in points for m in p.measures for each in m.percentiles]
     of = Counter(each.percent for each in values)
@@ -96,14 +96,14 @@ def too_few(points: Sequence[PointResult]) -> str:
 
 
 def inputs_of(results: Results) -> str:
-    """Digest of what the report of a run is made from; empty where its JSON is not at hand."""
+    """Return the digest of the report's inputs."""
     from isthmus.results.folder import output_key
 
     return output_key(results)
 
 
 def lead_charts(said: Answer, drawn: Sequence[Chart]) -> list[Chart]:
-    """What stands beside the answer: the measure it is judged by, and where it saturates."""
+    """Return the charts beside the answer: the judged measure, and the saturation."""
     applies = {name: KINDS[name].applies(said.view) for name in ("latency", "accepted")}
     crowded = len(said.view.series) > VARIANTS
     if said.lessons:
@@ -121,12 +121,12 @@ def lead_charts(said: Answer, drawn: Sequence[Chart]) -> list[Chart]:
 
 
 def _beside(shown: Chart) -> Chart:
-    """A picture beside the answer: the first panel, without its table, which stands below."""
+    """Return a chart for use beside the answer: the first panel, without the table."""
     return replace(shown, name=f"lead-{shown.name}", panels=shown.panels[:1], table=None)
 
 
 def answer_html(results: Results) -> str:
-    """The answer as a small HTML table, for notebooks."""
+    """Return the answer as a small HTML table, for notebooks."""
     said = results.answer
     return template("answer.html").render(
         run=results.run,
@@ -137,8 +137,8 @@ def answer_html(results: Results) -> str:
 
 
 def lessons_rows(said: Answer) -> dict[str, Any] | None:
-    """What jobs lose to one another as plain text cells: a row per job and set of jobs beside it,
-    a column per variant; None where no jobs ran alone and together.
+    """Return the slowdown of jobs as text cells: a row per job and set of jobs beside it, a column
+    per variant; None unless jobs ran alone and together.
     """
     from isthmus.answer.lessons import felt_text, tail_text
 
@@ -180,7 +180,7 @@ def lessons_rows(said: Answer) -> dict[str, Any] | None:
 
 
 def answer_rows(said: Answer) -> dict[str, Any]:
-    """The answer table as plain text cells."""
+    """Return the answer table as text cells."""
     shown = said.shown
     modelled = any(s.bracket and s.bracket.analytic is not None for s in said.series)
     rows = []
@@ -227,12 +227,12 @@ def answer_rows(said: Answer) -> dict[str, Any]:
 
 
 def paint(style: Look) -> str:
-    """The colour of a series: the page's, or that on white paper where there is no page."""
+    """Return the colour of a series: that of the page's theme, or that for white paper."""
     return f"var(--s{style.number}, {style.colour})"
 
 
 def point_rows(view: View) -> list[dict[str, Any]]:
-    """Every point with its verdict and its grounds, series by series."""
+    """Return every point with its verdict and evidence, series by series."""
     from isthmus.answer import judged
 
     rows, measures = [], judged(view)[:3]

@@ -1,4 +1,4 @@
-"""What all pages share: templates, the drawing library, specifications, terms."""
+"""Common parts of all pages: templates, the drawing library, specifications and terms."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 LIBRARY = ("vega.min.js", "vega-lite.min.js", "vega-interpreter.js")
-"""The drawing library, in the order in which it is loaded."""
+"""Files of the drawing library, in the order in which they are loaded."""
 WIDTH, GAP = 1176, 22
-"""Of a page on a wide screen, and between its panels, in pixels."""
+"""Width of a page on a wide screen, and gap between its panels, in pixels."""
 NARROW = 300
-"""Most that a panel may want for three or more to stand beside one another on paper, in pixels."""
+"""The maximum panel width for three or more panels in a row on paper, in pixels."""
 
 _STROKE = 'stroke="currentColor" stroke-width="2" fill="none"'
 GLYPHS = {
@@ -53,13 +53,14 @@ GLYPHS = {
     ),
     "diamond": '<path d="M13,1L19,7L13,13L7,7Z" fill="currentColor"/>',
 }
-"""What marks look like, in a box of 26 by 14."""
+"""Shapes of marks, in a box of 26 by 14."""
 
 
-def render_page(name: str, drawn: Iterable[Chart], inputs: str = "", **told: Any) -> str:
-    """Fill one of the page templates; `drawn` are its pictures, `inputs` what it rests on.
+def render_page(name: str, drawn: Iterable[Chart], inputs: str = "", **values: Any) -> str:
+    """Fill a page template; `drawn` are its pictures, `inputs` the digest of its inputs.
 
-    Nothing is fetched and nothing but the page's own scripts runs: the policy names their digests.
+    The page loads nothing and runs only its own scripts: the content security policy lists their
+    digests.
     """
     specs = {c.name: [p.spec or {} for p in c.panels] for c in drawn}
     scripts = library()
@@ -73,19 +74,19 @@ def render_page(name: str, drawn: Iterable[Chart], inputs: str = "", **told: Any
         policy=policy,
         inputs=inputs,
         glossary=glossary(),
-        **told,
+        **values,
     )
 
 
 def embedded(value: Any) -> str:
-    """JSON that can stand inside a ``script`` element."""
+    """Encode JSON for use inside a ``script`` element."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 @cache
 def library() -> list[str]:
-    """The scripts of a page: the drawing library and what lets a reader ask the pictures."""
+    """Return the scripts of a page: the drawing library and the interaction of the report."""
     here = files("isthmus.report")
     parts = [here / "vendor" / name for name in LIBRARY] + [here / "templates" / "report.js"]
     return [part.read_text(encoding="utf-8") for part in parts]
@@ -93,14 +94,14 @@ def library() -> list[str]:
 
 @cache
 def digests() -> list[str]:
-    """The scripts' digests, as a content security policy names them."""
+    """Return the scripts' digests in the form of a content security policy."""
     found = (hashlib.sha256(script.encode()).digest() for script in library())
     return [f"'sha256-{base64.b64encode(each).decode()}'" for each in found]
 
 
 @cache
 def glossary() -> dict[str, str]:
-    """Terms and what they mean, from the guide's glossary."""
+    """Return terms with their definitions, from the guide's glossary."""
     text = (files("isthmus.report") / "glossary.md").read_text(encoding="utf-8")
     found = {}
     for block in re.split(r"\n\s*\n", text):
@@ -112,8 +113,8 @@ def glossary() -> dict[str, str]:
 
 
 def across(panels: Sequence[Panel]) -> Markup:
-    """How many panels stand beside one another so that all rows are filled alike: on a wide screen
-    and, as a class, on paper.
+    """Return attributes for the number of panels in a row, so that all rows are filled evenly on a
+    wide screen and, through a class, on paper.
     """
     count = len(panels)
     widest = max(p.width for p in panels)
@@ -126,12 +127,12 @@ def across(panels: Sequence[Panel]) -> Markup:
 
 
 def slug(term: str) -> str:
-    """A term as part of an id."""
+    """Return a term as part of an id."""
     return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
 
 
 def data_rows(table: Table) -> Markup:
-    """The rows of a picture's table; the last cell leads to the row of the point."""
+    """Return the rows of a picture's table; the last cell links to the row of the point."""
     lines = []
     points: Sequence[int | None] = table.points or [None] * len(table.rows)
     for row, point in zip(table.rows, points, strict=True):
@@ -147,27 +148,28 @@ def _cell(value: Any) -> str:
     return "" if value is None else _escaped(str(value))
 
 
-# Of the words in a table most are the same, row after row.
+# Cached, since most words in a table repeat from row to row.
 _escaped = lru_cache(maxsize=4096)(html.escape)
 
 
 def point_lines(rows: Sequence[Mapping[str, Any]], x_title: str) -> Markup:
-    """The rows of the table of points, each of which others lead to. Ten thousand of them take the
-    template ten times as long.
+    """Return the rows of the table of points, each a target of links.
+
+    Ten thousand rows would take the template ten times as long.
     """
     lines = []
     for row in rows:
-        told = {name: escape(value) for name, value in row.items() if isinstance(value, str)}
-        x = f'<td class="n">{told["x"]}</td>' if x_title else ""
+        values = {name: escape(value) for name, value in row.items() if isinstance(value, str)}
+        x = f'<td class="n">{values["x"]}</td>' if x_title else ""
         cells = "".join([f'<td class="n">{escape(cell)}</td>' for cell in row["cells"]])
-        index, verdict = row["index"], told["verdict"]
+        index, verdict = row["index"], values["verdict"]
         lines.append(
             f'<tr id="point-{index}" tabindex="-1"><td class="n">{index}</td>'
-            f"<td>{told['label']}</td>{x}"
+            f"<td>{values['label']}</td>{x}"
             f'<td><span class="badge {verdict}">{verdict}</span></td>'
-            f'<td class="n">{told["growth"]}</td><td class="n">{told["interval"]}</td>'
-            f'<td>{told["flow"]}</td>{cells}<td class="n">{row["replications"]}</td>'
-            f'<td class="n">{told["messages"]}</td></tr>'
+            f'<td class="n">{values["growth"]}</td><td class="n">{values["interval"]}</td>'
+            f'<td>{values["flow"]}</td>{cells}<td class="n">{row["replications"]}</td>'
+            f'<td class="n">{values["messages"]}</td></tr>'
         )
     return Markup("\n".join(lines))
 
@@ -196,7 +198,7 @@ def _environment() -> Environment:
 
 
 def _glyph_shapes() -> Mapping[str, str]:
-    """The markers as paths within -1 to 1."""
+    """Return the markers as paths within -1 to 1."""
     words = {
         "square": "M-.9-.9H.9V.9H-.9Z",
         "circle": "M-1,0A1,1,0,1,1,1,0A1,1,0,1,1-1,0Z",

@@ -1,6 +1,5 @@
-"""What each picture shows, as plain data: which variants, curves and links, where they lie, what is
-left out.
+"""The content of each picture as plain data: variants, curves, links and their positions.
 
-Drawn twice from here: by the reader's browser (`isthmus.charts`) and on paper (`isthmus.plots`),
-which only know how.
+Each picture is drawn twice from this data: by the browser (`isthmus.charts`) and on paper
+(`isthmus.plots`). These packages only decide how to draw.
 """

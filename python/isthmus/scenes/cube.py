@@ -1,4 +1,4 @@
-"""The networks of a hypercube: where nodes lie on paper, how busy each link is."""
+"""The networks of a hypercube: positions of nodes on paper, and utilisation of links."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from isthmus.results.schema import PointResult
 from isthmus.scenes.machine import Use, uses
 
 DRAWN_DIMENSION = 7
-"""Largest hypercube that is drawn node by node."""
+"""The largest dimension that is drawn node by node."""
 
-# Where one step in each dimension leads on paper: small cubes within larger ones, no two links on
-# one line.
+# The step on paper for each dimension: small cubes within larger ones, no two links on one line.
 _STEPS = [
     (1.0, 0.0),
     (0.0, 1.0),
@@ -24,18 +23,18 @@ _STEPS = [
 ]
 
 _SMALL_STEPS = [(1.0, 0.0), (0.0, 1.0), (0.42, 0.33), (1.75, -1.15)]
-"""The same for up to four dimensions, where there is room for a rounder picture."""
+"""Steps for up to four dimensions, which leave room for a rounder picture."""
 
 
 def project(node: int, dimension: int) -> tuple[float, float]:
-    """Where a node of a hypercube lies on paper."""
+    """Return the position of a node of a hypercube on paper."""
     table = _SMALL_STEPS if dimension <= len(_SMALL_STEPS) else _STEPS
     steps = [table[bit] for bit in range(dimension) if node >> bit & 1]
     return sum(s[0] for s in steps), sum(s[1] for s in steps)
 
 
 def io_dimension(count: int) -> int:
-    """Dimension of the hypercube of so many I/O nodes, which may be incomplete."""
+    """Return the dimension of the hypercube of I/O nodes, which may be incomplete."""
     return max(count - 1, 1).bit_length()
 
 
@@ -57,11 +56,11 @@ class Network:
         return self.dimension <= DRAWN_DIMENSION
 
     def places(self) -> list[tuple[float, float]]:
-        """Where its nodes lie."""
+        """Return the positions of its nodes."""
         return [project(node, self.dimension) for node in range(self.nodes)]
 
     def links(self) -> list[tuple[int, int, float]]:
-        """Both ends and utilisation of each link, the busiest last."""
+        """Return both ends and utilisation of each link, the busiest last."""
         found = [
             (node, other)
             for node in range(self.nodes)
@@ -73,25 +72,25 @@ class Network:
         return [(a, b, self.used.get((a, b), rest)) for a, b in found]
 
     def by_dimension(self) -> list[tuple[int, float, float | None]]:
-        """For cubes too large to draw: each dimension with its mean and its busiest link."""
+        """Return mean and busiest link of each dimension, for cubes too large to draw."""
         values: list[list[float]] = [[] for _ in range(self.dimension)]
         for (a, b), value in self.used.items():
             values[(a ^ b).bit_length() - 1].append(value)
-        told = []
+        rows = []
         for bit, each in enumerate(values):
             mean = sum(each) / len(each) if each else self.mean
             if mean is not None:
-                told.append((bit, mean, max(each) if each else None))
-        return told
+                rows.append((bit, mean, max(each) if each else None))
+        return rows
 
 
 def pe_network(described: HypercubeSummary, point: PointResult) -> Network:
-    """The network of the PEs."""
+    """Return the network of the PEs."""
     return _network("link", described.dimension, described.pes, described, point)
 
 
 def io_network(described: HypercubeSummary, point: PointResult) -> Network:
-    """The network of the I/O nodes."""
+    """Return the network of the I/O nodes."""
     count = len(described.io_nodes)
     return _network("io_link", io_dimension(count), count, described, point)
 

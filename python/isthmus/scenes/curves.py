@@ -1,4 +1,4 @@
-"""Which curves are drawn: a panel each with what it picks, its titles and its scales."""
+"""The panels of curves: values, titles and scales of each panel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from isthmus.wording import with_unit
 
 @dataclass(frozen=True)
 class Curves:
-    """What one panel of curves shows."""
+    """The content of one panel of curves."""
 
     title: str
     pick: Pick
@@ -40,22 +40,22 @@ class Curves:
     y_title: str
     model: Pick | None = None
     log: bool | None = None
-    """Whether the scale is logarithmic; decided by the values if None."""
+    """Whether the scale is logarithmic; None to decide by the values."""
     zero: bool | None = None
-    """Whether it begins at zero; by the values if None."""
+    """Whether the scale begins at zero; None to decide by the values."""
     capped: bool = False
-    """Whether values of saturated points are cut off: a latency grows with the run there."""
+    """Whether values of saturated points are cut off, since latencies there grow with the run."""
     stable_only: bool = False
     diagonal: bool = False
-    """Whether to draw the line on which all that is offered is accepted."""
+    """Whether to draw the line on which accepted equals offered load."""
     bound: bool = False
-    """Whether to draw what the analysis lets each series accept."""
+    """Whether to draw the load that each series can accept by analysis."""
     interval: str | None = None
-    """What the ends of intervals are, in words; those of the run's confidence if None."""
+    """Meaning of the ends of intervals, in words; by default the run's confidence."""
 
 
 def latency(view: View, measures: Sequence[str] | None = None) -> list[Curves]:
-    """The measures asked for (or `measures`)."""
+    """Return panels of the requested measures (or `measures`)."""
     return [
         Curves(
             view.label(m),
@@ -70,13 +70,14 @@ def latency(view: View, measures: Sequence[str] | None = None) -> list[Curves]:
 
 
 def accepted(view: View) -> list[tuple[str, View, Curves]]:
-    """What is completed against what is offered, of all messages and of I/O demands: each the
-    measure, the view in which it is drawn against its own load, and the curves.
+    """Return panels of accepted against offered load, of all messages and of I/O demands.
+
+    Each has its measure, the view in which it is drawn against its own load, and its curves.
     """
     flows: list[tuple[str, str | None, str]] = [("accepted", None, "All messages")]
     if view.unit("io.accepted") and view.unit("io.offered"):
         flows.append(("io.accepted", "io.offered", "I/O demands"))
-    told = []
+    shown = []
     for measure, offered, title in flows:
         curves = Curves(
             title if len(flows) > 1 else "",
@@ -89,12 +90,14 @@ def accepted(view: View) -> list[tuple[str, View, Curves]]:
             bound=offered is None,
         )
         flow = view if offered is None else replace(view, x_measure=offered)
-        told.append((measure, flow, curves))
-    return told
+        shown.append((measure, flow, curves))
+    return shown
 
 
 def residuals(view: View) -> list[Curves]:
-    """How far the simulation lies above the model, in percent, at stable points."""
+    """Return panels of the deviation of the simulation from the model, in percent, at stable
+    points.
+    """
     y_title = "simulation over model − 1 (%)"
     return [
         Curves(view.label(m), residual_of(m), "%", y_title, log=False, stable_only=True)
@@ -103,8 +106,9 @@ def residuals(view: View) -> list[Curves]:
 
 
 def percentiles(view: View, measure: str | None = None) -> tuple[list[Curves], int]:
-    """The percentiles of one measure, and how many values have too few observations above them:
-    these are biased low and left out.
+    """Return panels of the percentiles of one measure, and how many values were left out.
+
+    Values with too few observations above them are biased low, so they are left out.
     """
     name = measure or next(iter(with_percentiles(view)))
     found: set[float] = set()
@@ -115,7 +119,7 @@ def percentiles(view: View, measure: str | None = None) -> tuple[list[Curves], i
                 found.add(p.percent)
             else:
                 left_out += 1
-    told = [
+    shown = [
         Curves(
             "median" if percent == 50 else f"{percent:g}% are below",
             percentile_of(name, percent),
@@ -125,15 +129,15 @@ def percentiles(view: View, measure: str | None = None) -> tuple[list[Curves], i
         )
         for percent in sorted(found)
     ]
-    return told, left_out
+    return shown, left_out
 
 
 def bandwidth(view: View) -> list[Curves]:
-    """What each job and the I/O servers get through."""
-    told = []
+    """Return panels of the accepted bandwidth of each job and of the I/O servers."""
+    shown = []
     for name in rates(view):
         per = "server" if name.startswith("servers.") else "node"
-        told.append(
+        shown.append(
             Curves(
                 view.label(name).partition(":")[0],
                 _while_at_work(name, mean_of(name)),
@@ -144,7 +148,7 @@ def bandwidth(view: View) -> list[Curves]:
                 zero=True,
             )
         )
-    return told
+    return shown
 
 
 def _while_at_work(name: str, pick: Pick) -> Pick:
@@ -154,20 +158,20 @@ def _while_at_work(name: str, pick: Pick) -> Pick:
     return picked
 
 
-def cap_of(view: View, told: Curves) -> float:
-    """Where values of saturated points are cut off."""
-    return value_cap(view, told.pick) if told.capped else math.inf
+def cap_of(view: View, shown: Curves) -> float:
+    """Return the value at which saturated points are cut off."""
+    return value_cap(view, shown.pick) if shown.capped else math.inf
 
 
 def model_curve(view: View, series: Series, model: Pick, cap: float) -> list[tuple[float, float]]:
-    """The model's curve; beyond the cap it would press everything else flat, too."""
+    """Return the model's curve, cut off at the cap like the points."""
     curve = [(x, min(v, 1.02 * cap)) for x, v, *_ in numbers(view, series, model)]
     beyond = (n for n, (_, v) in enumerate(curve, 1) if v > cap)
     return curve[: next(beyond, len(curve))]
 
 
 def tail(rows: Sequence[Row]) -> slice:
-    """The part of a curve beyond the last stable point, which begins there."""
+    """Return the part of a curve from its last stable point on."""
     first = next((i for i, row in enumerate(rows) if row[4] not in STEADY), None)
     if first is None:
         return slice(0, 0)
@@ -175,18 +179,18 @@ def tail(rows: Sequence[Row]) -> slice:
     return slice(max(first - 1, 0), over + 1)
 
 
-def is_log(told: Curves, drawn: Sequence[float]) -> bool:
-    """Whether the y axis is logarithmic: where values are above zero and span much."""
-    if told.log is False or not _above_zero(drawn):
+def is_log(shown: Curves, drawn: Sequence[float]) -> bool:
+    """Whether the y axis is logarithmic: if values are above zero and have a large range."""
+    if shown.log is False or not _above_zero(drawn):
         return False
-    return bool(told.log) or max(drawn) / min(drawn) > LOG_SPAN
+    return bool(shown.log) or max(drawn) / min(drawn) > LOG_SPAN
 
 
-def from_zero(told: Curves, drawn: Sequence[float]) -> bool:
+def from_zero(shown: Curves, drawn: Sequence[float]) -> bool:
     """Whether the y axis begins at zero."""
-    if told.zero is not None:
-        return told.zero
-    return told.log is None and _above_zero(drawn) and not is_log(told, drawn)
+    if shown.zero is not None:
+        return shown.zero
+    return shown.log is None and _above_zero(drawn) and not is_log(shown, drawn)
 
 
 def _above_zero(drawn: Sequence[float]) -> bool:
@@ -202,9 +206,9 @@ def x_is_log(view: View) -> bool:
 def symbols(
     view: View, beyond: str, *, model: bool = True, anywhere: bool = False
 ) -> dict[str, str]:
-    """What marks mean, only those that occur; `beyond` is the sign of a value off the plot.
+    """Return the meaning of marks that occur; `beyond` is the sign of a value off the plot.
 
-    The model is one of them if it has a value within its domain, or `anywhere`.
+    The model is included if it has a value within its domain, or `anywhere`.
     """
     verdicts = {p.verdict.verdict for p in view.run.points}
     found = {}
@@ -218,11 +222,11 @@ def symbols(
         part = "in part " if within else ""
         found["model"] = model_label(view) + (f" ({part}outside the domain)" if outside else "")
     if view.run.simulated:
-        told = {
+        labels = {
             "saturated": f"saturated: grows with the run ({beyond} off the plot)",
             "undecided": "undecided",
             "incomplete": "did not complete",
             "collapsed": "collapsed: nothing arrives any more",
         }
-        found |= {verdict: words for verdict, words in told.items() if verdict in verdicts}
+        found |= {verdict: words for verdict, words in labels.items() if verdict in verdicts}
     return found

@@ -1,4 +1,4 @@
-"""What each node got through, of the variants at their highest load that has not collapsed."""
+"""Accepted load of each node, for variants at their highest load that has not collapsed."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from isthmus.scenes.machine import all_at_work
 from isthmus.wording import number, unit_label
 
 SHOWN = 6
-"""Most variants in one picture."""
+"""The maximum number of variants in one picture."""
 
 Shown = Sequence[tuple[Series, PointResult]]
 
 
 def shown_of(view: View) -> Shown:
-    """The variants that are drawn, each with its point."""
+    """Return the variants that are drawn, each with its point."""
     drawn = [(s, p) for s in view.series if (p := loaded_point(s))]
     return all_at_work(drawn)[:SHOWN]
 
 
 def top(shown: Shown) -> float:
-    """Where the scale ends, the same for all panels."""
+    """Return the end of the scale, which all panels share."""
     most = max(max(n.accepted, n.offered or 0.0) for _, p in shown for n in p.nodes)
     return 1.08 * most or 1.0
 
 
 def title(view: View, series: Series, point: PointResult) -> str:
-    """The variant if there are several, and the load offered."""
+    """Return the variant, if there are several, and the offered load."""
     words = [series.label] if len(view.series) > 1 else []
     if point.load is not None and not point.jobs:
         words.append(f"offered {number(point.load)} {unit_label(view.run.load.unit)}")
@@ -37,24 +37,24 @@ def title(view: View, series: Series, point: PointResult) -> str:
 
 
 def span(view: View, point: PointResult) -> str:
-    """From the least to the most that a node gets through."""
+    """Return the smallest and largest accepted load of a node."""
     accepted = [n.accepted for n in point.nodes]
     unit = unit_label(view.run.load.unit)
     return f"{number(min(accepted))} to {number(max(accepted))} {unit} a node"
 
 
 def job_of(point: PointResult, node: int) -> str | None:
-    """The job that ran on a node, where just one did."""
+    """Return the job that ran on a node, if exactly one did."""
     ran = [job.name for job in point.jobs if job.active and node in job.nodes]
     return ran[0] if len(ran) == 1 else None
 
 
 def jobs_that_ran(shown: Shown) -> list[str]:
-    """The jobs to be told apart, in the scenario's order; none where there are no jobs."""
+    """Return the jobs that the colours distinguish, in the scenario's order; empty without jobs."""
     names = [job.name for job in shown[0][1].jobs]
     return [job for job in names if any(job in p.active for _, p in shown)]
 
 
 def any_offered(shown: Shown) -> bool:
-    """Whether the load of each node alone is known."""
+    """Whether the offered load of each node is known."""
     return any(n.offered is not None for _, p in shown for n in p.nodes)

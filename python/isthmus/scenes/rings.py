@@ -1,4 +1,4 @@
-"""A fabric of rings: where its links run on paper, which are out of service, how busy each is."""
+"""A fabric of rings: courses of links on paper, links out of service, and utilisation."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from isthmus.results.schema import PointResult
 from isthmus.wording import counted
 
 DRAWN_NODES = 100
-"""Most nodes of a fabric that is drawn node by node."""
+"""The maximum number of nodes of a fabric that is drawn node by node."""
 NAMED_NODES = 64
-"""Most nodes whose numbers are written."""
+"""The maximum number of nodes whose numbers are written."""
 BEND = 0.13
-"""How far a link bends to one side, so that opposite links lie beside one another."""
+"""Sideways bend of a link, so that opposite links lie beside each other."""
 STUB = 0.36
-"""Length of what is drawn of a link that wraps around, in steps of the grid."""
+"""Length of the drawn part of a link that wraps around, in steps of the grid."""
 STEPS = 9
 
 Place = tuple[float, float]
 Link = tuple[int, int, int]
-"""Ring, begin, end."""
+"""Ring, start and end of a link."""
 
 
 def used_links(described: SciSummary, point: PointResult) -> list[float]:
-    """Utilisation of each link in service, in the order of `SciSummary.links`; empty if the point
-    does not tell each.
+    """Return the utilisation of each link in service, in the order of `SciSummary.links`; empty if
+    the point lacks single links.
     """
     single = [c for c in point.channels if c.kind == "link" and c.from_ is not None]
     links = described.links()
@@ -39,7 +39,7 @@ def used_links(described: SciSummary, point: PointResult) -> list[float]:
 
 
 def mean_link(point: PointResult) -> float:
-    """Utilisation of the mean link."""
+    """Return the utilisation of the mean link."""
     means = (c.utilisation for c in point.channels if c.from_ is None and c.kind == "link")
     return float(next(means, 0.0))
 
@@ -50,7 +50,7 @@ def is_drawn(described: SciSummary) -> bool:
 
 
 def by_ring(described: SciSummary, used: Sequence[float]) -> dict[int, list[float]]:
-    """For fabrics too large to draw: the utilisations of the links of each ring in service."""
+    """Return the utilisations of each ring's links in service, for fabrics too large to draw."""
     rings: dict[int, list[float]] = {}
     for (ring, _, _), value in zip(described.links() if used else [], used, strict=True):
         rings.setdefault(ring, []).append(value)
@@ -58,24 +58,24 @@ def by_ring(described: SciSummary, used: Sequence[float]) -> dict[int, list[floa
 
 
 def dead_links(described: SciSummary) -> list[Link]:
-    """The links of rings that are out of service."""
+    """Return the links of rings that are out of service."""
     return [(0, a, b) for r in described.dead_rings for a, b in steps(described.rings[r])]
 
 
 def lost_nodes(described: SciSummary) -> list[int]:
-    """Nodes that have failed or are cut off."""
+    """Return nodes that have failed or are cut off."""
     return sorted(set(described.cut_off) | set(failed_nodes(described)))
 
 
 def failed_nodes(described: SciSummary) -> list[int]:
-    """Nodes that have failed themselves: without a ring, and not merely cut off."""
+    """Return nodes that have failed themselves: they have no ring, but are not merely cut off."""
     alive = {a for _, a, _ in described.links()}
     gone = alive | set(described.cut_off)
     return [node for node in range(described.nodes) if node not in gone]
 
 
 def state(described: SciSummary) -> str:
-    """Rings, those out of service, nodes cut off, in words."""
+    """Describe the rings, those out of service, and nodes that are cut off."""
     text = rings_text(described.ring_count, sorted({len(r) for r in described.rings}))
     if described.dead_rings:
         text += f", {len(described.dead_rings)} out of service"
@@ -85,40 +85,42 @@ def state(described: SciSummary) -> str:
 
 
 def steps(ring: Sequence[int]) -> list[tuple[int, int]]:
-    """Begin and end of each link of a ring."""
+    """Return start and end of each link of a ring."""
     return list(zip(ring, [*ring[1:], ring[0]], strict=True))
 
 
 class Layout:
-    """Where links run: which wrap around a grid, and to which side all others bend."""
+    """The courses of links: whether each wraps around a grid, and the side to which others bend."""
 
     def __init__(self, places: Sequence[Place], rings: Sequence[Sequence[int]]) -> None:
         self.places = places
         self.steps: dict[int, float] = {}
-        """The shortest link in each direction; on a grid one step of it."""
+        """Length of the shortest link in each direction; on a grid, one step of it."""
         for ring in rings:
             for a, b in steps(ring):
                 length = math.dist(places[a], places[b])
-                way = self._direction(a, b)
-                self.steps[way] = min(length, self.steps.get(way, length))
+                direction = self._direction(a, b)
+                self.steps[direction] = min(length, self.steps.get(direction, length))
         self.step = min(self.steps.values(), default=1.0)
-        # On a circle there are no steps: a chord may be parallel to a side and longer.
+        # A circle has no steps: a chord may be parallel to a side and longer.
         middle = [sum(at) / len(places) for at in zip(*places, strict=True)]
         radii = [math.dist(place, middle) for place in places]
         self.grid = max(radii) - min(radii) > 1e-6
-        # Into the rings, where these enclose an area; most turn the same way where that matters.
+        # Bend into the rings, if they enclose an area; then most rings turn the same way.
         areas = [self._area(ring) for ring in rings]
         turns = sum(math.copysign(1.0, area) for area in areas if abs(area) > 1e-9)
         self.side = -1.0 if turns > 0 else 1.0
         """1 if links bend to their right, -1 if to their left."""
 
     def _direction(self, a: int, b: int) -> int:
-        """The direction of a link or its opposite, in steps that tell any two of a grid apart."""
+        """Return a number for the line through two nodes; distinct directions on a grid differ."""
         (x, y), (u, v) = self.places[a], self.places[b]
         return round(math.atan2(v - y, u - x) / math.pi * 1e6) % 1_000_000
 
     def _area(self, ring: Sequence[int]) -> float:
-        """Area that a ring encloses, positive if it turns to the left; 0 if a link wraps around."""
+        """Return the area that a ring encloses, positive if it turns left; 0 if a link wraps
+        around.
+        """
         turns = steps(ring)
         if any(self.around(a, b) for a, b in turns):
             return 0.0
@@ -126,13 +128,13 @@ class Layout:
         return sum(at[a][0] * at[b][1] - at[b][0] * at[a][1] for a, b in turns) / 2
 
     def around(self, a: int, b: int) -> bool:
-        """Whether the link from a to b wraps around: along a line, longer than one step."""
+        """Whether the link from a to b wraps around: it is longer than a step in its direction."""
         one = self.steps[self._direction(a, b)]
         return self.grid and math.dist(self.places[a], self.places[b]) > 1.4 * one
 
 
 def curve(start: Place, end: Place, bend: float) -> list[Place]:
-    """A quadratic curve that bends to the right of its direction, or left if `bend` is negative."""
+    """Return a quadratic curve that bends to the right, or to the left if `bend` is negative."""
     (x, y), (u, v) = start, end
     middle = ((x + u) / 2 + 2 * bend * (v - y), (y + v) / 2 - 2 * bend * (u - x))
     points = []
@@ -151,11 +153,11 @@ def curve(start: Place, end: Place, bend: float) -> list[Place]:
 def stubs(
     start: Place, end: Place, side: float, step: float, beside: int
 ) -> tuple[list[Place], list[Place]]:
-    """What is drawn of a link that wraps around: out of its begin, into its end."""
+    """Return the two drawn parts of a link that wraps around: at its start and at its end."""
     (x, y), (u, v) = start, end
     length = math.dist(start, end)
     dx, dy = (x - u) / length, (y - v) / length
-    # To the same side of the direction in which it leaves as links bend.
+    # Shift the stub to the side to which links bend.
     shift = side * BEND * (0.6 + 0.5 * beside)
     right = (dy * shift, -dx * shift)
     reach = step * STUB
@@ -171,7 +173,7 @@ def stubs(
 
 
 def head(before: Place, at: Place, step: float) -> list[Place]:
-    """A small arrow head that ends at `at`."""
+    """Return a small arrow head that ends at `at`."""
     length = math.dist(before, at) or 1.0
     dx, dy = (at[0] - before[0]) / length, (at[1] - before[1]) / length
     long, wide = 0.13 * step, 0.055 * step
@@ -185,14 +187,14 @@ def head(before: Place, at: Place, step: float) -> list[Place]:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A directed link on paper: its line, or both stubs of it, and its head."""
+    """A directed link on paper: its line, or its two stubs, and its head."""
 
     lines: list[list[Place]]
     head: list[Place]
 
 
 def arrows(layout: Layout, links: Iterable[Link]) -> list[Arrow]:
-    """Links as arrows, several between the same nodes beside one another."""
+    """Return links as arrows; several links between the same nodes lie beside each other."""
     found = []
     seen: dict[tuple[int, int], int] = {}
     for _, a, b in links:

@@ -1,4 +1,4 @@
-"""A fat tree: nodes in a row below the switches of each level, the jobs below them."""
+"""A fat tree: nodes in a row below the switches of each level, with the jobs below the nodes."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from isthmus.machines import FatTreeSummary
 from isthmus.results.schema import ChannelUse, PointResult
 
 DRAWN_NODES = 128
-"""Most nodes of a tree that is drawn link by link."""
+"""The maximum number of nodes of a tree that is drawn link by link."""
 
 
 def single_links(described: FatTreeSummary, point: PointResult) -> list[ChannelUse]:
-    """The links that are drawn one by one; none where a tree is too large, or nothing tells."""
+    """Return the links that are drawn one by one; empty for a large tree or missing data."""
     if described.nodes > DRAWN_NODES:
         return []
     return [c for c in point.channels if c.from_ is not None and c.to is not None]
 
 
 def places(described: FatTreeSummary) -> list[tuple[float, float]]:
-    """Nodes below, switches of each level spread over the same width."""
+    """Return positions: nodes below, and the switches of each level spread over the same width."""
     width, height = float(described.nodes), described.nodes / 5
     found = [(n + 0.5, 0.0) for n in range(described.nodes)]
     for level, count in enumerate(described.switches, 1):
@@ -26,13 +26,13 @@ def places(described: FatTreeSummary) -> list[tuple[float, float]]:
 
 
 def row_step(described: FatTreeSummary) -> float:
-    """How far the rows of jobs lie below one another."""
+    """Return the distance between the rows of jobs."""
     return described.nodes / 26
 
 
 def rows_below(point: PointResult) -> list[tuple[str, list[int], int | None]]:
-    """What stands below the tree: each job that ran, with its nodes and its position among all
-    jobs, then the I/O servers, without one.
+    """Return the rows below the tree: each job that ran, with its nodes and its position among all
+    jobs; then the I/O servers, without a position.
     """
     rows: list[tuple[str, list[int], int | None]] = [
         (job.name, job.nodes, n) for n, job in enumerate(point.jobs) if job.active

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Fetches the drawing library of the report anew, by package name and version, into this folder.
+# Fetches the drawing library of the report again, by package name and version, into this folder.
 # Needs npm. After a change of versions: run tests/python/test_browser.py, and look at a report.
 set -eu
 cd "$(dirname "$0")"
