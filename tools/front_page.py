@@ -3,7 +3,7 @@
     .venv/bin/python tools/front_page.py            writes the tables
     .venv/bin/python tools/front_page.py --check    says whether they are up to date
 
-The names come from the package. What the package does not say about a kind stands in `KINDS`.
+The names come from the package. `KINDS` holds further texts about the kinds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isthmus.papers.folder import papers
 
 ROOT = Path(__file__).parent.parent
 PAGES = {"README.md": "docs/", "docs/index.md": ""}
-"""Each page, and where the guide is from there."""
+"""The pages, each with the path from it to the guide."""
 KINDS = {
     "hypercube": (
         "Binary hypercube with I/O nodes, with or without a separate I/O network, wormhole routing",

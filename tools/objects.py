@@ -1,10 +1,10 @@
 """Write `python/isthmus/objects.py`: the classes of scenarios, from the core's description of them.
 
     .venv/bin/python tools/objects.py            writes the file
-    .venv/bin/python tools/objects.py --check    says whether it is as it should be
+    .venv/bin/python tools/objects.py --check    checks that the file is up to date
 
-A table of a scenario file is a class, a field an attribute. What a class is called, and what is
-said of it as a whole, stands in `CLASSES` below where the name of its table does not say enough.
+A table of a scenario file becomes a class, and a field an attribute. `CLASSES` holds the names and
+descriptions of classes that do not follow from the name of the table.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ Written by `tools/objects.py` from the core's description of scenario files; do 
 
 @dataclass(frozen=True)
 class Class:
-    """What the core does not say of a table."""
+    """Description of a class that the core's description lacks."""
 
     name: str = ""
-    """Of its class; the last word of the table if left out."""
+    """Name of the class; by default from the last word of the table."""
     about: str = ""
     """The docstring of the class."""
     search: tuple[str, str, str] | None = None
-    """The load that a search varies, and its ends, unless told otherwise."""
+    """The load that a search varies by default, and its ends."""
 
 
 CLASSES = {
@@ -212,11 +212,11 @@ CLASSES = {
         """
     ),
 }
-"""By table, before it the kind of machine, or the form of its files."""
+"""Classes by table, which begins with the kind of machine or of input file."""
 FLAT = {"lanes": "{}_lanes"}
-"""Tables whose fields are attributes of the table above, by how these are called."""
+"""Tables whose fields become attributes of the table above, with their attribute names."""
 RENAMED = {"from": "start", "to": "stop"}
-"""Attributes that are no names in Python."""
+"""Attributes whose keys are not valid names in Python."""
 
 
 @dataclass
@@ -227,23 +227,23 @@ class Table:
     fields: dict[str, dict[str, Any]] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
     named: bool = False
-    """Whether there may be several, each with a name."""
+    """Whether there may be several such tables, each with a name."""
 
-    def add(self, words: list[str], told: dict[str, Any]) -> None:
-        """Put a field where it belongs."""
+    def add(self, words: list[str], row: dict[str, Any]) -> None:
+        """Add a field to the table that it belongs to."""
         first, *rest = words
         if not rest:
-            self.fields[first] = told
+            self.fields[first] = row
             return
         below = self.tables.setdefault(first, Table(f"{self.path}.{first}"))
         if rest[0] == "NAME":
             below.named = True
             rest = rest[1:]
-        below.add(rest, told)
+        below.add(rest, row)
 
 
 def main() -> int:
-    """Write the file, or compare it."""
+    """Write the file, or check that it is up to date."""
     text = generate()
     if "--check" not in sys.argv:
         TARGET.write_text(text, encoding="utf-8")
@@ -258,33 +258,33 @@ def main() -> int:
 
 
 def generate() -> str:
-    """The text of the module."""
+    """Return the text of the module."""
     fields = json.loads(_core.fields())
     schema = json.loads(_core.json_schema())["$defs"]
-    kinds = list(dict.fromkeys(told["machine"] for told in fields if told["machine"]))
+    kinds = list(dict.fromkeys(row["machine"] for row in fields if row["machine"]))
     classes = Classes(schema)
     machines, works = [], []
     for top in ("stop", "search"):
         table = Table(top)
-        for told in fields:
-            words = told["key"].split(".")
+        for row in fields:
+            words = row["key"].split(".")
             if words[0] == top:
-                table.add(words[1:], merged(table.fields.get(words[1]), told))
+                table.add(words[1:], merged(table.fields.get(words[1]), row))
         classes.add(table, None)
     for kind in kinds:
         for top, into in (("machine", machines), ("workload", works)):
             table = Table(f"{kind}.{top}")
-            for told in fields:
-                words = told["key"].split(".")
-                if told["machine"] == kind and words[0] == top:
-                    table.add(words[1:], told)
+            for row in fields:
+                words = row["key"].split(".")
+                if row["machine"] == kind and words[0] == top:
+                    table.add(words[1:], row)
             if table.fields or table.tables:
                 into.append(classes.add(table, kind if top == "machine" else None))
     return formatted(classes.text(machines, list(dict.fromkeys(works))))
 
 
 def merged(first: dict[str, Any] | None, second: dict[str, Any]) -> dict[str, Any]:
-    """A field that several kinds of machine have: what they say alike."""
+    """Merge a field that several kinds of machine have, and keep what their descriptions share."""
     if first is None:
         return second
     default = first["default"] if first["default"] == second["default"] else "that of the machine"
@@ -292,7 +292,7 @@ def merged(first: dict[str, Any] | None, second: dict[str, Any]) -> dict[str, An
 
 
 class Classes:
-    """The classes so far; tables that are the same are one class."""
+    """The classes so far; equal tables share one class."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.schema = schema
@@ -301,7 +301,7 @@ class Classes:
         self.of: dict[str, str] = {}
 
     def add(self, table: Table, kind: str | None) -> str:
-        """The class of a table; those of the tables in it come before it."""
+        """Add the class of a table after the classes of its sub-tables, and return its name."""
         known = CLASSES.get(table.path, Class())
         name = known.name or camel(kind or table.path.rpartition(".")[2])
         lines = [line for attribute in self.attributes(table, "") for line in attribute]
@@ -311,13 +311,13 @@ class Classes:
             over, start, stop = map(json.dumps, known.search)
             lines = [
                 f"search: ClassVar[Search] = Search(over={over}, start={start}, stop={stop})",
-                '"""The load that a search varies, and its ends, unless told otherwise."""',
+                '"""The load that a search varies by default, and its ends."""',
                 "",
                 *lines,
             ]
         body = "\n".join(lines)
         if not known.name and kind is None:
-            # A table that another kind has in the same place, with the same fields, is one class.
+            # A table of another kind with the same path and the same fields shares its class.
             name = self.twin(table.path, body) or name
         first = self.bodies.setdefault(name, body)
         same = attributes(first) == attributes(body)
@@ -334,7 +334,7 @@ class Classes:
         return name
 
     def twin(self, path: str, body: str) -> str | None:
-        """The class of a table with this path below another kind, and with the same attributes."""
+        """Return the class of another kind with this path and the same attributes, if any."""
         below = path.partition(".")[2]
         for name, of in self.of.items():
             same = attributes(self.bodies[name]) == attributes(body)
@@ -343,18 +343,18 @@ class Classes:
         return None
 
     def attributes(self, table: Table, prefix: str) -> Iterator[list[str]]:
-        """The attributes of a table's class, a few lines each."""
+        """Yield the attributes of a table's class, as lines."""
         pattern = FLAT.get(prefix.rstrip("."), "{}")
         for name in dict.fromkeys([*table.fields, *table.tables]):
-            told, below = table.fields.get(name), table.tables.get(name)
+            row, below = table.fields.get(name), table.tables.get(name)
             if below is not None and name in FLAT:
                 yield from self.attributes(below, f"{name}.")
                 continue
             attribute = RENAMED.get(name, pattern.format(name))
             if below is None:
-                assert told is not None
-                doc = self.doc(told)
-                yield [f'{attribute}: {self.type(told)} | None = key("{prefix}{name}")', doc]
+                assert row is not None
+                doc = self.doc(row)
+                yield [f'{attribute}: {self.type(row)} | None = key("{prefix}{name}")', doc]
                 continue
             kind = self.add(below, None)
             if below.named:
@@ -362,39 +362,39 @@ class Classes:
                     f'{attribute}: Mapping[str, {kind}] | None = parts("{name}")',
                     '"""By names of your own; at least one must be given."""',
                 ]
-            elif told is None:
+            elif row is None:
                 yield [f'{attribute}: {kind} | None = part("{name}")']
             else:
-                short = self.type(told)
-                doc = wrapped(f"{told['meaning']}.")
+                short = self.type(row)
+                doc = wrapped(f"{row['meaning']}.")
                 yield [f'{attribute}: {kind} | {short} | None = part("{name}")', doc]
 
-    def type(self, told: dict[str, Any]) -> str:
-        """The type of a field."""
-        kinds = [told["machine"], *told.get("also", [])]
-        found = [self.schema.get(f"{kind}.{told['key']}") for kind in kinds]
-        found = [each or self.schema[told["key"]] for each in found]
+    def type(self, row: dict[str, Any]) -> str:
+        """Return the type of a field."""
+        kinds = [row["machine"], *row.get("also", [])]
+        found = [self.schema.get(f"{kind}.{row['key']}") for kind in kinds]
+        found = [each or self.schema[row["key"]] for each in found]
         if all("enum" in each for each in found):
             words = dict.fromkeys(word for each in found for word in each["enum"])
             return literal(list(words))
         return python_type(found[0])
 
     @staticmethod
-    def doc(told: dict[str, Any]) -> str:
-        """What is said of a field."""
-        parts = [f"{told['meaning']}."]
-        if told["default"] == "required":
+    def doc(row: dict[str, Any]) -> str:
+        """Return the docstring of a field."""
+        parts = [f"{row['meaning']}."]
+        if row["default"] == "required":
             parts.append("Must be given or swept.")
-        elif told["default"] and not told["default"].startswith("required"):
-            parts.append(f"If left out: {told['default']}.")
-        if told["range"] and told["type"] not in ("a word", "true or false"):
-            parts.append(f"Range: {told['range']}.")
-        if told["applies"]:
-            parts.append(f"Only with {told['applies']}.")
+        elif row["default"] and not row["default"].startswith("required"):
+            parts.append(f"If left out: {row['default']}.")
+        if row["range"] and row["type"] not in ("a word", "true or false"):
+            parts.append(f"Range: {row['range']}.")
+        if row["applies"]:
+            parts.append(f"Only with {row['applies']}.")
         return wrapped(" ".join(parts))
 
     def text(self, machines: list[str], works: list[str]) -> str:
-        """The whole module."""
+        """Return the text of the whole module."""
         listed = "".join(f"    {json.dumps(name)},\n" for name in sorted(self.bodies))
         classes = "".join(
             f"\n\n@dataclass(frozen=True, kw_only=True)\nclass {name}(Described):\n"
@@ -415,12 +415,12 @@ class Classes:
 
 
 def attributes(body: str) -> list[str]:
-    """The attributes of a class with their types, without what is said of them."""
+    """Return the attributes of a class with their types, without docstrings."""
     return [line for line in body.splitlines() if " = key(" in line or " = part" in line]
 
 
 def python_type(schema: dict[str, Any]) -> str:
-    """What a JSON schema allows, as a type of Python."""
+    """Translate a JSON schema to a Python type."""
     if "enum" in schema:
         return literal(schema["enum"])
     if "anyOf" in schema:
@@ -435,17 +435,17 @@ def python_type(schema: dict[str, Any]) -> str:
 
 
 def literal(words: list[str]) -> str:
-    """One of some words."""
+    """Return a type of one of some words."""
     return f"Literal[{', '.join(map(json.dumps, words))}]"
 
 
 def camel(name: str) -> str:
-    """`FatTree` of `fat-tree`."""
+    """Return a class name, such as `FatTree` for `fat-tree`."""
     return "".join(word.capitalize() for word in name.replace("_", "-").split("-"))
 
 
 def wrapped(text: str) -> str:
-    """A docstring of an attribute, in lines that fit."""
+    """Wrap the docstring of an attribute."""
     quoted = text.replace("\\", "\\\\")
     lines = textwrap.wrap(
         f'"""{quoted}"""', WIDTH - 4, break_long_words=False, break_on_hyphens=False
@@ -454,7 +454,7 @@ def wrapped(text: str) -> str:
 
 
 def formatted(text: str) -> str:
-    """As the project's formatter writes it."""
+    """Format a text with the project's formatter."""
     command = [Path(sys.executable).with_name("ruff"), "format", "--stdin-filename", TARGET, "-"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -11,7 +11,7 @@ DOCTEST = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$).*\n?)*)", re.MULTILINE)
 
 
 class Doctests(griffe.Extension):
-    """Puts every doctest of a docstring between fences."""
+    """Puts every doctest of a docstring into a fenced block."""
 
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Rewrite the docstring of one object."""

@@ -16,7 +16,7 @@ LOADED = re.compile(
 
 
 def on_post_page(output: str, page: Any, config: Any) -> str:
-    """Warn, which ends a strict build, of whatever a page would load from another host."""
+    """Log a warning, which ends a strict build, for each file of another host in a page."""
     del config
     for found in LOADED.findall(output):
         log.warning("%s loads something from elsewhere: %s", page.file.src_path, found)

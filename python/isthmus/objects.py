@@ -279,7 +279,7 @@ class Workload(Described):
     """
 
     search: ClassVar[Search] = Search(over="workload.rate", start="1 /ms", stop="50 /ms")
-    """The load that a search varies, and its ends, unless told otherwise."""
+    """The load that a search varies by default, and its ends."""
 
     arrival: Literal["exponential", "deterministic", "bursty", "closed"] | None = key("arrival")
     """When a PE asks: Poisson (section 4.3); equal gaps; on/off bursts; a closed loop in which a PE
@@ -463,7 +463,7 @@ class PacketWorkload(Described):
     """
 
     search: ClassVar[Search] = Search(over="workload.load", start="0.5 GB/s", stop="50 GB/s")
-    """The load that a search varies, and its ends, unless told otherwise."""
+    """The load that a search varies by default, and its ends."""
 
     load: str | None = key("load")
     """Total offered load: payload that all nodes together offer (Table 1); each sending node offers
@@ -883,7 +883,7 @@ class Jobs(Described):
     """
 
     search: ClassVar[Search] = Search(over="workload.load", start="1 MB/s", stop="340 MB/s")
-    """The load that a search varies, and its ends, unless told otherwise."""
+    """The load that a search varies by default, and its ends."""
 
     load: str | float | None = key("load")
     """Data that each node of an open loop asks to move, for jobs that give no load of their own: a
@@ -1141,7 +1141,7 @@ class StreamWorkload(Described):
     """
 
     search: ClassVar[Search] = Search(over="workload.load", start="5 MB/s", stop="200 MB/s")
-    """The load that a search varies, and its ends, unless told otherwise."""
+    """The load that a search varies by default, and its ends."""
 
     origin: Literal["cells", "interface"] | None = key("origin")
     """Where data come from: the cells, or the interface's staging memory, in which they lie
@@ -1214,7 +1214,7 @@ class RingJobs(Described):
     """
 
     search: ClassVar[Search] = Search(over="workload.load", start="1 MB/s", stop="1 GB/s")
-    """The load that a search varies, and its ends, unless told otherwise."""
+    """The load that a search varies by default, and its ends."""
 
     load: str | float | None = key("load")
     """Data that each node of an open loop asks to move, for jobs that give no load of their own: a
@@ -1259,7 +1259,7 @@ class CubeJobs(Described):
     """
 
     search: ClassVar[Search] = Search(over="workload.load", start="10 kB/s", stop="20 MB/s")
-    """The load that a search varies, and its ends, unless told otherwise."""
+    """The load that a search varies by default, and its ends."""
 
     load: str | float | None = key("load")
     """Data that each node of an open loop asks to move, for jobs that give no load of their own: a
