@@ -3,11 +3,11 @@
 Peers: MPI's own collectives through a view (``mpi/romio.c``), by ROMIO or Open MPI's OMPIO, and a
 shuffle by hand with large contiguous writes (``mpi/hand_file.c``). Each is tried in many forms and
 takes part in its best, on each MPI; a line is of the MPI on which its peer is fastest. A file may
-be there already: peers write over it, and so does ours with ``keep=False``, under another name, so
-that nothing half written is ever found under the file's own. Both are measured, with a file and
-without, and the best of the peer counts. Beside them stands ours as it is if nothing is said, which
+be there already: peers write over it, and so does isthmus with ``keep=False``, under another name,
+so that nothing half written is ever found under the file's own. Both are measured, with a file and
+without, and the best of the peer counts. Beside them stands isthmus with its defaults, which
 leaves the file as it was if anything goes wrong, and what the machine has for data that are in
-order already (``mpi/plain.c``). On tmpfs ours copies without rounds what it reads and what it
+order already (``mpi/plain.c``). On tmpfs isthmus copies without rounds what it reads and what it
 writes with ``keep=False``: no rank reshuffles for another.
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import Engine, Line, rounded
-from mpis import RANKS, Mpi, Times, beside, installed, measured, ratios, turns
+from mpis import OURS, RANKS, Mpi, Times, beside, installed, measured, ratios, turns
 
 COMMAND = "python bench/run.py array"
 BLOCK = 16
@@ -86,7 +86,7 @@ def array(_engine: Engine, quick: bool) -> Iterator[Line]:
     """One file, written and read by four ranks of an MPI program."""
     side, count = (1024, 2) if quick else (8192, 7)
     mpis = installed()
-    # Ours has two files for a moment, and memory that ranks share is of tmpfs as well.
+    # isthmus has two files for a moment, and the ranks' shared memory is on tmpfs as well.
     place = tmpfs(4 * side * side * 8)
     if not mpis or place is None:
         missing = "tmpfs with enough room" if mpis else "MPI with mpi4py and a compiler"
@@ -97,7 +97,7 @@ def array(_engine: Engine, quick: bool) -> Iterator[Line]:
             (name, mpi): command
             for mpi in mpis
             for name, command in {
-                "ours": mpi.ours("ours_file.py"),
+                OURS: mpi.python_program("redistribute_file.py"),
                 "romio": mpi.built("romio"),
                 "hand": mpi.built("hand_file"),
                 "plain": mpi.built("plain"),
@@ -175,31 +175,31 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
         load, (form for mpi in mpis for form in _forms(mpi, states, quick)), 1 if quick else 3
     )
     places = [(mpi, state) for mpi in mpis for state in states]
-    ours = {(mpi, state): Form("ours", mpi, state, ()) for mpi, state in places}
+    isthmus = {(mpi, state): Form(OURS, mpi, state, ()) for mpi, state in places}
     best = {(*asked, *place): _best(tried, *asked, *place) for asked in ASKED for place in places}
-    kept = {mpi: Form("ours", mpi, "over", ("keep",)) for mpi in mpis}
+    kept = {mpi: Form(OURS, mpi, "over", ("keep",)) for mpi in mpis}
     plain = {(mpi, state): Form("plain", mpi, state, ()) for mpi, state in places}
     # A form that is best of several is measured once.
-    forms = dict.fromkeys([*ours.values(), *best.values(), *kept.values(), *plain.values()])
+    forms = dict.fromkeys([*isthmus.values(), *best.values(), *kept.values(), *plain.values()])
     times = turns({form: load.command(form, 1) for form in forms}, count)
     for program, what in ASKED:
         found = {place: best[(program, what, *place)] for place in places}
-        told = {
+        detail = {
             place: {
                 "form": str(form),
-                **_beside(times[ours[place]], times[form], what, load.bytes),
+                **_beside(times[isthmus[place]], times[form], what, load.bytes),
                 "kept": beside(times[kept[place[0]]][what], times[form][what], load.bytes),
                 "plain_mb_per_s": rounded(times[plain[place]][what].rate(load.bytes)),
             }
             for place, form in found.items()
         }
         at = max(places, key=lambda place: times[found[place]][what].rate(load.bytes))
-        own, peer = times[ours[at]][what], times[found[at]][what]
+        own, peer = times[isthmus[at]][what], times[found[at]][what]
         yield Line(
             id=f"array.{what}.nb{BLOCK}.{program}",
             name=f"{load.bytes / 2**20:g} MiB in blocks of {BLOCK}, {RANKS} ranks of MPI, one file "
             f"on tmpfs: {what}, against {program}",
-            ours=own.rate(load.bytes),
+            isthmus=own.rate(load.bytes),
             peer=peer.rate(load.bytes),
             unit="MB/s",
             ratio=statistics.median(ratios(own, peer)),
@@ -208,7 +208,9 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
                 "mpi": at[0].name,
                 "file": at[1],
                 "form": str(found[at]),
-                "by_mpi": {mpi.name: {state: told[mpi, state] for state in states} for mpi in mpis},
+                "by_mpi": {
+                    mpi.name: {state: detail[mpi, state] for state in states} for mpi in mpis
+                },
                 "tried_mb_per_s": {
                     f"{form.mpi.name}, {form.state}: {form}": rounded(load.bytes / took[what] / 1e6)
                     if took
@@ -221,9 +223,9 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
 
 
 def _beside(
-    ours: dict[str, Times], peer: dict[str, Times], what: str, moved: int
+    isthmus: dict[str, Times], peer: dict[str, Times], what: str, moved: int
 ) -> dict[str, Any]:
-    """From opening to having closed the file, and the one call alone where both tell of it."""
+    """Compare the time from opening to closing the file, and the call alone if both report it."""
     call = f"{what}_call"
-    told = beside(ours[what], peer[what], moved)
-    return told | ({"call": beside(ours[call], peer[call], moved)} if call in peer else {})
+    detail = beside(isthmus[what], peer[what], moved)
+    return detail | ({"call": beside(isthmus[call], peer[call], moved)} if call in peer else {})

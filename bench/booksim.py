@@ -84,7 +84,7 @@ CUBE = Network(
     offset=-1,
 )
 # The way up at random, which is the same on both sides: BookSim2's adaptive ascent takes the better
-# of two links drawn at random, ours the best of all.
+# of two links drawn at random, isthmus the best of all.
 TREE = Network(
     nodes=64,
     topology="topology = fattree;\nk = 4;\nn = 3;\nrouting_function = nca;",
@@ -112,8 +112,8 @@ class Setting:
     warm_up: int
     measured: int
     drained: bool = False
-    """Whether all messages begun in the window are waited for, and those to the sender itself left
-    out of the latency: what a latency takes and a speed does not need.
+    """Whether all messages of the window are awaited, and messages to the sender itself left out of
+    the latency. A latency needs this, a speed does not.
     """
 
     def text(self, samples: int) -> str:
@@ -137,13 +137,15 @@ class Setting:
 
 def source(given: str | None) -> Path | None:
     """The source that was given, by option or environment: the folder with the Makefile."""
-    told = given or os.environ.get("BOOKSIM")
-    if not told:
+    given_folder = given or os.environ.get("BOOKSIM")
+    if not given_folder:
         return None
-    for folder in (Path(told) / "src", Path(told)):
+    for folder in (Path(given_folder) / "src", Path(given_folder)):
         if (folder / "iq_router.cpp").exists() or (folder / "booksim_config.cpp").exists():
             return folder
-    raise SystemExit(f"{told}: no source of BookSim2 is there; give the folder with its src")
+    raise SystemExit(
+        f"{given_folder}: no source of BookSim2 is there; give the folder with its src"
+    )
 
 
 def is_installed() -> bool:
@@ -184,7 +186,7 @@ def measure(setting: Setting, *, timed: bool = True) -> Window:
     network = setting.network
     if setting.drained:
         latency, share = _between_nodes(output, network.nodes)
-        # All that was begun in the window, of which this share goes to other nodes.
+        # All messages started in the window, of which this share goes to other nodes.
         accepted = _mean(output, "accepted_flits") * share
     else:
         latency = _overall(output, "Packet latency average")
@@ -201,7 +203,7 @@ def measure(setting: Setting, *, timed: bool = True) -> Window:
 
 
 def _overall(output: str, name: str) -> float:
-    """Of all samples together, told last."""
+    """Mean of all samples, which BookSim2 reports last."""
     found = re.findall(rf"{name} = ([\d.eE+-]+) \(\d+ samples\)", output)
     if not found:
         raise SystemExit(f"BookSim2 reports no {name}")

@@ -32,23 +32,23 @@ class Ended:
     """A command that has ended."""
 
     cpu_s: float
-    """CPU seconds, with those of all that it has begun and waited for."""
+    """CPU seconds, including those of child processes that it waited for."""
     output: str
 
 
 @dataclass
 class Side:
-    """Commands that work together, all begun at once."""
+    """Commands that run together and start at the same time."""
 
     commands: list[list[str]]
     helpers: Callable[[], Iterable[int]] = tuple
-    """Numbers of processes that work for them and that none of them has begun."""
+    """IDs of further processes that work for the commands but are not their children."""
     ended: list[Ended] = field(default_factory=list)
-    """What became of each command; known at the end."""
+    """The outcome of each command; complete at the end."""
 
 
 def by_turns(*sides: Side) -> None:
-    """Run all to their end. Raises ``SystemExit`` where a command fails, with its last words."""
+    """Run all sides to their end. Raises ``SystemExit`` with the output of a failed command."""
     running = [_Running(side) for side in sides]
     try:
         left = list(running)
@@ -78,7 +78,7 @@ class _Running:
     def __init__(self, side: Side) -> None:
         self.side = side
         self.ended: dict[int, Ended] = {}
-        self._begun: dict[int, tuple[subprocess.Popen[bytes], Path]] = {}
+        self._started: dict[int, tuple[subprocess.Popen[bytes], Path]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._stopped: set[int] = set()
 
@@ -91,13 +91,13 @@ class _Running:
         for at, command in enumerate(self.side.commands):
             path = Path(self._folder.name) / str(at)
             with path.open("wb") as output:
-                self._begun[at] = (
+                self._started[at] = (
                     subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT),
                     path,
                 )
 
     def stop(self) -> None:
-        """Stop all that work, and who was begun while the others were being stopped."""
+        """Stop all running processes, including those started meanwhile."""
         if self._folder is None:
             return
         while new := set(self._at_work()) - self._stopped:
@@ -105,30 +105,30 @@ class _Running:
             self._stopped |= new
 
     def is_at_work(self) -> bool:
-        for at, (process, path) in list(self._begun.items()):
+        for at, (process, path) in list(self._started.items()):
             # The resources of this child alone, not of all children so far.
             number, status, usage = os.wait4(process.pid, os.WNOHANG)
             if not number:
                 continue
-            del self._begun[at]
+            del self._started[at]
             process.returncode = os.waitstatus_to_exitcode(status)
             output = path.read_text()
             refuse_failed(self.side.commands[at], process.returncode, output)
             self.ended[at] = Ended(cpu_s(usage), output)
-        return bool(self._begun)
+        return bool(self._started)
 
     def close(self) -> None:
         """End what still works, where something has failed."""
-        if self._begun:
+        if self._started:
             _signal(self._at_work(), signal.SIGKILL)
-            for process, _ in self._begun.values():
+            for process, _ in self._started.values():
                 process.wait()
         if self._folder is not None:
             self._folder.cleanup()
 
     def _at_work(self) -> list[int]:
-        begun = [process.pid for process, _ in self._begun.values()]
-        return _with_children([*begun, *self.side.helpers()])
+        started = [process.pid for process, _ in self._started.values()]
+        return _with_children([*started, *self.side.helpers()])
 
 
 def _signal(numbers: Iterable[int], what: signal.Signals) -> None:
@@ -139,7 +139,7 @@ def _signal(numbers: Iterable[int], what: signal.Signals) -> None:
 
 
 def _with_children(numbers: Iterable[int]) -> list[int]:
-    """Processes and all that they have begun, parents first."""
+    """Return processes and all their descendants, parents first."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -1,4 +1,4 @@
-"""Do ours, CAMINOS and BookSim2 say the same? Mean latencies on two networks under uniform traffic.
+"""Compare mean latencies of isthmus, CAMINOS and BookSim2 on two networks under uniform traffic.
 
 One definition of latency for all: from a message being asked for to the arrival of its tail, where
 a head crosses a link in a cycle and nothing else takes time. On an idle network that is a cycle for
@@ -105,8 +105,8 @@ def point(
     )
 
 
-def ours(engine: Engine, network: Network, load: float, quick: bool) -> list[Point]:
-    """The engine; on the tree with either ascent."""
+def isthmus_points(engine: Engine, network: Network, load: float, quick: bool) -> list[Point]:
+    """Measure isthmus; on the tree with either ascent."""
     window = {"warm_up": network.warm_up, "measured": network.measured, "runs": 2 if quick else 20}
     if network is CUBE:
         setting = {"offered": load, "length": network.flits, **window}
@@ -153,8 +153,8 @@ def kept(network: Network) -> list[Point]:
     return [at for at in points if at.network == network.name]
 
 
-def theirs(network: Network, load: float, quick: bool) -> list[Point]:
-    """The peers that are installed, but for what is kept of them already."""
+def peer_points(network: Network, load: float, quick: bool) -> list[Point]:
+    """Measure the installed peers, except points that are kept already."""
     window = {"warm_up": network.warm_up, "measured": network.measured}
     seeds = range(1, (2 if quick else SEEDS) + 1)
     cube = network is CUBE
@@ -188,7 +188,7 @@ def theirs(network: Network, load: float, quick: bool) -> list[Point]:
 
 
 def beside(points: list[Point], network: Network, peer: str) -> list[tuple[Point, Point]]:
-    """Ours and the peer's at each load; on the tree BookSim2 ascends at random."""
+    """Return the two points of each load; on the tree BookSim2 ascends at random."""
     random = network is TREE and peer == booksim.NAME
     here = [at for at in points if at.network == network.name]
     own = {at.load: at for at in here if at.simulator == OWN[random]}
@@ -199,7 +199,7 @@ OWN = ("isthmus", "isthmus, random ascent")
 
 
 def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Mean latencies of ours and the peers; the line of each is where they are furthest apart.
+    """Compare mean latencies with the peers; the line of each peer is at the largest difference.
 
     What is measured is kept load by load: a run that was cut short goes on where it was.
     """
@@ -210,7 +210,9 @@ def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
     points: list[Point] = []
     for network in (CUBE, TREE):
         for load in network.loads[1:2] if quick else network.loads:
-            points += ours(engine, network, load, quick) + theirs(network, load, quick)
+            points += isthmus_points(engine, network, load, quick) + peer_points(
+                network, load, quick
+            )
             if not quick:
                 later = [at for of in (CUBE, TREE) for at in kept(of)]
                 done = {(at.network, at.simulator, at.load) for at in points}
@@ -255,7 +257,7 @@ def _line(network: Network, peer: str, pairs: list[tuple[Point, Point]]) -> Line
         id=f"crosscheck/{network.name.replace(' ', '-')}-{peer.partition(' ')[0]}",
         name=f"{network.name}, {peer}: mean latency at {own.load:.0%}, where of {loads} "
         "they are furthest apart",
-        ours=own.latency,
+        isthmus=own.latency,
         peer=other.latency,
         unit="cycles",
         ratio=None,  # of two latencies, not of two speeds: the note has it

@@ -30,7 +30,7 @@ def prediction(_engine: Engine, quick: bool) -> Iterator[Line]:
     mpi = mpis[0]
     cases, runs, most = (4, 2, 1) if quick else (CASES, 3, 15)
     words = map(str, (cases, runs, most))
-    report = json.loads(launched([*mpi.launch(), *mpi.ours("predicted.py"), *words]))
+    report = json.loads(launched([*mpi.launch(), *mpi.python_program("predicted.py"), *words]))
     found = report["cases"]
     wrong = sorted(abs(case["predicted_s"] / case["measured_s"] - 1) for case in found)
     if not quick:
@@ -38,7 +38,7 @@ def prediction(_engine: Engine, quick: bool) -> Iterator[Line]:
     yield Line(
         id="prediction.exchanges",
         name=f"{cases} exchanges of {RANKS} ranks, none of them used for calibration: median error",
-        ours=statistics.median(wrong) * 100,
+        isthmus=statistics.median(wrong) * 100,
         peer=None,
         unit="%",
         ratio=None,
@@ -56,20 +56,20 @@ def crossover(_engine: Engine, quick: bool) -> Iterator[Line]:
         sys.stdout.write("crossover: left out, it needs an MPI with mpi4py and tmpfs\n")
         return
     mpi = mpis[0]
-    direct, ours = mpi.built("direct"), mpi.ours("reshuffled.py")
+    direct, isthmus = mpi.built("direct"), mpi.python_program("reshuffled.py")
     points = []
     with tempfile.TemporaryDirectory(dir=place, prefix="isthmus-bench-") as folder:
         for block in BLOCKS[3::4] if quick else BLOCKS:
             words = [str(side), str(block), "1", str(Path(folder) / "matrix")]
             commands = {
                 name: [*mpi.launch(), *program, *words]
-                for name, program in (("as it is", direct), ("reshuffled", ours))
+                for name, program in (("as it is", direct), ("reshuffled", isthmus))
             }
             times = turns(commands, 2 if quick else 5)
             moved = side * side * 8
             points.append(
                 {"block_bytes": block * 8}
-                | {name: took["write"].told(moved) for name, took in times.items()}
+                | {name: took["write"].as_detail(moved) for name, took in times.items()}
             )
     if not quick:
         _draw_crossover(points, IMAGES / "reshuffle-or-not")
@@ -84,7 +84,7 @@ def crossover(_engine: Engine, quick: bool) -> Iterator[Line]:
         id="crossover.write",
         name=f"{side * side * 8 / 2**20:g} MiB in blocks of {first['block_bytes']} bytes to one "
         f"file on tmpfs, reshuffled and as it is; it pays up to {max(pays, default=0)} bytes",
-        ours=first["reshuffled"]["rate_mb_per_s"]["median"],
+        isthmus=first["reshuffled"]["rate_mb_per_s"]["median"],
         peer=first["as it is"]["rate_mb_per_s"]["median"],
         unit="MB/s",
         ratio=ratio[first["block_bytes"]],

@@ -68,7 +68,7 @@ def flow(engine: Engine, quick: bool) -> Iterator[Line]:
     program = built()
     if program is None:
         sys.stdout.write(f"{LEFT_OUT}\n")
-        yield _line(load, [_ours(engine, load)[0] for _ in range(1 if quick else 5)], [], {})
+        yield _line(load, [_isthmus(engine, load)[0] for _ in range(1 if quick else 5)], [], {})
         return
     tried = {
         words: ran
@@ -78,19 +78,19 @@ def flow(engine: Engine, quick: bool) -> Iterator[Line]:
     if not tried:
         raise SystemExit(f"{program}: fails in each of its settings")
     best = max(tried, key=lambda words: tried[words].rate_per_s)
-    ours, theirs, memory = [], [], []
+    isthmus, peers, memory = [], [], []
     for _ in range(1 if quick else 5):
-        theirs.append(simgrid(program, load, best))
-        report, memory_gib = _ours(engine, load)
-        ours.append(report)
+        peers.append(simgrid(program, load, best))
+        report, memory_gib = _isthmus(engine, load)
+        isthmus.append(report)
         memory.append(memory_gib)
     detail = {
         "peer_setting": list(best),
         "tried": {" ".join(words): rounded(ran.rate_per_s) for words, ran in tried.items()},
         "memory_gib": spread(memory),
-        "memory_gib_theirs": spread([ran.memory_gib for ran in theirs]),
+        "memory_gib_theirs": spread([ran.memory_gib for ran in peers]),  # codespell:ignore theirs
     }
-    yield _line(load, ours, theirs, detail)
+    yield _line(load, isthmus, peers, detail)
 
 
 def built() -> list[str] | None:
@@ -124,21 +124,21 @@ def _tried(program: list[str], load: Load, words: tuple[str, ...]) -> Ran | None
         return None
 
 
-def _ours(engine: Engine, load: Load) -> tuple[dict[str, Any], float]:
+def _isthmus(engine: Engine, load: Load) -> tuple[dict[str, Any], float]:
     values = {"outstanding": load.outstanding, "bytes": load.bytes, "each": load.each, "runs": 3}
     report, cost = engine.measure("flow", **values)
     return report, cost.memory_gib
 
 
 def _line(
-    load: Load, ours: list[dict[str, Any]], theirs: list[Ran], detail: dict[str, Any]
+    load: Load, isthmus: list[dict[str, Any]], peers: list[Ran], detail: dict[str, Any]
 ) -> Line:
     """The row, with a ratio where both say that the last message arrived at the same time."""
-    rates = [each["rate_per_s"] for each in ours]
+    rates = [each["rate_per_s"] for each in isthmus]
     ratio, note = None, ""
-    if theirs:
-        peer_rates = [ran.rate_per_s for ran in theirs]
-        apart = abs(ours[0]["simulated_s"] / theirs[0].simulated_s - 1)
+    if peers:
+        peer_rates = [ran.rate_per_s for ran in peers]
+        apart = abs(isthmus[0]["simulated_s"] / peers[0].simulated_s - 1)
         ratios = [a / b for a, b in zip(rates, peer_rates, strict=True)]
         if apart > EQUAL:
             note = f"the last message arrives at times {apart:.1%} apart: no ratio"
@@ -146,19 +146,19 @@ def _line(
             ratio = statistics.median(ratios)
         detail = detail | {
             "peer": "SimGrid",
-            "theirs": spread(peer_rates),
+            "theirs": spread(peer_rates),  # codespell:ignore theirs
             "ratio": spread(ratios) if ratio else None,
-            "simulated_s": [ours[0]["simulated_s"], theirs[0].simulated_s],
+            "simulated_s": [isthmus[0]["simulated_s"], peers[0].simulated_s],
             "simulated_apart": rounded(apart),
         }
     return Line(
         id="stream.flow",
         name=f"torus of 128 hosts, {load.outstanding} messages of {load.bytes} B under way at each",
-        ours=statistics.median(rates),
-        peer=statistics.median(ran.rate_per_s for ran in theirs) if theirs else None,
+        isthmus=statistics.median(rates),
+        peer=statistics.median(ran.rate_per_s for ran in peers) if peers else None,
         unit="messages per CPU second",
         ratio=ratio,
         command=COMMAND,
         note=note,
-        detail={"ours": spread(rates), "first": ours[0], **detail},
+        detail={"ours": spread(rates), "first": isthmus[0], **detail},  # codespell:ignore ours
     )

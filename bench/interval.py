@@ -1,6 +1,6 @@
 """Time to a stated interval: CPU seconds for a mean to 2%, and for the load that saturates to 2%.
 
-Ours is measured whole: the command, its start, its rule for when to stop, its report. The peers
+isthmus is measured whole: the command, its start, its stopping rule, its report. The peers
 have no such rule. Of them the speed is measured, at the load in question, and the messages that the
 interval takes are divided by it:
 
@@ -172,9 +172,9 @@ def interval(engine: Engine, quick: bool) -> Iterator[Line]:
                 search = result["searches"][0]
                 messages = float(sum(trial["messages"] for trial in search["trials"]))
                 width = _width(search)
-                told = f"bracket {width:.1%} wide, {messages / 1e6:.1f} million messages"
+                note = f"bracket {width:.1%} wide, {messages / 1e6:.1f} million messages"
                 reached = bool(search["reached"])
-                told += "" if reached else "; the search gave up before 2%"
+                note += "" if reached else "; the search gave up before 2%"
             else:
                 point = result["points"][0]
                 mean = next(m for m in point["measures"] if m["name"] == case.measure)
@@ -183,16 +183,17 @@ def interval(engine: Engine, quick: bool) -> Iterator[Line]:
                 ideal = needed(spread["messages"] / len(each), each, PRECISION)
                 messages = ideal + case.warm_up * load * _per_cycle(case)
                 reached = bool(point["converged"])
-                told = f"± {width:.1%} after {point['messages'] / 1e6:.2f} million messages"
+                note = f"± {width:.1%} after {point['messages'] / 1e6:.2f} million messages"
             what = "the knee to 2%" if knee else "mean at 60% of saturation to 2%"
             row = f"interval/{case.row}-{'knee' if knee else 'mean'}"
             detail = {
-                "ours": {"width": rounded(width), "reached": reached},
+                "ours": {"width": rounded(width), "reached": reached},  # codespell:ignore ours
                 "peer_messages": rounded(messages),
-                "measured": "ours whole; of the peer its speed at this load",
+                "measured": "ours whole; "  # codespell:ignore ours
+                "of the peer its speed at this load",
                 "extrapolated": "the peer's time: messages by speed",
             }
-            yield _line(row, f"{case.name}: {what}", cpu_s, None, None, told, detail)
+            yield _line(row, f"{case.name}: {what}", cpu_s, None, None, note, detail)
             for name, rate in peers(case, load, spread, count):
                 time_s = None if rate is None else messages / rate
                 note = (
@@ -229,7 +230,7 @@ def _number(value: float) -> str:
 def _line(
     row: str,
     name: str,
-    ours: float,
+    isthmus: float,
     peer: float | None,
     peer_name: str | None,
     note: str,
@@ -238,10 +239,10 @@ def _line(
     return Line(
         id=row,
         name=name,
-        ours=ours,
+        isthmus=isthmus,
         peer=peer,
         unit="CPU s",
-        ratio=None if peer is None else peer / ours,
+        ratio=None if peer is None else peer / isthmus,
         command=DRIVER,
         note=note,
         detail=detail | {"peer": peer_name, "note": note},

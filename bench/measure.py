@@ -124,7 +124,7 @@ def _is_json(line: str) -> bool:
 
 @dataclass(frozen=True)
 class Window:
-    """What a simulator of flits did in the measured window, told in flits and flit cycles."""
+    """The work of a flit simulator in the measured window, in flits and flit cycles."""
 
     messages: float
     cpu_s: float
@@ -143,10 +143,10 @@ class Window:
 EQUAL = 0.02
 
 
-def apart(ours: list[float], theirs: list[float]) -> float:
-    """How far the medians of two sets of accepted loads are apart, of theirs."""
-    middle = statistics.median(theirs)
-    return abs(statistics.median(ours) - middle) / middle
+def apart(isthmus: list[float], peers: list[float]) -> float:
+    """Return the difference of two medians of accepted loads, relative to the peer's."""
+    middle = statistics.median(peers)
+    return abs(statistics.median(isthmus) - middle) / middle
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Line:
     id: str
     """Benchmark and row, ``peer/32-flits-60``: stays the same whatever the row is called."""
     name: str
-    ours: float | None
+    isthmus: float | None
     peer: float | None
     unit: str
     ratio: float | None
@@ -171,7 +171,7 @@ class Line:
         return {
             "id": self.id,
             "name": self.name,
-            "ours": rounded(self.ours),
+            "ours": rounded(self.isthmus),  # codespell:ignore ours
             "peer": rounded(self.peer),
             "unit": self.unit,
             "ratio": rounded(self.ratio),

@@ -129,9 +129,9 @@ def compared(case: dict[str, Any]) -> tuple[dict[str, float | None], list[str]]:
     A residual is none where the model says that the machine saturates.
     """
     work = Workload(rate=f"{case['rate']!r} /ms", **case["work"])
-    told = {m.name: m for m in analyze(built(case), work).run.points[0].measures}
+    measures = {m.name: m for m in analyze(built(case), work).run.points[0].measures}
     simulated = {name: case["simulated"].get(name, [None])[0] for name in TITLES}
-    of = {name: told.get(name) for name, mean in simulated.items() if mean}
+    of = {name: measures.get(name) for name, mean in simulated.items() if mean}
     residuals = {
         name: found.model_anywhere / simulated[name] - 1 if found else None
         for name, found in of.items()
@@ -160,9 +160,9 @@ def summary(cases: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
     return found
 
 
-def table(told: dict[str, dict[str, Any]]) -> Iterator[str]:
+def table(summary: dict[str, dict[str, Any]]) -> Iterator[str]:
     """The rows of the guide's table."""
-    for part, measures in told.items():
+    for part, measures in summary.items():
         for name, row in measures.items():
             inside = f"{row['inside']} ({row['inside'] / row['machines']:.1%})"
             near = " | ".join(f"{row[key]:.1%}" for key in ("within_5", "within_10", "largest"))
@@ -189,8 +189,8 @@ def interval(case: dict[str, Any], name: str) -> tuple[float, float, float]:
     An end that is open or 0 is replaced by the mean.
     """
     mean, low, high = (end or case["simulated"][name][0] for end in case["simulated"][name])
-    told = (1 + case["residual"][name]) * mean
-    return told / high - 1, told / mean - 1, told / low - 1
+    predicted = (1 + case["residual"][name]) * mean
+    return predicted / high - 1, predicted / mean - 1, predicted / low - 1
 
 
 def draw(cases: list[dict[str, Any]], path: Path) -> None:
@@ -271,18 +271,18 @@ def main() -> None:
     kept, cases = cases, cases[: given.count]
     for case in cases:
         case["residual"], case["inside"] = compared(case)
-    told = parts(cases)
-    for row in table(told):
+    summary = parts(cases)
+    for row in table(summary):
         print(row)
     if given.keep == "yes" and cases == kept:
-        _keep(cases, told)
+        _keep(cases, summary)
         draw(cases, PICTURE)
 
 
-def _keep(cases: list[dict[str, Any]], told: dict[str, Any] | None = None) -> None:
+def _keep(cases: list[dict[str, Any]], summary: dict[str, Any] | None = None) -> None:
     rows = ",\n".join(f"  {json.dumps(case, sort_keys=True)}" for case in cases)
     KEPT.write_text(
-        f'{{"seeds": {list(SEEDS)}, "summary": {json.dumps(told)}, "cases": [\n{rows}\n]}}\n'
+        f'{{"seeds": {list(SEEDS)}, "summary": {json.dumps(summary)}, "cases": [\n{rows}\n]}}\n'
     )
 
 

@@ -22,6 +22,8 @@ from measure import ROOT, run, spread
 HERE = ROOT / "bench" / "mpi"
 BUILT = ROOT / "out" / "bench-mpi"
 RANKS = 4
+OURS = "ours"  # codespell:ignore ours
+"""The name of isthmus in the results."""
 VERSION = "from mpi4py import MPI; print(MPI.Get_library_version())"
 # Open MPI asks for this where one is root, and where there are more ranks than cores.
 ENVIRONMENT = {
@@ -57,8 +59,8 @@ class Mpi:
         run([*compiler, str(HERE / f"{name}.c"), "-o", program, *linked])
         return [program]
 
-    def ours(self, name: str) -> list[str]:
-        """The command of a Python program of ``mpi/``."""
+    def python_program(self, name: str) -> list[str]:
+        """Return the command of a Python program in ``mpi/``."""
         return [self.python, str(HERE / name)]
 
     def launch(self, *options: str) -> list[str]:
@@ -146,8 +148,8 @@ class Times:
         self.seconds.append(statistics.median(row[0] for row in rows))
         self.cpu.append(statistics.median(row[1] for row in rows))
 
-    def told(self, moved: int) -> dict[str, Any]:
-        """The rate at which so many bytes were moved, and what a gigabyte of them cost."""
+    def as_detail(self, moved: int) -> dict[str, Any]:
+        """Return the rate for `moved` bytes, and the CPU time per gigabyte."""
         return {
             "rate_mb_per_s": spread([moved / took / 1e6 for took in self.seconds]),
             "cpu_s_per_gb": spread([took / moved * 1e9 for took in self.cpu]),
@@ -172,15 +174,15 @@ def turns(commands: Mapping[Any, Sequence[str]], count: int) -> dict[Any, dict[s
     return times
 
 
-def ratios(ours: Times, peer: Times) -> list[float]:
-    """How many times as quick ours was, turn by turn."""
-    return [b / a for a, b in zip(ours.seconds, peer.seconds, strict=True)]
+def ratios(isthmus: Times, peer: Times) -> list[float]:
+    """Return the speed of isthmus relative to the peer, turn by turn."""
+    return [b / a for a, b in zip(isthmus.seconds, peer.seconds, strict=True)]
 
 
-def beside(ours: Times, peer: Times, moved: int) -> dict[str, Any]:
-    """Ours and a peer on one MPI, as kept."""
+def beside(isthmus: Times, peer: Times, moved: int) -> dict[str, Any]:
+    """Compare isthmus with a peer on one MPI, for the kept results."""
     return {
-        "ratio": spread(ratios(ours, peer)),
-        "ours": ours.told(moved),
-        "peer": peer.told(moved),
+        "ratio": spread(ratios(isthmus, peer)),
+        "ours": isthmus.as_detail(moved),  # codespell:ignore ours
+        "peer": peer.as_detail(moved),
     }

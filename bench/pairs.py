@@ -43,7 +43,7 @@ CASES = {
 
 def pairs(found: RunResult) -> list[tuple[PointResult, PointResult]]:
     """Points that differ in one choice other than the load."""
-    told = []
+    matched = []
     for one, other in itertools.combinations(found.points, 2):
         apart = [
             axis.key
@@ -51,8 +51,8 @@ def pairs(found: RunResult) -> list[tuple[PointResult, PointResult]]:
             if a.text != b.text
         ]
         if len(apart) == 1 and apart[0] not in LOADS:
-            told.append((other, one))
-    return told
+            matched.append((other, one))
+    return matched
 
 
 def width(value: Value) -> float | None:

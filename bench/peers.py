@@ -24,36 +24,38 @@ SATURATION = 0.46
 GRAIN = 16
 FINE, COARSE = "equal latency resolution", "the peer's cheapest setting"
 
-Ours = Callable[[], dict[str, Any]]
+IsthmusRun = Callable[[], dict[str, Any]]
 
 
-def _pairs(ours: Ours, theirs: Callable[[int], Window], count: int) -> tuple[list[Any], list[Any]]:
+def _pairs(
+    isthmus: IsthmusRun, peers: Callable[[int], Window], count: int
+) -> tuple[list[Any], list[Any]]:
     """Runs of both in alternation, the peer's seeds from 1."""
-    found = [(theirs(pair + 1), ours()) for pair in range(count)]
+    found = [(peers(pair + 1), isthmus()) for pair in range(count)]
     return [own for _, own in found], [peer for peer, _ in found]
 
 
 def beside(
     row: str,
     name: str,
-    ours: list[dict[str, Any]],
-    theirs: list[Window],
+    isthmus: list[dict[str, Any]],
+    peers: list[Window],
     *,
     peer: str,
     unit: str,
     **detail: Any,
 ) -> Line:
     """A line from paired runs of engine and peer, a ratio where both accept the same load."""
-    accepted = [run["accepted"] for run in ours], [run.accepted for run in theirs]
+    accepted = [run["accepted"] for run in isthmus], [run.accepted for run in peers]
     gap = apart(*accepted)
-    ratios = [a["rate_per_s"] / b.rate_per_s for a, b in zip(ours, theirs, strict=True)]
+    ratios = [a["rate_per_s"] / b.rate_per_s for a, b in zip(isthmus, peers, strict=True)]
     own, other = (statistics.median(each) for each in accepted)
     note = f"accepted {own:.3f} and {other:.3f}: no ratio" if gap > EQUAL else ""
     return Line(
         id=row,
         name=name,
-        ours=statistics.median(run["rate_per_s"] for run in ours),
-        peer=statistics.median(run.rate_per_s for run in theirs),
+        isthmus=statistics.median(run["rate_per_s"] for run in isthmus),
+        peer=statistics.median(run.rate_per_s for run in peers),
         unit=unit,
         ratio=None if note else statistics.median(ratios),
         command=f"{DRIVER} {row.partition('/')[0]}",
@@ -61,12 +63,12 @@ def beside(
         detail={
             "peer": peer,
             "ratio": None if note else spread(ratios),
-            "ours": spread([run["rate_per_s"] for run in ours]),
-            "theirs": spread([run.rate_per_s for run in theirs]),
-            "accepted_ours": spread(accepted[0]),
-            "accepted_theirs": spread(accepted[1]),
+            "ours": spread([run["rate_per_s"] for run in isthmus]),  # codespell:ignore ours
+            "theirs": spread([run.rate_per_s for run in peers]),  # codespell:ignore theirs
+            "accepted_ours": spread(accepted[0]),  # codespell:ignore ours
+            "accepted_theirs": spread(accepted[1]),  # codespell:ignore theirs
             "accepted_apart": rounded(gap),
-            "latency_theirs": spread([run.latency for run in theirs]),
+            "latency_theirs": spread([run.latency for run in peers]),  # codespell:ignore theirs
             **detail,
         },
     )
@@ -76,10 +78,10 @@ def coarse(line: Line, fine: list[Window], grained: list[Window]) -> Line:
     """`line`, of runs at a grain, with the error in mean latency that the grain brings."""
     exact = statistics.median(run.latency for run in fine)
     error = statistics.median(run.latency for run in grained) / exact - 1
-    told = f"the peer's mean latency is off by {error:+.1%}"
+    note = f"the peer's mean latency is off by {error:+.1%}"
     return replace(
         line,
-        note="; ".join(filter(None, [line.note, told])),
+        note="; ".join(filter(None, [line.note, note])),
         detail=line.detail | {"grain": GRAIN, "latency_error": rounded(error)},
     )
 
@@ -95,15 +97,15 @@ def peer(engine: Engine, quick: bool) -> Iterator[Line]:
         for load in (0.3, 0.6, 0.9):
             row = f"peer/{flits}-flits-{100 * load:.0f}"
             name = f"7-cube, uniform, {flits} flits, {load:.0%} load"
-            ours = {"length": flits, "offered": load, "runs": 50, **window}
+            isthmus = {"length": flits, "offered": load, "runs": 50, **window}
             grains = (1, GRAIN) if flits > GRAIN**2 else (1,)
             network = caminos.cube(flits)
             if load > SATURATION:
-                own = partial(_ours, engine, "uniform", ours | {"sources": caminos.BOUNDED})
+                own = partial(_isthmus, engine, "uniform", isthmus | {"sources": caminos.BOUNDED})
                 setting = caminos.Setting(network, 1, load, **window)
                 yield from _caminos(row, name, own, setting, grains, quick, unit)
             unbounded = ("-unbounded", ", unbounded sources") if load > SATURATION else ("", "")
-            own = partial(_ours, engine, "uniform", ours | {"sources": 0})
+            own = partial(_isthmus, engine, "uniform", isthmus | {"sources": 0})
             setting = caminos.Setting(network, 1, load, queue=caminos.OPEN, **window)
             names = (row + unbounded[0], name + unbounded[1])
             yield from _caminos(
@@ -121,24 +123,24 @@ def fat_tree_peer(engine: Engine, quick: bool) -> Iterator[Line]:
     for load in (0.3, 0.6):
         row = f"fat_tree_peer/64-nodes-{100 * load:.0f}"
         name = f"64-node fat tree, uniform, packets of 160 flits, {load:.0%} load"
-        ours = {"offered": load, "runs": 20, **window}
-        own = partial(_ours, engine, "tree", ours)
+        isthmus = {"offered": load, "runs": 20, **window}
+        own = partial(_isthmus, engine, "tree", isthmus)
         setting = caminos.Setting(caminos.TREE, 1, load, queue=caminos.OPEN, **window)
         yield from _caminos(row, name, own, setting, (1, GRAIN), quick, unit)
         if booksim.is_installed():
-            own = partial(_ours, engine, "tree", ours | {"random": 1})
+            own = partial(_isthmus, engine, "tree", isthmus | {"random": 1})
             other = booksim.Setting(booksim.TREE, 1, load, **window)
             yield _booksim(row, f"{name}, random ascent", own, other, quick, unit)
 
 
-def _ours(engine: Engine, what: str, setting: dict[str, Any]) -> dict[str, Any]:
+def _isthmus(engine: Engine, what: str, setting: dict[str, Any]) -> dict[str, Any]:
     return engine.measure(what, **setting)[0]
 
 
 def _caminos(
     row: str,
     name: str,
-    own: Ours,
+    own: IsthmusRun,
     setting: caminos.Setting,
     grains: tuple[int, ...],
     quick: bool,
@@ -148,7 +150,7 @@ def _caminos(
     fine: list[Window] = []
     for grain in grains:
         grained = replace(setting, grain=grain)
-        ours, theirs = _pairs(
+        isthmus, peers = _pairs(
             own,
             lambda seed, at=grained: caminos.measure(replace(at, seed=seed)),
             1 if quick else 5,
@@ -156,30 +158,30 @@ def _caminos(
         line = beside(
             row if grain == 1 else f"{row}-coarse",
             name if grain == 1 else f"{name}, {setting.network.flits // grain} phits: {COARSE}",
-            ours,
-            theirs,
+            isthmus,
+            peers,
             peer=caminos.NAME,
             unit=unit,
             setting=FINE if grain == 1 else COARSE,
             sources="open" if setting.queue == caminos.OPEN else f"{setting.queue} messages a node",
             cycles={"warm_up": setting.warm_up, "measured": setting.measured},
         )
-        fine = fine or theirs
-        yield line if grain == 1 else coarse(line, fine, theirs)
+        fine = fine or peers
+        yield line if grain == 1 else coarse(line, fine, peers)
 
 
 def _booksim(
-    row: str, name: str, own: Ours, setting: booksim.Setting, quick: bool, unit: str
+    row: str, name: str, own: IsthmusRun, setting: booksim.Setting, quick: bool, unit: str
 ) -> Line:
     """A line beside BookSim2, which moves flits only."""
-    ours, theirs = _pairs(
+    isthmus, peers = _pairs(
         own, lambda seed: booksim.measure(replace(setting, seed=seed)), 1 if quick else 3
     )
     return beside(
         f"{row}-booksim",
         f"{name}, BookSim2",
-        ours,
-        theirs,
+        isthmus,
+        peers,
         peer=booksim.NAME,
         unit=unit,
         setting=FINE,

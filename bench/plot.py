@@ -98,7 +98,7 @@ def sci_growth(points: list[dict[str, Any]], path: Path) -> None:
 
 def crosscheck(content: dict[str, Any], path: Path) -> None:
     """Draw what ``crosscheck.py`` keeps to ``path`` with .png and .svg: mean latencies, and below
-    them how far each peer is from ours.
+    them how far each peer is from isthmus.
     """
     import matplotlib as mpl
 
@@ -122,7 +122,7 @@ def crosscheck(content: dict[str, Any], path: Path) -> None:
             each = [at for at in points if at["simulator"] == name]
             if not each:
                 continue
-            # Side by side, so that the bars can be told apart.
+            # Side by side, so that the bars can be distinguished.
             loads = [at["load"] + (shift - 1.5) * 0.003 for at in each]
             style = {
                 "color": color,
@@ -150,7 +150,7 @@ def crosscheck(content: dict[str, Any], path: Path) -> None:
         below.axhline(0, color=MESSAGE, linewidth=1)
         below.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         below.set_xlabel("offered load (flits per cycle and node)")
-        below.set_ylabel("peer's mean beside ours")
+        below.set_ylabel("peer's mean beside ours")  # codespell:ignore ours
         top.set_ylabel("mean latency (cycles)")
         top.set_title(f"{network['name']}, {network['flits']} flits", loc="left", color=INK)
         if points:
@@ -173,7 +173,7 @@ SIMULATORS = (
 
 
 def _own(points: list[dict[str, Any]], at: dict[str, Any]) -> dict[str, Any]:
-    """Ours at the same load; beside BookSim2 with a random ascent where there is one."""
+    """Return the point of isthmus at the same load; for BookSim2 with random ascent."""
     own = [
         each
         for each in points

@@ -2,7 +2,7 @@
 
 Peers: a plain copy by as many threads; Alltoallv by hand (``mpi/hand.c``); ScaLAPACK's ``pdgemr2d``
 (``mpi/gemr2d.c``), if there is a ScaLAPACK for an MPI at hand: ``SCALAPACK`` names its library,
-``SCALAPACK_MPICH`` that for the MPI that ``MPICH`` names. Ours and the peers take turns, on each
+``SCALAPACK_MPICH`` that for the MPI that ``MPICH`` names. isthmus and the peers take turns, on each
 MPI; a line is of the MPI on which its peer is fastest, and keeps what it is on the others.
 """
 
@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from measure import Engine, Line
-from mpis import RANKS, Mpi, beside, installed, ratios, turns
+from mpis import OURS, RANKS, Mpi, beside, installed, ratios, turns
 
 COMMAND = "python bench/run.py redistribute"
 Programs = dict[tuple[str, Mpi], list[str]]
-"""The commands of ours and of the peers, on each MPI."""
+"""The commands of isthmus and of the peers, on each MPI."""
 
 
 def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -28,7 +28,7 @@ def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
         yield Line(
             id=f"redistribute.nb{block}.threads",
             name=f"{setting['megabytes']} MiB, 4 ranks in one memory, blocks of {block}, 2 threads",
-            ours=report["rate"]["median"] / 1e6,
+            isthmus=report["rate"]["median"] / 1e6,
             peer=report["memcpy_rate"]["median"] / 1e6,
             unit="MB/s",
             ratio=report["ratio"]["median"],
@@ -50,7 +50,7 @@ def plan(engine: Engine, quick: bool) -> Iterator[Line]:
     yield Line(
         id="plan.huge",
         name="10^12 elements on 10^4 ranks, blocks of 2 to panels: the messages of one rank",
-        ours=report["plan_s"]["median"] * 1e3,
+        isthmus=report["plan_s"]["median"] * 1e3,
         peer=None,
         unit="ms",
         ratio=None,
@@ -60,8 +60,8 @@ def plan(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def _programs(mpi: Mpi) -> Programs:
-    """By name and MPI the commands of ours and of the peers."""
-    found = {"ours": mpi.ours("ours.py"), "hand": mpi.built("hand")}
+    """Return the commands of isthmus and of the peers, by name and MPI."""
+    found = {OURS: mpi.python_program("redistribute.py"), "hand": mpi.built("hand")}
     if mpi.scalapack:
         folder = Path(mpi.scalapack).parent
         linked = [mpi.scalapack, f"-Wl,-rpath,{folder}", "-Wl,--allow-shlib-undefined"]
@@ -72,27 +72,27 @@ def _programs(mpi: Mpi) -> Programs:
 def _ranks(
     programs: Programs, what: str, side: int, block: int, runs: int, repeats: int = 3
 ) -> Iterator[Line]:
-    """Ours and each peer in turns: a run is the median of its repetitions."""
+    """Measure isthmus and each peer in turns: a run is the median of its repetitions."""
     words = [str(side), str(block), str(repeats)]
     times = turns(
         {(name, mpi): [*command, *words] for (name, mpi), command in programs.items()},
         runs,
     )
     moved = side * side * 8
-    for peer in dict.fromkeys(name for name, _ in programs if name != "ours"):
+    for peer in dict.fromkeys(name for name, _ in programs if name != OURS):
         on = {mpi: found[""] for (name, mpi), found in times.items() if name == peer}
         best = max(on, key=lambda mpi: on[mpi].rate(moved))
-        ours = {mpi: times["ours", mpi][""] for mpi in on}
+        isthmus = {mpi: times[OURS, mpi][""] for mpi in on}
         yield Line(
             id=f"redistribute.{what}.{peer}",
             name=f"{moved / 2**20:g} MiB, {RANKS} ranks of MPI, blocks of {block}, against {peer}",
-            ours=ours[best].rate(moved),
+            isthmus=isthmus[best].rate(moved),
             peer=on[best].rate(moved),
             unit="MB/s",
-            ratio=statistics.median(ratios(ours[best], on[best])),
+            ratio=statistics.median(ratios(isthmus[best], on[best])),
             command=COMMAND,
             detail={
                 "mpi": best.name,
-                "by_mpi": {mpi.name: beside(ours[mpi], on[mpi], moved) for mpi in on},
+                "by_mpi": {mpi.name: beside(isthmus[mpi], on[mpi], moved) for mpi in on},
             },
         )

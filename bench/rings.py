@@ -26,7 +26,7 @@ MOVED = 4 << 30
 
 
 def ring(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Ours and the peer in turns, each in its best capacity."""
+    """Measure isthmus and the peer in turns, each with its best capacity."""
     plain = built("plain")
     if plain is None:
         sys.stdout.write("ring: left out, there is no C compiler\n")
@@ -34,8 +34,8 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
     total = (64 << 20) if quick else MOVED
     for name, message in SIZES.items():
         tries = total // 4 // message
-        ours = {
-            capacity: _ours(engine, message, capacity, tries)
+        isthmus = {
+            capacity: _isthmus(engine, message, capacity, tries)
             for capacity in (CAPACITIES[2:4] if quick else CAPACITIES)
         }
         peer = {
@@ -44,12 +44,12 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
             for step in (STEPS[2:3] if quick else STEPS)
             if step <= min(message, capacity)
         }
-        best, (theirs, step) = quickest(ours), quickest(peer)
+        best, (peer_best, step) = quickest(isthmus), quickest(peer)
         messages = total // message
         turns = [
             (
-                report(_ours(engine, message, best, messages)),
-                report(_peer(plain, message, theirs, messages, step)),
+                report(_isthmus(engine, message, best, messages)),
+                report(_peer(plain, message, peer_best, messages, step)),
             )
             for _ in range(2 if quick else RUNS)
         ]
@@ -61,7 +61,7 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
         yield Line(
             id=f"ring.{name}",
             name=f"messages of {name} between two processes, copied in and out of a ring",
-            ours=statistics.median(rates[0]),
+            isthmus=statistics.median(rates[0]),
             peer=statistics.median(rates[1]),
             unit="MB/s",
             ratio=statistics.median(ratios),
@@ -70,9 +70,10 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
                 "peer": "a plain ring in shared memory, in C",
                 "load_average": os.getloadavg()[0],
                 "ratio": spread(ratios),
-                "ours": throughput(rates[0], cost[0]) | {"capacity_bytes": best},
-                "theirs": throughput(rates[1], cost[1])
-                | {"capacity_bytes": theirs, "step_bytes": step},
+                "ours": throughput(rates[0], cost[0])  # codespell:ignore ours
+                | {"capacity_bytes": best},
+                "theirs": throughput(rates[1], cost[1])  # codespell:ignore theirs
+                | {"capacity_bytes": peer_best, "step_bytes": step},
             },
             note="CPU s/GB: {:.3g}, peer {:.3g}".format(*map(statistics.median, cost)),
         )
@@ -89,7 +90,7 @@ def built(peer: str) -> str | None:
     return str(PROGRAMS / peer)
 
 
-def _ours(engine: Engine, message: int, capacity: int, messages: int) -> list[str]:
+def _isthmus(engine: Engine, message: int, capacity: int, messages: int) -> list[str]:
     return engine.words("ring", message=message, capacity=capacity, messages=messages)
 
 

@@ -53,7 +53,7 @@ def replications(engine: Engine, quick: bool) -> Iterator[Line]:
     yield Line(
         id="replications/7-cube",
         name="7-cube, b = 2, t_a = 0.156 ms, replications of 150,000 messages",
-        ours=statistics.median(rates),
+        isthmus=statistics.median(rates),
         peer=None,
         unit="messages per CPU second",
         ratio=None,
@@ -70,7 +70,7 @@ def reference(engine: Engine, quick: bool) -> Iterator[Line]:
     yield Line(
         id="reference/7-cube",
         name=f"7-cube, b = 2, one list of {messages:,} messages",
-        ours=statistics.median(run["messages"] / run["engine_s"] for run in runs),
+        isthmus=statistics.median(run["messages"] / run["engine_s"] for run in runs),
         peer=statistics.median(run["messages"] / run["reference_s"] for run in runs),
         unit="messages per CPU second",
         ratio=statistics.median(ratios),
@@ -89,7 +89,7 @@ def paper(_engine: Engine, quick: bool) -> Iterator[Line]:
         yield Line(
             id=f"paper/{name}",
             name=f"the whole paper {name} on 2 cores" + (" (quick)" if quick else ""),
-            ours=cost.wall_s if cost else None,
+            isthmus=cost.wall_s if cost else None,
             peer=None,
             unit="s",
             ratio=None,
@@ -102,18 +102,18 @@ def sci(engine: Engine, quick: bool) -> Iterator[Line]:
     """200 us of a 6 x 6 bidirectional torus of SCI rings at saturation, on both engines."""
     setting = {"side": 6, "load": SCI_LOAD}
     pairs = 1 if quick else 5
-    ours, theirs = [], []
+    isthmus, peers = [], []
     for _ in range(pairs):
-        ours.append(engine.measure("sci", **setting, runs=20)[0])
-        theirs.append(engine.measure("sci", **setting, runs=2, symbols=1)[0])
+        isthmus.append(engine.measure("sci", **setting, runs=20)[0])
+        peers.append(engine.measure("sci", **setting, runs=2, symbols=1)[0])
     name = f"6 x 6 bidirectional torus of SCI rings, {SCI_LOAD} GB/s offered, 200 us"
-    medians = [run["run_s"]["median"] for run in ours]
-    slow = [run["run_s"]["median"] for run in theirs]
+    medians = [run["run_s"]["median"] for run in isthmus]
+    slow = [run["run_s"]["median"] for run in peers]
     ratios = [b / a for a, b in zip(medians, slow, strict=True)]
     yield Line(
         id="sci/torus-6x6",
         name=name,
-        ours=statistics.median(medians),
+        isthmus=statistics.median(medians),
         peer=statistics.median(slow),
         unit="CPU s",
         ratio=statistics.median(ratios),
@@ -121,16 +121,16 @@ def sci(engine: Engine, quick: bool) -> Iterator[Line]:
         detail={
             "peer": "the symbol-by-symbol reference of this repository",
             "ratio": spread(ratios),
-            "ours": spread(medians),
-            "theirs": spread(slow),
-            "first": ours[0],
+            "ours": spread(medians),  # codespell:ignore ours
+            "theirs": spread(slow),  # codespell:ignore theirs
+            "first": isthmus[0],
         },
     )
-    rates = [run["symbol_links_per_s"] for run in theirs]
+    rates = [run["symbol_links_per_s"] for run in peers]
     yield Line(
         id="sci/torus-6x6-reference",
         name=f"{name}: the symbol-by-symbol reference",
-        ours=statistics.median(rates),
+        isthmus=statistics.median(rates),
         peer=None,
         unit="symbol-links per CPU second",
         ratio=None,
@@ -157,7 +157,7 @@ def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
         yield Line(
             id=f"sci_growth/torus-{side}x{side}",
             name=f"{side} x {side} bidirectional torus of SCI rings, half its saturation, 200 us",
-            ours=point["run_s"]["median"],
+            isthmus=point["run_s"]["median"],
             peer=None,
             unit="CPU s",
             ratio=None,
@@ -174,12 +174,12 @@ def sci_light(engine: Engine, quick: bool) -> Iterator[Line]:
     yield Line(
         id="sci/torus-32x32-light",
         name=f"32 x 32 bidirectional torus of SCI rings, {SCI_LIGHT_LOAD} GB/s offered, 200 us",
-        ours=statistics.median(times),
+        isthmus=statistics.median(times),
         peer=None,
         unit="CPU s",
         ratio=None,
         command=f"{DRIVER} sci_light",
-        detail={"ours": spread(times), "first": runs[0]},
+        detail={"ours": spread(times), "first": runs[0]},  # codespell:ignore ours
     )
 
 
@@ -195,7 +195,7 @@ def million(engine: Engine, quick: bool) -> Iterator[Line]:
         yield Line(
             id=f"million/{row}",
             name=f"20-cube, b = 2, t_a = 0.156 ms, {messages:,} messages: {what}",
-            ours=value,
+            isthmus=value,
             peer=None,
             unit=unit,
             ratio=None,
@@ -219,7 +219,7 @@ def growth(engine: Engine, quick: bool) -> Iterator[Line]:
         yield Line(
             id=f"growth/{dimension}-cube",
             name=f"{dimension}-cube, b = 2: cost of a message",
-            ours=point["ns_per_message"],
+            isthmus=point["ns_per_message"],
             peer=None,
             unit="CPU ns per message",
             ratio=None,
@@ -238,7 +238,7 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
     yield Line(
         id="fat_tree/64-nodes",
         name="64-node fat tree, 56 clients write to 8 clustered servers at random",
-        ours=statistics.median(rates),
+        isthmus=statistics.median(rates),
         peer=None,
         unit="packets per CPU second",
         ratio=None,
@@ -254,7 +254,7 @@ def fat_tree(engine: Engine, quick: bool) -> Iterator[Line]:
         yield Line(
             id=f"fat_tree/4096-nodes-{row}",
             name=f"4,096-node fat tree, 512 clustered servers, {time_us / 1e6:g} s: {what}",
-            ours=value,
+            isthmus=value,
             peer=None,
             unit=unit,
             ratio=None,
@@ -272,7 +272,7 @@ def dragonfly(engine: Engine, quick: bool) -> Iterator[Line]:
         yield Line(
             id=f"dragonfly/1056-nodes-{routing.lower()}",
             name=f"1,056-node dragonfly, uniform traffic, 60% offered, {routing} routing",
-            ours=statistics.median(rates),
+            isthmus=statistics.median(rates),
             peer=None,
             unit="packets per CPU second",
             ratio=None,
@@ -285,7 +285,7 @@ def dragonfly(engine: Engine, quick: bool) -> Iterator[Line]:
     yield Line(
         id="dragonfly/1056-nodes-scenario",
         name="1,056-node dragonfly, uniform traffic, 60% offered, from scenario to result",
-        ours=statistics.median(rates),
+        isthmus=statistics.median(rates),
         peer=None,
         unit="packets per CPU second",
         ratio=None,
@@ -333,11 +333,11 @@ PEERS = {"interval", "crosscheck", *CAMINOS_ALONE}
 ROWS_OF = {"stream.flow": "flow", "stream.striping.4": "striping"}
 
 
-def told(line: Line) -> str:
+def result_text(line: Line) -> str:
     """The figures of ``line`` in words."""
-    if line.ours is None:
+    if line.isthmus is None:
         return "not measured"
-    words = f"{rounded(line.ours):,.15g} {line.unit}"
+    words = f"{rounded(line.isthmus):,.15g} {line.unit}"
     if line.peer is not None:
         words += f", peer {rounded(line.peer):,.15g}"
     if line.ratio is not None:
@@ -402,7 +402,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="NAME", help=f"of {', '.join(PARTS)}")
     parser.add_argument(
-        "--quick", action="store_true", help=f"shorter runs, told in {QUICK.relative_to(ROOT)} only"
+        "--quick",
+        action="store_true",
+        help=f"shorter runs, told in {QUICK.relative_to(ROOT)} only",  # codespell:ignore told
     )
     parser.add_argument(
         "--booksim", metavar="PATH", help="source of BookSim2, a second peer; BOOKSIM says the same"
@@ -430,7 +432,7 @@ def main() -> None:
     lines: list[Line] = []
     for done, part in enumerate(parts, 1):
         for line in PARTS[part](engine, options.quick):
-            sys.stdout.write(f"{line.name}: {told(line)}\n")
+            sys.stdout.write(f"{line.name}: {result_text(line)}\n")
             sys.stdout.flush()
             lines.append(line)
         # A run that is cut short has kept what it finished.

@@ -61,7 +61,7 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
         row="stream.tcp.1MiB.raw",
         name=f"TUs of 1 MiB {by_tcp}",
         peer="raw loopback TCP, cubic: a plain writer and reader",
-        theirs=lambda _, messages: engine.words(
+        peers=lambda _, messages: engine.words(
             "stream", way="raw", message=message, messages=messages
         ),
         settings=(None,),
@@ -71,8 +71,8 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
         row="stream.tcp.1MiB.rank_sums",
         name=f"TUs of 1 MiB, summed by the rank, {by_tcp}",
         peer="the same, summed by the interface",
-        ours_from=[one for one in OURS if one[1]],
-        theirs=partial(_own, engine, ("tcp", message)),
+        settings_from=[one for one in OURS if one[1]],
+        peers=partial(_own, engine, ("tcp", message)),
         settings=tuple(one for one in OURS if not one[1]),
     )
     yield line(
@@ -80,7 +80,7 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
         row="stream.tcp.plain",
         name="TUs of 1 MiB from a rank by a ring, as plain bytes by TCP to a reader",
         peer=f"the same {by_tcp[len('from a rank by a ring, ') :]}",
-        theirs=partial(_own, engine, ("tcp", message)),
+        peers=partial(_own, engine, ("tcp", message)),
         settings=OURS,
     )
     relay = built("relay")
@@ -91,7 +91,7 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
             name=f"TUs of 1 MiB {by_tcp}",
             peer="a plain relay, in C: a copy to shared memory, written to TCP from there; "
             "nothing framed, summed or confirmed",
-            theirs=lambda setting, messages: [
+            peers=lambda setting, messages: [
                 relay,
                 *map(str, (message, setting[0], messages, setting[1])),
             ],
@@ -105,7 +105,7 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
                 row=f"stream.{part}.zeromq",
                 name=f"TUs of {size} {by_tcp}",
                 peer="ZeroMQ, PUSH to PULL over TCP, no copies in Python, nothing checked",
-                theirs=partial(_script, "zeromq", "push.py", message),
+                peers=partial(_script, "zeromq", "push.py", message),
                 settings=BUFFERS,
             )
     if _is_there("adios2", ["adios2", "numpy"], quick):
@@ -115,7 +115,7 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
             row="stream.tcp.1MiB.adios2",
             name=f"TUs of 1 MiB {by_tcp}",
             peer="ADIOS2, SST over sockets, a step a message, nothing checked",
-            theirs=partial(_script, "adios2", "steps.py", message),
+            peers=partial(_script, "adios2", "steps.py", message),
             settings=SST,
         )
 
@@ -142,9 +142,9 @@ def _script(peer: str, program: str, message: int, setting: tuple[Any, ...], n: 
 
 
 def _own(
-    engine: Engine, ours: tuple[str, int], setting: tuple[int, bool], messages: int
+    engine: Engine, isthmus: tuple[str, int], setting: tuple[int, bool], messages: int
 ) -> list[str]:
-    (way, message), (capacity, sums) = ours, setting
+    (way, message), (capacity, sums) = isthmus, setting
     values = {"message": message, "messages": messages, "capacity": capacity}
     return engine.words("stream", way=way, rank_sums=int(sums), **values)
 
@@ -163,25 +163,25 @@ def _is_there(peer: str, packages: list[str], quick: bool) -> bool:
 
 def _line(
     engine: Engine,
-    ours: tuple[str, int],
+    isthmus: tuple[str, int],
     *,
     quick: bool,
     row: str,
     name: str,
     peer: str,
-    theirs: Command,
+    peers: Command,
     settings: tuple[Any, ...],
-    ours_from: Iterable[Any] = OURS,
+    settings_from: Iterable[Any] = OURS,
 ) -> Line:
-    message = ours[1]
+    message = isthmus[1]
     messages = min(((64 << 20) if quick else MOVED) // message, 100_000 if quick else MANY)
 
-    own = partial(_own, engine, ours)
+    own = partial(_own, engine, isthmus)
     tried = messages // 4
-    best = quickest({one: own(one, tried) for one in tuple(ours_from)[: 1 if quick else None]})
-    other = quickest({one: theirs(one, tried) for one in settings[: 1 if quick else None]})
+    best = quickest({one: own(one, tried) for one in tuple(settings_from)[: 1 if quick else None]})
+    other = quickest({one: peers(one, tried) for one in settings[: 1 if quick else None]})
     turns = [
-        (report(own(best, messages)), report(theirs(other, messages)))
+        (report(own(best, messages)), report(peers(other, messages)))
         for _ in range(2 if quick else RUNS)
     ]
     moved = messages * message
@@ -194,7 +194,7 @@ def _line(
     return Line(
         id=row,
         name=name,
-        ours=statistics.median(rates[0]),
+        isthmus=statistics.median(rates[0]),
         peer=statistics.median(rates[1]),
         unit="MB/s",
         ratio=statistics.median(ratios),
@@ -204,13 +204,13 @@ def _line(
             "load_average": os.getloadavg()[0],
             "scheduler": SCHEDULERS.get(os.sched_getscheduler(0), "another"),
             "ratio": spread(ratios),
-            "ours": throughput(rates[0], cost[0])
+            "ours": throughput(rates[0], cost[0])  # codespell:ignore ours
             | {
                 "capacity_bytes": best[0],
                 "sums": "rank" if best[1] else "interface",
                 "manager_memory_bytes": memory,
             },
-            "theirs": throughput(rates[1], cost[1]) | {"setting": other},
+            "theirs": throughput(rates[1], cost[1]) | {"setting": other},  # codespell:ignore theirs
         },
         note="CPU s/GB: {:.3g}, peer {:.3g}; manager {:.3g} MB".format(
             *map(statistics.median, cost), memory / 1e6

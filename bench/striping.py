@@ -52,7 +52,7 @@ def striping(engine: Engine, quick: bool) -> Iterator[Line]:
         id="stream.striping.4",
         name=f"TUs of 1 MiB from a rank over {LINKS} TCP links of {RATE_GBIT} Gbit/s each, striped "
         "in SUs of 256 KiB, through the manager to a sink that checks and confirms",
-        ours=statistics.median(rates[0]),
+        isthmus=statistics.median(rates[0]),
         peer=statistics.median(rates[1]),
         unit="MB/s",
         ratio=statistics.median(ratios),
@@ -61,8 +61,9 @@ def striping(engine: Engine, quick: bool) -> Iterator[Line]:
             "peer": "the same over one of these links",
             "load_average": os.getloadavg()[0],
             "ratio": spread(ratios),
-            "ours": throughput(rates[0], cost[0]) | {"manager_memory_bytes": memory},
-            "theirs": throughput(rates[1], cost[1]),
+            "ours": throughput(rates[0], cost[0])  # codespell:ignore ours
+            | {"manager_memory_bytes": memory},
+            "theirs": throughput(rates[1], cost[1]),  # codespell:ignore theirs
             "shape": " ".join(("tbf", *SHAPE)),
         },
         note="CPU s/GB: {:.3g}, one link {:.3g}; manager {:.3g} MB; {} wanted".format(

@@ -6,8 +6,8 @@ each other dearer, at times by a fifth where they are two threads of one core: a
 Against it stands the processor time of all that isthmus runs: the command that is given, with what
 it calls, and every task, but not Slurm's own daemons. Both have the machine by turns of half a
 second, as it is half as quick again in one minute as in the next, and the sums of all runs are
-compared. What a run in one piece takes, with its start and its report, is told beside it, and what
-the points take one by one.
+compared. What a run in one piece takes, with its start and its report, is reported beside it, and
+what the points take one by one.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ exec() {
     return $status
 }
 """
-"""Read by bash before the script of a task (BASH_ENV): what the task took, told by its parent."""
+"""Read by bash before the script of a task (BASH_ENV); records the task's time in its parent."""
 Run = dict[str, float]
 """CPU seconds of all that took part in a run."""
 PASSED = ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS", "LC_ALL")
-"""What the command is told of where it runs."""
+"""Environment variables that the command keeps."""
 _OF_ARRAY = re.compile(rb"SLURM_ARRAY_TASK_ID=")
 _MINUTES = re.compile(r"(\d+)m([\d.]+)s")
 
@@ -130,12 +130,12 @@ class Study:
 
 
 def _alone(file: Path) -> list[str]:
-    """The command that tells what the points of a scenario take."""
+    """Return the command that prints the times of a scenario's points."""
     return [sys.executable, str(Path(__file__)), str(file)]
 
 
 def _own_s(side: Side) -> float:
-    """CPU seconds of points, as the processes that did them have told."""
+    """Return CPU seconds of points, as their processes recorded them."""
     return sum(float(json.loads(each.output)["cpu_s"]) for each in side.ended)
 
 
@@ -171,13 +171,13 @@ def _slurm(study: Study, runs: int) -> Iterator[Line]:
     timed.write_text(TIMED)
     with cluster.cluster(nodes=CORES, cpus=1) as slurm:
 
-        def begun(run: int) -> Side:
+        def start(run: int) -> Side:
             here = costs / str(run)
             here.mkdir(parents=True)
-            told = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
+            environment = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
             # bash writes numbers as the locale has them.
-            told["LC_ALL"] = "C"
-            words = [f"{name}={told[name]}" for name in PASSED]
+            environment["LC_ALL"] = "C"
+            words = [f"{name}={environment[name]}" for name in PASSED]
             words += [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "slurm"]
             words += ["--array-size", str(TASKS), "--out", str(_out(study, "slurm", run))]
             return Side([["env", *words]], helpers=lambda: _tasks(here))
@@ -189,7 +189,7 @@ def _slurm(study: Study, runs: int) -> Iterator[Line]:
             spent = {"command_s": command.cpu_s, "tasks_s": sum(tasks)}
             return {"spent_s": sum(spent.values()), **spent}
 
-        found = _runs("slurm", study, runs, begun, ended)
+        found = _runs("slurm", study, runs, start, ended)
     yield _line("slurm", f"{study.points:,} points through an array job of Slurm", found)
 
 
@@ -199,7 +199,7 @@ def _dask(study: Study, runs: int) -> Iterator[Line]:
         sys.stdout.write("sweep.dask is left out: distributed is not installed\n")
         return
 
-    def begun(run: int) -> Side:
+    def start(run: int) -> Side:
         words = [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "dask"]
         return Side([[*words, "--jobs", str(CORES), "--out", str(_out(study, "dask", run))]])
 
@@ -207,7 +207,7 @@ def _dask(study: Study, runs: int) -> Iterator[Line]:
         # What it has waited for, all of its workers, is counted as its own.
         return {"spent_s": command.cpu_s}
 
-    found = _runs("dask", study, runs, begun, ended)
+    found = _runs("dask", study, runs, start, ended)
     yield _line("dask", f"{study.points:,} points by the workers of a local Dask cluster", found)
 
 
@@ -220,8 +220,10 @@ def _tasks(costs: Path) -> Iterator[int]:
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
             with suppress(OSError):
-                told = (place / "environ").read_bytes().split(b"\0")
-                if f"COSTS={costs}".encode() in told and any(map(_OF_ARRAY.match, told)):
+                environment = (place / "environ").read_bytes().split(b"\0")
+                if f"COSTS={costs}".encode() in environment and any(
+                    map(_OF_ARRAY.match, environment)
+                ):
                     yield int(place.name)
 
 
@@ -229,16 +231,16 @@ def _runs(
     row: str,
     study: Study,
     runs: int,
-    begun: Callable[[int], Side],
+    start: Callable[[int], Side],
     ended: Callable[[int, Ended], Run],
 ) -> list[Run]:
     """What each run takes and what the points take meanwhile; the last is one in one piece."""
     found = []
     for run in range(runs):
-        own, ours = study.own(), begun(run)
-        by_turns(own, ours)
+        own, isthmus = study.own(), start(run)
+        by_turns(own, isthmus)
         study.is_done(_out(study, row, run))
-        found.append({"own_s": _own_s(own), **ended(run, ours.ended[0])})
+        found.append({"own_s": _own_s(own), **ended(run, isthmus.ended[0])})
     folder = _out(study, f"{row}-one-piece", runs)
     own, piece = study.own(), study.in_one_piece(folder)
     by_turns(own, piece)
@@ -250,12 +252,12 @@ def _line(row: str, what: str, found: list[Run]) -> Line:
     """A row from runs: CPU seconds of the points and of what all ran."""
     *runs, piece = found
     own, spent = [run["own_s"] for run in runs], [run["spent_s"] for run in runs]
-    each = [ours / points for ours, points in zip(spent, own, strict=True)]
+    each = [isthmus / points for isthmus, points in zip(spent, own, strict=True)]
     in_one_piece = round(piece["one_piece_s"] / piece["own_s"], 3)
     return Line(
         id=f"sweep.{row}",
         name=f"{what}, about {POINT_S * 1000:.0f} ms each, start and report included",
-        ours=sum(spent) / len(spent),
+        isthmus=sum(spent) / len(spent),
         peer=sum(own) / len(own),
         unit="CPU s",
         ratio=sum(spent) / sum(own),
@@ -273,7 +275,7 @@ def _line(row: str, what: str, found: list[Run]) -> Line:
 
 
 def _seconds(path: Path) -> float:
-    """What bash's `times` told of itself and of its children: user and system of each."""
+    """Parse the output of bash's `times`: user and system time of itself and of its children."""
     found = _MINUTES.findall(path.read_text())
     if len(found) != 4:
         raise SystemExit(f"sweep: {path} has not the four times of bash")

@@ -166,7 +166,7 @@ def main() -> None:
         }
         for number, one in enumerate(cases)
     ]
-    told = {
+    report = {
         "cases": found,
         "turns": [
             {
@@ -181,7 +181,7 @@ def main() -> None:
         "rates": judged[0].rates,
     }
     if comm.rank == 0:
-        print(json.dumps(told))
+        print(json.dumps(report))
 
 
 main()

@@ -51,7 +51,7 @@ def test_the_peer_takes_part_in_its_best_setting(bench, monkeypatch):
     asked = peer(bench, monkeypatch, {settings[0]: 2_000.0, settings[1]: 3_000.0})
     (line,) = bench.flows.flow(engine(), quick=False)
     assert asked == [(1, words) for words in settings] + [(8, settings[1])] * 5
-    assert (line.id, line.ours, line.peer, line.ratio) == ("stream.flow", 60_000, 3_000, 20)
+    assert (line.id, line.isthmus, line.peer, line.ratio) == ("stream.flow", 60_000, 3_000, 20)
     assert line.detail["peer_setting"] == list(settings[1])
     assert len(line.detail["tried"]) == 2
     assert line.detail["ratio"]["runs"] == 5
@@ -73,7 +73,7 @@ def test_a_peer_that_never_runs_is_an_error(bench, monkeypatch):
 def test_without_the_peer_it_is_left_out_with_a_word(bench, monkeypatch, capsys):
     monkeypatch.setattr(bench.flows, "built", lambda: None)
     (line,) = bench.flows.flow(engine(), quick=True)
-    assert (line.ours, line.peer, line.ratio) == (60_000, None, None)
+    assert (line.isthmus, line.peer, line.ratio) == (60_000, None, None)
     assert capsys.readouterr().out == f"{bench.flows.LEFT_OUT}\n"
 
 

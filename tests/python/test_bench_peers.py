@@ -40,7 +40,7 @@ def test_a_line_is_a_ratio_only_where_accepted_loads_are_within_two_in_a_hundred
     told = line(bench, 0.443, 0.587)
     assert told.ratio is None
     assert told.detail["accepted_apart"] == pytest.approx(0.2453)
-    assert bench.run.told(told) == (
+    assert bench.run.result_text(told) == (
         "900 messages per CPU second, peer 300 (accepted 0.443 and 0.587: no ratio)"
     )
 

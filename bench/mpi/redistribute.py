@@ -1,7 +1,7 @@
 """A matrix of doubles in blocks, made into panels of columns; ``redistribution.py`` calls it.
 
-``mpiexec -n 4 python ours.py SIDE BLOCK RUNS [FORM]``: prints seconds of the slowest rank, and CPU
-seconds of all, run by run. Without a form calibration chooses it.
+``mpiexec -n 4 python redistribute.py SIDE BLOCK RUNS [FORM]`` prints, run by run, seconds of the
+slowest rank and CPU seconds of all ranks. Without a form, calibration chooses it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A matrix of doubles in blocks, written to one file column by column and read again.
 
-``mpiexec -n 4 python ours_file.py SIDE BLOCK RUNS PATH over|new [keep]``: prints, run by run, lines
-``write SECONDS CPU`` and ``read SECONDS CPU``, from opening the file to having closed it, and
-``write_call`` and ``read_call``, the same of the call alone: seconds of the slowest rank, CPU
-seconds of all. With ``over`` there is a file already, whose place is used
-again, or with ``keep`` is not; with ``new`` there is none.
+``mpiexec -n 4 python redistribute_file.py SIDE BLOCK RUNS PATH over|new [keep]`` prints two kinds
+of lines for each run. ``write SECONDS CPU`` and ``read SECONDS CPU`` cover the time from opening to
+closing the file; ``write_call`` and ``read_call`` cover the call alone. Seconds are those of the
+slowest rank, CPU seconds those of all ranks. With ``over`` the file exists and its space is reused,
+or with ``keep`` is not; with ``new`` the file does not exist.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def main() -> None:
             if comm.rank == 0 and number > 0:
                 print(what, most, whole, flush=True)
     assert np.array_equal(again, held), "what is read is not what was written"
-    # The file is the matrix, column by column, whoever reads it.
+    # The file is the matrix, column by column in every reader.
     assert path.stat().st_size == side * side * 8
     first, last = comm.rank * side // comm.size, (comm.rank + 1) * side // comm.size
     panel = np.fromfile(path, "f8", (last - first) * side, offset=first * side * 8)
