@@ -184,7 +184,7 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
     times = turns({form: load.command(form, 1) for form in forms}, count)
     for program, what in ASKED:
         found = {place: best[(program, what, *place)] for place in places}
-        detail = {
+        rows = {
             place: {
                 "form": str(form),
                 **_beside(times[isthmus[place]], times[form], what, load.bytes),
@@ -208,9 +208,7 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
                 "mpi": at[0].name,
                 "file": at[1],
                 "form": str(found[at]),
-                "by_mpi": {
-                    mpi.name: {state: detail[mpi, state] for state in states} for mpi in mpis
-                },
+                "by_mpi": {mpi.name: {state: rows[mpi, state] for state in states} for mpi in mpis},
                 "tried_mb_per_s": {
                     f"{form.mpi.name}, {form.state}: {form}": rounded(load.bytes / took[what] / 1e6)
                     if took

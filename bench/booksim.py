@@ -137,15 +137,13 @@ class Setting:
 
 def source(given: str | None) -> Path | None:
     """The source that was given, by option or environment: the folder with the Makefile."""
-    given_folder = given or os.environ.get("BOOKSIM")
-    if not given_folder:
+    root = given or os.environ.get("BOOKSIM")
+    if not root:
         return None
-    for folder in (Path(given_folder) / "src", Path(given_folder)):
+    for folder in (Path(root) / "src", Path(root)):
         if (folder / "iq_router.cpp").exists() or (folder / "booksim_config.cpp").exists():
             return folder
-    raise SystemExit(
-        f"{given_folder}: no source of BookSim2 is there; give the folder with its src"
-    )
+    raise SystemExit(f"{root}: no source of BookSim2 is there; give the folder with its src")
 
 
 def is_installed() -> bool:

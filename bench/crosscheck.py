@@ -105,7 +105,7 @@ def point(
     )
 
 
-def isthmus_points(engine: Engine, network: Network, load: float, quick: bool) -> list[Point]:
+def own_points(engine: Engine, network: Network, load: float, quick: bool) -> list[Point]:
     """Measure isthmus; on the tree with either ascent."""
     window = {"warm_up": network.warm_up, "measured": network.measured, "runs": 2 if quick else 20}
     if network is CUBE:
@@ -210,9 +210,7 @@ def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
     points: list[Point] = []
     for network in (CUBE, TREE):
         for load in network.loads[1:2] if quick else network.loads:
-            points += isthmus_points(engine, network, load, quick) + peer_points(
-                network, load, quick
-            )
+            points += own_points(engine, network, load, quick) + peer_points(network, load, quick)
             if not quick:
                 later = [at for of in (CUBE, TREE) for at in kept(of)]
                 done = {(at.network, at.simulator, at.load) for at in points}

@@ -24,14 +24,12 @@ SATURATION = 0.46
 GRAIN = 16
 FINE, COARSE = "equal latency resolution", "the peer's cheapest setting"
 
-IsthmusRun = Callable[[], dict[str, Any]]
+Run = Callable[[], dict[str, Any]]
 
 
-def _pairs(
-    isthmus: IsthmusRun, peers: Callable[[int], Window], count: int
-) -> tuple[list[Any], list[Any]]:
+def _pairs(engine: Run, peers: Callable[[int], Window], count: int) -> tuple[list[Any], list[Any]]:
     """Runs of both in alternation, the peer's seeds from 1."""
-    found = [(peers(pair + 1), isthmus()) for pair in range(count)]
+    found = [(peers(pair + 1), engine()) for pair in range(count)]
     return [own for _, own in found], [peer for peer, _ in found]
 
 
@@ -140,7 +138,7 @@ def _isthmus(engine: Engine, what: str, setting: dict[str, Any]) -> dict[str, An
 def _caminos(
     row: str,
     name: str,
-    own: IsthmusRun,
+    own: Run,
     setting: caminos.Setting,
     grains: tuple[int, ...],
     quick: bool,
@@ -171,7 +169,7 @@ def _caminos(
 
 
 def _booksim(
-    row: str, name: str, own: IsthmusRun, setting: booksim.Setting, quick: bool, unit: str
+    row: str, name: str, own: Run, setting: booksim.Setting, quick: bool, unit: str
 ) -> Line:
     """A line beside BookSim2, which moves flits only."""
     isthmus, peers = _pairs(

@@ -220,10 +220,8 @@ def _tasks(costs: Path) -> Iterator[int]:
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
             with suppress(OSError):
-                environment = (place / "environ").read_bytes().split(b"\0")
-                if f"COSTS={costs}".encode() in environment and any(
-                    map(_OF_ARRAY.match, environment)
-                ):
+                entries = (place / "environ").read_bytes().split(b"\0")
+                if f"COSTS={costs}".encode() in entries and any(map(_OF_ARRAY.match, entries)):
                     yield int(place.name)
 
 

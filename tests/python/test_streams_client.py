@@ -159,7 +159,7 @@ def test_requests_and_answers(daemon):
         out.close()
         event = nic.event()
         assert (event.what, event.connection) == ("closed", 9)
-        with pytest.raises(AttributeError, match="nothing is told of 'stream'"):
+        with pytest.raises(AttributeError, match="nothing is reported of 'stream'"):
             _ = event.stream
         assert nic.event(timeout="10 ms") is None
     assert heard == [
