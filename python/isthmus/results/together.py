@@ -57,19 +57,17 @@ def put_together(parts: Sequence[Part]) -> tuple[RunResult, Settings]:
         places = [_place(machines, machine) for machine in run.machines]
         for point in run.points:
             index = len(points)
-            cells = [of[index] for of in values]
-            key = tuple(value.text for value in cells)
+            row = [of[index] for of in values]
+            key = tuple(value.text for value in row)
             if key in seen:
-                where = ", ".join(f"{a.key} = {v.text}" for a, v in zip(axes, cells, strict=True))
+                where = ", ".join(f"{a.key} = {v.text}" for a, v in zip(axes, row, strict=True))
                 raise IsthmusError(
                     f"concat: {run.name!r} has a point that {seen[key]!r} has, too"
                     f"{f' ({where})' if where else ''}; they differ in no setting that is known"
                 )
             seen[key] = run.name
             machine = places[point.machine]
-            points.append(
-                msgspec.structs.replace(point, index=index, values=cells, machine=machine)
-            )
+            points.append(msgspec.structs.replace(point, index=index, values=row, machine=machine))
         begin = len(points) - len(run.points)
         fixed = {
             axis.key: of[begin]

@@ -186,9 +186,7 @@ def _look_at_work(
     to_do = {entry: unit for entry, unit in missing.items() if entry not in given_up}
     if not state.alone:
         state.waiting = len(to_do.keys() - {each.entry for each in state.running})
-    state.remaining_s = _remaining_s(
-        state, folder, Selection.of(to_do.values()), good, workers, now
-    )
+    state.remaining_s = _estimate(state, folder, Selection.of(to_do.values()), good, workers, now)
 
 
 def with_job(state: State, folder: Path) -> State:
@@ -293,7 +291,7 @@ def _leases(journal: Path, mark: Mark, done: set[str]) -> list[Lease]:
     return leases
 
 
-def _remaining_s(
+def _estimate(
     state: State, folder: Path, to_do: Selection, good: set[str], workers: Workers, now: float
 ) -> float | None:
     """Estimate the seconds left for units that have neither failed nor been damaged."""

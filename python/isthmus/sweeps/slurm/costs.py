@@ -73,11 +73,11 @@ def predicted(
         with tempfile.TemporaryDirectory(prefix="isthmus-") as place:
             spare = Path(place)
             done_in = folder if keep else spare / "tried"
-            _run_sample(job, done_in, units, expiry_s, quick=job.quick)
+            _sample(job, done_in, units, expiry_s, quick=job.quick)
             seconds = {**seconds, **finished(done_in)}
             if len(seconds) < min(LEAST, len(units)):
                 # The units take longer than the limit; shorter runs show their relative durations.
-                _run_sample(job, spare / "quick", units, expiry_s, quick=True)
+                _sample(job, spare / "quick", units, expiry_s, quick=True)
                 seconds = _scaled(finished(spare / "quick"), seconds)
     return _nearest(units, seconds, _lengths(job))
 
@@ -116,9 +116,7 @@ def _single_thread_s(timings: Sequence[Timing]) -> list[float]:
     return [max(t.seconds, float(b - a)) for t, a, b in zip(timings, began, ended, strict=True)]
 
 
-def _run_sample(
-    job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quick: bool
-) -> None:
+def _sample(job: Job, folder: Path, units: Sequence[Unit], expiry_s: float, *, quick: bool) -> None:
     """Run a sample of units, spread over all of them, until it is large enough."""
     points = spread([at for kind, at in units if kind == "point"])
     searches = spread([at for kind, at in units if kind == "search"])
