@@ -1,14 +1,14 @@
-"""A matrix of doubles, in blocks over 2 x 2 ranks, to one file on tmpfs and back.
+"""Write and read a matrix of doubles, in blocks over 2 x 2 ranks, to and from one file on tmpfs.
 
-Peers: MPI's own collectives through a view (``mpi/romio.c``), by ROMIO or Open MPI's OMPIO, and a
-shuffle by hand with large contiguous writes (``mpi/hand_file.c``). Each is tried in many forms and
-takes part in its best, on each MPI; a line is of the MPI on which its peer is fastest. A file may
-be there already: peers write over it, and so does isthmus with ``keep=False``, under another name,
-so that nothing half written is ever found under the file's own. Both are measured, with a file and
-without, and the best of the peer counts. Beside them stands isthmus with its defaults, which
-leaves the file as it was if anything goes wrong, and what the machine has for data that are in
-order already (``mpi/plain.c``). On tmpfs isthmus copies without rounds what it reads and what it
-writes with ``keep=False``: no rank reshuffles for another.
+Peers: MPI's collectives through a view (``mpi/romio.c``), by ROMIO or Open MPI's OMPIO, and a
+    shuffle by hand with large contiguous writes (``mpi/hand_file.c``). Each peer is tried in many
+    forms, and its best form counts, on each MPI; a line is of the MPI with the fastest peer. The
+    peers overwrite an existing file; so does isthmus with ``keep=False``, under a temporary name,
+    so that a partial file never has the final name. Both cases are measured, with an existing file
+    and without, and the peer's better one counts. For comparison each line has isthmus with its
+    defaults, which leaves the old file intact on errors, and the machine's speed for data that is
+    in order already (``mpi/plain.c``). On tmpfs isthmus copies its reads, and its writes with
+    ``keep=False``, without rounds: no rank reshuffles for another.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from mpis import OURS, RANKS, Mpi, Times, beside, installed, measured, ratios, t
 COMMAND = "python bench/run.py array"
 BLOCK = 16
 STATES = ("over", "new")
-"""There is a file already; there is none."""
+"""The file exists already; the file is new."""
 MOUNTS = Path("/proc/mounts")
 
 ALL = ("cb_config_list=*:4", "cb_nodes=4")
-"""All four ranks are aggregators; ROMIO takes one for each node if nothing is said."""
+"""Hints that make all four ranks aggregators; ROMIO's default is one per node."""
 HINTS: tuple[tuple[str, ...], ...] = (
     (),
     ("cb_buffer_size=4194304",),
@@ -43,7 +43,7 @@ HINTS: tuple[tuple[str, ...], ...] = (
     ("romio_cb_read=disable", "ind_rd_buffer_size=67108864"),
 )
 PIECES = (("0", "write"), ("64", "write"), ("256", "write"), ("0", "map"), ("64", "map"))
-"""Columns that are shuffled and written at a time, 0 is all, and how they get to the file."""
+"""Columns that are shuffled and written at a time, 0 for all, and the way of writing them."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Form:
     mpi: Mpi
     state: str
     words: tuple[str, ...]
-    """After the state of the file: hints, or how pieces are written."""
+    """Arguments after the state of the file: hints, or the way of writing pieces."""
     options: tuple[str, ...] = ()
-    """Of ``mpiexec``."""
+    """Options of ``mpiexec``."""
 
     def __str__(self) -> str:
         return " ".join((*self.options, *self.words)) or "nothing said"
@@ -64,7 +64,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Load:
-    """What is written and read, and where."""
+    """The matrix, its file, and the commands that write and read it."""
 
     side: int
     path: Path
@@ -72,18 +72,18 @@ class Load:
 
     @property
     def bytes(self) -> int:
-        """Of the matrix."""
+        """Bytes of the matrix."""
         return self.side * self.side * 8
 
     def command(self, form: Form, runs: int) -> list[str]:
-        """What measures a form so many times, after once that does not count."""
+        """Return the command that measures a form `runs` times, after one warm-up run."""
         program = self.commands[form.program, form.mpi]
         words = [str(self.side), str(BLOCK), str(runs), str(self.path), form.state]
         return [*form.mpi.launch(*form.options), *program, *words, *form.words]
 
 
 def array(_engine: Engine, quick: bool) -> Iterator[Line]:
-    """One file, written and read by four ranks of an MPI program."""
+    """Measure one file, written and read by four ranks of an MPI program."""
     side, count = (1024, 2) if quick else (8192, 7)
     mpis = installed()
     # isthmus has two files for a moment, and the ranks' shared memory is on tmpfs as well.
@@ -107,7 +107,7 @@ def array(_engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def tmpfs(room: int) -> Path | None:
-    """Where a tmpfs is mounted that has room for so many bytes, ``/dev/shm`` before others."""
+    """Return the mount point of a tmpfs with enough free space, preferably ``/dev/shm``."""
     mounts = [line.split() for line in MOUNTS.read_text().splitlines()] if MOUNTS.exists() else []
     places = [Path(words[1]) for words in mounts if words[2] == "tmpfs"]
     for place in sorted(places, key=lambda place: place != Path("/dev/shm")):
@@ -122,7 +122,7 @@ def _free(place: Path) -> int:
 
 
 def _forms(mpi: Mpi, states: Sequence[str], quick: bool) -> Iterator[Form]:
-    """All that a peer is tried with. Which hints are best does not hang on what was there."""
+    """Yield all forms of the peers to try. The best hints do not depend on the old file."""
     romio = ("--mca", "io", "romio341") if mpi.is_open_mpi else ()
     for hints in HINTS[:1] if quick else HINTS:
         yield Form("romio", mpi, states[0], hints, romio)
@@ -134,7 +134,7 @@ def _forms(mpi: Mpi, states: Sequence[str], quick: bool) -> Iterator[Form]:
 
 
 Tried = dict[Form, dict[str, float]]
-"""By form the seconds of writing and reading; nothing for one that failed."""
+"""Seconds of writing and reading by form; empty for a form that failed."""
 
 
 def _tried(load: Load, forms: Iterable[Form], runs: int) -> Tried:
@@ -144,7 +144,7 @@ def _tried(load: Load, forms: Iterable[Form], runs: int) -> Tried:
         try:
             rows = measured(load.command(form, runs))
         except RuntimeError:
-            # Some hints are too much for some versions: a form of the peer less.
+            # Some versions reject some hints; leave that form out.
             rows = {}
         tried[form] = {
             what: statistics.median(took for took, _ in found) for what, found in rows.items()
@@ -153,7 +153,7 @@ def _tried(load: Load, forms: Iterable[Form], runs: int) -> Tried:
 
 
 def _best(tried: Tried, program: str, what: str, mpi: Mpi, state: str) -> Form:
-    """The form in which a peer takes part."""
+    """Return the best form of a peer."""
     came = {
         form: took[what]
         for form, took in tried.items()
@@ -169,7 +169,7 @@ ASKED = (("romio", "write"), ("romio", "read"), ("hand", "write"))
 
 
 def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Line]:
-    # A new file is what a short form can do without having one.
+    # In short runs, use the state that needs no existing file.
     states = STATES[1:] if quick else STATES
     tried = _tried(
         load, (form for mpi in mpis for form in _forms(mpi, states, quick)), 1 if quick else 3
@@ -179,7 +179,7 @@ def _lines(load: Load, mpis: list[Mpi], count: int, quick: bool) -> Iterator[Lin
     best = {(*asked, *place): _best(tried, *asked, *place) for asked in ASKED for place in places}
     kept = {mpi: Form(OURS, mpi, "over", ("keep",)) for mpi in mpis}
     plain = {(mpi, state): Form("plain", mpi, state, ()) for mpi, state in places}
-    # A form that is best of several is measured once.
+    # A form that is the best in several cases is measured once.
     forms = dict.fromkeys([*isthmus.values(), *best.values(), *kept.values(), *plain.values()])
     times = turns({form: load.command(form, 1) for form in forms}, count)
     for program, what in ASKED:

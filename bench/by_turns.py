@@ -1,8 +1,8 @@
-"""Programs that do the same work, by turns on one machine: each half a second, again and again.
+"""Run programs that do the same work in turns on one machine, half a second each.
 
-A machine that many share is half as quick again in one minute as in the next. Programs that are run
-one after the other tell more of that than of themselves; by turns both have the same of it. What is
-left of the longer one has the machine alone. Who is stopped notices only that time passes.
+The speed of a shared machine varies by half from minute to minute. Sequential runs would mostly
+measure this variation; in turns, all programs share it. The rest of the longest program runs alone.
+A stopped program notices only that time passes.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from measure import ROOT, cpu_s, refuse_failed
 TURN_S = 0.5
 """Seconds of a turn."""
 LOOK_S = 0.02
-"""Seconds between two looks whether a side has ended."""
+"""Seconds between two checks whether a side has ended."""
 STOP_S = 0.1
-"""Seconds between two looks whether who is stopped has been joined by others."""
+"""Seconds between two checks for new child processes of stopped programs."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class _Running:
         return bool(self._started)
 
     def close(self) -> None:
-        """End what still works, where something has failed."""
+        """Kill the running processes after an error."""
         if self._started:
             _signal(self._at_work(), signal.SIGKILL)
             for process, _ in self._started.values():
@@ -132,7 +132,7 @@ class _Running:
 
 
 def _signal(numbers: Iterable[int], what: signal.Signals) -> None:
-    """Signal processes; to who has ended nothing is said."""
+    """Signal processes, and ignore those that have ended."""
     for number in numbers:
         with suppress(ProcessLookupError):
             os.kill(number, what)

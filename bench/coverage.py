@@ -1,12 +1,12 @@
-"""Do the intervals hold what they state? ``python bench/coverage.py [--seeds N] [--keep]``.
+"""Measure the coverage of intervals: ``python bench/coverage.py [--seeds N] [--keep]``.
 
-Each scenario of ``bench/coverage/`` is run with many seeds, and once with a seed of its own and
-runs 30 times as long. That run is held to be the truth: its own error is a fifth of that of what it
-judges, which costs an interval of 95% up to one percent. Two tables say how many of the intervals
-hold it: one of means, rates and ratios for each kind of machine and load, one of percentiles for
-each kind of machine, with the width of the intervals over that of an oracle. The oracle knows how
-the values of all seeds scatter: it reaches 1.96 of their standard deviations to either side. With
-``--keep`` the tables go between the markers in ``docs/statistics.md``.
+Each scenario of ``bench/coverage/`` is run with many seeds, and once with another seed and 30 times
+as long. The long run counts as the truth: its own error is a fifth of that of the short runs, which
+costs a 95% interval up to one percent. Two tables give the share of intervals that contain the
+truth: one of means, rates and ratios by kind of machine and load, one of percentiles by kind of
+machine, with the width of the intervals relative to an oracle. The oracle knows the scatter of all
+seeds: its half-width is 1.96 standard deviations. With ``--keep`` the tables are written between
+the markers in ``docs/statistics.md``.
 """
 
 from __future__ import annotations
@@ -31,21 +31,24 @@ BEGIN = "<!-- coverage: written by `make coverage` -->"
 END = "<!-- end of coverage -->"
 KINDS = ("hypercube", "sci", "fat-tree", "graph")
 SMOOTH = ("hypercube", "fat-tree", "graph")
-"""Kinds whose percentiles must not hold too often, or be too wide. Those of SCI are a few cycles on
-a lattice, of which an interval has whole ones."""
+"""Kinds whose percentiles must not over-cover or be too wide. Those of SCI are a few cycles on a
+lattice, so an interval has a whole number of steps.
+"""
 LOADS = ("light", "two thirds", "near the knee")
 TRUTH_SEED = 4_000_000_007
 LONGER = 30
 LEAST = 0.92
-"""What an interval of 95% must cover: the mean over the measures of a cell, and each measure as far
-as chance allows."""
+"""The minimum coverage of a 95% interval: for the mean over the measures of a cell, and for each
+measure within chance.
+"""
 CHANCE = 1e-4
-"""Probability that a measure which covers as much falls below what is asked of it."""
+"""Probability that a measure with sufficient coverage fails the test."""
 MOST = 0.98
 WIDEST = 1.3
 MOST_OPEN = 0.05
-"""What the percentiles of a kind must not exceed: the share that hold (to p99), the width over that
-of the oracle (to p99), and the share without an upper end (to p90)."""
+"""Upper limits for the percentiles of a kind: coverage (to p99), width relative to the oracle (to
+p99), and share without an upper end (to p90).
+"""
 Z = 1.959964
 WAIT_S = 3600.0
 
@@ -59,7 +62,7 @@ class Interval(NamedTuple):
     resolved: bool = True
 
     def holds(self, value: float) -> bool:
-        """Return whether it holds a value; an end that is not there is nowhere."""
+        """Return whether the interval contains a value; a missing end is unbounded."""
         below = self.low is not None and value < self.low
         return not below and (self.high is None or value <= self.high)
 
@@ -73,22 +76,24 @@ class Measure:
 
     @property
     def held(self) -> int:
-        """The number of intervals that hold the truth."""
+        """The number of intervals that contain the truth."""
         return sum(each.holds(self.truth) for each in self.found)
 
     @property
     def open(self) -> int:
-        """The number of intervals without an upper end, which hold every truth above the lower."""
+        """The number of intervals without an upper end, which contain every truth above the lower
+        end.
+        """
         return sum(each.high is None for each in self.found)
 
     @property
     def share(self) -> float:
-        """The share of the intervals that hold the truth."""
+        """The share of the intervals that contain the truth."""
         return self.held / len(self.found)
 
     @property
     def is_low(self) -> bool:
-        """Whether so few would be chance, did they hold the truth as often as asked."""
+        """Whether the coverage is too low to be chance."""
         of = len(self.found)
         terms = (
             math.comb(of, k) * LEAST**k * (1 - LEAST) ** (of - k) for k in range(self.held + 1)
@@ -97,29 +102,29 @@ class Measure:
 
     @property
     def on_step(self) -> bool:
-        """Whether most intervals are the same: a value of a lattice, known for certain."""
+        """Whether most intervals are equal: a value on a lattice, known exactly."""
         ends = Counter((each.low, each.high) for each in self.found)
         return 2 * max(ends.values()) > len(self.found)
 
     @property
     def is_resolved(self) -> bool:
-        """Whether most of the values rest on enough observations."""
+        """Whether most values have enough observations."""
         return 2 * sum(each.resolved for each in self.found) > len(self.found)
 
     @property
     def width(self) -> float:
-        """Mean width of the intervals with both ends over that of the oracle; none is infinite."""
+        """Mean width of the two-ended intervals relative to the oracle; infinite without any."""
         widths = [e.high - e.low for e in self.found if e.high is not None and e.low is not None]
         oracle = 2 * Z * statistics.stdev(each.value for each in self.found)
         return statistics.fmean(widths) / oracle if widths and oracle else math.inf
 
 
 Found = dict[tuple[str, str, str], Measure]
-"""By load, statistic (``mean``, ``rate``, ``ratio``, ``p50``, ...) and name of the measure."""
+"""Measures by load, statistic (``mean``, ``rate``, ``ratio``, ``p50``, ...) and name."""
 
 
 def run(text: str, seed: int, jobs: int, changes: list[str]) -> Any:
-    """The result of a scenario."""
+    """Return the result of a scenario."""
     experiment = _core.Experiment(text, "coverage", changes, seed, jobs, False, None, None)
     experiment.start()
     if not experiment.wait(WAIT_S):
@@ -128,7 +133,7 @@ def run(text: str, seed: int, jobs: int, changes: list[str]) -> Any:
 
 
 def of_point(point: Any) -> Iterator[tuple[str, str, Interval]]:
-    """Statistic, measure, and value with its interval, of all that a point says."""
+    """Yield statistic, measure and interval for everything that a point reports."""
     for measure in point["measures"]:
         kind = "mean" if measure["percentiles"] else "rate"
         yield kind, measure["name"], Interval(measure["mean"], measure["low"], measure["high"])
@@ -138,7 +143,7 @@ def of_point(point: Any) -> Iterator[tuple[str, str, Interval]]:
 
 
 def ratios(points: list[Any]) -> list[dict[str, Interval]]:
-    """For each load each mean over that at the load before, the first over that at the next."""
+    """Return means divided by those at the previous load, for each load; the first by the next."""
     found = []
     for at, point in enumerate(points):
         other = points[at - 1 if at else 1]
@@ -160,7 +165,7 @@ def ratios(points: list[Any]) -> list[dict[str, Interval]]:
 
 
 def of_points(points: list[Any]) -> list[dict[tuple[str, str], Interval]]:
-    """All that the points say, and their ratios."""
+    """Return everything that the points report, with ratios."""
     each = zip(points, ratios(points), strict=True)
     return [
         {(what, name): interval for what, name, interval in of_point(point)}
@@ -170,8 +175,9 @@ def of_points(points: list[Any]) -> list[dict[tuple[str, str], Interval]]:
 
 
 def coverage(kind: str, seeds: int, jobs: int, longer: int = LONGER, shorter: int = 1) -> Found:
-    """The intervals of a scenario; its runs are `shorter` than the file says, and that of the truth
-    is `longer` than they are.
+    """Measure the intervals of a scenario.
+
+    The runs are `shorter` than in the file, and the run of the truth is `longer` than they are.
     """
     text = (SCENARIOS / f"{kind}.toml").read_text()
     messages = int(text.partition("messages = ")[2].split()[0]) // shorter
@@ -189,24 +195,24 @@ def coverage(kind: str, seeds: int, jobs: int, longer: int = LONGER, shorter: in
 
 
 def is_percentile(what: str) -> bool:
-    """Whether a statistic is a percentile, as its name says."""
+    """Whether a statistic is a percentile, by its name."""
     return what.startswith("p")
 
 
 def pooled(measures: Iterable[Measure]) -> tuple[float, float]:
-    """The shares of all intervals that hold the truth, and that have no upper end."""
+    """Return the shares of all intervals that contain the truth, and that have no upper end."""
     each = list(measures)
     of = sum(len(m.found) for m in each)
     return sum(m.held for m in each) / of, sum(m.open for m in each) / of
 
 
 def tables(found: dict[str, Found]) -> str:
-    """Both tables of the guide."""
+    """Return both tables of the guide."""
     return f"{table_of_means(found)}\n\n{table_of_percentiles(found)}"
 
 
 def table_of_means(found: dict[str, Found]) -> str:
-    """Rates, means and ratios, by kind of machine and load."""
+    """Return the table of rates, means and ratios, by kind of machine and load."""
     lines = ["| machine | load | measures | rate | mean | ratio |", "|---|---|---|---|---|---|"]
     for kind, measures in found.items():
         for load in LOADS:
@@ -222,14 +228,14 @@ def table_of_means(found: dict[str, Found]) -> str:
 
 
 def _cell(measures: list[Measure]) -> str:
-    """All measures, the lowest one, and how many have no upper end, if any."""
+    """Format the coverage of all measures, the lowest one, and the number without an upper end."""
     held, unended = pooled(measures)
     lowest = f"{100 * min(m.share for m in measures):.0f}"
     return f"{100 * held:.1f}% ({lowest}{f', {100 * unended:.0f}% open' if unended else ''})"
 
 
 def by_percentile(measures: Found) -> dict[str, list[Measure]]:
-    """The measures of all loads by percentile, rising."""
+    """Return the measures of all loads by percentile, ascending."""
     names = {what for _, what, _ in measures if is_percentile(what)}
     return {
         percentile: [m for (_, what, _), m in measures.items() if what == percentile]
@@ -238,7 +244,7 @@ def by_percentile(measures: Found) -> dict[str, list[Measure]]:
 
 
 def table_of_percentiles(found: dict[str, Found]) -> str:
-    """Percentiles by kind of machine, those on steps and those of few observations apart."""
+    """Return the table of percentiles by kind of machine; lattice values and few samples apart."""
     lines = [
         "| machine | percentile | measures | hold | width over oracle, median (most) | open "
         "| on a step: measures, hold | too few: measures, hold, open |",
@@ -261,12 +267,12 @@ def table_of_percentiles(found: dict[str, Found]) -> str:
 
 
 def oracle_error(seeds: int) -> float:
-    """The relative standard error of the oracle's width: that of a standard deviation."""
+    """Return the relative standard error of the oracle's width, that of a standard deviation."""
     return 1 / math.sqrt(2 * (seeds - 1))
 
 
 def split(measures: Iterable[Measure]) -> tuple[list[Measure], list[Measure], list[Measure]]:
-    """Percentiles on a step, of too few observations, and all others."""
+    """Split percentiles into those on a lattice, those with few observations, and all others."""
     step: list[Measure] = []
     few: list[Measure] = []
     rest: list[Measure] = []
@@ -276,7 +282,7 @@ def split(measures: Iterable[Measure]) -> tuple[list[Measure], list[Measure], li
 
 
 def complaints(found: dict[str, Found]) -> list[str]:
-    """What is not as it must be, in words."""
+    """Return the violated requirements, in words."""
     lines = []
     for kind, measures in found.items():
         for (load, what, name), measure in measures.items():
@@ -299,7 +305,7 @@ def complaints(found: dict[str, Found]) -> list[str]:
 
 
 def keep(text: str, begin: str = BEGIN, end: str = END) -> None:
-    """Put tables between the markers of the guide's page."""
+    """Write tables between the markers of the guide's page."""
     page = PAGE.read_text()
     head, found, rest = page.partition(begin)
     _, closed, tail = rest.partition(end)

@@ -1,10 +1,10 @@
 """Compare mean latencies of isthmus, CAMINOS and BookSim2 on two networks under uniform traffic.
 
-One definition of latency for all: from a message being asked for to the arrival of its tail, where
-a head crosses a link in a cycle and nothing else takes time. On an idle network that is a cycle for
-each link and one for each further flit. A peer's pipeline adds cycles to each hop, and counts from
-another edge of a cycle; both follow from its configuration, are checked against its idle runs, and
-are taken off at all loads alike.
+All use one definition of latency: from the request of a message to the arrival of its tail, where a
+head crosses a link in one cycle and nothing else takes time. On an idle network that is one cycle
+per link and one per further flit. A peer's pipeline adds cycles to each hop, and it counts from
+another edge of a cycle. Both offsets follow from its configuration, are checked against its idle
+runs, and are subtracted at all loads.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ KEPT = ROOT / "bench" / "results" / "crosscheck.json"
 FIGURE = ROOT / "docs" / "images" / "crosscheck"
 DRIVER = "python bench/run.py crosscheck"
 SEEDS = 5
-"""Runs of a peer at each load."""
+"""Number of runs of a peer at each load."""
 
-# 97.5% of Student's t with n - 1 degrees of freedom, for n runs.
+# The 97.5% quantile of Student's t with n - 1 degrees of freedom, for n runs.
 STUDENT = {2: 12.71, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 8: 2.365, 10: 2.262, 20: 2.093}
 
 
 @dataclass(frozen=True)
 class Network:
-    """What all simulate."""
+    """A network that all simulators run."""
 
     name: str
     links: float
-    """Of the mean path, both nodes' own links included."""
+    """Links of the mean path, including the links of both nodes."""
     flits: int
     loads: tuple[float, ...]
-    """Flits per cycle and node."""
+    """Loads in flits per cycle and node."""
     warm_up: int
     measured: int
 
     @property
     def idle(self) -> float:
-        """Mean latency without any other message."""
+        """Mean latency without other messages."""
         return self.links + self.flits - 1
 
     def converted(self, latency: float, hop: int, offset: int) -> float:
-        """A peer's mean latency in the common definition."""
+        """Return a peer's mean latency in the common definition."""
         return latency - (hop - 1) * self.links - offset
 
 
 CUBE = Network(
     name="7-cube",
-    # Any dimension differs for 64 of the 127 other nodes.
+    # Each dimension differs for 64 of the 127 other nodes.
     links=2 + 7 * 64 / 127,
     flits=32,
     loads=(0.01, 0.1, 0.2, 0.3, 0.4),
@@ -85,14 +85,14 @@ class Point:
     accepted: float
     latency: float
     half_width: float
-    """Of the 95% interval, from the spread of the runs."""
+    """Half-width of the 95% interval, from the spread of the runs."""
     runs: int
 
 
 def point(
     network: Network, simulator: str, load: float, accepted: float, each: list[float]
 ) -> Point:
-    """A point from the mean latencies of several runs."""
+    """Return a point from the mean latencies of several runs."""
     runs = len(each)
     return Point(
         network=network.name,
@@ -123,7 +123,7 @@ def own_points(engine: Engine, network: Network, load: float, quick: bool) -> li
 
 
 def described(network: Network) -> dict[str, Any]:
-    """A network and the peers' settings on it, as they are kept."""
+    """Return the description of a network and the peers' settings, as it is kept."""
     cube = network is CUBE
     peers = {
         caminos.NAME: caminos.CUBE if cube else caminos.TREE,
@@ -143,7 +143,7 @@ def described(network: Network) -> dict[str, Any]:
 
 
 def kept(network: Network) -> list[Point]:
-    """What was measured with the same settings; of the peers, another run gives the same."""
+    """Return the points with equal settings; the peers' runs are deterministic."""
     if not KEPT.exists():
         return []
     content = json.loads(KEPT.read_text())
@@ -203,7 +203,7 @@ def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
 
     What is measured is kept load by load: a run that was cut short goes on where it was.
     """
-    # A whole run has the peers' figures that are kept.
+    # A full run can use the peers' kept figures.
     if quick and not (caminos.is_installed() or booksim.is_installed()):
         sys.stdout.write("crosscheck is left out: neither CAMINOS nor BookSim2 is installed\n")
         return
@@ -223,7 +223,7 @@ def crosscheck(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def table(points: list[Point]) -> Iterator[str]:
-    """The rows of the guide's table."""
+    """Return the rows of the guide's table."""
     for network in (CUBE, TREE):
         for peer in (caminos.NAME, booksim.NAME):
             for own, other in beside(points, network, peer):

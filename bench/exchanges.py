@@ -1,4 +1,4 @@
-"""What exchanges take beside what was predicted, and when it pays to reshuffle before writing."""
+"""Exchanges: predicted against measured times, and the gain of reshuffling before writing."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ IMAGES = ROOT / "docs" / "images"
 CASES = 20
 COMMAND = "python bench/run.py prediction"
 BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
-"""Doubles of a block, 8 bytes to 8 KiB, as in section 6.3 of the paper, from 128 bytes on."""
+"""Doubles per block, 8 bytes to 8 KiB, as in section 6.3 of the paper, from 128 bytes on."""
 
 
 def prediction(_engine: Engine, quick: bool) -> Iterator[Line]:
-    """Exchanges that were not used for calibration, predicted and measured."""
+    """Predict and measure exchanges that calibration does not use."""
     mpis = installed()
     if not mpis:
         sys.stdout.write("prediction: left out, there is no MPI with mpi4py and a compiler\n")
@@ -48,7 +48,7 @@ def prediction(_engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def crossover(_engine: Engine, quick: bool) -> Iterator[Line]:
-    """One file written in blocks of some sizes, as they are and reshuffled."""
+    """Write one file in blocks of several sizes, directly and reshuffled."""
     mpis = installed()
     side = 512 if quick else 4096
     place = tmpfs(4 * side * side * 8)

@@ -1,9 +1,10 @@
-"""Transfers that share the links of a torus, beside SimGrid, which shares them the same way.
+"""Transfers that share the links of a torus, compared with SimGrid, which shares them by the same
+rule.
 
-SimGrid is a package of Debian (``libsimgrid-dev``), and left out with a word where it is not
-installed. Its program, ``simgrid/torus.cpp``, is compiled by the benchmark and tried in some of its
-settings first; the best takes part. Both run the same messages on the same paths, and share by the
-same rule but for rounding, so that the last message has to arrive at the same time in both.
+SimGrid is a Debian package (``libsimgrid-dev``); without it the peer is left out with a note. Its
+program, ``simgrid/torus.cpp``, is compiled here and tried in several settings; the best one counts.
+Both simulators run the same messages on the same paths and share links equally except for rounding,
+so the last message must arrive at the same time in both.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ COMMAND = "python bench/run.py flow"
 HERE = ROOT / "bench" / "simgrid"
 PROGRAM = ROOT / "out" / "bench-simgrid" / "torus"
 LEFT_OUT = "SimGrid is not installed (Debian: libsimgrid-dev, g++): left out"
-# Latencies are 0 and windows unlimited, so that a transfer has an equal share of each link.
+# Without latencies and window limits, a transfer has an equal share of each link.
 EQUAL_PHYSICS = (
     "--cfg=network/model:CM02",
     "--cfg=network/TCP-gamma:0",
@@ -39,12 +40,12 @@ SETTINGS = (
     ("--cfg=network/optim:Lazy", "--cfg=contexts/factory:raw", "--cfg=contexts/stack-size:64"),
     ("--cfg=network/optim:Lazy", "--cfg=maxmin/precision:1e-3"),
 )
-"""Of the peer. The first is the one that it takes by itself."""
+"""Settings of the peer. The first one is its default."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """So many messages under way at each of 128 hosts, each place with so many in turn."""
+    """Outstanding messages at each of 128 hosts, and the number of messages in turn."""
 
     outstanding: int
     bytes: int
@@ -53,17 +54,17 @@ class Load:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run of the peer gave."""
+    """The outcome of a run of the peer."""
 
     rate_per_s: float
-    """Messages for each CPU second."""
+    """Messages per CPU second."""
     simulated_s: float
-    """When the last message arrived."""
+    """Arrival time of the last message."""
     memory_gib: float
 
 
 def flow(engine: Engine, quick: bool) -> Iterator[Line]:
-    """128 hosts of a torus with 16 messages of 4 KiB under way at each."""
+    """Measure 128 hosts of a torus with 16 outstanding messages of 4 KiB each."""
     load = Load(16, 4096, 2 if quick else 8)
     program = built()
     if program is None:
@@ -94,7 +95,7 @@ def flow(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def built() -> list[str] | None:
-    """The command of the peer's program, compiled now; none without SimGrid or a compiler."""
+    """Compile the peer's program and return its command; None without SimGrid or a compiler."""
     compiler = shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         return None
@@ -109,7 +110,7 @@ def built() -> list[str] | None:
 
 
 def simgrid(program: list[str], load: Load, words: tuple[str, ...]) -> Ran:
-    """One run of the peer."""
+    """Run the peer once."""
     amounts = [str(load.outstanding), str(load.bytes), str(load.each)]
     cost = run([*program, *amounts, *EQUAL_PHYSICS, *words])
     messages, cpu_s, simulated_s = cost.output.split()[-3:]
@@ -117,7 +118,7 @@ def simgrid(program: list[str], load: Load, words: tuple[str, ...]) -> Ran:
 
 
 def _tried(program: list[str], load: Load, words: tuple[str, ...]) -> Ran | None:
-    """A short run in a setting; none if there is no such setting."""
+    """Return a short run in a setting; None if the setting does not exist."""
     try:
         return simgrid(program, Load(load.outstanding, load.bytes, 1), words)
     except SystemExit:
@@ -133,7 +134,7 @@ def _isthmus(engine: Engine, load: Load) -> tuple[dict[str, Any], float]:
 def _line(
     load: Load, isthmus: list[dict[str, Any]], peers: list[Ran], detail: dict[str, Any]
 ) -> Line:
-    """The row, with a ratio where both say that the last message arrived at the same time."""
+    """Return the row; it has a ratio if both last messages arrive at the same time."""
     rates = [each["rate_per_s"] for each in isthmus]
     ratio, note = None, ""
     if peers:

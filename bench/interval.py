@@ -27,7 +27,7 @@ from measure import EQUAL, ROOT, Cost, Engine, Line, Window, apart, rounded, run
 FOLDER = ROOT / "bench" / "interval"
 DRIVER = "python bench/run.py interval"
 PRECISION = 0.02
-# 97.5% of the normal distribution.
+# The 97.5% quantile of the normal distribution.
 NORMAL = 1.96
 
 
@@ -38,25 +38,25 @@ class Case:
     row: str
     name: str
     file: str
-    """In `interval/`, without what it ends with; the search has `-knee` behind it."""
+    """Name in `interval/`, without suffix; the scenario of the search ends in `-knee`."""
     measure: str
-    """What the precision is of."""
+    """The measure whose interval counts."""
     what: str
-    """What `isthmus-bench` calls it."""
+    """Name of the measurement in `isthmus-bench`."""
     setting: dict[str, Any]
     load: float
-    """60% of saturation, in flits per cycle and node: what the scenario says."""
+    """60% of saturation, in flits per cycle and node, as in the scenario."""
     near: float
-    """Just below the knee."""
+    """A load just below the knee."""
     constant: int
-    """Cycles of the latency to the tail that `measure` leaves out."""
+    """Cycles of the latency that `measure` does not include."""
     warm_up: int
     measured: int
     peers: tuple[tuple[str, Any, Any], ...]
     changes: tuple[str, ...] = ()
-    """Of the scenario's machine."""
+    """Overrides for the scenario's machine."""
     rate: str | None = None
-    """In place of the scenario's load."""
+    """Replacement for the scenario's load."""
 
 
 CASES = (
@@ -91,7 +91,7 @@ CASES = (
         measured=32_000,
         peers=((caminos.NAME, caminos, caminos.TREE),),
     ),
-    # BookSim2's way up is a random one, which saturates sooner.
+    # BookSim2 ascends at random, which saturates sooner.
     Case(
         row="64-nodes-random",
         name="64-node fat tree, random ascent, uniform, packets of 160 flits",
@@ -112,15 +112,15 @@ CASES = (
 
 
 def needed(messages: float, means: list[float], precision: float) -> float:
-    """Messages of one run whose mean has a 95% interval of `precision`, from the means of many
-    windows of `messages` each.
+    """Return the messages of one run whose mean has a 95% interval of `precision`, from the means
+    of many windows of `messages` each.
     """
     allowed = precision * statistics.mean(means)
     return messages * (NORMAL * statistics.stdev(means) / allowed) ** 2
 
 
 def command(file: str, changes: list[str]) -> tuple[dict[str, Any], Cost] | None:
-    """What `isthmus run` says of a scenario on one processor, and what it cost; None without it."""
+    """Run `isthmus run` on one processor; return its report and cost, or None without isthmus."""
     program = shutil.which("isthmus", path=str(ROOT / ".venv" / "bin")) or shutil.which("isthmus")
     if program is None:
         return None
@@ -132,7 +132,7 @@ def command(file: str, changes: list[str]) -> tuple[dict[str, Any], Cost] | None
 
 
 def peers(case: Case, load: float, own: dict[str, Any], count: int) -> Iterator[tuple[str, Any]]:
-    """The speed of each peer that is installed, or None where it accepts another load."""
+    """Measure each installed peer's speed, or None if it accepts another load."""
     for name, module, network in case.peers:
         if not module.is_installed():
             continue
@@ -149,7 +149,7 @@ def peers(case: Case, load: float, own: dict[str, Any], count: int) -> Iterator[
 
 
 def interval(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Time to a mean and to a knee, each to 2%."""
+    """Measure the time to a mean and to a knee, each to 2%."""
     count = 1 if quick else 3
     for case in CASES:
         windows = {"warm_up": case.warm_up, "measured": case.measured}
@@ -213,7 +213,7 @@ def interval(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def _per_cycle(case: Case) -> float:
-    """Messages of all nodes in a cycle, for each flit per cycle and node."""
+    """Return the messages of all nodes per cycle, for one flit per cycle and node."""
     network = case.peers[0][2]
     return float(network.nodes / network.flits)
 

@@ -1,4 +1,4 @@
-"""Runs programs and says what they cost."""
+"""Running programs and measuring their cost."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 TRIES = 7
-"""Runs of each setting before one is taken."""
+"""Number of runs of each setting in the choice of the best."""
 
 K = TypeVar("K")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run of a program cost, and what it printed."""
+    """The cost and the output of one run of a program."""
 
     cpu_s: float
     """CPU seconds, user and system together."""
@@ -33,8 +33,9 @@ class Cost:
 
 
 def run(command: list[str], *, cwd: Path | None = None, success: int = 0) -> Cost:
-    """Run ``command`` to its end. Raises ``SystemExit`` with its last words if its exit status is
-    not that of ``success``.
+    """Run ``command`` to its end.
+
+    Raises ``SystemExit`` with its last output if its exit status is not that of ``success``.
     """
     begin = time.perf_counter()
     with subprocess.Popen(
@@ -59,16 +60,16 @@ def run(command: list[str], *, cwd: Path | None = None, success: int = 0) -> Cos
 
 
 def report(command: list[str]) -> dict[str, Any]:
-    """What a program that prints one JSON object says of its run."""
+    """Run a program that prints one JSON object, and return the object."""
     found: dict[str, Any] = json.loads(run(command).output)
     return found
 
 
 def quickest(commands: dict[K, list[str]]) -> K:
-    """Which of these takes least time, by the median run of each; a single one is not run.
+    """Return the fastest command by the median of several runs; a single one is not run.
 
-    They take turns: a machine that is slow for a second is so for some of each one's runs, and one
-    that is quick for a second does not choose.
+    The commands run in turns: a slow second of the machine affects one run of each command, and a
+    fast second does not decide the choice.
     """
     if len(commands) == 1:
         return next(iter(commands))
@@ -79,19 +80,19 @@ def quickest(commands: dict[K, list[str]]) -> K:
 
 
 def throughput(rates: list[float], cost: list[float]) -> dict[str, Any]:
-    """What is kept of one side's runs that moved bytes: MB/s and CPU s/GB of each."""
+    """Summarise runs that moved bytes: MB/s and CPU s/GB."""
     return {"rate_mb_per_s": spread(rates), "cpu_s_per_gb": spread(cost)}
 
 
 def refuse_failed(command: list[str], status: int, output: str, success: int = 0) -> None:
-    """Raise ``SystemExit`` with the last words of a command unless it ended as it should."""
+    """Raise ``SystemExit`` with the last output of a command that failed."""
     if status != success:
         last_words = "\n".join(output.splitlines()[-20:])
         raise SystemExit(f"{' '.join(command)} failed:\n{last_words}")
 
 
 def cpu_s(usage: resource.struct_rusage) -> float:
-    """CPU seconds of a process and of all that it has waited for."""
+    """Return CPU seconds of a process and of the children that it waited for."""
     return usage.ru_utime + usage.ru_stime
 
 
@@ -109,11 +110,11 @@ class Engine:
         self._program = programs[-1]
 
     def words(self, what: str, **values: float | str) -> list[str]:
-        """The command line that measures ``what``."""
+        """Return the command line that measures ``what``."""
         return [self._program, what, *(f"{name}={value}" for name, value in values.items())]
 
     def measure(self, what: str, **values: float) -> tuple[dict[str, Any], Cost]:
-        """What the program reports, and what the whole process cost."""
+        """Return the program's report, and the cost of the whole process."""
         cost = run(self.words(what, **values))
         return json.loads(cost.output), cost
 
@@ -139,7 +140,7 @@ class Window:
         return self.messages / self.cpu_s
 
 
-# Accepted loads further apart than this are different work: their speeds make no ratio.
+# If accepted loads differ by more than this, the work differs, so there is no ratio of speeds.
 EQUAL = 0.02
 
 
@@ -154,7 +155,7 @@ class Line:
     """One row of ``results.json``."""
 
     id: str
-    """Benchmark and row, ``peer/32-flits-60``: stays the same whatever the row is called."""
+    """Benchmark and row, such as ``peer/32-flits-60``; it stays the same if the row is renamed."""
     name: str
     isthmus: float | None
     peer: float | None
@@ -162,12 +163,12 @@ class Line:
     ratio: float | None
     command: str
     detail: dict[str, Any]
-    """What lies behind the figures; kept in ``results/`` only."""
+    """Details behind the figures; kept in ``results/`` only."""
     note: str = ""
-    """What a reader must know beside the figures, such as why there is no ratio."""
+    """A remark that readers need, such as the reason for a missing ratio."""
 
     def row(self) -> dict[str, Any]:
-        """The row as the schema of ``results.json`` has it."""
+        """Return the row in the schema of ``results.json``."""
         return {
             "id": self.id,
             "name": self.name,
@@ -180,12 +181,12 @@ class Line:
 
 
 def rounded(value: float | None) -> float | None:
-    """``value`` to four significant digits."""
+    """Round ``value`` to four significant digits."""
     return None if value is None else float(f"{value:.4g}")
 
 
 def spread(values: list[float]) -> dict[str, Any]:
-    """Least, middle and greatest of some measurements, with their number."""
+    """Return minimum, median and maximum of some measurements, with their number."""
     return {
         "min": rounded(min(values)),
         "median": rounded(statistics.median(values)),
@@ -195,7 +196,7 @@ def spread(values: list[float]) -> dict[str, Any]:
 
 
 def machine_kind() -> str:
-    """The kind of machine: processor and number of cores, nothing that names this one."""
+    """Return the kind of machine: processor and number of cores, without a host name."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     info = Path("/proc/cpuinfo")
     text = info.read_text() if info.exists() else ""

@@ -1,14 +1,13 @@
-"""Exchanges that were predicted and then made; ``exchanges.py`` calls it.
+"""Exchanges that are predicted and then made; ``exchanges.py`` calls this program.
 
-``mpiexec -n 4 python predicted.py CASES RUNS TURNS``: in turns, calibrates, predicts and measures,
-and prints a JSON object: what was calibrated, and by case its name, form, bytes, predicted and
-measured seconds. Cases are made by chance, always the same; none is one of those that calibration
-measures.
+``mpiexec -n 4 python predicted.py CASES RUNS TURNS`` calibrates, predicts and measures in turns. It
+prints a JSON object with the calibration, and for each case its name, form, bytes, predicted and
+measured seconds. Cases are random with a fixed seed; none is one of the calibration's.
 
-What is predicted holds for the machine that was calibrated. Virtual ones change: an exchange that
-is always the same is measured before and after calibration and after the cases, and where it took
-10% more or less the turn is no test of the prediction. Such turns are made again, and reported;
-where there are not three others, all count.
+A prediction holds for the calibrated machine, but virtual machines change. So a reference exchange
+is measured before and after calibration and after the cases. If its time changes by 10% or more,
+the turn does not test the prediction; it is repeated, and reported. Without three good turns, all
+turns count.
 """
 
 from __future__ import annotations
@@ -31,19 +30,19 @@ from isthmus.arrays.calibration import repeated
 from isthmus.arrays.mpi import Exchange, Ranks, calibrate
 
 TURNS = 3
-"""In which the machine stayed as it was."""
+"""Number of turns in which the machine must stay the same."""
 DRIFT = 0.1
 REFERENCE = (1024, 1024)
 
 
 def grids(ranks: int, dims: int) -> list[tuple[int, ...]]:
-    """The grids of so many processes with so many axes."""
+    """Return the grids of a number of processes with a number of axes."""
     axes = [side for side in range(1, ranks + 1) if ranks % side == 0]
     return [grid for grid in product(axes, repeat=dims) if prod(grid) == ranks]
 
 
 def layout(chance: random.Random, shape: tuple[int, ...], ranks: int) -> tuple[str, Layout]:
-    """One that an application might have, and its name."""
+    """Return a random layout that an application might have, and its name."""
     grid = chance.choice(grids(ranks, len(shape)))
     if chance.random() < 0.4:
         return f"block {grid}", Layout.block(shape, grid)
@@ -64,7 +63,7 @@ class Case:
 
 
 def case(chance: random.Random, number: int, count: int, ranks: Ranks) -> Case:
-    """One of so many, from a quarter of a megabyte to a quarter of a gigabyte, evenly by size."""
+    """Return a random exchange of a quarter of a megabyte to a quarter of a gigabyte."""
     size = 2 ** (18 + 10 * number / max(count - 1, 1))
     dims, dtype = chance.randint(2, 3), chance.choice(["f4", "f8", "c16"])
     side = (size / int(dtype[1:])) ** (1 / dims)
@@ -77,7 +76,7 @@ def case(chance: random.Random, number: int, count: int, ranks: Ranks) -> Case:
 
 
 def measured(ranks: Ranks, one: Case, runs: int) -> list[float]:
-    """Seconds of the slowest rank, at least so often."""
+    """Return seconds of the slowest rank, for at least `runs` runs."""
     comm = ranks.comm
     held = one.plan.from_.empty(comm.rank, one.dtype, order=one.order)
     out = one.plan.to.empty(comm.rank, one.dtype, order=one.order)
@@ -93,7 +92,7 @@ def measured(ranks: Ranks, one: Case, runs: int) -> list[float]:
 
 
 def reference(ranks: Ranks) -> dict[str, float]:
-    """What an exchange that is always the same takes, by form."""
+    """Return the time of the reference exchange, by form."""
     size = ranks.comm.size
     rows = Layout.block_cyclic(REFERENCE, (size, 1), (8, 1))
     plan = Plan(rows, Layout.block(REFERENCE, (1, size)))
@@ -107,7 +106,7 @@ def reference(ranks: Ranks) -> dict[str, float]:
 
 @dataclass
 class Turn:
-    """One calibration, and what it foretold."""
+    """One calibration and its predictions."""
 
     rates: dict[str, Any]
     calibrated_in_s: float
@@ -117,13 +116,13 @@ class Turn:
 
     @property
     def drift(self) -> float:
-        """By how much the machine changed meanwhile."""
+        """Relative change of the machine's speed during the turn."""
         times = [[each[form] for each in self.references] for form in self.references[0]]
         return max(math.log(max(of_form) / min(of_form)) for of_form in times)
 
     @property
     def error(self) -> float:
-        """How far half of the predictions are off, at most."""
+        """The median relative error of the predictions."""
         pairs = zip(self.predicted, self.measured, strict=True)
         return statistics.median(abs(foreseen / took - 1) for foreseen, took in pairs)
 
@@ -145,7 +144,7 @@ def turn(ranks: Ranks, cases: list[Case], runs: int) -> Turn:
 
 
 def main() -> None:
-    """Turns until there are enough in which the machine stayed as it was, or so many."""
+    """Make turns until the machine stayed the same in enough of them, up to a limit."""
     comm = MPI.COMM_WORLD
     count, runs, most = map(int, sys.argv[1:])
     chance = random.Random(20)

@@ -17,7 +17,7 @@ from isthmus.arrays.mpi import Exchange, Ranks, calibrate
 
 
 def main() -> None:
-    """Measure, and look whether each element is in its place."""
+    """Measure, and check that each element is in its place."""
     side, block, runs = map(int, sys.argv[1:4])
     form = sys.argv[4] if len(sys.argv) > 4 else None
     comm = MPI.COMM_WORLD
@@ -25,7 +25,7 @@ def main() -> None:
     blocks = Layout.block_cyclic((side, side), (across, across), (block, block))
     panels = Layout.block((side, side), (1, comm.size))
     rows, columns = blocks.indices(comm.rank)[0]
-    # Each element says where in the matrix it belongs.
+    # Each element encodes its place in the matrix.
     held = np.asfortranarray(rows[:, None] + side * columns[None, :].astype(float))
     out = panels.empty(comm.rank, "f8", order="F")
     with Ranks(comm) as ranks:
@@ -33,7 +33,7 @@ def main() -> None:
             calibrate(ranks)
         exchange = Exchange(ranks, Plan(blocks, panels), "f8", order="F", form=form)
         for number in range(runs + 1):
-            # What was there before is not taken for what this run brings.
+            # Clear the output, so that old data cannot pass for that of this run.
             for part in out:
                 part.fill(0)
             comm.Barrier()

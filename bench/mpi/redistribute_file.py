@@ -24,24 +24,24 @@ from isthmus.arrays import Layout
 
 @contextmanager
 def timed(spans: dict[str, tuple[float, float]], what: str) -> Iterator[None]:
-    """Keep the seconds and CPU seconds that this rank takes for something."""
+    """Record seconds and CPU seconds of a step on this rank."""
     begin, cpu = time.perf_counter(), time.process_time()
     yield
     spans[what] = (time.perf_counter() - begin, time.process_time() - cpu)
 
 
 def main() -> None:
-    """Measure, and look whether each element is in its place."""
+    """Measure, and check that each element is in its place."""
     side, block, runs = map(int, sys.argv[1:4])
     path, is_new = Path(sys.argv[4]), sys.argv[5] == "new"
     comm = MPI.COMM_WORLD
     across = round(comm.size**0.5)
     blocks = Layout.block_cyclic((side, side), (across, across), (block, block))
     rows, columns = blocks.indices(comm.rank)[0]
-    # Each element says where in the matrix it belongs.
+    # Each element encodes its place in the matrix.
     held = np.asfortranarray(rows[:, None] + side * columns[None, :].astype(float))
     again = np.zeros_like(held, order="F")
-    # Data need not be on disk, as those of the peers need not.
+    # Data need not be on disk, as for the peers.
     to_write = {
         "dtype": "f8",
         "shape": (side, side),
@@ -63,7 +63,7 @@ def main() -> None:
             timed(spans, "write_call"),
         ):
             file.write(held, blocks)
-        # What was there before is not taken for what is read now.
+        # Clear the memory, so that old data cannot pass for data that is read now.
         again.fill(0)
         comm.Barrier()
         with (
@@ -77,7 +77,7 @@ def main() -> None:
             if comm.rank == 0 and number > 0:
                 print(what, most, whole, flush=True)
     assert np.array_equal(again, held), "what is read is not what was written"
-    # The file is the matrix, column by column in every reader.
+    # The file is the matrix in column-major order, independent of the reader.
     assert path.stat().st_size == side * side * 8
     first, last = comm.rank * side // comm.size, (comm.rank + 1) * side // comm.size
     panel = np.fromfile(path, "f8", (last - first) * side, offset=first * side * 8)

@@ -22,7 +22,7 @@ from isthmus.arrays.mpi import Ranks
 
 
 def main() -> None:
-    """Measure, and look whether each element is in its place."""
+    """Measure, and check that each element is in its place."""
     side, block, runs = map(int, sys.argv[1:4])
     path = Path(sys.argv[4])
     comm = MPI.COMM_WORLD
