@@ -38,12 +38,13 @@ BELOW = 0.8
 SEEDS = (11, 12, 13, 14, 15, 16)
 PER_SEED = 200
 HELD_OUT = PER_SEED * (len(SEEDS) - 1)
-"""Number of the first machine of the last seed. The model and its domain were set on those before
-it; this and later ones were compared once the domain was fixed."""
+"""Index of the first machine of the last seed. The model and its domain were set on earlier
+machines; this and later ones were compared once the domain was fixed.
+"""
 
 
 def drawn(count: int) -> list[dict[str, Any]]:
-    """Machines and work, as arguments of `Hypercube` and `Workload`."""
+    """Return random machines and work, as arguments of `Hypercube` and `Workload`."""
     machines = []
     for number in range(count):
         draw = random.Random(f"{SEEDS[number // PER_SEED]}/{number % PER_SEED}")
@@ -84,12 +85,12 @@ def drawn(count: int) -> list[dict[str, Any]]:
 
 
 def built(case: dict[str, Any]) -> Hypercube:
-    """The machine of a case."""
+    """Return the machine of a case."""
     return Hypercube(placement=Placement(**case["placement"]), **case["machine"])
 
 
 def knee(machine: Hypercube, work: dict[str, Any], dimension: int) -> float:
-    """The load in messages per ms and PE of which 2% are never served, to 3%, by short runs."""
+    """Return the load in messages per ms and PE at which 2% are never served, by short runs."""
     low, high = 1.0, 600.0
     while high / low > 1.06:
         rate = (low * high) ** 0.5
@@ -107,7 +108,7 @@ def knee(machine: Hypercube, work: dict[str, Any], dimension: int) -> float:
 
 
 def measured(case: dict[str, Any]) -> dict[str, Any]:
-    """A case with its knee and its means as simulated."""
+    """Return a case with its knee and its simulated means."""
     machine, work = built(case), case["work"]
     full = knee(machine, work, case["machine"]["dimension"])
     rate = case["at"] * full
@@ -124,9 +125,10 @@ def measured(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def compared(case: dict[str, Any]) -> tuple[dict[str, float | None], list[str]]:
-    """The model's residuals at the load of a case, and the measures whose domain contains it.
+    """Return the model's residuals at the load of a case, and the measures whose domain contains
+    it.
 
-    A residual is none where the model says that the machine saturates.
+    A residual is None if the machine saturates by the model.
     """
     work = Workload(rate=f"{case['rate']!r} /ms", **case["work"])
     measures = {m.name: m for m in analyze(built(case), work).run.points[0].measures}
@@ -140,12 +142,12 @@ def compared(case: dict[str, Any]) -> tuple[dict[str, float | None], list[str]]:
 
 
 def sizes(cases: list[dict[str, Any]], name: str) -> list[float]:
-    """Sizes of the residuals inside the domain, the least first."""
+    """Return the absolute residuals inside the domain, ascending."""
     return sorted(abs(case["residual"][name]) for case in cases if name in case["inside"])
 
 
 def summary(cases: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """Of each measure: how many machines have it, how many are inside, and how near these are."""
+    """Return for each measure the number of machines, those inside, and their residuals."""
     found: dict[str, dict[str, float]] = {}
     for name in TITLES:
         of = sizes(cases, name)
@@ -161,7 +163,7 @@ def summary(cases: list[dict[str, Any]]) -> dict[str, dict[str, float]]:
 
 
 def table(summary: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """The rows of the guide's table."""
+    """Return the rows of the guide's table."""
     for part, measures in summary.items():
         for name, row in measures.items():
             inside = f"{row['inside']} ({row['inside'] / row['machines']:.1%})"
@@ -171,7 +173,7 @@ def table(summary: dict[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def parts(cases: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The summaries of the machines that the model was fitted on and of those held out."""
+    """Return the summaries of the fitted machines and of those held out."""
     split = {
         "fitted_on": [case for case in cases if case["number"] < HELD_OUT],
         "held_out": [case for case in cases if case["number"] >= HELD_OUT],
@@ -180,11 +182,11 @@ def parts(cases: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 EDGE = 60.0
-"""Residuals in percent that are drawn at most."""
+"""The largest residual that is drawn, in percent."""
 
 
 def interval(case: dict[str, Any], name: str) -> tuple[float, float, float]:
-    """The least, middle and greatest residual of a case over the simulation's interval.
+    """Return minimum, middle and maximum of a case's residual over the simulation's interval.
 
     An end that is open or 0 is replaced by the mean.
     """
@@ -194,7 +196,7 @@ def interval(case: dict[str, Any], name: str) -> tuple[float, float, float]:
 
 
 def draw(cases: list[dict[str, Any]], path: Path) -> None:
-    """Draw residuals against the part of the knee, and how many are how large."""
+    """Draw residuals against the share of the knee, with their distribution."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -255,7 +257,7 @@ def draw(cases: list[dict[str, Any]], path: Path) -> None:
 
 
 def main() -> None:
-    """Measure or compare, as asked."""
+    """Measure or compare, as requested."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("action", nargs="?", choices=["compare", "simulate"], default="compare")
     parser.add_argument("--count", type=int, default=None, help="machines, the first ones drawn")

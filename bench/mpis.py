@@ -1,7 +1,7 @@
-"""The MPIs that programs of the benchmarks run on.
+"""The MPI implementations that programs of the benchmarks run on.
 
-That of this Python, or of the path; and, if there is one, that in the folder that ``MPICH`` names:
-the ``bin`` of an environment of its own with mpich, mpi4py and what isthmus needs.
+One belongs to this Python, or is on the path. Another one may be in the folder that ``MPICH``
+names: the ``bin`` of an environment with mpich, mpi4py and isthmus's dependencies.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RANKS = 4
 OURS = "ours"  # codespell:ignore ours
 """The name of isthmus in the results."""
 VERSION = "from mpi4py import MPI; print(MPI.Get_library_version())"
-# Open MPI asks for this where one is root, and where there are more ranks than cores.
+# Open MPI requires this for root, and for more ranks than cores.
 ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -35,23 +35,23 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Mpi:
-    """An MPI: how programs for it are made and started."""
+    """An MPI implementation: how to build and start programs for it."""
 
     name: str
-    """With its version."""
+    """Name with version."""
     python: str
     mpiexec: str
     mpicc: str
     scalapack: str | None
-    """The library of a ScaLAPACK for it."""
+    """The library of a ScaLAPACK for it, if any."""
 
     @property
     def is_open_mpi(self) -> bool:
-        """Whether options such as ``--mca`` mean something to it."""
+        """Whether it understands options such as ``--mca``."""
         return self.name.startswith("Open MPI")
 
     def built(self, name: str, *linked: str) -> list[str]:
-        """The command of a program of ``mpi/``, compiled now."""
+        """Compile a program of ``mpi/`` and return its command."""
         folder = BUILT / re.sub(r"[^a-z0-9.]+", "-", self.name.lower())
         folder.mkdir(parents=True, exist_ok=True)
         program = str(folder / name)
@@ -64,12 +64,12 @@ class Mpi:
         return [self.python, str(HERE / name)]
 
     def launch(self, *options: str) -> list[str]:
-        """What starts the ranks of a program."""
+        """Return the command that starts the ranks of a program."""
         return [self.mpiexec, *options, "-n", str(RANKS)]
 
 
 def installed() -> list[Mpi]:
-    """The MPIs that are there, that of this Python first; none without mpi4py or a compiler."""
+    """Return installed MPIs, that of this Python first; none without mpi4py or a compiler."""
     found = [_mpi(Path(sys.executable).parent, sys.executable, os.environ.get("SCALAPACK"))]
     if folder := os.environ.get("MPICH"):
         other = Path(folder)
@@ -98,17 +98,17 @@ def _found(folder: Path, name: str, alone: bool) -> str | None:
 
 
 Rows = dict[str, list[tuple[float, float]]]
-"""By what was measured, ``""`` if it has no name, seconds of the slowest rank and CPU seconds."""
+"""Seconds of the slowest rank and CPU seconds, by measured quantity; ``""`` without a name."""
 
 
 def launched(command: Sequence[str]) -> str:
-    """What a program prints.
+    """Run a program and return its output.
 
     Raises:
-        RuntimeError: it failed; with its last words.
+        RuntimeError: the program failed; the message has its last output.
 
     """
-    # Isthmus is the one beside this file, whichever Python runs it.
+    # Use the isthmus beside this file with any Python.
     path = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         command,
@@ -123,10 +123,10 @@ def launched(command: Sequence[str]) -> str:
 
 
 def measured(command: Sequence[str]) -> Rows:
-    """What a program prints of its runs: lines ``[WHAT ]SECONDS CPU``.
+    """Run a program and parse its output: lines ``[WHAT ]SECONDS CPU``.
 
     Raises:
-        RuntimeError: it failed; with its last words.
+        RuntimeError: the program failed; the message has its last output.
 
     """
     rows: Rows = {}
@@ -138,13 +138,13 @@ def measured(command: Sequence[str]) -> Rows:
 
 @dataclass
 class Times:
-    """Seconds and CPU seconds of a program, one of each for every turn that it had."""
+    """Seconds and CPU seconds of a program, one value per turn."""
 
     seconds: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
 
     def add(self, rows: list[tuple[float, float]]) -> None:
-        """Count a turn, which is the median of its runs."""
+        """Add a turn, which is the median of its runs."""
         self.seconds.append(statistics.median(row[0] for row in rows))
         self.cpu.append(statistics.median(row[1] for row in rows))
 
@@ -156,12 +156,12 @@ class Times:
         }
 
     def rate(self, moved: int) -> float:
-        """MB/s, the median."""
+        """Return the median rate in MB/s."""
         return statistics.median(moved / took for took in self.seconds) / 1e6
 
 
 def turns(commands: Mapping[Any, Sequence[str]], count: int) -> dict[Any, dict[str, Times]]:
-    """What programs take, one after the other, again and again; by program and what it names."""
+    """Run programs in turns, and return their times by program and measured quantity."""
     times: dict[Any, dict[str, Times]] = {name: {} for name in commands}
     for _ in range(count):
         for name, command in commands.items():

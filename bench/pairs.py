@@ -42,7 +42,7 @@ CASES = {
 
 
 def pairs(found: RunResult) -> list[tuple[PointResult, PointResult]]:
-    """Points that differ in one choice other than the load."""
+    """Return the pairs of points that differ in one choice other than the load."""
     matched = []
     for one, other in itertools.combinations(found.points, 2):
         apart = [
@@ -56,15 +56,15 @@ def pairs(found: RunResult) -> list[tuple[PointResult, PointResult]]:
 
 
 def width(value: Value) -> float | None:
-    """How wide an interval is; None without both ends."""
+    """Return the width of an interval; None without both ends."""
     return None if value.low is None or value.high is None else value.high - value.low
 
 
 def narrower(own: Measure, base: Measure, confidence: float) -> float | None:
-    """Width of a ratio by the ends of both intervals over that by pairs."""
+    """Return the width of a ratio from both intervals, relative to that from pairs."""
     paired = width(Value.of(own, confidence).over(Value.of(base, confidence)))
     ends = width(Value(own.mean, own.low, own.high).over(Value(base.mean, base.low, base.high)))
-    # Values that do not differ at all, as on an idle network, say nothing.
+    # Skip values that do not differ at all, as on an idle network.
     return ends / paired if ends and paired and paired > 1e-9 else None
 
 

@@ -1,6 +1,6 @@
-"""Speed beside simulators that move flits: CAMINOS and BookSim2 on the same networks and loads.
+"""Speed compared with simulators that move flits: CAMINOS and BookSim2 on equal networks and loads.
 
-A line is a ratio only where both accept the same load, to within `measure.EQUAL`.
+A line has a ratio only if both accept the same load, to within `measure.EQUAL`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Run = Callable[[], dict[str, Any]]
 
 
 def _pairs(engine: Run, peers: Callable[[int], Window], count: int) -> tuple[list[Any], list[Any]]:
-    """Runs of both in alternation, the peer's seeds from 1."""
+    """Run both in alternation; the peer's seeds start at 1."""
     found = [(peers(pair + 1), engine()) for pair in range(count)]
     return [own for _, own in found], [peer for peer, _ in found]
 
@@ -43,7 +43,7 @@ def beside(
     unit: str,
     **detail: Any,
 ) -> Line:
-    """A line from paired runs of engine and peer, a ratio where both accept the same load."""
+    """Return a line from paired runs; it has a ratio if both accept the same load."""
     accepted = [run["accepted"] for run in isthmus], [run.accepted for run in peers]
     gap = apart(*accepted)
     ratios = [a["rate_per_s"] / b.rate_per_s for a, b in zip(isthmus, peers, strict=True)]
@@ -73,7 +73,7 @@ def beside(
 
 
 def coarse(line: Line, fine: list[Window], grained: list[Window]) -> Line:
-    """`line`, of runs at a grain, with the error in mean latency that the grain brings."""
+    """Return `line`, of coarse-grained runs, with the error in mean latency due to the grain."""
     exact = statistics.median(run.latency for run in fine)
     error = statistics.median(run.latency for run in grained) / exact - 1
     note = f"the peer's mean latency is off by {error:+.1%}"
@@ -85,7 +85,7 @@ def coarse(line: Line, fine: list[Window], grained: list[Window]) -> Line:
 
 
 def peer(engine: Engine, quick: bool) -> Iterator[Line]:
-    """The hypercube under uniform traffic, with short messages and long ones."""
+    """Measure the hypercube under uniform traffic, with short and with long messages."""
     unit = "delivered messages per CPU second"
     for flits, warm_up, measured in (
         (32, 2_000, 8_000),
@@ -115,7 +115,7 @@ def peer(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def fat_tree_peer(engine: Engine, quick: bool) -> Iterator[Line]:
-    """The same fat tree under uniform traffic of single packets, with open sources."""
+    """Measure the fat tree under uniform traffic of single packets, with open sources."""
     unit = "packets per CPU second"
     window = {"warm_up": 8_000, "measured": 16_000 if quick else 64_000}
     for load in (0.3, 0.6):
@@ -144,7 +144,7 @@ def _caminos(
     quick: bool,
     unit: str,
 ) -> Iterator[Line]:
-    """A line for each grain of the peer."""
+    """Yield a line for each grain of the peer."""
     fine: list[Window] = []
     for grain in grains:
         grained = replace(setting, grain=grain)
@@ -171,7 +171,7 @@ def _caminos(
 def _booksim(
     row: str, name: str, own: Run, setting: booksim.Setting, quick: bool, unit: str
 ) -> Line:
-    """A line beside BookSim2, which moves flits only."""
+    """Return a line beside BookSim2, which moves single flits only."""
     isthmus, peers = _pairs(
         own, lambda seed: booksim.measure(replace(setting, seed=seed)), 1 if quick else 3
     )

@@ -21,7 +21,7 @@ Programs = dict[tuple[str, Mpi], list[str]]
 
 
 def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
-    """In one memory by threads, and between four ranks of an MPI program."""
+    """Measure redistribution in one memory by threads, and between four ranks of MPI."""
     for block in (16,) if quick else (2, 16, 128):
         setting = {"megabytes": 32 if quick else 512, "block": block, "runs": 2 if quick else 11}
         report = engine.measure("redistribute", **setting)[0]
@@ -45,7 +45,7 @@ def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def plan(engine: Engine, quick: bool) -> Iterator[Line]:
-    """What one of 10,000 ranks does to know its messages of 10^12 elements."""
+    """Measure how one of 10,000 ranks computes its messages of 10^12 elements."""
     report = engine.measure("plan", runs=5 if quick else 40)[0]
     yield Line(
         id="plan.huge",

@@ -1,8 +1,8 @@
 """Messages from one process to another through a ring in shared memory.
 
-Peer: the plainest ring there can be, in C (``ring/plain.c``): two positions, two copies, nothing
-checked, nobody sleeps. Both are tried with many capacities, the peer with many steps as well, and
-take turns in the best of them.
+Peer: a minimal ring in C (``ring/plain.c``) with two positions and two copies, without checks or
+    sleeping. Both are tried with several capacities, the peer also with several steps, and run in
+    turns with their best settings.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STEPS = (8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 10, 1 << 20)
 SIZES = {"64KiB": 64 << 10, "1MiB": 1 << 20}
 RUNS = 7
 MOVED = 4 << 30
-"""Bytes of a turn; a capacity is tried with a quarter."""
+"""Bytes of a turn; each capacity is tried with a quarter."""
 
 
 def ring(engine: Engine, quick: bool) -> Iterator[Line]:
@@ -80,7 +80,7 @@ def ring(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def built(peer: str) -> str | None:
-    """The program of a peer in C, compiled now; None where nothing compiles it."""
+    """Compile a peer in C and return its program; None without a compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         return None

@@ -34,17 +34,17 @@ from sweeps import sweep
 RESULTS = ROOT / "bench" / "results"
 QUICK = ROOT / "out" / "bench-quick.json"
 BUSY = 0.25
-"""Load average for each processor above which a machine is not quiet."""
+"""Load average per processor above which a machine counts as busy."""
 DRIVER = "python bench/run.py"
 
-# Offered to the SCI torus, in GB/s: it accepts some 25 of it.
+# Offered load of the SCI torus in GB/s: it accepts about 25 of it.
 SCI_LOAD = 34
-# Offered to a torus of 1,024 nodes that could carry 270 GB/s.
+# Offered load of a torus of 1,024 nodes that could carry 270 GB/s.
 SCI_LIGHT_LOAD = 1
 
 
 def replications(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Whole replications of the paper's setting, set-up included."""
+    """Measure whole replications of the paper's setting, including set-up."""
     runs = [
         engine.measure("replications", replications=20 if quick else 100)[0]
         for _ in range(3 if quick else 9)
@@ -63,7 +63,7 @@ def replications(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def reference(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Our own flit-by-flit reference on the same list of messages."""
+    """Measure the flit-by-flit reference of isthmus on the same list of messages."""
     messages = 1_000 if quick else 2_000
     runs = [engine.measure("reference", messages=messages)[0] for _ in range(1 if quick else 5)]
     ratios = [run["reference_s"] / run["engine_s"] for run in runs]
@@ -80,7 +80,7 @@ def reference(engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def paper(_engine: Engine, quick: bool) -> Iterator[Line]:
-    """Whole papers: every point of every figure and table."""
+    """Measure whole papers: every point of every figure and table."""
     program = shutil.which("isthmus", path=str(ROOT / ".venv" / "bin")) or shutil.which("isthmus")
     for name in ("hypercube-io", "sci-fabrics"):
         command = ["isthmus", "papers", "run", name, "--fresh", "--jobs", "2", "--json"]
@@ -143,7 +143,7 @@ def sci_growth(engine: Engine, quick: bool) -> Iterator[Line]:
     """Cost of 200 us and of a packet as a bidirectional torus grows, at half its saturation."""
     points = []
     for side in (4, 8, 32) if quick else (3, 4, 6, 8, 12, 16, 24, 32, 48):
-        # Far more than it can carry: what is accepted is its saturation throughput.
+        # Far more than the torus can carry, so that accepted load is saturation throughput.
         flood = {"side": side, "load": 6.0 * side * side, "runs": 1, "time_us": 50}
         peak = engine.measure("sci", **flood)[0]["accepted_gb_per_s"]
         setting = {"side": side, "load": round(peak / 2, 3), "runs": 1 if side > 16 else 5}
@@ -325,16 +325,16 @@ PARTS: dict[str, Callable[[Engine, bool], Iterator[Line]]] = {
 }
 
 CAMINOS_ALONE = {"peer", "fat_tree_peer"}
-"""Have no other peer than CAMINOS."""
+"""Benchmarks whose only peer is CAMINOS."""
 PEERS = {"interval", "crosscheck", *CAMINOS_ALONE}
-"""Are run beside other simulators, which are built first."""
+"""Benchmarks beside other simulators, which are built first."""
 
-# Rows whose ids do not begin with the benchmark that gives them.
+# Rows whose ids do not begin with the name of their benchmark.
 ROWS_OF = {"stream.flow": "flow", "stream.striping.4": "striping"}
 
 
 def result_text(line: Line) -> str:
-    """The figures of ``line`` in words."""
+    """Format the figures of ``line``."""
     if line.isthmus is None:
         return "not measured"
     words = f"{rounded(line.isthmus):,.15g} {line.unit}"
@@ -348,8 +348,10 @@ def result_text(line: Line) -> str:
 def merged(
     rows: list[dict[str, Any]], old: list[dict[str, Any]], parts: list[str]
 ) -> list[dict[str, Any]]:
-    """All rows in the order of the benchmarks: ``rows``, what the run of ``parts`` gave, and of
-    ``old`` those of the other benchmarks. What no benchmark gives any more is left out.
+    """Return all rows in the order of the benchmarks.
+
+    These are ``rows``, the results of ``parts``, and those of ``old`` for other benchmarks. Rows
+    that no benchmark produces any more are left out.
     """
     kept = [row for row in old if _part(row) in PARTS and _part(row) not in parts]
     order = list(PARTS)
@@ -362,10 +364,10 @@ def _part(row: dict[str, Any]) -> str:
 
 
 def keep(lines: list[Line], parts: list[str], *, quick: bool) -> None:
-    """Write ``results.json`` and the details by date and kind of machine.
+    """Write ``results.json``, and the details by date and kind of machine.
 
-    Rows of benchmarks that were not run stay. A quick run is written elsewhere, whole: it is no
-    measurement to keep.
+    Rows of benchmarks that were not run stay. A quick run is written to another file, since it is
+    not a valid measurement.
     """
     if quick:
         _write(QUICK, [line.row() for line in lines])
@@ -383,7 +385,7 @@ def keep(lines: list[Line], parts: list[str], *, quick: bool) -> None:
 
 
 def doubt(load: float, processors: int) -> str:
-    """What is to be said of figures that are taken beside so much other work; nothing if none."""
+    """Return a warning about figures measured beside much other work, or an empty text."""
     if load <= BUSY * processors:
         return ""
     return (
@@ -398,7 +400,7 @@ def _write(path: Path, content: Any) -> None:
 
 
 def main() -> None:
-    """Measure what was asked for, everything by default."""
+    """Measure the requested benchmarks, all by default."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="NAME", help=f"of {', '.join(PARTS)}")
     parser.add_argument(
@@ -414,7 +416,7 @@ def main() -> None:
         parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(PARTS)}")
     if doubts := doubt(os.getloadavg()[0], os.cpu_count() or 1):
         sys.stderr.write(f"{Path(__file__).name}: {doubts}\n")
-    # What was set of the system for a benchmark is set back whatever ends it.
+    # Restore settings of the system after a benchmark, however it ends.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     engine = Engine()
     # The tests run the short form of the papers, and CAMINOS takes minutes to build.
@@ -435,7 +437,7 @@ def main() -> None:
             sys.stdout.write(f"{line.name}: {result_text(line)}\n")
             sys.stdout.flush()
             lines.append(line)
-        # A run that is cut short has kept what it finished.
+        # An interrupted run keeps its finished rows.
         keep(lines, parts[:done], quick=options.quick)
 
 

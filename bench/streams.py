@@ -1,11 +1,11 @@
 """A stream from a rank through the stream manager to a sink that checks and confirms.
 
 Peers: the same bytes over loopback TCP between a plain writer and a plain reader, without manager,
-sums or confirmations; a plain relay between a rank and such a reader, which says what the machine
-leaves to a manager; and ZeroMQ over TCP, PUSH to PULL, and ADIOS2's SST over sockets, without sums
-and confirmations either. Sums that ranks make stand beside those of the interface. Each is tried
-with several settings and takes turns in its best one. All sockets have cubic, which is set as the
-system's default meanwhile where that is allowed.
+    checksums or confirmations; a plain relay between a rank and such a reader, which shows the
+    limit for a manager on this machine; ZeroMQ over TCP, PUSH to PULL, and ADIOS2's SST over
+    sockets, also without checksums and confirmations. Checksums by ranks are compared with those by
+    the interface. Each peer is tried with several settings and runs in turns with its best one. All
+    sockets use cubic, which becomes the system's default meanwhile if that is allowed.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ SMALL = 64
 """Bytes of a small ADU."""
 SIZES = {"1MiB": 1 << 20, "64KiB": 64 << 10}
 OURS = tuple(product((1 << 20, 1 << 22, 1 << 23), (True, False)))
-"""Bytes of the rank's ring, and whether it makes the sums."""
+"""Bytes of the rank's ring, and whether the rank computes checksums."""
 RELAYS = tuple(product((1 << 21, 1 << 22, 1 << 23, 1 << 24, 1 << 25), (1 << 18, 1 << 20)))
 """Bytes of a plain relay's memory, and of a step."""
 PEERS = ROOT / "bench" / ".peers"
 CONGESTION = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 SCHEDULERS = {os.SCHED_OTHER: "other", os.SCHED_FIFO: "fifo", os.SCHED_RR: "rr"}
 BUFFERS = ((0, 1), (1 << 20, 1), (4 << 20, 1), (4 << 20, 2))
-"""Of ZeroMQ's sockets in bytes, 0 for the system's choice, with threads of its own."""
+"""Socket buffers of ZeroMQ in bytes, 0 for the system's choice, and its number of threads."""
 SST = (("1", "OFF"), ("2", "OFF"), ("4", "OFF"), ("4", "ON"))
-"""Of ADIOS2: steps that may wait, and whether data are sent before they are asked for."""
+"""Settings of ADIOS2: queued steps, and whether data are sent before a request."""
 RUNS = 15
 MOVED = 4 << 30
-"""Bytes of a turn; a setting is tried with a quarter."""
+"""Bytes of a turn; each setting is tried with a quarter."""
 MANY = 4_000_000
-"""Messages of a turn at most."""
+"""The maximum number of messages in a turn."""
 
 Command = Callable[[Any, int], list[str]]
 
 
 def stream(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Through the manager: by TCP beside raw TCP and libraries of messages."""
+    """Measure streams through the manager by TCP, beside raw TCP and messaging libraries."""
     with _cubic():
         yield from _rows(engine, quick)
 
@@ -122,7 +122,7 @@ def _rows(engine: Engine, quick: bool) -> Iterator[Line]:
 
 @contextmanager
 def _cubic() -> Iterator[None]:
-    """Sets cubic for sockets that do not choose, which those of the peers are."""
+    """Set cubic for sockets that do not choose, as those of the peers."""
     before = CONGESTION.read_text().strip()
     try:
         CONGESTION.write_text("cubic\n")
@@ -150,7 +150,7 @@ def _own(
 
 
 def _is_there(peer: str, packages: list[str], quick: bool) -> bool:
-    """Whether a peer is installed; it is now, but for a short run."""
+    """Whether a peer is installed; install it unless the run is quick."""
     place = PEERS / peer
     if not (place / "bin" / "python").exists() and not quick:
         run([sys.executable, "-m", "venv", str(place)])

@@ -1,8 +1,8 @@
 """A stream from a rank over one and over four TCP links to the manager, each link shaped.
 
-The links are pairs of ``veth`` between two network namespaces that this makes and takes away: one
-for the rank, one for manager and sink. Each is shaped to 1 Gbit/s by ``tbf`` at the rank's end.
-That takes root, ``ip`` and ``tc`` (iproute2).
+The links are pairs of ``veth`` between two network namespaces that this program makes and removes:
+one for the rank, one for manager and sink. ``tbf`` shapes each link to 1 Gbit/s at the rank's end.
+This requires root, ``ip`` and ``tc`` (iproute2).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from measure import Engine, Line, report, run, spread, throughput
 LINKS = 4
 RATE_GBIT = 1
 SHAPE = ("rate", f"{RATE_GBIT}gbit", "burst", "256kb", "limit", "4mb")
-"""Of ``tbf``. What TCP has under way beyond the rate waits; 4 MB do that without loss."""
+"""Parameters of ``tbf``. Data beyond the rate waits; 4 MB avoid losses."""
 MESSAGE = 1 << 20
 MESSAGES = 400
-"""TUs of a turn for each link: 3.4 s."""
+"""TUs of a turn per link: 3.4 s."""
 RUNS = 5
 WANTED = 3.8
 NAMES = (f"isthmus-ranks-{os.getpid()}", f"isthmus-nic-{os.getpid()}")
 
 
 def striping(engine: Engine, quick: bool) -> Iterator[Line]:
-    """Four links beside one, in turns."""
+    """Measure four links beside one, in turns."""
     if why := _missing():
         sys.stdout.write(f"striping is left out: {why}\n")
         return
@@ -82,7 +82,7 @@ def _once(engine: Engine, links: int, messages: int) -> dict[str, float]:
 
 
 def _missing() -> str | None:
-    """What is missing to make networks, if something is."""
+    """Return what is missing to make networks, if anything."""
     if os.geteuid() != 0:
         return "only root makes networks"
     if missing := [tool for tool in ("ip", "tc") if not shutil.which(tool)]:
@@ -96,7 +96,7 @@ def _missing() -> str | None:
 
 @contextmanager
 def _network() -> Iterator[None]:
-    """Two namespaces with shaped links between them, for as long as they are wanted."""
+    """Make two namespaces with shaped links between them, for the duration of the block."""
     try:
         for name in NAMES:
             _ip("netns", "add", name)
@@ -105,13 +105,13 @@ def _network() -> Iterator[None]:
             _join(link)
         yield
     finally:
-        # The links go with them.
+        # The links disappear with the namespaces.
         for name in NAMES:
             _remove(name)
 
 
 def _remove(name: str) -> None:
-    """Takes a namespace away; a process in it may need a moment to end."""
+    """Remove a namespace; a process in it may need a moment to end."""
     for _ in range(50):
         listed = subprocess.run(["ip", "netns", "list"], capture_output=True, check=False)
         if name not in listed.stdout.decode():

@@ -1,13 +1,12 @@
-"""Sweeps that others carry out: what that costs beside the points themselves.
+"""The overhead of sweeps on Slurm and Dask, relative to the points themselves.
 
-The points' own time is that of the core, in as many processes at a time as there are workers, each
-with one thread and its share of the points, without start, journal and report. Busy processors make
-each other dearer, at times by a fifth where they are two threads of one core: any two pay that.
-Against it stands the processor time of all that isthmus runs: the command that is given, with what
-it calls, and every task, but not Slurm's own daemons. Both have the machine by turns of half a
-second, as it is half as quick again in one minute as in the next, and the sums of all runs are
-compared. What a run in one piece takes, with its start and its report, is reported beside it, and
-what the points take one by one.
+The reference is the core's own time for the points, in as many processes as there are workers. Each
+process has one thread and its share of the points, without start, journal and report. Busy
+processors slow each other down, by up to a fifth for two threads of one core, so all processes run
+together. The measured time is the CPU time of everything that isthmus runs: the command, its
+children and every task, but not Slurm's daemons. Both sides have the machine in turns of half a
+second, since its speed varies by half from minute to minute; the sums of all runs are compared.
+Each line also has the time of a run by one command, and of the points one by one.
 """
 
 from __future__ import annotations
@@ -28,20 +27,21 @@ from measure import ROOT, Engine, Line, spread
 
 CORES = 2
 POINT_S = 0.05
-"""CPU seconds that a point is made to take."""
+"""CPU seconds that a point should take."""
 AXES = (10, 100)
 SPARE = 10
-"""Of so many rates one is tried to learn how many messages take that long: a few points that lie
-close together would take longer than most."""
+"""One in this many rates is tried to find the messages for that time; points that are few and close
+together would take longer than most.
+"""
 RUNS = 5
 TOUCHED = 4 << 30
-"""Bytes of memory that are had once before: a page that a virtual machine has never had costs its
-kernel up to fifty microseconds, and each run writes 50,000 of them into a folder of its own.
+"""Bytes of memory that are touched once before measuring. The first use of a page on a virtual
+machine costs its kernel up to fifty microseconds, and each run writes 50,000 pages.
 """
 WANTED = {"slurm": 1.2, "dask": 1.4}
-"""CPU seconds over those of the points alone, at most."""
+"""The maximum CPU time relative to that of the points."""
 TASKS = 2 * CORES
-"""Of an array: some, as each has to start, and more than cores, as a user would have it."""
+"""Tasks of the array: more than cores, as users would choose, but each has to start."""
 COMMAND = "python bench/run.py sweep"
 TIMED = """\
 exec() {
@@ -53,7 +53,7 @@ exec() {
 """
 """Read by bash before the script of a task (BASH_ENV); records the task's time in its parent."""
 Run = dict[str, float]
-"""CPU seconds of all that took part in a run."""
+"""CPU seconds of everything that took part in a run."""
 PASSED = ("SLURM_CONF", "PATH", "BASH_ENV", "COSTS", "LC_ALL")
 """Environment variables that the command keeps."""
 _OF_ARRAY = re.compile(rb"SLURM_ARRAY_TASK_ID=")
@@ -61,7 +61,7 @@ _MINUTES = re.compile(r"(\d+)m([\d.]+)s")
 
 
 def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
-    """A thousand points of 50 ms."""
+    """Measure a thousand points of 50 ms."""
     if not quick:
         _touch_memory()
     axes = (2, 20) if quick else AXES
@@ -84,18 +84,18 @@ def sweep(_engine: Engine, quick: bool) -> Iterator[Line]:
 
 
 def _touch_memory() -> None:
-    """Have memory once, as a machine that has been at work has: only what isthmus runs writes much,
-    so that its first run would pay for all.
+    """Touch memory once, as on a machine in use. Only isthmus writes much, so its first run would
+    pay for all pages.
     """
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     len(b"\1" * min(TOUCHED, free // 2))
 
 
 class Study:
-    """A scenario, and one of each worker's share of its points."""
+    """A scenario, and a scenario of each worker's share of its points."""
 
     def __init__(self, file: Path, axes: tuple[int, int], messages: int, spare: int = 1) -> None:
-        """Write them; of the rates, which cost about the same, every `spare`-th is taken."""
+        """Write the scenarios; take every `spare`-th of the rates, which cost about the same."""
         localities = [round(0.2 + i / 100, 2) for i in range(axes[0])]
         rates = [f"{4 + i * spare / 100:.2f} /ms" for i in range(axes[1])]
         self.points = len(localities) * len(rates)
@@ -106,24 +106,24 @@ class Study:
             share.write_text(scenario(localities, rates[at::CORES], messages))
 
     def own(self) -> Side:
-        """The points themselves, the shares of all workers at the same time."""
+        """Return the points themselves, with the shares of all workers at the same time."""
         return Side([_alone(share) for share in self._shares])
 
     def in_one_piece(self, folder: Path) -> Side:
-        """All of it by one command, into a folder that no run was in: where files were removed a
-        moment ago, a file system may take ten times as long to make new ones.
+        """Return all points by one command, into a folder without earlier runs: after removals, a
+        file system may take ten times as long to make files.
         """
         words = [sys.executable, "-m", "isthmus", "run", str(self.file), "--jobs", str(CORES)]
         return Side([[*words, "--out", str(folder)]])
 
     def is_done(self, folder: Path) -> None:
-        """Raises ``SystemExit`` where a folder lacks results of points."""
+        """Raise ``SystemExit`` if a folder lacks results of points."""
         found = len(json.loads((folder / "result.json").read_bytes())["points"])
         if found != self.points:
             raise SystemExit(f"sweep: {found} points of {self.points} were done")
 
     def one_by_one_s(self) -> float:
-        """CPU seconds of the points themselves, one at a time on a machine that is idle else."""
+        """Return CPU seconds of the points, one at a time on an otherwise idle machine."""
         side = Side([_alone(self.file)])
         by_turns(side)
         return _own_s(side)
@@ -140,7 +140,7 @@ def _own_s(side: Side) -> float:
 
 
 def scenario(localities: list[float], rates: list[str], messages: int) -> str:
-    """A scenario whose points take about as long as one another."""
+    """Return a scenario whose points take about the same time."""
     return f"""\
 version = 1
 name = "study"
@@ -160,7 +160,7 @@ replications = 4
 
 
 def _slurm(study: Study, runs: int) -> Iterator[Line]:
-    """Through an array job on two nodes with a processor each."""
+    """Measure an array job on two nodes with a processor each."""
     sys.path.insert(0, str(ROOT / "tests" / "slurm"))
     import cluster
 
@@ -175,7 +175,7 @@ def _slurm(study: Study, runs: int) -> Iterator[Line]:
             here = costs / str(run)
             here.mkdir(parents=True)
             environment = {**slurm.environment, "BASH_ENV": str(timed), "COSTS": str(here)}
-            # bash writes numbers as the locale has them.
+            # bash formats numbers by the locale.
             environment["LC_ALL"] = "C"
             words = [f"{name}={environment[name]}" for name in PASSED]
             words += [sys.executable, "-m", "isthmus", "run", str(study.file), "--on", "slurm"]
@@ -194,7 +194,7 @@ def _slurm(study: Study, runs: int) -> Iterator[Line]:
 
 
 def _dask(study: Study, runs: int) -> Iterator[Line]:
-    """By a local cluster of two worker processes; client and scheduler are the command's own."""
+    """Measure a local cluster of two worker processes; the command has client and scheduler."""
     if importlib.util.find_spec("distributed") is None:
         sys.stdout.write("sweep.dask is left out: distributed is not installed\n")
         return
@@ -204,7 +204,7 @@ def _dask(study: Study, runs: int) -> Iterator[Line]:
         return Side([[*words, "--jobs", str(CORES), "--out", str(_out(study, "dask", run))]])
 
     def ended(_run: int, command: Ended) -> Run:
-        # What it has waited for, all of its workers, is counted as its own.
+        # The command's own time includes all workers, which it waits for.
         return {"spent_s": command.cpu_s}
 
     found = _runs("dask", study, runs, start, ended)
@@ -216,7 +216,7 @@ def _out(study: Study, row: str, run: int) -> Path:
 
 
 def _tasks(costs: Path) -> Iterator[int]:
-    """The processes of tasks of Slurm that are to tell their costs there."""
+    """Yield the processes of Slurm tasks that record their cost in this file."""
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
             with suppress(OSError):
@@ -232,7 +232,7 @@ def _runs(
     start: Callable[[int], Side],
     ended: Callable[[int, Ended], Run],
 ) -> list[Run]:
-    """What each run takes and what the points take meanwhile; the last is one in one piece."""
+    """Return the cost of each run and of its points; the last entry is a run by one command."""
     found = []
     for run in range(runs):
         own, isthmus = study.own(), start(run)
@@ -247,7 +247,7 @@ def _runs(
 
 
 def _line(row: str, what: str, found: list[Run]) -> Line:
-    """A row from runs: CPU seconds of the points and of what all ran."""
+    """Return a row from runs: CPU seconds of the points and of everything that ran."""
     *runs, piece = found
     own, spent = [run["own_s"] for run in runs], [run["spent_s"] for run in runs]
     each = [isthmus / points for isthmus, points in zip(spent, own, strict=True)]
@@ -281,7 +281,7 @@ def _seconds(path: Path) -> float:
 
 
 def main() -> None:
-    """Tell what the points of a scenario take."""
+    """Print the times of a scenario's points."""
     from isthmus.execution import Job
 
     file = Path(sys.argv[1])

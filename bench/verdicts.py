@@ -28,19 +28,19 @@ KNEES = {
     "hypercube-jobs": ("workload.jobs.io.load", 16.2, "MB/s"),
     "sci": ("workload.load", 6.42, "GB/s"),
 }
-"""The load of each scenario and where it saturates, by a search with the rule `precision`."""
+"""Load of each scenario at which it saturates, by a search with the rule `precision`."""
 REPLICATIONS = (2, 4)
 BELOW = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 ABOVE = (1.2, 1.3, 1.4, 1.5)
-"""Loads over that of the knee."""
+"""Loads relative to the knee."""
 FALSE_MAX = 0.02
-"""Most false verdicts of one setting: 4 of 200. All settings together may have half as many."""
+"""The maximum share of false verdicts of one setting: 4 of 200. All together may have half."""
 
 
 def verdicts(
     kind: str, replications: int, loads: tuple[float, ...], seeds: int, jobs: int
 ) -> Counter[str]:
-    """How often each verdict is given."""
+    """Count the verdicts."""
     text = (SCENARIOS / f"{kind}.toml").read_text()
     key, knee, unit = KNEES[kind]
     found: Counter[str] = Counter()
@@ -53,7 +53,7 @@ def verdicts(
 
 
 def table(seeds: int, jobs: int, show: Callable[[str], None]) -> tuple[str, list[str]]:
-    """The table of the guide, and the settings with too many false verdicts."""
+    """Return the table of the guide, and the settings with too many false verdicts."""
     heads = ("10 to 60%: false", "undecided", "120 to 150%: false", "undecided")
     lines = [f"| machine | replications | {' | '.join(heads)} |", f"|{'---|' * 6}"]
     many: list[str] = []
