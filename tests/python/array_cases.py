@@ -44,7 +44,9 @@ def grid(chance: random.Random, shape: tuple[int, ...], ranks: int):
         dims.append(along)
         held.append(at)
     free = [axis for axis, dim in enumerate(dims) if dim is None]
-    dims = [None if dim is None else type(dim)(dim.told, axis) for axis, dim in enumerate(dims)]
+    dims = [
+        None if dim is None else type(dim)(dim.parameters, axis) for axis, dim in enumerate(dims)
+    ]
     numbers = chance.sample(range(ranks), int(np.prod(extents)))
     by_column = chance.random() < 0.5
     layout = Layout.grid(

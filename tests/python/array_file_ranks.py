@@ -47,7 +47,7 @@ def main() -> None:
             cut = how(chance, comm.size)
             if memory and seed % 8:
                 settings["checksums"], cut["aggregators"] = False, None
-            mapped.PIECE, mapped.AROUND = 1 + seed * 37 % 400, seed * 59 % 300
+            mapped.PIECE, mapped.FAULT_AROUND = 1 + seed * 37 % 400, seed * 59 % 300
             with isthmus.open_array(
                 path, "w", comm=means[seed % 3], dtype=whole.dtype, **settings, **cut
             ) as file:

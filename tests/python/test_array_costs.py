@@ -14,7 +14,7 @@ def rates(seconds, *, form="window", kept=None):
     """As if each case had taken what `seconds` says of its bytes."""
     measured = []
     for case in cases(THREADS_RANKS):
-        one = case.took([0.0])
+        one = case.measured([0.0])
         took = seconds(one) if one.moved or kept is None else kept(one)
         measured.append(Measured(one.size, one.moved, one.packed, one.unpacked, took))
     return Rates(THREADS_RANKS, 2, {form: measured})
@@ -29,7 +29,7 @@ def test_what_was_measured_is_predicted():
     found = rates(short)
     largest = list(cases(THREADS_RANKS))[-20:]
     for case in largest:
-        one = case.took([0.0])
+        one = case.measured([0.0])
         if not one.moved:
             continue
         told = found.predict(case.plan, DTYPE, orders=("F", "F"))
@@ -56,7 +56,7 @@ def test_more_takes_longer():
 
 
 def test_short_runs_on_either_side_count_for_threads():
-    measured = [one.took([1e-3]) for one in cases(THREADS_RANKS) if one.packed >= one.unpacked]
+    measured = [one.measured([1e-3]) for one in cases(THREADS_RANKS) if one.packed >= one.unpacked]
     slow = [Measured(m.size, m.moved, m.packed, m.unpacked, short(m)) for m in measured]
     found = Rates(2, 2, {THREADS: slow})
     shape = (4109, 2048)

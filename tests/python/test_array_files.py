@@ -817,7 +817,7 @@ def test_elements_among_many_of_others_are_thin(in_memory, monkeypatch):
     for ranks, thin in ((64, False), (65, True)):
         layout = Layout.block_cyclic(array.shape, (ranks,), (1,))
         shown = mapped.Mapped(path, path, array, layout, 3, writes=False)
-        assert shown.is_thin is thin
+        assert shown.is_sparse is thin
         shown.close()
 
 

@@ -360,7 +360,7 @@ def test_hostile_checksums(tmp_path, name):
     path = tmp_path / "a.npy"
     with isthmus.open_array(path, "w", checksums="16 B", sync=False) as file:
         file.write(ARRAY)
-    place = sums.beside(path)
+    place = sums.path_of(path)
     told = json.loads(place.read_text())
     del told["crc32c"]
     for value in SUMS:

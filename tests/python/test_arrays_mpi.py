@@ -216,8 +216,8 @@ comm = MPI.COMM_WORLD
 plan = Plan(Layout.block((4, 4), (2, 1)), Layout.block((4, 4), (1, 2)))
 table = np.arange(16.0).reshape(4, 4)
 direct = []
-read = window._Through._read
-window._Through._read = lambda *given: direct.append(1) or read(*given)
+read = window._WindowTransfer._read_shared
+window._WindowTransfer._read_shared = lambda *given: direct.append(1) or read(*given)
 with Exchange(comm, plan, "f8", form="window") as there:
     parts = there.allocate()
     for held in (parts, [parts[0]], parts[0]):
@@ -348,9 +348,9 @@ def test_memory_of_another_process_with_the_same_number_is_not_taken():
     own = os.memfd_create(f"{shared.NAME}mark")
     try:
         os.truncate(own, 64)
-        assert shared._seen(os.getpid(), own, 64, f"{shared.NAME}mark").size == 64
+        assert shared._map_memory(os.getpid(), own, 64, f"{shared.NAME}mark").size == 64
         with pytest.raises(OSError, match="No such process"):
-            shared._seen(os.getpid(), own, 64, f"{shared.NAME}other")
+            shared._map_memory(os.getpid(), own, 64, f"{shared.NAME}other")
     finally:
         os.close(own)
 
@@ -365,7 +365,7 @@ from isthmus.arrays.mpi import Exchange, Ranks
 comm = MPI.COMM_WORLD
 plan = Plan(Layout.block((640, 640), (4, 1)), Layout.block((640, 640), (1, 4)))
 def measured(factor):
-    told = [case.took([0.0]) for case in cases(4)]
+    told = [case.measured([0.0]) for case in cases(4)]
     return [
         Measured(one.size, one.moved, one.packed, one.unpacked, factor * (1e-5 + one.size * 1e-9))
         for one in told
@@ -466,7 +466,7 @@ def test_what_one_rank_does_otherwise_all_are_told():
         "out: left out, but of the layout that data come from: no rank holds element [2]"
         in lines[9]
     )
-    waited = [line for line in lines[10:] if "which have not begun yet" in line]
+    waited = [line for line in lines[10:] if "which have not started yet" in line]
     assert any(line.startswith("rank 0 has waited 0.2 s for other ranks") for line in waited), lines
 
 

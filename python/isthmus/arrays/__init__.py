@@ -1,8 +1,8 @@
-"""Distributed arrays: which rank holds what, and how an array of one layout becomes one of another.
+"""Layouts of distributed arrays, and plans that redistribute an array from one layout to another.
 
-The ranks of a parallel program hold small scattered blocks; a file or a network interface wants
-large contiguous ones. A layout says who holds what, a plan says who sends what to whom, and the
-plan moves the data, by threads in one process or by the ranks of an MPI program::
+The ranks of a parallel program hold small scattered blocks; a file or a network interface needs
+large contiguous ones. A layout maps elements to ranks. A plan lists the messages between two
+layouts. The plan moves the data with threads in one process or with the ranks of an MPI program::
 
     import numpy as np
     from isthmus.arrays import Layout, Plan
@@ -12,7 +12,7 @@ plan moves the data, by threads in one process or by the ranks of an MPI program
     plan = Plan(blocks, panels)
     print(plan)
     matrix = np.arange(1_000_000.0).reshape(1000, 1000)
-    after = plan.redistribute(blocks.scatter(matrix))   # by rank what it holds then
+    after = plan.redistribute(blocks.scatter(matrix))   # the new parts of each rank
 
 Between the ranks of an MPI program (``mpi4py``)::
 

@@ -1,4 +1,4 @@
-"""What ranks raise alike, and what they close together then."""
+"""Errors that all ranks raise together."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from isthmus.errors import IsthmusError
 
 
 class AgreedError(IsthmusError):
-    """What all ranks raise alike, having told one another."""
+    """An error that all ranks raise with the same text, after they have exchanged it."""
 
 
-def may_close(kind: type[BaseException] | None) -> bool:
-    """Whether what all ranks close together is closed after an error of this kind.
+def can_close_after(kind: type[BaseException] | None) -> bool:
+    """Whether a collective close is safe after an error of this kind.
 
-    What ranks have agreed on is raised on all of them. A rank that has failed otherwise cannot wait
-    for the others, who may be anywhere.
+    All ranks raise an `AgreedError`. After any other error the remaining ranks may be anywhere, so
+    the failed rank cannot wait for them.
     """
     return kind is None or issubclass(kind, AgreedError)
 
 
-def refuse_problems(told: Sequence[str]) -> None:
-    """Raise on all ranks what the first says that cannot go on.
+def refuse_problems(problems: Sequence[str]) -> None:
+    """Raise the problem of the first rank that has one, on all ranks.
 
     Args:
-        told: by rank its problem, nothing where it has none.
+        problems: the problem of each rank, empty if it has none.
 
     Raises:
-        AgreedError: a rank has one.
+        AgreedError: a rank has a problem.
 
     """
-    for rank, problem in enumerate(told):
+    for rank, problem in enumerate(problems):
         if problem:
             raise AgreedError(f"rank {rank}: {problem}")
 
 
-def refuse_others(told: Sequence[Mapping[str, object]]) -> None:
-    """Refuse ranks that give something else than rank 0.
+def refuse_differences(by_rank: Sequence[Mapping[str, object]]) -> None:
+    """Refuse ranks whose arguments differ from those of rank 0.
 
     Args:
-        told: by rank, and by name, what each gives, or a fingerprint of it.
+        by_rank: for each rank its arguments by name, or fingerprints of them.
 
     Raises:
-        AgreedError: one does; the message names the first, and what.
+        AgreedError: an argument differs; the message names the first rank and the argument.
 
     """
-    for rank, given in enumerate(told):
+    for rank, given in enumerate(by_rank):
         for name, value in given.items():
-            first = told[0][name]
+            first = by_rank[0][name]
             if value != first:
                 values = (
                     f" ({value} there, {first} here)"
@@ -59,6 +59,6 @@ def refuse_others(told: Sequence[Mapping[str, object]]) -> None:
                 )
 
 
-def words_of(error: Exception) -> str:
-    """What other ranks are told of an error of one of them."""
+def error_text(error: Exception) -> str:
+    """Return the text of an error for the other ranks."""
     return str(error) if isinstance(error, IsthmusError) else f"{type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""Exchanges that are measured so that others can be predicted."""
+"""Measured exchanges, from which times of other exchanges are predicted."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SIDES = (16, 256, 1024, 2048)
-"""Columns of the matrices that are moved, of twice as many numbers of 4 bytes and some: 3 KB to
-34 MB, with what they become more than caches hold. Like most arrays they have no columns of whole
-cache lines: a short run is in one line more."""
+"""Columns of the moved matrices, which have about twice as many rows of 4-byte numbers: 3 KB to
+34 MB. The largest exceed the caches together with their copies. As in most arrays, columns are not
+a multiple of a cache line, so a short run touches one line more."""
 PASSES = 3
-"""What disturbs a machine for a moment is not to be there whenever one of them is measured."""
+"""Passes over all cases, so that a short disturbance cannot affect every measurement of a case."""
 BLOCKS = (1, 2, 3, 4, 8, 16, 32, 128)
 """Elements of a block, 4 to 512 bytes."""
 DTYPE = "f4"
 THREADS_RANKS = 4
-"""Whose arrays threads move."""
+"""Number of ranks in the plans that threads carry out."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Case:
     unpacked: int
     """Bytes of a run when it is unpacked."""
 
-    def took(self, seconds: Sequence[float]) -> Measured:
-        """What was measured, again and again."""
+    def measured(self, seconds: Sequence[float]) -> Measured:
+        """Return the measurement as the median of repeated times."""
         item = np.dtype(DTYPE).itemsize
         messages = self.plan.messages()
         size = sum(message.elements for message in messages)
@@ -54,7 +54,7 @@ class Case:
 
 
 def cases(ranks: int) -> Iterator[Case]:
-    """Plans between blocks of rows that go round and panels, and from panels to themselves."""
+    """Yield plans between cyclic blocks of rows and panels, and from panels to themselves."""
     item = np.dtype(DTYPE).itemsize
     for side in SIDES:
         shape = (2 * side + 13, side)
@@ -67,13 +67,13 @@ def cases(ranks: int) -> Iterator[Case]:
 
 
 class Memory:
-    """For arrays of a matrix, again and again: what was touched before is not made anew."""
+    """Reused memory for arrays of a matrix; pages are touched only once."""
 
     def __init__(self) -> None:
         self.parts: list[NDArray[Any]] = [np.zeros(0, DTYPE)]
 
     def arrays(self, layout: Layout, rank: int) -> list[NDArray[Any]]:
-        """The array of a rank, column by column."""
+        """Return the array of a rank, column by column."""
         (shape,) = layout.extents(rank)
         size = math.prod(shape)
         if size > self.parts[0].size:
@@ -82,17 +82,17 @@ class Memory:
 
 
 def passes(plans: Sequence[Case]) -> Iterator[tuple[int, Case]]:
-    """Each exchange and its number, all of them one after the other, several times."""
+    """Yield each case and its number, in `PASSES` passes over all cases."""
     for _ in range(PASSES):
         yield from enumerate(plans)
 
 
 def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Rates:
-    """Measure what it costs to move arrays by threads, in about so many seconds."""
+    """Measure the cost of moving arrays with threads, in about `seconds`."""
     count = processors() if threads is None else threads
-    # Threads copy once, so that it is the same which side has the short runs.
+    # Threads copy once, so short runs cost the same on either side.
     plans = [case for case in cases(THREADS_RANKS) if case.packed >= case.unpacked]
-    took: list[list[float]] = [[] for _ in plans]
+    seconds_of: list[list[float]] = [[] for _ in plans]
     memories = [(Memory(), Memory()) for _ in range(THREADS_RANKS)]
     for number, case in passes(plans):
         plan = case.plan
@@ -102,8 +102,8 @@ def calibrate_threads(threads: int | None = None, *, seconds: float = 1.0) -> Ra
         def move(plan: Plan = plan, held: object = held, out: object = out) -> None:
             plan.redistribute(held, out, threads=count)  # type: ignore[arg-type]
 
-        took[number] += repeated(move, seconds / len(plans) / PASSES)
-    measured = [case.took(times) for case, times in zip(plans, took, strict=True)]
+        seconds_of[number] += repeated(move, seconds / len(plans) / PASSES)
+    measured = [case.measured(times) for case, times in zip(plans, seconds_of, strict=True)]
     return Rates(count, min(count, processors()), {THREADS: measured})
 
 
@@ -114,9 +114,9 @@ def repeated(
     *,
     least: int = 1,
 ) -> list[float]:
-    """What something takes that is done for about so long, at least so often.
+    """Return the times of repeated moves, for about `seconds` and at least `least` times.
 
-    With ranks that do it together `agree` tells all of them the longest time.
+    With several ranks, `agree` returns the longest time of all of them.
     """
     move()
     times: list[float] = []

@@ -1,10 +1,10 @@
-"""How long a plan takes on a machine that has been measured.
+"""Predict the time of a plan from measurements of the machine.
 
-The time of an exchange is a fixed part, which grows with what has to be waited for, a part for each
-byte, less for those that stay where they are, and one for each byte of short runs: what makes small
-blocks dear is that each run is a copy of its own (Steenkiste, section 6.3 and Figure 11, cost per
-word against message size). All are measured by exchanges of matrices between blocks that go round
-and panels, of some sizes, there and back, and read off between them.
+The time of an exchange has three parts: a fixed cost, a cost for each byte (lower for bytes that
+stay on their rank), and an extra cost for each byte of short runs. Small blocks are expensive
+because each run is a separate copy (Steenkiste, section 6.3 and Figure 11, cost per word against
+message size). All parts are measured by exchanges of matrices of several sizes between cyclic
+blocks and panels, in both directions. Other sizes are interpolated.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     Orders = tuple[Literal["C", "F"], Literal["C", "F"]]
 
 THREADS = "threads"
-"""What a plan is carried out by in one process; beside it the forms of MPI."""
+"""The form of a plan that threads carry out in one process; all other forms are those of MPI."""
 VERSION = 2
 LONG = 1 << 20
-"""Bytes of runs so long that each being a copy of its own does not matter."""
+"""Run length in bytes from which the cost of a separate copy is negligible."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """An exchange that has been measured, between layouts in which all ranks hold about as much."""
+    """A measured exchange between layouts in which all ranks hold about the same amount."""
 
     size: int
     """Bytes that all ranks together hold."""
     moved: int
-    """Those of them that go from one rank to another."""
+    """Bytes that go from one rank to another."""
     packed: int
     """Bytes of a run when it is packed."""
     unpacked: int
@@ -51,60 +51,61 @@ class Measured:
 
 @dataclass
 class Half:
-    """What a rank has to do to pack, or to unpack, its messages."""
+    """The work of a rank to pack, or to unpack, its messages."""
 
     kept: int = 0
-    """Bytes that it has already."""
+    """Bytes that stay on the rank."""
     moved: float = 0.0
-    """Bytes of messages, each half its sender's and half its receiver's work."""
+    """Bytes of messages; half of each counts for the sender and half for the receiver."""
     runs: dict[int, int] = field(default_factory=dict)
     """Bytes by length of runs."""
 
     @property
     def size(self) -> float:
-        """Bytes that it has to do with."""
+        """Bytes that the rank copies."""
         return self.kept + self.moved
 
 
 @dataclass
 class Work:
-    """What a rank has to do in an exchange."""
+    """The work of a rank in an exchange."""
 
     packing: Half = field(default_factory=Half)
     unpacking: Half = field(default_factory=Half)
 
     @property
     def size(self) -> float:
-        """Bytes that it has to do with."""
+        """Bytes that the rank copies."""
         return self.packing.size + self.unpacking.size
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What exchanges cost on a machine, by form.
+    """The measured costs of exchanges on a machine, by form.
 
-    Made by `isthmus.arrays.mpi.calibrate` for ranks of MPI, by `calibrate_threads` for threads.
+
+    `isthmus.arrays.mpi.calibrate` measures ranks of MPI, `calibrate_threads` threads.
     """
 
     ranks: int
-    """Of the exchanges that were measured; for threads how many there were."""
+    """Number of ranks, or of threads, in the measured exchanges."""
     processors: int
-    """That these ranks, or threads, run on."""
+    """Number of processors that these ranks, or threads, used."""
     forms: dict[str, list[Measured]]
 
     def predict(
         self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C"), form: str | None = None
     ) -> float:
-        """Seconds that an exchange takes.
+        """Return the predicted seconds of an exchange.
 
         Args:
-            plan: from one layout to another.
-            dtype: of the elements.
-            orders: in memory, of arrays before and after.
-            form: in which data go; without it the quickest.
+            plan: the plan of the exchange.
+            dtype: type of the elements.
+            orders: memory orders of source and target arrays.
+            form: form of the exchange; the default is the fastest.
 
         Raises:
-            IsthmusError: the form has not been measured, or there were fewer ranks.
+            IsthmusError: the form has not been measured, or the plan has more ranks.
 
         """
         if form is None:
@@ -119,22 +120,22 @@ class Rates:
         orders: Orders = ("C", "C"),
         forms: Iterable[str] | None = None,
     ) -> dict[str, float]:
-        """By form the seconds that an exchange takes, the quickest first.
+        """Return the predicted seconds of an exchange by form, the fastest first.
 
         Args:
-            plan: from one layout to another.
-            dtype: of the elements.
-            orders: in memory, of arrays before and after.
-            forms: without them all that have been measured.
+            plan: the plan of the exchange.
+            dtype: type of the elements.
+            orders: memory orders of source and target arrays.
+            forms: forms to predict; the default is all measured forms.
 
         Raises:
-            IsthmusError: a form has not been measured, or there were fewer ranks.
+            IsthmusError: a form has not been measured, or the plan has more ranks.
 
         """
         if not self.forms:
             raise IsthmusError("rates: no form has been measured")
         seconds: dict[str, float] = {}
-        # Going over all messages takes longer than all else, and is the same for all of MPI.
+        # The walk over all messages dominates the time; all forms of MPI share it.
         todo: dict[bool, dict[int, Work]] = {}
         for form in self.forms if forms is None else forms:
             direct = form == THREADS
@@ -151,19 +152,19 @@ class Rates:
         return dict(sorted(seconds.items(), key=lambda one: one[1]))
 
     def best(self, plan: Plan, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
-        """The form in which an exchange takes the least time.
+        """Return the fastest form of an exchange.
 
         Raises:
-            IsthmusError: none has been measured, or there were fewer ranks.
+            IsthmusError: no form has been measured, or the plan has more ranks.
 
         """
         return next(iter(self.all(plan, dtype, orders=orders)))
 
     def refuse_more_ranks(self, plan: Plan) -> None:
-        """Refuse a plan between more ranks than were measured.
+        """Refuse a plan with more ranks than were measured.
 
         Raises:
-            IsthmusError: it is one.
+            IsthmusError: the plan has more ranks.
 
         """
         most = 1 + max(max(layout.ranks) for layout in (plan.from_, plan.to))
@@ -174,7 +175,7 @@ class Rates:
             )
 
     def spent(self, form: str, size: float, one: Work) -> tuple[float, float]:
-        """Seconds that a rank packs, and unpacks, in an exchange of so many bytes in all.
+        """Return a rank's seconds to pack, and to unpack, in an exchange of `size` bytes in total.
 
         Raises:
             IsthmusError: the form has not been measured.
@@ -183,19 +184,19 @@ class Rates:
         return self._table(form).spent(max(1, round(size)), one)
 
     def seconds(self, form: str, sums: Sequence[float], most: Sequence[float]) -> float:
-        """Seconds of an exchange.
+        """Return the seconds of an exchange.
 
         Args:
-            form: in which data go.
-            sums: seconds that all ranks together pack, and unpack.
-            most: those of the rank that does so for the longest.
+            form: form of the exchange.
+            sums: sum over all ranks of the seconds to pack, and to unpack.
+            most: maximum over all ranks of the seconds to pack, and to unpack.
 
         Raises:
             IsthmusError: the form has not been measured.
 
         """
-        # All pack, then all unpack. Ranks that have more to do than others are waited for: a rank
-        # goes at most as fast as a processor, which is what was measured with all of them at work.
+        # All pack, then all unpack, and all wait for the rank with the most work. A rank
+        # runs at most at the speed of one processor, measured while all of them work.
         together = min(self.ranks, self.processors)
         spent = zip(sums, most, strict=True)
         return self._table(form).fixed + sum(max(each, together * one) for each, one in spent)
@@ -207,40 +208,40 @@ class Rates:
         return _Table(measured)
 
     def save(self, path: str | Path) -> None:
-        """Write them to a file, as JSON.
+        """Write the rates to a JSON file.
 
         Raises:
-            IsthmusError: it cannot be written.
+            IsthmusError: the file cannot be written.
 
         """
-        told = {"isthmus_rates": VERSION, **asdict(self)}
-        write_text(Path(path), json.dumps(told, indent=1) + "\n")
+        document = {"isthmus_rates": VERSION, **asdict(self)}
+        write_text(Path(path), json.dumps(document, indent=1) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Rates:
-        """Read what `save` has written.
+        """Read rates that `save` has written.
 
         Raises:
-            IsthmusError: there is no such file, or it is something else.
+            IsthmusError: the file does not exist, or holds no rates.
 
         """
         try:
-            told = json.loads(Path(path).read_text(encoding="utf-8"))
-            if told.pop("isthmus_rates") != VERSION:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+            if document.pop("isthmus_rates") != VERSION:
                 raise ValueError
             forms = {
                 form: [Measured(**one) for one in measured]
-                for form, measured in told.pop("forms").items()
+                for form, measured in document.pop("forms").items()
             }
             if not forms or not all(forms.values()):
                 raise ValueError
-            numbers = [told["ranks"], told["processors"]]
+            numbers = [document["ranks"], document["processors"]]
             for one in (one for measured in forms.values() for one in measured):
                 numbers += [one.size, one.packed, one.unpacked, one.seconds, one.moved + 1]
-            # What is no number has no such comparison.
+            # Other types than numbers raise TypeError here.
             if not all(0 < number < math.inf for number in numbers):
                 raise ValueError
-            return cls(**told, forms=forms)
+            return cls(**document, forms=forms)
         except OSError as error:
             raise IsthmusError(f"{path}: {error.strerror or error}") from None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -248,13 +249,13 @@ class Rates:
 
 
 def work(plan: Plan, dtype: Any, orders: Orders, *, direct: bool) -> dict[int, Work]:
-    """By rank what it has to do; with `direct` data are copied once, by who gets them."""
+    """Return the work of each rank; with `direct` the receiver copies data once."""
     ranks = dict.fromkeys((*plan.from_.ranks, *plan.to.ranks))
     return {rank: work_of(plan, rank, dtype, orders, direct=direct) for rank in ranks}
 
 
 def work_of(plan: Plan, rank: int, dtype: Any, orders: Orders, *, direct: bool = False) -> Work:
-    """What a rank has to do, which need not be one of the plan's."""
+    """Return the work of a rank, which may be outside the plan."""
     item = type_of("dtype", dtype).itemsize
     before, after = (order == "F" for order in orders)
     one = Work()
@@ -283,24 +284,24 @@ def _add(found: dict[int, int], runs: Iterable[tuple[int, int]]) -> None:
 
 @dataclass(frozen=True)
 class _Costs:
-    """Seconds for a byte where all ranks together hold so many."""
+    """Seconds for a byte at one total size of the array."""
 
     kept: float
     moved: float
     packed: list[tuple[int, float]]
-    """What it takes more in short runs, by their length."""
+    """Extra seconds for a byte in short runs, by run length."""
     unpacked: list[tuple[int, float]]
 
     @classmethod
     def of(cls, measured: list[Measured], fixed: float) -> _Costs:
-        """What is behind exchanges of one size."""
-        # What even next to nothing takes is no cost of bytes.
+        """Derive the costs from measured exchanges of one size."""
+        # The fixed cost is not a cost of bytes.
         spent = [max(one.seconds - fixed, 1e-3 * one.seconds) for one in measured]
         cost = {one: seconds / one.size for one, seconds in zip(measured, spent, strict=True)}
         moving = [one for one in measured if one.moved] or measured
         in_place = [cost[one] for one in measured if not one.moved]
         least = min(cost[one] for one in moving)
-        # To leave bytes where they are is no dearer than to move them, whatever noise says.
+        # Kept bytes never cost more than moved bytes; noise may suggest otherwise.
         kept = min([*in_place, least])
         share = moving[0].moved / moving[0].size
         packed = sorted((one.packed, cost[one]) for one in moving if one.packed < one.unpacked)
@@ -313,35 +314,35 @@ class _Costs:
         )
 
     def spent(self, one: Work) -> tuple[float, float]:
-        """Seconds that a rank packs, and unpacks."""
+        """Return the seconds that a rank packs, and unpacks."""
         return self._half(one.packing, self.packed), self._half(one.unpacking, self.unpacked)
 
     def _half(self, half: Half, short: list[tuple[int, float]]) -> float:
-        more = sum(size * _between(short, run) for run, size in half.runs.items())
+        more = sum(size * _interpolate(short, run) for run, size in half.runs.items())
         return half.kept * self.kept + half.moved * self.moved + more
 
 
 class _Table:
-    """What has been measured of exchanges in one form."""
+    """The costs of exchanges in one form, by total size."""
 
     def __init__(self, measured: list[Measured]) -> None:
         self.fixed = min(one.seconds for one in measured)
         sizes = sorted({one.size for one in measured})
-        # The smallest tells what even next to nothing takes.
+        # The smallest size measures the fixed cost only.
         self.costs = {
             size: _Costs.of([one for one in measured if one.size == size], self.fixed)
             for size in sizes[1:] or sizes
         }
 
     def spent(self, size: int, one: Work) -> tuple[float, float]:
-        """Seconds that a rank packs, and unpacks, where all ranks together have so many bytes."""
+        """Return the seconds that a rank packs, and unpacks, at a total size in bytes."""
         found = [(each, costs.spent(one)) for each, costs in self.costs.items()]
         packing, unpacking = ([(each, both[half]) for each, both in found] for half in (0, 1))
-        return _between(packing, size), _between(unpacking, size)
+        return _interpolate(packing, size), _interpolate(unpacking, size)
 
 
-def _between(points: list[tuple[int, float]], at: int) -> float:
-    """What lies between points, evenly on a logarithmic scale, or at the nearest of them beyond."""
+def _interpolate(points: list[tuple[int, float]], at: int) -> float:
+    """Interpolate on a logarithmic scale; beyond the ends use the nearest point."""
     place = bisect_left(points, (at, -math.inf))
     if place == 0 or place == len(points):
         return points[min(place, len(points) - 1)][1]

@@ -1,4 +1,4 @@
-"""Redistributions as TOML files: an array, its layout now and its layout then.
+"""Redistributions as TOML files: an array, its source layout and its target layout.
 
 ::
 
@@ -40,50 +40,50 @@ UNLIMITED = "unlimited"
 
 @dataclass(frozen=True)
 class Io:
-    """Where the data go afterwards: to the I/O servers of a machine, as one file, row by row."""
+    """The file on the I/O servers that receives the array after the redistribution, row by row."""
 
     stripe: int
-    """Bytes of the file that one server has before the next one's begin."""
+    """Stripe size: consecutive bytes of the file on one server."""
     request: int
-    """Bytes of a request, at most."""
+    """Maximum size of a request in bytes."""
     outstanding: int | None
-    """Requests of a rank that may be under way; `None` where nothing limits them."""
+    """Maximum number of outstanding requests of a rank; `None` for no limit."""
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a rank's processor takes."""
+    """Processor time of a rank."""
 
     message_s: float = 0.0
-    """Seconds for each message and each request, before it is handed over."""
+    """Seconds for each message and each request, before it is sent."""
     copy_bytes_per_s: float | None = None
-    """Bytes per second at which it packs and unpacks; `None` where that takes no time."""
+    """Bytes per second of packing and unpacking; `None` if they take no time."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a file says of a redistribution."""
+    """A redistribution that a file describes."""
 
     file: str
     title: str
     dtype: np.dtype[Any]
     order: Literal["C", "F"]
-    """In the memory of each rank."""
+    """Memory order of the arrays of each rank."""
     from_: Layout
     to: Layout
     costs: Costs
     io: Io | None
     nodes: str | list[int | str]
-    """Nodes of a machine on which the ranks lie, as scenarios write them."""
+    """Machine nodes of the ranks, in the notation of scenarios."""
 
     @property
     def plan(self) -> Plan:
-        """Who sends what to whom."""
+        """The plan between both layouts."""
         return Plan(self.from_, self.to)
 
     @property
     def ranks(self) -> list[int]:
-        """All ranks that have a part in it, ascending."""
+        """All ranks of both layouts, ascending."""
         return sorted({*self.from_.ranks, *self.to.ranks})
 
     @property
@@ -96,12 +96,12 @@ def load(path: str | Path, changes: Sequence[str] = ()) -> Description:
     """Read a file that describes a redistribution.
 
     Args:
-        path: of the file.
-        changes: fields given otherwise, ``key=value``, as on the command line.
+        path: path of the file.
+        changes: fields to override, ``key=value``, as on the command line.
 
     Raises:
-        IsthmusError: it cannot be read or makes no sense: file, line, field, what is wrong and
-            what would be right.
+        IsthmusError: the file cannot be read or is invalid; the message gives file, line, field
+            and correction.
 
     """
     arguments.path("path", path, "examples/redistribute-panels.toml")
@@ -109,7 +109,7 @@ def load(path: str | Path, changes: Sequence[str] = ()) -> Description:
 
 
 def read(text: str, file: str, changes: Sequence[str] = ()) -> Description:
-    """Read the text of such a file, which is called `file` in messages."""
+    """Read the text of such a file; messages call it `file`."""
     root = given.read(text, file, changes)
     title = root.get("title")
     if (version := root.get("version")) is not None:
@@ -157,7 +157,7 @@ def _array(table: Table) -> tuple[tuple[int, ...], np.dtype[Any], Literal["C", "
 
 
 def _dtype(found: Given) -> np.dtype[Any]:
-    """A type of elements by its name in numpy, or the names and types of the fields of one."""
+    """Read an element type: a numpy name, or a list of field names and types."""
     from isthmus.arrays.elements import type_of
 
     example = '"float64", or fields such as [["x", "float64"], ["id", "int32"]]'
@@ -168,11 +168,11 @@ def _dtype(found: Given) -> np.dtype[Any]:
             if len(pair) != 2:
                 raise item.wrong(f"a field of {len(pair)} values", 'write ["x", "float64"]')
             parts.append((pair[0].text('a name, "x"'), _dtype(pair[1])))
-        told: Any = parts
+        fields: Any = parts
     else:
-        told = found.text(example)
+        fields = found.text(example)
     try:
-        return type_of("dtype", told)
+        return type_of("dtype", fields)
     except IsthmusError as error:
         raise found.wrong(
             f"{found.described()} is no type of elements that can be moved", f"write {example}"
@@ -205,7 +205,7 @@ def _io(table: Table) -> Io:
 
 
 def _nodes(found: Given | None) -> str | list[int | str]:
-    """Nodes as scenarios write them, which the scenario then checks."""
+    """Read nodes in the notation of scenarios; the scenario checks them."""
     if found is None:
         return "all"
     if found.kind == "text":

@@ -1,4 +1,4 @@
-"""Layouts and plans, drawn."""
+"""Plots of layouts and plans."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from isthmus.arrays.prediction import Prediction
 
 INDICES_MAX = 1 << 24
-"""Most indices of a dimension that is drawn, since each is looked at."""
+"""Largest extent of a dimension that is drawn, as the time grows with it."""
 CELLS_MAX = 1024
 """Most elements along a dimension of a picture; of more, every second, third, ... is drawn."""
 
 
 def draw_layout(layout: Layout, *, ax: Any = None) -> Any:
-    """Draw which rank holds what, of the first two dimensions at the first index of the others.
+    """Draw the rank of each element in the first two dimensions, at index 0 of the others.
 
     Args:
         layout: of one dimension or more.
-        ax: axes of matplotlib to draw on; without it those of a figure of its own.
+        ax: axes of matplotlib to draw on; the default is a new figure.
 
     Returns:
         The axes.
@@ -80,11 +80,11 @@ def draw_layout(layout: Layout, *, ax: Any = None) -> Any:
 
 
 def draw_plan(plan: Plan, *, ax: Any = None) -> Any:
-    """Draw how many elements go from whom to whom.
+    """Draw the number of elements between each pair of ranks.
 
     Args:
         plan: between at most 1,024 ranks on each side.
-        ax: axes of matplotlib to draw on; without it those of a figure of its own.
+        ax: axes of matplotlib to draw on; the default is a new figure.
 
     Returns:
         The axes.
@@ -110,11 +110,11 @@ def draw_plan(plan: Plan, *, ax: Any = None) -> Any:
     return ax
 
 
-def draw_redistribution(told: Description) -> Any:
-    """Draw who holds what before, who sends what to whom, and who holds what then.
+def draw_redistribution(task: Description) -> Any:
+    """Draw the source layout, the plan and the target layout.
 
     Args:
-        told: what a file says, between at most 1,024 ranks on each side.
+        task: a redistribution between at most 1,024 ranks on each side.
 
     Returns:
         The figure.
@@ -127,21 +127,21 @@ def draw_redistribution(told: Description) -> Any:
     with styled():
         figure = Figure(figsize=(14, 4.4), layout="constrained")
         before, between, after = figure.subplots(1, 3)
-        draw_layout(told.from_, ax=before).set_title("before")
-        draw_plan(told.plan, ax=between).set_title("moved")
-        draw_layout(told.to, ax=after).set_title("after")
+        draw_layout(task.from_, ax=before).set_title("before")
+        draw_plan(task.plan, ax=between).set_title("moved")
+        draw_layout(task.to, ax=after).set_title("after")
         for ax in (before, between, after):
             ax.grid(visible=False)
-        figure.suptitle(told.title)
+        figure.suptitle(task.title)
     return figure
 
 
-def draw_blocks(told: Description, found: Sequence[tuple[int, Description, Prediction]]) -> Any:
-    """Draw how long an array takes to the I/O servers of a machine, by the size of its blocks.
+def draw_blocks(task: Description, found: Sequence[tuple[int, Description, Prediction]]) -> Any:
+    """Draw the time to the I/O servers of a machine against the block size.
 
     Args:
-        told: what a file says.
-        found: for each size of blocks what was predicted, as `prediction.with_blocks` returns it.
+        task: the redistribution.
+        found: predictions by block size, as `prediction.with_blocks` returns them.
 
     Returns:
         The figure.
@@ -153,7 +153,7 @@ def draw_blocks(told: Description, found: Sequence[tuple[int, Description, Predi
 
     blocks = [size for size, _, _ in found]
     lines = [("redistribution alone", [one.move for _, _, one in found])]
-    if told.io is not None:
+    if task.io is not None:
         lines += [
             ("small requests at once", [one.direct for _, _, one in found if one.direct]),
             ("reshuffled first", [one.whole for _, _, one in found if one.whole]),
@@ -170,6 +170,6 @@ def draw_blocks(told: Description, found: Sequence[tuple[int, Description, Predi
         ax.set_xticks(blocks, [str(size) for size in blocks])
         ax.set_xlabel("indices of a block")
         ax.set_ylabel("time (s)")
-        ax.set_title(told.title)
+        ax.set_title(task.title)
         ax.legend()
     return figure

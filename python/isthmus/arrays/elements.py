@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 DIMENSIONS_MAX = 32
 """Most dimensions of an array."""
 BYTES_END = 1 << 63
-"""An array has fewer bytes."""
+"""Every array is smaller than this number of bytes."""
 
 
 def array_of(what: str, given: Any) -> NDArray[Any]:
-    """Return what a caller gives as a plain numpy array.
+    """Return an argument as a plain numpy array.
 
     An array of numpy shares its memory with the result; subclasses are viewed as `ndarray`.
 
     Args:
         what: the name of the argument, for messages.
-        given: an array, or anything that numpy makes one of.
+        given: an array, or any object that numpy converts to one.
 
     Raises:
-        IsthmusError: it is no array, has a mask, or has elements that cannot be moved.
+        IsthmusError: it is not an array, has a mask, or its elements cannot be moved.
 
     """
     try:
@@ -65,10 +65,10 @@ def type_of(what: str, given: Any) -> np.dtype[Any]:
 
     Args:
         what: the name of the argument, for messages.
-        given: anything that numpy takes for a type, except None.
+        given: any numpy type specification except None.
 
     Raises:
-        IsthmusError: it is no type, or one of elements that cannot be moved.
+        IsthmusError: it is not a type, or its elements cannot be moved.
 
     """
     try:
@@ -104,10 +104,10 @@ def refuse_type(what: str, dtype: np.dtype[Any]) -> None:
 
 
 def refuse_shape(what: str, shape: Sequence[Any], dtype: np.dtype[Any]) -> None:
-    """Refuse a shape that no array of numpy has.
+    """Refuse a shape that no numpy array can have.
 
     Raises:
-        IsthmusError: it has too many dimensions or bytes, or something else than whole numbers.
+        IsthmusError: too many dimensions or bytes, or an extent that is not a whole number.
 
     """
     if len(shape) > DIMENSIONS_MAX:
@@ -132,10 +132,10 @@ def refuse_order(what: str, order: Any) -> None:
 def empty(
     what: str, shape: Sequence[int], dtype: np.dtype[Any], order: Order = "C"
 ) -> NDArray[Any]:
-    """Make an array with nothing in it yet.
+    """Allocate an uninitialised array.
 
     Raises:
-        IsthmusError: there is no such array, or no memory for it.
+        IsthmusError: the shape is impossible, or memory is exhausted.
 
     """
     refuse_shape(what, shape, dtype)

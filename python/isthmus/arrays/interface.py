@@ -1,9 +1,9 @@
 """The distribution from which a network interface takes an array in large blocks.
 
-Steenkiste, "A High-Speed Network Interface for Distributed-Memory Systems", section 6.2.2: the
-processors of a row combine what they hold into a transfer unit (TU), each one block of it; the
-columns of processors share the links to the interface. On 8 x 8 processors with four links a column
-pair has a link, and a TU of 64 KB has eight blocks of 8 KB.
+Source: Steenkiste, "A High-Speed Network Interface for Distributed-Memory Systems", section 6.2.2.
+The processors of a row combine their blocks into a transfer unit (TU), one block each. The columns
+of processors share the links to the interface. On 8 x 8 processors with four links, two columns
+share a link, and a TU of 64 KB has eight blocks of 8 KB.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from isthmus.arguments import whole_numbers
-from isthmus.arrays.layouts import Layout, _Over, _told
+from isthmus.arrays.layouts import Layout, _call, _ProcessGrid
 from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
@@ -22,41 +22,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TransferUnit:
-    """What crosses to the interface as one: blocks that follow one another in the array."""
+    """Consecutive blocks of the array that cross to the interface as one transfer."""
 
     number: int
     start: int
-    """Place of its first element in the array, row by row."""
+    """Row-major index of its first element in the array."""
     blocks: tuple[tuple[int, int], ...]
     """Rank and elements of each block, in order."""
 
 
 @dataclass(frozen=True, eq=False)
 class IoDistribution:
-    """A layout from which transfer units are taken: see `io_distribution`."""
+    """A layout with its transfer units: see `io_distribution`."""
 
     layout: Layout
-    """Who holds what."""
+    """The mapping of elements to ranks."""
     rows: int
-    """Rows of processors; each has whole transfer units."""
+    """Rows of processors; each row holds whole transfer units."""
     columns: int
-    """Processors of a row; each has a block of a transfer unit."""
+    """Processors of a row; each holds one block of a transfer unit."""
     links: int
     """Links to the interface."""
     dim: int
-    """Dimension along which blocks lie; those behind it are whole in each block."""
+    """Dimension that is cut into blocks; later dimensions are whole in each block."""
     block: int
     """Indices of that dimension in a block."""
     _core: _core.IoDistribution = field(repr=False)
 
     def link(self, rank: int) -> int:
-        """Over which link a rank sends: neighbouring columns share one."""
-        return int(_told(self._core.link, rank))
+        """Return the link of a rank; neighbouring columns share one."""
+        return int(_call(self._core.link, rank))
 
     def units(self) -> Iterator[TransferUnit]:
-        """The transfer units in the order of the array, row by row.
+        """Yield the transfer units in row-major order of the array.
 
-        The last of a row of the array is shorter where the row is no multiple of them.
+        The last unit of a row is shorter if the row is not a multiple of the unit.
         """
         for number in range(self._core.unit_count):
             _, start, blocks = self._core.unit(number)
@@ -72,18 +72,18 @@ def io_distribution(
     element: int,
     ranks: list[int] | None = None,
 ) -> IoDistribution:
-    """Spread an array so that an interface can take it in large blocks.
+    """Distribute an array so that an interface can take it in large blocks.
 
     Args:
-        shape: of the array, which is sent row by row.
+        shape: shape of the array, which is sent row by row.
         grid: rows and columns of processors.
-        links: to the interface; the columns are divided among them.
-        tu: bytes of a transfer unit, at most: each processor of a row has one block of it.
-        element: bytes of an element.
-        ranks: numbers of the processors, row by row; without it 0, 1, ...
+        links: number of links to the interface; the columns are divided among them.
+        tu: maximum size of a transfer unit in bytes; each processor of a row holds one block of it.
+        element: size of an element in bytes.
+        ranks: numbers of the processors, row by row; the default is 0, 1, ...
 
     Returns:
-        The layout (block-cyclic: `isthmus.arrays.Plan` leads to it from any other), the link of
+        The block-cyclic layout (`isthmus.arrays.Plan` leads to it from any other), the link of
         each rank and the transfer units in their order.
 
     Raises:
@@ -102,7 +102,7 @@ def io_distribution(
     (links,) = whole_numbers("links", [links], 1 << 32)
     numbers = None if ranks is None else whole_numbers("ranks", ranks, 1 << 32)
     shape = tuple(whole_numbers("shape", shape, 1 << 64))
-    core = _told(_core.IoDistribution, shape, (rows, columns), links, tu, element, numbers)
+    core = _call(_core.IoDistribution, shape, (rows, columns), links, tu, element, numbers)
     over, dims = core.over
-    layout = Layout(core.layout, _Over(tuple(over), tuple(dims), "row"))
+    layout = Layout(core.layout, _ProcessGrid(tuple(over), tuple(dims), "row"))
     return IoDistribution(layout, rows, columns, links, core.dim, core.block, core)

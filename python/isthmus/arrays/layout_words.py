@@ -1,4 +1,4 @@
-"""Layouts as tables of a TOML file: one reader for each word of `kind`."""
+"""Readers of layouts in TOML files: one for each value of `kind`."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ Numbering = Literal["row", "column"]
 
 @dataclass(frozen=True)
 class Array:
-    """What layouts must know of the array."""
+    """Shape and element size of the array that a layout distributes."""
 
     shape: tuple[int, ...]
     itemsize: int
 
 
 def layout(table: Table, array: Array) -> Layout:
-    """The layout that a table describes.
+    """Return the layout that a table describes.
 
     Raises:
-        IsthmusError: it describes none: file, line, field, what is wrong and what would be right.
+        IsthmusError: the table is invalid; the message gives file, line, field and correction.
 
     """
     word = table.need("kind", '"block-cyclic"').word(list(KINDS))
     try:
         found = KINDS[word](table, array)
     except IsthmusError as error:
-        # What the readers of fields refuse says where; what the layouts refuse does not.
+        # Errors of field readers name the field; errors of layouts do not.
         raise error if _is_placed(error, table) else table.at_field(error) from error
     table.end()
     return found
@@ -47,11 +47,11 @@ def _is_placed(error: IsthmusError, table: Table) -> bool:
     return f"{table.field}." in str(error)
 
 
-def _few(table: Table, name: str, sizes: list[int]) -> list[int]:
-    """Sizes whose product is no more than there may be ranks.
+def _cap(table: Table, name: str, sizes: list[int]) -> list[int]:
+    """Return sizes whose product does not exceed `RANKS_MAX`.
 
     Raises:
-        IsthmusError: there would be more.
+        IsthmusError: the product exceeds it.
 
     """
     count = math.prod(sizes)
@@ -61,11 +61,11 @@ def _few(table: Table, name: str, sizes: list[int]) -> list[int]:
 
 
 def _grid(table: Table, name: str = "grid") -> list[int]:
-    return _few(table, name, table.need(name, "[2, 2]").wholes(1, "[2, 2]"))
+    return _cap(table, name, table.need(name, "[2, 2]").wholes(1, "[2, 2]"))
 
 
-def _each(found: Given, count: int, least: int, example: str) -> list[int]:
-    """As many whole numbers as the array has dimensions."""
+def _dims(found: Given, count: int, least: int, example: str) -> list[int]:
+    """Return one whole number for each dimension of the array."""
     numbers = found.wholes(least, example)
     if len(numbers) != count:
         raise found.wrong(
@@ -82,7 +82,7 @@ def _numbering(table: Table, usual: Numbering = "row") -> Numbering:
 
 
 def _on_ranks(table: Table, of: Layout) -> Layout:
-    """With the numbers that `ranks` lists, if it is given."""
+    """Renumber the ranks of a layout by the field `ranks`, if it is given."""
     found = table.get("ranks")
     if found is None:
         return of
@@ -90,7 +90,7 @@ def _on_ranks(table: Table, of: Layout) -> Layout:
 
 
 def _numbers(found: Given, count: int) -> list[int]:
-    """The numbers of so many ranks."""
+    """Return `count` distinct rank numbers."""
     numbers = [each.whole(0, 2**32 - 1) for each in found.items("a list of ranks", "[0, 2]")]
     if len(numbers) != count:
         raise found.wrong(f"{len(numbers)} numbers for {count} ranks", f"give {count}")
@@ -100,8 +100,8 @@ def _numbers(found: Given, count: int) -> list[int]:
     return numbers
 
 
-def _some(table: Table) -> tuple[int, list[int] | None]:
-    """How many ranks `ranks` says there are, and their numbers if it lists them."""
+def _ranks(table: Table) -> tuple[int, list[int] | None]:
+    """Return the number of ranks in the field `ranks`, and their numbers if it is a list."""
     found = table.need("ranks", "4")
     if found.kind == "list":
         numbers = _numbers(found, len(found.value))
@@ -113,10 +113,10 @@ def _some(table: Table) -> tuple[int, list[int] | None]:
 
 def _block_cyclic(table: Table, array: Array) -> Layout:
     count = len(array.shape)
-    grid = _few(table, "grid", _each(table.need("grid", "[2, 2]"), count, 1, "[2, 2]"))
-    blocks = _each(table.need("blocks", "[16, 16]"), count, 1, "[16, 16]")
+    grid = _cap(table, "grid", _dims(table.need("grid", "[2, 2]"), count, 1, "[2, 2]"))
+    blocks = _dims(table.need("blocks", "[16, 16]"), count, 1, "[16, 16]")
     source = table.get("source")
-    sources = [0] * count if source is None else _each(source, count, 0, "[0, 1]")
+    sources = [0] * count if source is None else _dims(source, count, 0, "[0, 1]")
     for at, (first, extent) in enumerate(zip(sources, grid, strict=True)):
         if first >= extent:
             raise table.wrong(
@@ -130,7 +130,7 @@ def _block_cyclic(table: Table, array: Array) -> Layout:
 
 
 def _block(table: Table, array: Array) -> Layout:
-    grid = _few(table, "grid", _each(table.need("grid", "[2, 2]"), len(array.shape), 1, "[2, 2]"))
+    grid = _cap(table, "grid", _dims(table.need("grid", "[2, 2]"), len(array.shape), 1, "[2, 2]"))
     dims = [block() for _ in grid]
     made = Layout.grid(array.shape, grid, dims, numbering=_numbering(table))
     return _on_ranks(table, made)
@@ -142,19 +142,19 @@ def _whole(table: Table, array: Array) -> Layout:
 
 
 def _row_swath(table: Table, array: Array) -> Layout:
-    count, numbers = _some(table)
+    count, numbers = _ranks(table)
     return Layout.row_swath(array.shape, count).on_ranks(numbers)
 
 
 def _coarse(table: Table, array: Array) -> Layout:
     side = table.need("side", "2").whole(1, RANKS_MAX)
-    _few(table, "side", [side] * len(array.shape))
+    _cap(table, "side", [side] * len(array.shape))
     return _on_ranks(table, Layout.coarse(array.shape, side))
 
 
 def _fine(table: Table, array: Array) -> Layout:
     side = table.need("side", "2").whole(1, RANKS_MAX)
-    _few(table, "side", [side] * len(array.shape))
+    _cap(table, "side", [side] * len(array.shape))
     factor = table.need("factor", "4").whole(1)
     return _on_ranks(table, Layout.fine(array.shape, side, factor))
 
@@ -169,7 +169,7 @@ def _hpf(table: Table, array: Array) -> Layout:
             f"give {len(array.shape)}",
         )
     for at, word in enumerate(words):
-        # Digits without end are no number that a layout could hold.
+        # A longer number of digits cannot be a block size.
         if len(word) > 40:
             raise given.wrong(f"the word of dimension {at} is too long", f"write {example}")
     made = Layout.hpf(array.shape, words, _grid(table), numbering=_numbering(table, "column"))
@@ -182,8 +182,8 @@ def _scalapack(table: Table, array: Array) -> Layout:
     items = given.items("a list of nine numbers", example)
     descriptor = [each.whole(-(2**31), 2**63 - 1) for each in items]
     if len(descriptor) == 9 and tuple(descriptor[2:4]) != array.shape:
-        told = " x ".join(map(str, descriptor[2:4]))
-        raise given.wrong(f"a matrix of {told}", "give that of array.shape")
+        extents = " x ".join(map(str, descriptor[2:4]))
+        raise given.wrong(f"a matrix of {extents}", "give that of array.shape")
     if len(descriptor) == 9 and min(descriptor[4:8]) < 0:
         raise given.wrong("a block or a source below 0", "give MB_, NB_ of 1 or more")
     made = Layout.scalapack(descriptor, _grid(table), numbering=_numbering(table))
@@ -192,8 +192,8 @@ def _scalapack(table: Table, array: Array) -> Layout:
 
 def _darray(table: Table, array: Array) -> Layout:
     count = len(array.shape)
-    processes = _few(
-        table, "processes", _each(table.need("processes", "[2, 2]"), count, 1, "[2, 2]")
+    processes = _cap(
+        table, "processes", _dims(table.need("processes", "[2, 2]"), count, 1, "[2, 2]")
     )
     example = '["cyclic", "block"]'
     given = table.need("distributions", example)
@@ -203,10 +203,10 @@ def _darray(table: Table, array: Array) -> Layout:
     if len(words) != count:
         raise given.wrong(f"{len(words)} words for an array of {count} dimensions", f"give {count}")
     arguments: list[int | None] = [None] * count
-    if (told := table.get("arguments")) is not None:
-        items = told.items("a list of numbers", '[16, "default"]')
+    if (given_args := table.get("arguments")) is not None:
+        items = given_args.items("a list of numbers", '[16, "default"]')
         if len(items) != count:
-            raise told.wrong(
+            raise given_args.wrong(
                 f"{len(items)} arguments for an array of {count} dimensions", f"give {count}"
             )
         arguments = [
@@ -235,7 +235,7 @@ def _boxes(table: Table, array: Array) -> Layout:
 
 
 def _chunks(table: Table, array: Array) -> Layout:
-    count, numbers = _some(table)
+    count, numbers = _ranks(table)
     example = "[100, 100]"
     given = table.need("chunks", example)
     items = given.items("a list of chunks", example)
@@ -262,7 +262,7 @@ def _chunks(table: Table, array: Array) -> Layout:
 
 
 def _interface(table: Table, array: Array) -> Layout:
-    grid = _few(table, "grid", _each(table.need("grid", "[8, 8]"), 2, 1, "[8, 8]"))
+    grid = _cap(table, "grid", _dims(table.need("grid", "[8, 8]"), 2, 1, "[8, 8]"))
     made = io_distribution(
         array.shape,
         (grid[0], grid[1]),
@@ -287,4 +287,4 @@ KINDS: dict[str, Callable[[Table, Array], Layout]] = {
     "chunks": _chunks,
     "interface": _interface,
 }
-"""The words of `kind`, each with what reads the fields beside it."""
+"""Values of `kind`, with the reader of the other fields."""

@@ -18,56 +18,56 @@ if TYPE_CHECKING:
     from isthmus import _core
 
     Part = NDArray[Any]
-    """What a rank holds in one array."""
+    """One of the arrays that a rank holds."""
 
 Box = tuple[Sequence[int], Sequence[int]]
-"""Where a box begins and where it ends, in each dimension."""
+"""First index and end (exclusive) of a box in each dimension."""
 
 
 @dataclass(frozen=True)
-class _Along:
-    """How a dimension goes over an axis of the process grid; `None`: the next that is free."""
+class _Distribution:
+    """The distribution of a dimension over a grid axis; axis `None` is the next free axis."""
 
-    told: tuple[Any, ...]
+    parameters: tuple[Any, ...]
     axis: int | None
 
     def on(self, axis: int) -> Any:
-        return (axis, *self.told) if self.told else axis
+        return (axis, *self.parameters) if self.parameters else axis
 
 
 @dataclass(frozen=True)
-class _Over:
-    """The process grid that a layout goes over, as it was told to the core."""
+class _ProcessGrid:
+    """The process grid of a layout, in the form that the core takes."""
 
     extents: tuple[int, ...]
     dims: tuple[Any, ...]
     numbering: Literal["row", "column"]
 
 
-def cyclic(block: int = 1, *, axis: int | None = None, source: int = 0) -> _Along:
-    """Blocks of `block` indices go round the coordinates of an axis of the process grid.
+def cyclic(block: int = 1, *, axis: int | None = None, source: int = 0) -> _Distribution:
+    """Distribute blocks of `block` indices cyclically over an axis of the process grid.
 
-    ``CYCLIC(block)`` of High Performance Fortran.
+    This is ``CYCLIC(block)`` of High Performance Fortran.
 
     Args:
-        block: indices of a block.
-        axis: of the process grid; without it the next that no dimension has.
-        source: coordinate that has the first block.
+        block: number of indices in a block.
+        axis: axis of the process grid; the default is the next free axis.
+        source: grid coordinate that holds the first block.
 
     """
     whole_numbers("block", [block], 1 << 64)
     whole_numbers("source", [source], 1 << 32)
-    return _Along((block, source), _axis(axis))
+    return _Distribution((block, source), _axis(axis))
 
 
-def block(*, axis: int | None = None) -> _Along:
-    """One block for each coordinate of an axis, as large as possible: ``BLOCK`` of HPF."""
-    return _Along((), _axis(axis))
+def block(*, axis: int | None = None) -> _Distribution:
+    """Give each coordinate of an axis one block of equal size: ``BLOCK`` of HPF."""
+    return _Distribution((), _axis(axis))
 
 
-def cuts(points: Sequence[int], *, axis: int | None = None) -> _Along:
-    """Coordinate ``i`` has the indices from ``points[i]`` to before ``points[i + 1]``."""
-    return _Along((whole_numbers("cuts", points, 1 << 64),), _axis(axis))
+def cuts(points: Sequence[int], *, axis: int | None = None) -> _Distribution:
+    """Give coordinate ``i`` the indices from ``points[i]`` up to ``points[i + 1] - 1``."""
+    return _Distribution((whole_numbers("cuts", points, 1 << 64),), _axis(axis))
 
 
 def _axis(axis: int | None) -> int | None:
@@ -75,22 +75,22 @@ def _axis(axis: int | None) -> int | None:
 
 
 class Layout:
-    """Which rank holds which elements of an array.
+    """A mapping of the elements of an array to ranks.
 
-    A rank holds *parts*, each an array of its own with as many dimensions as the whole: exactly one
-    where processes form a grid, any number where they hold boxes or chunks. Two layouts are equal
-    where each rank holds the same elements at the same indices, described by the same parts.
-    `order` is not compared.
+    A rank holds *parts*: arrays with as many dimensions as the whole array. In a process grid a
+    rank holds exactly one part. With boxes or chunks it holds any number. Two layouts are equal if
+    each rank holds the same elements at the same indices in the same parts. `order` is not
+    compared.
     """
 
     def __init__(
         self,
         core: _core.Layout,
-        over: _Over | None = None,
+        over: _ProcessGrid | None = None,
         order: Literal["C", "F"] | None = None,
     ) -> None:
         self._core = core
-        self._over = over
+        self._grid = over
         self._order = order
 
     @classmethod
@@ -98,24 +98,24 @@ class Layout:
         cls,
         shape: Sequence[int],
         grid: Sequence[int],
-        dims: Sequence[_Along | None],
+        dims: Sequence[_Distribution | None],
         *,
         numbering: Literal["row", "column"] = "row",
         ranks: Sequence[int] | None = None,
     ) -> Layout:
-        """Lay an array over a grid of processes.
+        """Distribute an array over a grid of processes.
 
         Args:
-            shape: indices of each dimension of the whole array.
-            grid: processes along each axis. Those that differ only along axes over which no
-                dimension goes hold the same elements.
-            dims: for each dimension `cyclic`, `block` or `cuts`; `None` is whole at each process.
-            numbering: whether ranks are numbered row by row of the grid (the ``R`` of BLACS), or
-                column by column.
-            ranks: numbers for the ranks, in that order; without them 0, 1, ...
+            shape: extent of each dimension of the whole array.
+            grid: number of processes along each axis. Along an axis that distributes no dimension,
+                all processes hold the same elements.
+            dims: `cyclic`, `block` or `cuts` for each dimension; `None` does not distribute it.
+            numbering: ``"row"`` numbers ranks row by row of the grid (the ``R`` of BLACS),
+                ``"column"`` column by column.
+            ranks: rank numbers, in that order; the default is 0, 1, ...
 
         Raises:
-            IsthmusError: there is no such layout; the message says why.
+            IsthmusError: the layout is impossible; the message gives the reason.
 
         """
         from isthmus import _core
@@ -125,7 +125,7 @@ class Layout:
         shape = whole_numbers("shape", shape, 1 << 64)
         dims = items("dims", dims)
         for at, dim in enumerate(dims):
-            if not (dim is None or isinstance(dim, _Along)):
+            if not (dim is None or isinstance(dim, _Distribution)):
                 raise IsthmusError(
                     f"dimension {at}: {dim!r}; it is cyclic(...), block(), cuts(...) or None"
                 )
@@ -135,8 +135,8 @@ class Layout:
             None if dim is None else dim.on(next(free) if dim.axis is None else dim.axis)
             for dim in dims
         ]
-        core = _told(_core.Layout.grid, shape, extents, numbering == "column", along)
-        return cls(core, _Over(tuple(extents), tuple(along), numbering)).on_ranks(ranks)
+        core = _call(_core.Layout.grid, shape, extents, numbering == "column", along)
+        return cls(core, _ProcessGrid(tuple(extents), tuple(along), numbering)).on_ranks(ranks)
 
     @classmethod
     def block_cyclic(
@@ -148,7 +148,7 @@ class Layout:
         numbering: Literal["row", "column"] = "row",
         ranks: Sequence[int] | None = None,
     ) -> Layout:
-        """Lay blocks round a grid of processes with as many axes as the array has dimensions."""
+        """Distribute blocks cyclically; the process grid has one axis for each dimension."""
         shape, grid, blocks = same_lengths("block-cyclic", shape=shape, grid=grid, blocks=blocks)
         dims = [cyclic(size) for size in blocks]
         return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
@@ -162,7 +162,7 @@ class Layout:
         numbering: Literal["row", "column"] = "row",
         ranks: Sequence[int] | None = None,
     ) -> Layout:
-        """One block for each process of a grid with as many axes as the array has dimensions."""
+        """Give each process one block; the process grid has one axis for each dimension."""
         grid = items("grid", grid)
         dims = [block() for _ in grid]
         return cls.grid(shape, grid, dims, numbering=numbering, ranks=ranks)
@@ -175,13 +175,13 @@ class Layout:
 
     @classmethod
     def row_swath(cls, shape: Sequence[int], ranks: int) -> Layout:
-        """Rows in one swath for each rank: the first line of Table 1 of Steenkiste's paper."""
+        """Give each rank one contiguous range of rows: line 1 of Table 1 of Steenkiste's paper."""
         extents = whole_numbers("shape", shape, 1 << 64)
         return cls.grid(extents, [ranks], [block(), *[None] * (len(extents) - 1)])
 
     @classmethod
     def coarse(cls, shape: Sequence[int], side: int) -> Layout:
-        """One block for each of ``side * side`` processes: the second line of Table 1."""
+        """Give each of ``side * side`` processes one block: line 2 of Table 1."""
         extents = whole_numbers("shape", shape, 1 << 64)
         return cls.block(extents, [side] * len(extents))
 
@@ -189,7 +189,7 @@ class Layout:
     def fine(cls, shape: Sequence[int], side: int, factor: int) -> Layout:
         """Give each of ``side * side`` processes `factor` blocks along each dimension.
 
-        Block-cyclic: the third line of Table 1.
+        The result is block-cyclic: line 3 of Table 1.
         """
         whole_numbers("side", [side], 1 << 32, 1)
         whole_numbers("factor", [factor], 1 << 32, 1)
@@ -209,16 +209,16 @@ class Layout:
         """Read a ``DISTRIBUTE`` directive of High Performance Fortran.
 
         Args:
-            shape: indices of each dimension.
-            distribution: for each ``"BLOCK"``, ``"BLOCK(n)"``, ``"CYCLIC"``, ``"CYCLIC(n)"`` or
-                ``"*"``; those that are not ``"*"`` take the axes of the grid in turn.
+            shape: extent of each dimension.
+            distribution: ``"BLOCK"``, ``"BLOCK(n)"``, ``"CYCLIC"``, ``"CYCLIC(n)"`` or ``"*"`` for
+                each dimension. All except ``"*"`` take the axes of the grid in order.
             grid: the ``PROCESSORS`` arrangement.
-            numbering: of the processes; Fortran counts the first axis fastest.
+            numbering: order of the processes; in Fortran the first axis varies fastest.
 
         """
         shape, distribution = same_lengths("DISTRIBUTE", shape=shape, distribution=distribution)
         shape, grid = whole_numbers("shape", shape, 1 << 64), whole_numbers("grid", grid, 1 << 32)
-        dims: list[_Along | None] = []
+        dims: list[_Distribution | None] = []
         axis = 0
         for at, (word, extent) in enumerate(zip(distribution, shape, strict=True)):
             if not isinstance(word, str):
@@ -260,11 +260,11 @@ class Layout:
     ) -> Layout:
         """Read an array descriptor of ScaLAPACK, ``DTYPE_ CTXT_ M_ N_ MB_ NB_ RSRC_ CSRC_ LLD_``.
 
-        Its context is not looked at: ``grid`` is the process grid, numbered row by row as
-        ``BLACS_GRIDINIT`` does with ``'R'``. Local arrays lie in memory column by column: arrays
-        that are made for this layout have that order (`order`), unless a call gives another.
+        The context is ignored: ``grid`` is the process grid, numbered row by row as by
+        ``BLACS_GRIDINIT`` with ``'R'``. Local arrays are stored column by column: new arrays of
+        this layout have that order (`order`), unless a call sets another.
         """
-        # The second is a context of BLACS, -1 outside of the grid.
+        # The second number is a BLACS context, which is -1 outside of the grid.
         given = items("descriptor", descriptor)
         descriptor = whole_numbers("descriptor", [*given[:1], 0, *given[2:]], 1 << 64)
         if len(given) != 9 or descriptor[0] != 1:
@@ -277,7 +277,7 @@ class Layout:
             cyclic(column_block, source=column_source),
         ]
         found = cls.grid([rows, columns], grid, dims, numbering=numbering)
-        return cls(found._core, found._over, "F")
+        return cls(found._core, found._grid, "F")
 
     @classmethod
     def darray(
@@ -287,11 +287,11 @@ class Layout:
         arguments: Sequence[Any],
         processes: Sequence[int],
     ) -> Layout:
-        """Read what ``MPI.Datatype.Create_darray`` is given, that of all ranks: ``gsizes``,
-        ``distribs``, ``dargs``, ``psizes``.
+        """Read the arguments of ``MPI.Datatype.Create_darray``: ``gsizes``, ``distribs``,
+        ``dargs``, ``psizes``.
 
-        Distributions and their arguments are those of ``mpi4py.MPI``, or the words ``"block"``,
-        ``"cyclic"`` and ``"none"`` and `None` for the usual argument.
+        Distributions and their arguments are constants of ``mpi4py.MPI``, or the words
+        ``"block"``, ``"cyclic"`` and ``"none"``, with `None` for the default argument.
         """
         sizes, distributions, arguments, processes = same_lengths(
             "darray",
@@ -315,7 +315,7 @@ class Layout:
                 MPI.DISTRIBUTE_CYCLIC: "cyclic",
                 MPI.DISTRIBUTE_NONE: "none",
             }
-        dims: list[_Along | None] = []
+        dims: list[_Distribution | None] = []
         for at, (given, size) in enumerate(zip(distributions, arguments, strict=True)):
             word = words.get(given) if isinstance(given, (str, int)) else None
             over = processes[at]
@@ -348,29 +348,29 @@ class Layout:
         *,
         partial: bool = False,
     ) -> Layout:
-        """Give each rank hyper-rectangles, which hold each element once.
+        """Give each rank a list of boxes, which together hold each element once.
 
         Args:
-            shape: indices of each dimension.
-            ranks: by rank its boxes, each a tuple of slices as numpy takes them (with step 1), one
-                for each dimension, or where it begins and where it ends.
-            partial: whether elements may be in no box; these are neither sent nor received.
+            shape: extent of each dimension.
+            ranks: list of boxes of each rank. A box is a tuple of slices with step 1, one for each
+                dimension, or a pair of its first index and its end.
+            partial: whether boxes may leave elements out; these are neither sent nor received.
 
         Raises:
-            IsthmusError: boxes overlap or leave elements out, which the message names.
+            IsthmusError: boxes overlap or leave elements out; the message names them.
 
         """
         from isthmus import _core
 
         shape = whole_numbers("shape", shape, 1 << 64)
-        told = [
+        by_rank = [
             [
                 _box(shape, rank, part, box)
                 for part, box in enumerate(items(f"boxes of rank {rank}", boxes))
             ]
             for rank, boxes in enumerate(items("ranks", ranks))
         ]
-        return cls(_told(_core.Layout.boxes, shape, told, partial))
+        return cls(_call(_core.Layout.boxes, shape, by_rank, partial))
 
     @classmethod
     def chunks(
@@ -379,13 +379,13 @@ class Layout:
         chunks: Sequence[int] | Sequence[Sequence[int]],
         ranks: int,
     ) -> Layout:
-        """Deal the chunks of zarr, dask or xarray to ranks in turn, row by row of the chunk grid.
+        """Assign chunks of zarr, dask or xarray to ranks round-robin, row by row of the chunk grid.
 
         Args:
-            shape: indices of each dimension.
-            chunks: the shape of a chunk (zarr), or for each dimension the extents of its chunks
+            shape: extent of each dimension.
+            chunks: the shape of a chunk (zarr), or the extents of the chunks of each dimension
                 (``chunks`` of a dask or xarray array).
-            ranks: how many.
+            ranks: number of ranks.
 
         """
         import itertools
@@ -401,10 +401,10 @@ class Layout:
                 )
                 edges.append([*range(0, extent, size), extent])
             else:
-                told = whole_numbers(
+                extents_of_chunks = whole_numbers(
                     f"chunks of dimension {at}", cast("Sequence[int]", sizes), 1 << 62
                 )
-                edges.append([0, *itertools.accumulate(told)])
+                edges.append([0, *itertools.accumulate(extents_of_chunks)])
                 if edges[-1][-1] != extent:
                     raise IsthmusError(
                         f"chunks of dimension {at}: they have {edges[-1][-1]} indices, but the "
@@ -419,14 +419,14 @@ class Layout:
 
     @property
     def fingerprint(self) -> int:
-        """A number by which ranks tell whether their layouts are the same."""
+        """A hash by which ranks compare their layouts."""
         return self._core.fingerprint()
 
     def refuse_missing(self, what: str) -> None:
-        """Refuse a partial layout that leaves elements out, where all are needed.
+        """Refuse a partial layout that leaves elements out.
 
         Raises:
-            IsthmusError: it does; the message names the first.
+            IsthmusError: an element is on no rank; the message names the first.
 
         """
         missing = self._core.first_missing()
@@ -434,45 +434,45 @@ class Layout:
             raise IsthmusError(f"{what}: no rank holds element {missing}; all are needed here")
 
     def on_ranks(self, ranks: Sequence[int] | None) -> Layout:
-        """Give its ranks other numbers: the first of these to the first, and so on."""
+        """Return the layout with its ranks renumbered in order."""
         if ranks is None:
             return self
         numbers = whole_numbers("ranks", ranks, 1 << 32)
-        return Layout(_told(self._core.on_ranks, numbers), self._over, self._order)
+        return Layout(_call(self._core.on_ranks, numbers), self._grid, self._order)
 
     def to_hpf(self) -> tuple[list[str], tuple[int, ...]]:
-        """Tell it as a ``DISTRIBUTE`` directive and a ``PROCESSORS`` arrangement: what `hpf` reads.
+        """Return the ``DISTRIBUTE`` directive and the ``PROCESSORS`` arrangement that `hpf` reads.
 
         Raises:
-            IsthmusError: High Performance Fortran has no word for it.
+            IsthmusError: High Performance Fortran cannot express the layout.
 
         """
-        if self._over is None:
+        if self._grid is None:
             raise IsthmusError("boxes and chunks have no words in High Performance Fortran")
         words, axes = [], []
-        for dim, along in enumerate(self._over.dims):
+        for dim, along in enumerate(self._grid.dims):
             axis, word = _hpf_word(dim, along)
             words.append(word)
             axes += [] if axis is None else [axis]
-        if axes != list(range(len(self._over.extents))):
+        if axes != list(range(len(self._grid.extents))):
             raise IsthmusError(
-                f"dimensions go over the axes {axes} of {len(self._over.extents)}; in High "
+                f"dimensions go over the axes {axes} of {len(self._grid.extents)}; in High "
                 "Performance Fortran they take all of them in turn"
             )
-        return words, self._over.extents
+        return words, self._grid.extents
 
     def to_scalapack(self, rank: int, *, context: int = 0) -> list[int]:
-        """Tell it as the array descriptor that a rank gives ScaLAPACK: what `scalapack` reads.
+        """Return the ScaLAPACK array descriptor of a rank, which `scalapack` reads.
 
         Args:
-            rank: whose leading dimension it has.
-            context: of BLACS, for the process grid.
+            rank: the rank that sets the leading dimension.
+            context: BLACS context of the process grid.
 
         Raises:
-            IsthmusError: it is no matrix over a grid of two axes in blocks that go round.
+            IsthmusError: the layout is not a block-cyclic matrix over a grid of two axes.
 
         """
-        over, shape = self._over, self.shape
+        over, shape = self._grid, self.shape
         blocks, sources = [], []
         for dim, along in enumerate(over.dims if over is not None else ()):
             if isinstance(along, int) and over is not None:
@@ -492,35 +492,35 @@ class Layout:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Indices of each dimension of the whole array."""
+        """Extent of each dimension of the whole array."""
         return tuple(self._core.shape)
 
     @property
     def order(self) -> Literal["C", "F"] | None:
-        """Which index counts fastest in arrays that are made for it: ``"C"``, the last, or ``"F"``,
-        the first; None where the layout does not say.
+        """Memory order of new arrays of this layout: ``"C"`` (last index fastest), ``"F"`` (first
+        index fastest), or None if the layout sets none.
         """
         return self._order
 
     @property
     def ranks(self) -> list[int]:
-        """The numbers of the ranks that hold it."""
+        """The numbers of the ranks that hold elements."""
         return self._core.ranks
 
     @property
     def replicas(self) -> int:
-        """How many ranks hold each element."""
+        """Number of ranks that hold each element."""
         return self._core.replicas
 
     def extents(self, rank: int) -> list[tuple[int, ...]]:
-        """By part the shape of the array that a rank holds."""
+        """Return the shapes of the parts of a rank."""
         self._refuse_unless_rank(rank)
-        return [tuple(extents) for extents in _told(self._core.extents, rank)]
+        return [tuple(extents) for extents in _call(self._core.extents, rank)]
 
     def indices(self, rank: int) -> list[list[NDArray[np.int64]]]:
-        """By part and dimension the indices that a rank holds, ascending."""
+        """Return the indices that a rank holds, ascending, by part and dimension."""
         self._refuse_unless_rank(rank)
-        return [[_spread(runs) for runs in part] for part in _told(self._core.runs, rank)]
+        return [[_expand(runs) for runs in part] for part in _call(self._core.runs, rank)]
 
     def _refuse_unless_rank(self, rank: int) -> None:
         if isinstance(rank, int) and rank < 0:
@@ -531,14 +531,14 @@ class Layout:
     def scatter(
         self, array: NDArray[Any], *, order: Literal["C", "F"] | None = None
     ) -> list[list[Part]]:
-        """Cut a whole array, which is in this process, into what each rank holds.
+        """Cut a whole array in this process into the parts of each rank.
 
         Args:
-            array: of the shape of the layout; no mask, no Python objects.
-            order: in memory, of what is made; without it that of the layout, else ``"C"``.
+            array: array of the layout's shape, without a mask and without Python objects.
+            order: memory order of the parts; the default is that of the layout, else ``"C"``.
 
         Returns:
-            In order of `ranks` the parts of each, copies.
+            Copies of the parts of each rank, in order of `ranks`.
 
         Raises:
             IsthmusError: the array does not fit.
@@ -561,10 +561,10 @@ class Layout:
         ]
 
     def gather(self, parts: Sequence[Sequence[Part]]) -> NDArray[Any]:
-        """Put the whole array together from what each rank holds: the opposite of `scatter`.
+        """Assemble the whole array from the parts of all ranks: the inverse of `scatter`.
 
         Args:
-            parts: in order of `ranks` what each holds: an array, or a list of arrays.
+            parts: an array or a list of arrays for each rank, in order of `ranks`.
 
         Returns:
             The array, in order ``"C"``.
@@ -602,15 +602,16 @@ class Layout:
     def empty(
         self, rank: int, dtype: Any, *, order: Literal["C", "F"] | None = None
     ) -> list[NDArray[Any]]:
-        """Make arrays for the parts of a rank, with nothing in them yet.
+        """Allocate uninitialised arrays for the parts of a rank.
 
         Args:
-            rank: whose parts.
-            dtype: of the elements.
-            order: in memory; without it that of the layout, else ``"C"``.
+            rank: the rank that holds the parts.
+            dtype: type of the elements.
+            order: memory order; the default is that of the layout, else ``"C"``.
 
         Raises:
-            IsthmusError: the layout does not have this rank, there is no such type, or no memory.
+            IsthmusError: the layout does not have this rank, the type is invalid, or memory is
+                exhausted.
 
         """
         from isthmus.arrays import elements
@@ -623,7 +624,7 @@ class Layout:
         ]
 
     def plot(self, **keywords: Any) -> Any:
-        """Draw which rank holds what: see `isthmus.arrays.drawing.draw_layout`."""
+        """Draw the layout: see `isthmus.arrays.drawing.draw_layout`."""
         from isthmus.arrays.drawing import draw_layout
 
         return draw_layout(self, **keywords)
@@ -638,8 +639,8 @@ class Layout:
         return f"<Layout of {' x '.join(map(str, self.shape))} on {len(self.ranks)} ranks{held}>"
 
 
-def _told(function: Callable[..., Any], *given: Any) -> Any:
-    """Ask the core; what is no number is the user's mistake as well."""
+def _call(function: Callable[..., Any], *given: Any) -> Any:
+    """Call the core; an argument of the wrong type is a user error as well."""
     try:
         return ask(function, *given)
     except (TypeError, OverflowError) as error:
@@ -647,18 +648,18 @@ def _told(function: Callable[..., Any], *given: Any) -> Any:
 
 
 def _hpf_word(dim: int, along: Any) -> tuple[int | None, str]:
-    """The axis of a dimension, and what High Performance Fortran calls its distribution."""
+    """Return the axis of a dimension and the HPF word for its distribution."""
     if along is None:
         return None, "*"
     if isinstance(along, int):
         return along, "BLOCK"
-    axis, *told = along
-    if len(told) != 2 or told[1] != 0:
+    axis, *parameters = along
+    if len(parameters) != 2 or parameters[1] != 0:
         raise IsthmusError(
             f"dimension {dim}: High Performance Fortran has no cuts, and the first block is at the "
             "first processor"
         )
-    return axis, f"CYCLIC({told[0]})"
+    return axis, f"CYCLIC({parameters[0]})"
 
 
 def _box(
@@ -689,14 +690,14 @@ def _box(
     return whole_numbers(where, corners[0], 1 << 64), whole_numbers(where, corners[1], 1 << 64)
 
 
-def _spread(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
+def _expand(runs: tuple[int, int, int, int, int]) -> NDArray[np.int64]:
     import numpy as np
 
     start, length, stride, count, last = runs
     if count == 0:
         return np.empty(0, np.int64)
     firsts = start + stride * np.arange(count, dtype=np.int64)
-    # A block may be longer than the array, where it is the only one.
+    # A single block may be longer than the array.
     whole = np.arange(length if count > 1 else 0, dtype=np.int64)
     end = firsts[-1] + np.arange(last, dtype=np.int64)
     return np.concatenate([(firsts[:-1, None] + whole).ravel(), end])

@@ -1,4 +1,4 @@
-"""Listed messages as the one job on the machine of a scenario: how long a round of them takes."""
+"""The time of one round of messages, run as the only job on the machine of a scenario."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ from isthmus.scenario_fields import toml_value
 
 JOB = "plan"
 PROBE = f'\n[workload.jobs.{JOB}]\ntraffic = "listed"\nmessages = [[0, 1, "1 B"]]\n'
-SURE, UNSURE = 2, 8
-"""Replications at first, and where they differ."""
-LEFT = ("jobs", "load", "active")
-"""What a scenario says of its own jobs, in whose place the plan runs."""
+FEW, MANY = 2, 8
+"""Replications at first, and if their times differ."""
+OWN = ("jobs", "load", "active")
+"""Workload keys of the scenario's own jobs, which the plan replaces."""
 KEPT_OF_DEMANDS = ("servers", "mapping")
-"""What is of use of the workload of a scenario without jobs."""
+"""Workload keys that are kept of a scenario without jobs."""
 
 Message = tuple[int, int | str, int, int]
-"""Rank, rank or server, bytes, and how many follow one another."""
+"""Sender rank, receiver rank or server, bytes, and number of consecutive repetitions."""
 
 
 @dataclass(frozen=True)
 class Time:
-    """How long a round of messages takes on a machine, in seconds."""
+    """The time of a round of messages on a machine, in seconds."""
 
     seconds: float
     low: float
     high: float
-    """Ends of the interval; those of exact times are the time itself."""
+    """Ends of the interval; both equal the time if it is exact."""
     messages: int
     bytes: int
     share: float = 1.0
-    """Part of the messages, or of their lengths, that was simulated; else it is drawn on from there
-    in a straight line through this part and half of it.
+    """Fraction of the messages, or of their lengths, that was simulated; the rest is extrapolated
+    linearly from this fraction and half of it.
     """
 
     @property
     def exact(self) -> bool:
-        """Whether all replications came to the same."""
+        """Whether all replications gave the same time."""
         return self.low == self.high
 
 
 @dataclass
 class Machine:
-    """The machine of a scenario, on which nothing else runs."""
+    """The machine of a scenario without its own jobs."""
 
     file: str
     base: dict[str, Any]
-    """Tables of the scenario: machine, and what is left of the workload."""
+    """Tables of the scenario: machine and the kept part of the workload."""
     where: str | list[int | str]
     """Nodes of the job, as scenarios write them."""
     seed: int
     threads: int = 1
     watch: Watch = field(default=unwatched, repr=False)
     nodes: list[int] = field(default_factory=list)
-    """Nodes that ranks may lie on, in order."""
+    """Nodes for the ranks, in order."""
     servers: list[int] = field(default_factory=list)
     _known: dict[str, Time] = field(default_factory=dict, repr=False)
 
@@ -73,7 +73,7 @@ class Machine:
         where: str | list[int | str],
         seed: int | None,
     ) -> Machine:
-        """The machine of a scenario; its own jobs, sweep and search are left out.
+        """Read the machine of a scenario without its jobs, sweep and search.
 
         Raises:
             IsthmusError: the scenario makes no sense, or no jobs can run on its machine.
@@ -82,29 +82,29 @@ class Machine:
         from isthmus import _core
 
         try:
-            told = json.loads(ask(_core.check, text, file, list(changes)))
+            checked = json.loads(ask(_core.check, text, file, list(changes)))
         except IsthmusError:
             if "workload.jobs" in text:
                 raise
-            # Only a machine: the plan is its one job.
-            told = json.loads(ask(_core.check, text + PROBE, file, list(changes)))
-        canonical = parse_toml(told["canonical"], file)
+            # A scenario without jobs gets the plan as its only job.
+            checked = json.loads(ask(_core.check, text + PROBE, file, list(changes)))
+        canonical = parse_toml(checked["canonical"], file)
         work = canonical.get("workload", {})
-        kept = [key for key in work if key not in LEFT] if "jobs" in work else KEPT_OF_DEMANDS
+        kept = [key for key in work if key not in OWN] if "jobs" in work else KEPT_OF_DEMANDS
         base = {
             "machine": canonical["machine"],
             "workload": {key: work[key] for key in kept if key in work},
         }
-        chosen = told["seed"] if seed is None else seed
+        chosen = checked["seed"] if seed is None else seed
         found = cls(f"{file} with the plan as its job", base, where, chosen)
-        # The model is asked, so that nothing is simulated.
-        probe = found._text([(0, 1, 1, 1)], 0.0, None, SURE)
+        # Only the analysis runs here, not a simulation.
+        probe = found._text([(0, 1, 1, 1)], 0.0, None, FEW)
         try:
             (point,) = json.loads(ask(_core.analyze, probe, found.file, []))["points"]
         except IsthmusError as error:
-            if not told["axes"]:
+            if not checked["axes"]:
                 raise
-            swept = ", ".join(axis["key"] for axis in told["axes"])
+            swept = ", ".join(axis["key"] for axis in checked["axes"])
             raise IsthmusError(
                 f"{error} (the sweep over {swept} is left out: give what it gives as key=value)"
             ) from error
@@ -131,7 +131,7 @@ class Machine:
         work = {**self.base["workload"], "jobs": {JOB: job}}
         stop = {
             "rule": "fixed",
-            # All of a round, and the first of the next.
+            # All messages of a round and the first of the next.
             "messages": sum(row[3] for row in messages) + 1,
             "warmup": "none",
             "replications": replications,
@@ -148,20 +148,20 @@ class Machine:
         overhead_s: float = 0.0,
         outstanding: int | None = None,
     ) -> Time:
-        """How long one round of messages takes on the machine when it is empty.
+        """Return the time of one round of messages on the idle machine.
 
         Raises:
-            IsthmusError: they cannot be sent there.
+            IsthmusError: the machine cannot send them.
             RunFailedError: the run could not be finished.
 
         """
         if not messages:
             return Time(0.0, 0.0, 0.0, 0, 0)
-        text = self._text(messages, overhead_s, outstanding, SURE)
+        text = self._text(messages, overhead_s, outstanding, FEW)
         if text not in self._known:
             found = self._run(text, messages)
             if not found.exact:
-                found = self._run(self._text(messages, overhead_s, outstanding, UNSURE), messages)
+                found = self._run(self._text(messages, overhead_s, outstanding, MANY), messages)
             self._known[text] = found
         return self._known[text]
 
@@ -192,5 +192,5 @@ class Machine:
 
 
 def to_servers(rows: Sequence[Row]) -> list[Message]:
-    """Requests as messages to the I/O servers of a machine."""
+    """Convert requests to messages to the I/O servers of a machine."""
     return [(rank, f"server {server}", size, times) for rank, server, size, times in rows]

@@ -1,4 +1,4 @@
-"""Made-up data: each element says where in the array it belongs."""
+"""Synthetic data: the value of each element encodes its index in the array."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 SLAB = 1 << 18
-"""Elements that are made or looked at at a time."""
+"""Elements that are generated or checked at a time."""
 _FACTOR, _STEP = np.uint64(0xBF58476D1CE4E5B9), 0x9E3779B97F4A7C15
 _SHIFT = np.uint64(29)
 
 
 def element(itemsize: int) -> np.dtype[Any]:
-    """A type of so many bytes, which are moved whatever they mean."""
+    """Return an element type of `itemsize` bytes."""
     return np.dtype(f"u{itemsize}") if itemsize in (1, 2, 4, 8) else np.dtype(f"V{itemsize}")
 
 
 def fill(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]) -> None:
-    """Write into what a rank holds what belongs there."""
+    """Fill the parts of a rank with their synthetic elements."""
     for part, indices in zip(parts, layout.indices(rank), strict=True):
         view = part.T if order == "F" else part
         for where, made in _made(layout, view, indices, order):
@@ -37,10 +37,10 @@ def fill(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"])
 
 
 def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]) -> int:
-    """Look at every element that a rank holds; how many there are.
+    """Check every element of a rank and return their number.
 
     Raises:
-        RunFailedError: one is not what belongs there; its index, and the rank.
+        RunFailedError: an element is wrong; the message names its index and the rank.
 
     """
     count = 0
@@ -64,9 +64,9 @@ def check(layout: Layout, rank: int, parts: list[Part], order: Literal["C", "F"]
 def _made(
     layout: Layout, view: Part, indices: list[NDArray[np.int64]], order: Literal["C", "F"]
 ) -> Iterator[tuple[tuple[slice, ...], Part]]:
-    """Slab by slab of a part, in the order of its memory, what belongs there."""
+    """Yield the expected elements of a part, slab by slab in memory order."""
     shape = layout.shape
-    # Place in the whole array, row by row, as a sum over the dimensions.
+    # The row-major index in the whole array, as a sum over the dimensions.
     along = [
         index.astype(np.uint64) * np.uint64(math.prod(shape[dim + 1 :]))
         for dim, index in enumerate(indices)
@@ -82,7 +82,7 @@ def _made(
 
 
 def _words(places: NDArray[np.uint64], kind: np.dtype[Any]) -> Part:
-    """The element that belongs to each place: its number, mixed, in as many bytes as it has."""
+    """Return the element of each index: a hash of the index, cut to the item size."""
     words = -(-kind.itemsize // 8)
     out = np.empty((*places.shape, words), "<u8")
     for word in range(words):
@@ -94,7 +94,7 @@ def _words(places: NDArray[np.uint64], kind: np.dtype[Any]) -> Part:
 
 
 def _slabs(shape: tuple[int, ...]) -> Iterator[tuple[slice, ...]]:
-    """Cut an array into slabs of no more than `SLAB` elements that lie in one piece."""
+    """Cut an array into contiguous slabs of at most `SLAB` elements."""
     if 0 in shape:
         return
     dim = 0

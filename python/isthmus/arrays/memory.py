@@ -1,4 +1,4 @@
-"""The bytes of numpy's arrays, as the core takes them."""
+"""The bytes of numpy arrays, in the form that the core takes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     Part = NDArray[Any]
     Given = tuple[NDArray[np.uint8], list[int]]
-    """Bytes from the first element on, and the strides."""
+    """Bytes from the first element on, and strides."""
 
 
 SHARED_WORK: Any = 10_000
-"""Tries to find an element that two arrays share, which is hard for odd strides."""
+"""Bound on the effort to find an element that two arrays share; odd strides make it hard."""
 
 
 class _Span:
-    """The memory from the first element of an array to the last, as numpy may look at it."""
+    """The memory from the first to the last element of an array, as an array interface."""
 
     def __init__(self, array: Part, size: int) -> None:
         self._array = array
@@ -39,13 +39,13 @@ class _Span:
 
 
 def given(part: Part) -> Given:
-    """The bytes of an array with strides that never go back."""
+    """Return the bytes of an array with non-negative strides."""
     if part.size == 0:
         return np.empty(0, np.uint8), [part.itemsize] * part.ndim
     size = part.itemsize + sum(
         stride * (extent - 1) for stride, extent in zip(part.strides, part.shape, strict=True)
     )
-    # Nothing depends on the stride of a single index, which numpy leaves open.
+    # The stride of an extent of 1 is arbitrary in numpy.
     strides = [
         part.itemsize if extent == 1 else stride
         for stride, extent in zip(part.strides, part.shape, strict=True)
@@ -54,17 +54,17 @@ def given(part: Part) -> Given:
 
 
 def to_read(part: Part) -> Given:
-    """The bytes of an array to read from; a copy where it goes backwards through memory."""
+    """Return the bytes of an array to read; copy it if it has a negative stride."""
     if any(stride < 0 for stride in part.strides):
         part = part.copy()
     return given(part)
 
 
 def to_write(part: Part, what: str) -> Given:
-    """The bytes of an array to write to.
+    """Return the bytes of an array to write.
 
     Raises:
-        IsthmusError: it may not be written to, or goes backwards through memory.
+        IsthmusError: the array is read-only, or has a negative stride.
 
     """
     if not part.flags.writeable:
@@ -74,8 +74,8 @@ def to_write(part: Part, what: str) -> Given:
     return given(part)
 
 
-class Known:
-    """Arrays that have been looked at, and how they were laid out then."""
+class CheckedArrays:
+    """Arrays that have been checked, with their memory layout at that time."""
 
     def __init__(self, *held: Any) -> None:
         self._held = held
@@ -88,8 +88,8 @@ class Known:
         self._lists = [(given, list(given)) for given in held if isinstance(given, (list, tuple))]
 
     @staticmethod
-    def can_be(*held: Any) -> bool:
-        """Whether what is given are arrays themselves, of which nothing had to be copied."""
+    def can_check(*held: Any) -> bool:
+        """Whether all arguments are numpy arrays, so that no copy was needed."""
         return all(
             isinstance(part, np.ndarray)
             for given in held
@@ -97,8 +97,8 @@ class Known:
             for part in (given if isinstance(given, (list, tuple)) else [given])
         )
 
-    def are(self, *held: Any) -> bool:
-        """Whether these are the same, laid out as they were."""
+    def match(self, *held: Any) -> bool:
+        """Whether these are the same arrays with unchanged memory layout."""
         return (
             all(now is then for now, then in zip(held, self._held, strict=True))
             and all(
@@ -113,7 +113,7 @@ class Known:
 
 
 def overlapped(read: Sequence[Given], write: Sequence[Given]) -> list[int]:
-    """Which of the arrays that are read share bytes with any that is written."""
+    """Return the numbers of source arrays that share bytes with a target array."""
     spans = [(*_span(given), True, number) for number, given in enumerate(read)]
     spans += [(*_span(given), False, number) for number, given in enumerate(write)]
     found: set[int] = set()
@@ -137,13 +137,13 @@ def _span(given: Given) -> tuple[int, int]:
 
 
 def distinct(parts: Sequence[Part], what: str) -> None:
-    """Refuse arrays to write to of which two share an element.
+    """Refuse target arrays that share an element.
 
-    Views that lie in between each other, such as every other column, share none. Whether odd
-    strides meet is looked for with bounded effort; where that ends undecided they are taken.
+    Interleaved views, such as every other column, share none. The search has bounded effort; if it
+    ends undecided, the arrays are accepted.
 
     Raises:
-        IsthmusError: there are such.
+        IsthmusError: two arrays share an element.
 
     """
     spans = sorted((*_bounds(part), number) for number, part in enumerate(parts) if part.size)
@@ -159,7 +159,7 @@ def distinct(parts: Sequence[Part], what: str) -> None:
 
 
 def _bounds(part: Part) -> tuple[int, int]:
-    """Where the memory of an array begins and ends, whichever way its strides go."""
+    """Return start and end address of an array, for strides of either sign."""
     steps = [stride * (extent - 1) for stride, extent in zip(part.strides, part.shape, strict=True)]
     begin: int = part.__array_interface__["data"][0]
     return (
@@ -176,15 +176,15 @@ def _shared(one: Part, other: Part) -> bool:
 
 
 def columns(parts: Sequence[Part]) -> bool:
-    """Whether the first index of these arrays counts fastest in memory."""
+    """Whether an array is stored in column-major order only."""
     return any(part.flags.f_contiguous and not part.flags.c_contiguous for part in parts)
 
 
 def parts_of(held: Any, what: str) -> list[Part]:
-    """Return what a rank holds: an array, or a list of arrays.
+    """Return the parts of a rank, given as an array or a list of arrays.
 
     Raises:
-        IsthmusError: one is none, or its elements cannot be moved.
+        IsthmusError: a part is not an array, or its elements cannot be moved.
 
     """
     if isinstance(held, (list, tuple)):
@@ -193,10 +193,10 @@ def parts_of(held: Any, what: str) -> list[Part]:
 
 
 def refuse_unless_ranks(held: Any, what: str) -> None:
-    """Refuse what has no item for each rank.
+    """Refuse an argument that is not a list with an item for each rank.
 
     Raises:
-        IsthmusError: it is no list, and no array of any dimensions.
+        IsthmusError: it is neither a list nor an array with dimensions.
 
     """
     if not isinstance(held, (list, tuple)) and not (isinstance(held, np.ndarray) and held.ndim):
@@ -204,10 +204,10 @@ def refuse_unless_ranks(held: Any, what: str) -> None:
 
 
 def check(layout: Layout, rank: int, parts: Sequence[Part], what: str) -> None:
-    """Whether these are arrays of the shapes that a layout gives a rank.
+    """Refuse parts whose shapes differ from those of a rank in a layout.
 
     Raises:
-        IsthmusError: which is not.
+        IsthmusError: a shape differs; the message names the part.
 
     """
     extents = layout.extents(rank)
@@ -224,10 +224,10 @@ def check(layout: Layout, rank: int, parts: Sequence[Part], what: str) -> None:
 
 
 def one_type(parts: Sequence[Part], what: str) -> np.dtype[Any] | None:
-    """The type of the elements of all these arrays; nothing if there are none.
+    """Return the common element type of these arrays; None if there are none.
 
     Raises:
-        IsthmusError: they are of different types.
+        IsthmusError: the types differ.
 
     """
     kinds = list(dict.fromkeys(part.dtype for part in parts))

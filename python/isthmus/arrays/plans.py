@@ -1,4 +1,4 @@
-"""Plans: who sends what to whom when an array of one layout becomes one of another."""
+"""Plans: the messages that redistribute an array from one layout to another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus.arguments import choice, refuse
-from isthmus.arrays.layouts import Layout, _told
+from isthmus.arrays.layouts import Layout, _call
 from isthmus.core import processors
 from isthmus.errors import IsthmusError
 
@@ -28,7 +28,7 @@ LISTED_MAX = 16
 
 @dataclass(frozen=True)
 class Message:
-    """What a rank sends to another, or keeps."""
+    """Elements that a rank sends to another rank, or keeps if both are the same."""
 
     from_rank: int
     to_rank: int
@@ -36,17 +36,17 @@ class Message:
 
 
 class Plan:
-    """How an array of one layout becomes one of another.
+    """The redistribution of an array from one layout to another.
 
-    Plans hold no lists: each rank works out its messages alone, in a time that depends on the
-    numbers of ranks and not on the number of elements.
+    A plan stores no lists: each rank computes its own messages. The time depends on the number of
+    ranks and not on the number of elements.
     """
 
     def __init__(self, from_: Layout, to: Layout) -> None:
         """Plan from one layout to another.
 
         Raises:
-            IsthmusError: they are of arrays of different shapes.
+            IsthmusError: the layouts have different shapes.
 
         """
         from isthmus import _core
@@ -56,19 +56,19 @@ class Plan:
                 raise refuse(what, layout, "a Layout: who holds what")
         self.from_ = from_
         self.to = to
-        self._core = _told(_core.Plan, from_._core, to._core)
+        self._core = _call(_core.Plan, from_._core, to._core)
 
     def sends(self, rank: int) -> list[Message]:
-        """What a rank sends, what it keeps for itself among it, by receiver."""
-        return [Message(rank, to, elements) for to, elements in _told(self._core.sends, rank)]
+        """Return the messages of a sender by receiver, including the one to itself."""
+        return [Message(rank, to, elements) for to, elements in _call(self._core.sends, rank)]
 
     def receives(self, rank: int) -> list[Message]:
-        """What a rank receives, what it keeps among it, by sender."""
-        found = _told(self._core.receives, rank)
+        """Return the messages of a receiver by sender, including the one from itself."""
+        found = _call(self._core.receives, rank)
         return [Message(sender, rank, elements) for sender, elements in found]
 
     def messages(self) -> list[Message]:
-        """What each rank sends to each other, or keeps."""
+        """Return the messages between all pairs of ranks, including those to themselves."""
         return [message for rank in self.from_.ranks for message in self.sends(rank)]
 
     def runs(
@@ -79,14 +79,15 @@ class Plan:
         element: int = 8,
         orders: tuple[str, str] = ("C", "C"),
     ) -> dict[int, int]:
-        """By length, in bytes, how many pieces of what a rank sends to another lie in one piece in
-        the memory of both.
+        """Count the contiguous runs of a message: bytes of a run to number of such runs.
+
+        A run is contiguous in the memory of both ranks.
 
         Args:
-            from_rank: who sends.
-            to_rank: who receives.
-            element: bytes of an element.
-            orders: in memory, of the sender's arrays and of the receiver's.
+            from_rank: the sender.
+            to_rank: the receiver.
+            element: size of an element in bytes.
+            orders: memory orders of the sender's and of the receiver's arrays.
 
         """
         if not isinstance(orders, (list, tuple)) or len(orders) != 2:
@@ -94,7 +95,7 @@ class Plan:
         for order in orders:
             choice("orders", order, ("C", "F"))
         columns = (orders[0] == "F", orders[1] == "F")
-        return dict(_told(self._core.runs, (from_rank, to_rank), element, columns))
+        return dict(_call(self._core.runs, (from_rank, to_rank), element, columns))
 
     def redistribute(
         self,
@@ -104,23 +105,23 @@ class Plan:
         order: Literal["C", "F"] | None = None,
         threads: int | None = None,
     ) -> list[list[Part]]:
-        """Move what all ranks hold, in the memory of this process, by threads.
+        """Move the arrays of all ranks within this process, with threads.
 
         Args:
-            arrays: in order of the ranks of the layout that data come from what each holds: an
-                array, or a list of arrays where it has several parts. Any type of elements but
-                Python objects, any strides, no mask. Subclasses of `ndarray` are viewed as it.
-            out: the same for the layout that data go to; made if not given. They may lie in the
-                memory of `arrays`, which are lost then: those of them that do are copied first.
-            order: in memory, of what is made; without it that of the layout that data go to
-                (`Layout.order`), else that of the arrays.
-            threads: how many; without it one for each processor.
+            arrays: an array, or a list of arrays if it has several parts, for each rank of the
+                source layout in order. Elements may have any type except Python objects; arrays
+                may have any strides but no mask. Subclasses of `ndarray` are viewed as `ndarray`.
+            out: the same for the target layout; allocated by default. It may overlap `arrays`,
+                which are overwritten then; overlapping arrays are copied first.
+            order: memory order of new arrays; the default is that of the target layout
+                (`Layout.order`), else that of `arrays`.
+            threads: number of threads; the default is one for each processor.
 
         Returns:
-            In order of the ranks of the layout that data go to the parts of each.
+            The parts of each rank of the target layout, in order.
 
         Raises:
-            IsthmusError: arrays do not fit their layouts, or have a mask; nothing has been moved.
+            IsthmusError: arrays do not fit their layouts, or have a mask; no data were moved.
 
         """
         from isthmus.arrays import elements, memory
@@ -141,7 +142,7 @@ class Plan:
         if kind is None:
             raise IsthmusError("arrays: no rank holds any")
         if out is None:
-            # What no rank holds would be whatever was in memory before.
+            # Elements that no rank holds would stay uninitialised.
             self.from_.refuse_missing("out: left out, but of the layout that data come from")
             made = order or self.to.order or ("F" if memory.columns(flat) else "C")
             taken = [self.to.empty(rank, kind, order=made) for rank in self.to.ranks]
@@ -155,22 +156,22 @@ class Plan:
         if out is not None:
             _set_apart(read, write)
         count = processors() if threads is None else threads
-        _told(self._core.redistribute, kind.itemsize, read, write, count)
+        _call(self._core.redistribute, kind.itemsize, read, write, count)
         return taken
 
     def plot(self, **keywords: Any) -> Any:
-        """Draw who sends how much to whom: see `isthmus.arrays.drawing.draw_plan`."""
+        """Draw the sizes of messages: see `isthmus.arrays.drawing.draw_plan`."""
         from isthmus.arrays.drawing import draw_plan
 
         return draw_plan(self, **keywords)
 
     def describe(self, rates: Rates, dtype: Any, *, orders: Orders = ("C", "C")) -> str:
-        """Tell what goes from whom to whom, for people, and how long it takes on a machine.
+        """Return a text of the plan's messages and of its predicted time on a machine.
 
         Args:
-            rates: of the machine.
-            dtype: of the elements.
-            orders: in memory, of arrays before and after.
+            rates: measured rates of the machine.
+            dtype: type of the elements.
+            orders: memory orders of source and target arrays.
 
         """
         seconds = rates.all(self, dtype, orders=orders)
@@ -178,7 +179,7 @@ class Plan:
         return f"{self}\npredicted: {listed}"
 
     def __str__(self) -> str:
-        """What goes from whom to whom, for people."""
+        """Return a text of the plan's messages."""
         shape = " x ".join(map(str, self.from_.shape))
         senders, receivers = self.from_.ranks, self.to.ranks
         head = f"{shape} elements from {len(senders)} to {len(receivers)} ranks"
@@ -221,7 +222,7 @@ class Plan:
 
 
 def _set_apart(read: list[list[memory.Given]], write: list[list[memory.Given]]) -> None:
-    """Copy what is read where it would be written over."""
+    """Replace source arrays that overlap target arrays by copies."""
     from isthmus.arrays import memory
 
     places = [(rank, part) for rank, parts in enumerate(read) for part in range(len(parts))]
@@ -233,7 +234,7 @@ def _set_apart(read: list[list[memory.Given]], write: list[list[memory.Given]]) 
 
 
 def _fit(layout: Layout, held: Sequence[Any], what: str) -> list[list[Part]]:
-    """The parts of each rank, which have the shapes that the layout gives it."""
+    """Return the parts of each rank; refuse shapes that differ from the layout."""
     from isthmus.arrays import memory
 
     ranks = layout.ranks

@@ -1,8 +1,8 @@
-"""How long a redistribution takes on a machine that is described, and whether it pays.
+"""The predicted time of a redistribution on a machine, and whether it pays.
 
-Compared are two ways of an array to the I/O servers of a machine: each rank sends what it holds
-straight to them, in the requests that its layout allows; or the array is redistributed first, and
-then sent in larger ones. One follows the other: nothing overlaps.
+Two routes of an array to the I/O servers of a machine are compared. Either each rank sends its
+parts directly, in the requests that its layout allows. Or the array is redistributed first and then
+sent in larger requests, without overlap of both steps.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class Prediction:
     move: Time
     """The redistribution."""
     copy_s: float
-    """Packing and unpacking, of the rank that has most of it."""
+    """Seconds of packing and unpacking on the rank with the most."""
     direct: Time | None
-    """All ranks send what they hold to the I/O servers; nothing without `[io]`."""
+    """All ranks send their parts to the I/O servers; None without `[io]`."""
     after: Time | None
-    """The same once it is redistributed."""
+    """The same after the redistribution."""
 
     @property
     def whole(self) -> Time | None:
-        """Redistribution and what follows, one after the other."""
+        """The redistribution followed by the transfer to the servers."""
         if self.after is None:
             return None
         first, then, more = self.move, self.after, self.copy_s
@@ -58,7 +58,7 @@ class Prediction:
 
     @property
     def verdict(self) -> Verdict:
-        """Which way is sooner; neither where the intervals have something in common."""
+        """The faster route; ``"none"`` if the intervals overlap."""
         whole, direct = self.whole, self.direct
         if whole is None or direct is None:
             return "none"
@@ -79,27 +79,27 @@ class Prediction:
         return f"send directly: {number(whole.seconds / direct.seconds, 2)} times sooner"
 
 
-def predict(told: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) -> Prediction:
+def predict(task: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) -> Prediction:
     """Run a redistribution as a job on a machine.
 
     Raises:
         IsthmusError: the machine has too few nodes, or no I/O servers where the file has `[io]`.
 
     """
-    ranks = told.ranks
+    ranks = task.ranks
     if len(machine.nodes) < len(ranks):
         raise IsthmusError(
             f"{machine.file}: {len(machine.nodes)} nodes for the {len(ranks)} ranks of "
-            f"{told.file}; give a larger machine, or layouts of fewer ranks"
+            f"{task.file}; give a larger machine, or layouts of fewer ranks"
         )
-    if told.io is not None and not machine.servers:
+    if task.io is not None and not machine.servers:
         raise IsthmusError(
-            f"{machine.file}: there are no I/O servers, and {told.file} has [io]; set "
+            f"{machine.file}: there are no I/O servers, and {task.file} has [io]; set "
             "workload.servers.placement and workload.servers.count"
         )
     places = {rank: place for place, rank in enumerate(ranks)}
-    overhead_s = told.costs.message_s
-    messages, copied = _moved(told, places)
+    overhead_s = task.costs.message_s
+    messages, copied = _messages(task, places)
 
     def moved(share: float) -> list[Message]:
         return [(a, b, math.ceil(size * share), times) for a, b, size, times in messages]
@@ -110,25 +110,24 @@ def predict(told: Description, machine: Machine, *, bytes_max: int = BYTES_MAX) 
     def move(part: float) -> Time:
         return machine.round(moved(part), overhead_s=overhead_s)
 
-    rate = told.costs.copy_bytes_per_s
+    rate = task.costs.copy_bytes_per_s
     return Prediction(
         ranks=len(ranks),
-        move=_drawn_on(move, share, len(messages), total),
+        move=_extrapolate(move, share, len(messages), total),
         copy_s=0.0 if rate is None else copied / rate,
-        direct=_sent(told, told.from_, machine, places, bytes_max),
-        after=_sent(told, told.to, machine, places, bytes_max),
+        direct=_time_to_servers(task, task.from_, machine, places, bytes_max),
+        after=_time_to_servers(task, task.to, machine, places, bytes_max),
     )
 
 
-def _moved(told: Description, places: dict[int, int]) -> tuple[list[Message], int]:
-    """The messages of the plan, each rank's to those after it first, and the most bytes that a rank
-    copies.
+def _messages(task: Description, places: dict[int, int]) -> tuple[list[Message], int]:
+    """Return the messages of the plan, and the most bytes that a rank copies.
 
     Raises:
         IsthmusError: there are more than can be simulated.
 
     """
-    plan, size = told.plan, told.dtype.itemsize
+    plan, size = task.plan, task.dtype.itemsize
     pairs = len(plan.from_.ranks) * len(plan.to.ranks)
     copied = dict.fromkeys(places, 0)
     found: list[Message] = []
@@ -144,38 +143,38 @@ def _moved(told: Description, places: dict[int, int]) -> tuple[list[Message], in
                 found.append((places[rank], places[message.to_rank], data, 1))
         if len(found) > MESSAGES_MAX:
             raise IsthmusError(
-                f"{told.file}: a plan between {pairs:,} pairs of ranks has more than "
+                f"{task.file}: a plan between {pairs:,} pairs of ranks has more than "
                 f"{MESSAGES_MAX:,} messages, which are the most that are simulated; give layouts "
                 "of fewer ranks"
             )
     return found, max(copied.values(), default=0)
 
 
-def _sent(
-    told: Description, layout: Layout, machine: Machine, places: dict[int, int], bytes_max: int
+def _time_to_servers(
+    task: Description, layout: Layout, machine: Machine, places: dict[int, int], bytes_max: int
 ) -> Time | None:
-    """All of an array to the I/O servers."""
-    io = told.io
+    """Return the time of a transfer of the whole array to the I/O servers."""
+    io = task.io
     if io is None:
         return None
-    count = requests.count(told, layout, io)
-    share = min(1.0, bytes_max / told.bytes, MESSAGES_MAX / count)
+    count = requests.count(task, layout, io)
+    share = min(1.0, bytes_max / task.bytes, MESSAGES_MAX / count)
 
     def send(part: float) -> Time:
-        rows = requests.rows(told, layout, io, places, len(machine.servers), part)
+        rows = requests.rows(task, layout, io, places, len(machine.servers), part)
         return machine.round(
-            to_servers(rows), overhead_s=told.costs.message_s, outstanding=io.outstanding
+            to_servers(rows), overhead_s=task.costs.message_s, outstanding=io.outstanding
         )
 
-    return _drawn_on(send, share, count, told.bytes)
+    return _extrapolate(send, share, count, task.bytes)
 
 
-def _drawn_on(time_of: Callable[[float], Time], share: float, messages: int, size: int) -> Time:
-    """The time of all, from that of a part and of half of it where all is too much to simulate."""
+def _extrapolate(time_of: Callable[[float], Time], share: float, messages: int, size: int) -> Time:
+    """Return the time of all messages, extrapolated from `share` and half of it if below 1."""
     if share >= 1:
         return time_of(1.0)
     all_of, half = time_of(share), time_of(share / 2)
-    # T(1) = T(s) + (T(s) - T(s/2)) / (s/2) (1 - s), and the same of the ends that lie apart most.
+    # T(1) = T(s) + (T(s) - T(s/2)) / (s/2) (1 - s); the interval takes the extreme ends.
     more = (1 - share) / (share / 2)
     mean = all_of.seconds + (all_of.seconds - half.seconds) * more
     spread = math.hypot(
@@ -185,27 +184,27 @@ def _drawn_on(time_of: Callable[[float], Time], share: float, messages: int, siz
 
 
 def with_blocks(
-    told: Callable[[Sequence[str]], Description],
+    describe: Callable[[Sequence[str]], Description],
     machine: Machine,
     blocks: Sequence[int],
     **how: Any,
 ) -> list[tuple[int, Description, Prediction]]:
-    """The same with other blocks of the layout that data come from, one size along all dimensions.
+    """Predict with other blocks of the source layout, the same size along all dimensions.
 
     Raises:
-        IsthmusError: that layout has no blocks.
+        IsthmusError: the layout has no blocks.
 
     """
     found = []
     for size in blocks:
-        rank = len(told(()).from_.shape)
-        of = told([f"from.blocks={[size] * rank}"])
+        rank = len(describe(()).from_.shape)
+        of = describe([f"from.blocks={[size] * rank}"])
         found.append((size, of, predict(of, machine, **how)))
     return found
 
 
 def crossover(found: Sequence[tuple[int, Description, Prediction]]) -> str:
-    """In words from which blocks on redistribution does not pay any more."""
+    """Return a sentence on the block sizes at which redistribution pays."""
     pays = [size for size, _, of in found if of.verdict == "reshuffle"]
     does_not = [size for size, _, of in found if of.verdict != "reshuffle"]
     if not pays:

@@ -1,8 +1,8 @@
-"""What the ranks of a layout send to the I/O servers behind a file, request by request.
+"""The requests that the ranks of a layout send to the I/O servers of a file.
 
-The file holds the array in the order of `array.order`, and lies in stripes on the servers in turn.
-A rank sends what lies in one piece in the file as one request, cut where a stripe ends and where
-the longest request does.
+The file holds the array in the order of `array.order`; its stripes are distributed over the servers
+round-robin. A rank sends each contiguous piece of the file as one request. Requests are cut at the
+ends of stripes and at the maximum size.
 """
 
 from __future__ import annotations
@@ -21,54 +21,54 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INDICES_MAX = 1 << 26
-"""Most indices of a dimension of an array whose requests are told one by one."""
+"""Largest extent of a dimension of an array whose requests are listed."""
 
 Row = tuple[int, int, int, int]
-"""Place of the rank, server, bytes of a request, and how many follow one another."""
+"""Machine node of the rank, server, bytes of a request, and number of consecutive repetitions."""
 
 
-def count(told: Description, layout: Layout, io: Io) -> int:
-    """How many requests there are, cuts at the ends of stripes not counted."""
+def count(task: Description, layout: Layout, io: Io) -> int:
+    """Return the number of requests, without cuts at the ends of stripes."""
     whole = Plan(layout, Layout.whole(layout.shape))
-    element, orders = told.dtype.itemsize, (told.order, told.order)
+    element, orders = task.dtype.itemsize, (task.order, task.order)
     pieces = (whole.runs(rank, 0, element=element, orders=orders).items() for rank in layout.ranks)
     longest = min(io.request, io.stripe)
     return sum(-(-size // longest) * times for runs in pieces for size, times in runs)
 
 
 def rows(
-    told: Description, layout: Layout, io: Io, places: dict[int, int], servers: int, share: float
+    task: Description, layout: Layout, io: Io, places: dict[int, int], servers: int, share: float
 ) -> list[Row]:
-    """The requests of the first part of what each rank holds, in the order of the file.
+    """Return the requests for the first `share` of each rank's data, in file order.
 
     Args:
-        told: the array.
-        layout: who holds what.
-        io: how the file lies on the servers.
-        places: by rank its place on the machine.
-        servers: how many there are.
-        share: of what each rank holds, above 0 to 1.
+        task: the redistribution.
+        layout: mapping of elements to ranks.
+        io: striping of the file over the servers.
+        places: machine node of each rank.
+        servers: number of servers.
+        share: fraction of each rank's data, above 0 and at most 1.
 
     Raises:
-        IsthmusError: elements are on several ranks, so that nobody knows who sends them.
+        IsthmusError: several ranks hold the same element, so the sender is ambiguous.
 
     """
     if layout.replicas > 1:
         raise IsthmusError(
-            f"{told.file}: io: each element is on {layout.replicas} ranks; give layouts without "
+            f"{task.file}: io: each element is on {layout.replicas} ranks; give layouts without "
             "replicas"
         )
     if max(layout.shape) > INDICES_MAX:
         raise IsthmusError(
-            f"{told.file}: io: a dimension of {max(layout.shape):,} indices; requests of up to "
-            f"{INDICES_MAX:,} are told"
+            f"{task.file}: io: a dimension of {max(layout.shape):,} indices; requests of up to "
+            f"{INDICES_MAX:,} are reported"
         )
     found: list[Row] = []
     for rank in layout.ranks:
-        held = told.dtype.itemsize * sum(math.prod(part) for part in layout.extents(rank))
+        held = task.dtype.itemsize * sum(math.prod(part) for part in layout.extents(rank))
         left = math.ceil(held * share)
         last: Row | None = None
-        for offset, size in _pieces(told, layout, rank):
+        for offset, size in _pieces(task, layout, rank):
             for server, each in _cut(offset, min(size, left), io, servers):
                 row = (places[rank], server, each, 1)
                 if last is not None and last[:3] == row[:3]:
@@ -92,15 +92,15 @@ def _cut(offset: int, size: int, io: Io, servers: int) -> Iterator[tuple[int, in
         offset += each
 
 
-def _pieces(told: Description, layout: Layout, rank: int) -> Iterator[tuple[int, int]]:
-    """Where in the file what a rank holds begins, and its bytes, piece by piece."""
+def _pieces(task: Description, layout: Layout, rank: int) -> Iterator[tuple[int, int]]:
+    """Yield file offset and size of each contiguous piece of a rank, in bytes."""
     import numpy as np
 
-    size = told.dtype.itemsize
+    size = task.dtype.itemsize
     for indices in layout.indices(rank):
         # The last dimension counts fastest in the file.
-        along = indices if told.order == "C" else indices[::-1]
-        shape = layout.shape if told.order == "C" else layout.shape[::-1]
+        along = indices if task.order == "C" else indices[::-1]
+        shape = layout.shape if task.order == "C" else layout.shape[::-1]
         if any(len(each) == 0 for each in along):
             continue
         strides = [math.prod(shape[dim + 1 :]) * size for dim in range(len(shape))]
@@ -109,7 +109,7 @@ def _pieces(told: Description, layout: Layout, rank: int) -> Iterator[tuple[int,
             cut -= 1
         starts, lengths = _runs(along[cut])
         if cut == 0:
-            # There may be many, of which only the first are asked for.
+            # The caller may stop early, so pieces are yielded one by one.
             for start, length in zip(starts, lengths, strict=True):
                 yield int(start) * strides[0], int(length) * strides[0]
             continue
@@ -124,7 +124,7 @@ def _pieces(told: Description, layout: Layout, rank: int) -> Iterator[tuple[int,
 
 
 def _runs(indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Runs of indices that follow one another: the first of each, and how many."""
+    """Return the start and the length of each run of consecutive indices."""
     import numpy as np
 
     breaks = np.flatnonzero(np.diff(indices) != 1) + 1

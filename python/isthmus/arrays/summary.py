@@ -1,4 +1,4 @@
-"""What a plan comes to in bytes: messages, pairs, lengths of runs."""
+"""Totals of a plan in bytes: messages, pairs of ranks, lengths of runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Summary:
     """A plan in bytes."""
 
     messages: list[Message] | None
-    """All of them, what stays included; `None` where there are too many to list."""
+    """All messages, including those of a rank to itself; `None` if there are too many to list."""
     count: int
     """Messages between ranks."""
     sent: int
@@ -34,12 +34,12 @@ class Summary:
     """Bytes of the smallest message between ranks; 0 if there is none."""
     largest: int
     runs: dict[int, int] | None
-    """By bytes, how many pieces lie in one piece in the memory of sender and receiver."""
+    """Number of runs by length in bytes; a run is contiguous at sender and receiver."""
 
 
-def summary(told: Description) -> Summary | None:
-    """Count what a plan moves; nothing where that would take long."""
-    plan, element = told.plan, told.dtype.itemsize
+def summary(task: Description) -> Summary | None:
+    """Count the messages of a plan; return None if it has too many pairs of ranks."""
+    plan, element = task.plan, task.dtype.itemsize
     if len(plan.from_.ranks) * len(plan.to.ranks) > COUNTED_MAX:
         return None
     kept = sent = count = largest = 0
@@ -59,7 +59,7 @@ def summary(told: Description) -> Summary | None:
     runs: Counter[int] | None = None
     if messages is not None:
         runs = Counter()
-        orders = (told.order, told.order)
+        orders = (task.order, task.order)
         for message in messages:
             pair = (message.from_rank, message.to_rank)
             runs.update(plan.runs(*pair, element=element, orders=orders))
@@ -67,12 +67,12 @@ def summary(told: Description) -> Summary | None:
     return Summary(messages, count, sent, kept, smallest if count else 0, largest, found)
 
 
-def facts(told: Description, of: Summary | None) -> list[tuple[str, str]]:
-    """The same for people: names and values."""
-    shape = " x ".join(f"{extent:,}" for extent in told.from_.shape)
+def facts(task: Description, of: Summary | None) -> list[tuple[str, str]]:
+    """Return the summary as names and values to print."""
+    shape = " x ".join(f"{extent:,}" for extent in task.from_.shape)
     rows = [
-        ("array", f"{shape} of {told.dtype}, {quantity(told.bytes, 'B')}"),
-        ("ranks", f"{len(told.from_.ranks):,} to {len(told.to.ranks):,}"),
+        ("array", f"{shape} of {task.dtype}, {quantity(task.bytes, 'B')}"),
+        ("ranks", f"{len(task.from_.ranks):,} to {len(task.to.ranks):,}"),
     ]
     if of is None:
         return [*rows, ("between ranks", "not counted: too many pairs of ranks")]
@@ -91,17 +91,17 @@ def facts(told: Description, of: Summary | None) -> list[tuple[str, str]]:
     return rows
 
 
-def as_json(told: Description, of: Summary | None) -> dict[str, Any]:
-    """The same for programs."""
-    element = told.dtype.itemsize
+def as_json(task: Description, of: Summary | None) -> dict[str, Any]:
+    """Return the summary as a JSON document."""
+    element = task.dtype.itemsize
     array = {
-        "title": told.title,
-        "shape": list(told.from_.shape),
-        "dtype": str(told.dtype),
-        "order": told.order,
-        "bytes": told.bytes,
-        "from_ranks": len(told.from_.ranks),
-        "to_ranks": len(told.to.ranks),
+        "title": task.title,
+        "shape": list(task.from_.shape),
+        "dtype": str(task.dtype),
+        "order": task.order,
+        "bytes": task.bytes,
+        "from_ranks": len(task.from_.ranks),
+        "to_ranks": len(task.to.ranks),
     }
     if of is None:
         return array
@@ -120,8 +120,8 @@ def as_json(told: Description, of: Summary | None) -> dict[str, Any]:
 
 
 def times(predicted: dict[str, float]) -> list[tuple[str, str]]:
-    """Predicted seconds by form, for people."""
+    """Return predicted seconds by form as names and values to print."""
     if not predicted:
         return []
-    told = (f"{form} {seconds * 1e3:.3g} ms" for form, seconds in predicted.items())
-    return [("predicted", ", ".join(told))]
+    listed = (f"{form} {seconds * 1e3:.3g} ms" for form, seconds in predicted.items())
+    return [("predicted", ", ".join(listed))]

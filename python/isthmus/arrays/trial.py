@@ -1,4 +1,4 @@
-"""A redistribution carried out here on made-up data: checked, and how fast it was."""
+"""A redistribution of synthetic data on this machine: correctness and speed."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from isthmus.arrays.layouts import Layout
 
 COPIED_MAX = 1 << 28
-"""Most bytes that are copied to see how fast memory is."""
+"""Maximum bytes that are copied to measure memory bandwidth."""
 BUFFERS = 64 << 20
-"""Bytes that a rank of MPI sets aside for messages, at most."""
+"""Maximum bytes that a rank of MPI allocates for messages."""
 LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "MPI_LOCALNRANKS")
-"""What launchers of MPI put into the environment of a rank."""
+"""Environment variables that MPI launchers set for a rank."""
 
 Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """How a redistribution went."""
+    """The result of a trial."""
 
     ranks: int
     threads: int
@@ -45,20 +45,20 @@ class Trial:
     bytes: int
     """Of the array."""
     checked: int
-    """Elements that were looked at, all of them where they belong."""
+    """Number of checked elements, all correct."""
     seconds: tuple[float, ...]
-    """Of each time."""
+    """Seconds of each repetition."""
     cpu_s_per_gb: float
-    """Of all threads or ranks, for each 10^9 bytes of the array."""
+    """CPU seconds of all threads or ranks for 10^9 bytes of the array."""
     copy_bytes_per_s: float
-    """At which as many threads or ranks copy memory, each its own."""
+    """Memory copy bandwidth of the same number of threads or ranks together."""
     predicted_s: float
-    """What it was to take by what was measured of this machine."""
+    """Predicted seconds from the measured rates of this machine."""
     rates: Rates
 
     @property
     def bytes_per_s(self) -> float:
-        """Median over the times."""
+        """Array bytes over the median time."""
         return self.bytes / statistics.median(self.seconds)
 
 
@@ -68,7 +68,7 @@ def launched() -> bool:
 
 
 def held_bytes(layout: Layout, itemsize: int, ranks: list[int] | None = None) -> int:
-    """Bytes of what ranks hold, all of them if none are given."""
+    """Return the bytes that the given ranks hold; the default is all ranks."""
     return itemsize * sum(
         math.prod(extents)
         for rank in (layout.ranks if ranks is None else ranks)
@@ -76,77 +76,77 @@ def held_bytes(layout: Layout, itemsize: int, ranks: list[int] | None = None) ->
     )
 
 
-def afford(told: Description, bound: int | None, *, buffers: bool) -> None:
-    """Refuse what does not fit into memory, before any of it is taken.
+def afford(task: Description, bound: int | None, *, buffers: bool) -> None:
+    """Refuse a redistribution that does not fit into memory, before it is allocated.
 
     Args:
-        told: what is to be moved, all of its ranks on this machine.
-        bound: bytes; half of what the process may use if `None`.
-        buffers: whether messages lie in memory of their own as well.
+        task: the redistribution, with all of its ranks on this machine.
+        bound: limit in bytes; `None` means half of the memory that the process may use.
+        buffers: whether messages need memory of their own.
 
     Raises:
-        IsthmusError: it does not; both sizes.
+        IsthmusError: it does not fit; the message gives both sizes.
 
     """
     from isthmus import _core
 
-    before = held_bytes(told.from_, told.dtype.itemsize)
-    after = held_bytes(told.to, told.dtype.itemsize)
-    need = before + after + BUFFERS * len(told.ranks) * buffers
+    before = held_bytes(task.from_, task.dtype.itemsize)
+    after = held_bytes(task.to, task.dtype.itemsize)
+    need = before + after + BUFFERS * len(task.ranks) * buffers
     limit = _core.memory_bound() if bound is None else bound
     if need > limit:
         raise IsthmusError(
-            f"{told.file}: arrays before and after{' and messages' if buffers else ''} take "
+            f"{task.file}: arrays before and after{' and messages' if buffers else ''} take "
             f"{quantity(need, 'B')}, and {quantity(limit, 'B')} may be taken; make array.shape "
             "smaller, or give --memory where there is more"
         )
 
 
 def by_threads(
-    told: Description, *, threads: int, repeat: int, tell: Tell, rates: Rates | None = None
+    task: Description, *, threads: int, repeat: int, tell: Tell, rates: Rates | None = None
 ) -> Trial:
-    """Move made-up data in this process; without rates they are measured before.
+    """Move synthetic data in this process; measure the rates first if none are given.
 
     Raises:
-        RunFailedError: an element is not where it belongs.
+        RunFailedError: an element is wrong afterwards.
 
     """
-    kind, order = made_up.element(told.dtype.itemsize), told.order
+    kind, order = made_up.element(task.dtype.itemsize), task.order
     if rates is None:
         tell("measuring this machine")
         rates = calibrate_threads(threads)
     tell("making data")
-    before = [told.from_.empty(rank, kind, order=order) for rank in told.from_.ranks]
-    for rank, parts in zip(told.from_.ranks, before, strict=True):
-        made_up.fill(told.from_, rank, parts, order)
-    after = [told.to.empty(rank, kind, order=order) for rank in told.to.ranks]
+    before = [task.from_.empty(rank, kind, order=order) for rank in task.from_.ranks]
+    for rank, parts in zip(task.from_.ranks, before, strict=True):
+        made_up.fill(task.from_, rank, parts, order)
+    after = [task.to.empty(rank, kind, order=order) for rank in task.to.ranks]
     for parts in after:
         for part in parts:
             part[...] = np.zeros((), kind)
-    plan = told.plan
+    plan = task.plan
     seconds, cpu = [], 0.0
     for number in range(repeat):
         tell(f"moving, {number + 1} of {repeat}")
-        used, begun = time.process_time(), time.perf_counter()
+        used, start = time.process_time(), time.perf_counter()
         plan.redistribute(before, after, threads=threads)
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.perf_counter() - start)
         cpu += time.process_time() - used
     tell("checking")
     checked = sum(
-        made_up.check(told.to, rank, parts, order)
-        for rank, parts in zip(told.to.ranks, after, strict=True)
+        made_up.check(task.to, rank, parts, order)
+        for rank, parts in zip(task.to.ranks, after, strict=True)
     )
     del before, after
     tell("copying memory")
     return Trial(
-        ranks=len(told.ranks),
+        ranks=len(task.ranks),
         threads=threads,
         form="threads",
-        bytes=told.bytes,
+        bytes=task.bytes,
         checked=checked,
         seconds=tuple(seconds),
-        cpu_s_per_gb=cpu / repeat / (told.bytes / 1e9),
-        copy_bytes_per_s=_copy_rate(threads, told.bytes // threads),
+        cpu_s_per_gb=cpu / repeat / (task.bytes / 1e9),
+        copy_bytes_per_s=_copy_rate(threads, task.bytes // threads),
         predicted_s=rates.predict(plan, kind, orders=(order, order), form=THREADS),
         rates=rates,
     )
@@ -154,16 +154,16 @@ def by_threads(
 
 def by_ranks(
     comm: Any,
-    told: Description,
+    task: Description,
     *,
     form: Any,
     repeat: int,
     tell: Tell,
     rates: Rates | None = None,
 ) -> Trial | None:
-    """Move made-up data between the ranks of MPI; what came of it on rank 0.
+    """Move synthetic data between the ranks of MPI; return the result on rank 0.
 
-    Without rates they are measured before, of the form or of those that can be the quickest.
+    Without `rates`, those of `form`, or of all candidate forms, are measured first.
 
     Raises:
         IsthmusError: on all ranks alike.
@@ -173,12 +173,12 @@ def by_ranks(
 
     from isthmus.arrays.mpi import Exchange, Ranks, calibrate
 
-    kind, order, rank = made_up.element(told.dtype.itemsize), told.order, comm.rank
-    plan = told.plan
+    kind, order, rank = made_up.element(task.dtype.itemsize), task.order, comm.rank
+    plan = task.plan
     tell("making data")
-    before = told.from_.empty(rank, kind, order=order) if rank in told.from_.ranks else None
+    before = task.from_.empty(rank, kind, order=order) if rank in task.from_.ranks else None
     if before is not None:
-        made_up.fill(told.from_, rank, before, order)
+        made_up.fill(task.from_, rank, before, order)
     with Ranks(comm) as ranks:
         if rates is None:
             tell("measuring this machine")
@@ -191,10 +191,10 @@ def by_ranks(
         seconds, cpu = [], 0.0
         for _ in range(repeat):
             comm.Barrier()
-            used, begun = time.process_time(), time.perf_counter()
+            used, start = time.process_time(), time.perf_counter()
             exchange(before, after or None)
             comm.Barrier()
-            seconds.append(time.perf_counter() - begun)
+            seconds.append(time.perf_counter() - start)
             cpu += time.process_time() - used
         exchange.close()
         used_form, rates = exchange.form, ranks.rates
@@ -202,7 +202,7 @@ def by_ranks(
     tell("checking")
     problem, checked = "", 0
     try:
-        checked = made_up.check(told.to, rank, after, order) if after else 0
+        checked = made_up.check(task.to, rank, after, order) if after else 0
     except IsthmusError as error:
         problem = str(error)
     for found in comm.allgather(problem):
@@ -211,18 +211,18 @@ def by_ranks(
     del before, after
     tell("copying memory")
     comm.Barrier()
-    rate = comm.allreduce(_copy_rate(1, told.bytes // comm.size), op=MPI.SUM)
+    rate = comm.allreduce(_copy_rate(1, task.bytes // comm.size), op=MPI.SUM)
     total, cpu = comm.allreduce(checked), comm.allreduce(cpu)
     if rank != 0:
         return None
     return Trial(
-        ranks=len(told.ranks),
+        ranks=len(task.ranks),
         threads=comm.size,
         form=used_form,
-        bytes=told.bytes,
+        bytes=task.bytes,
         checked=total,
         seconds=tuple(seconds),
-        cpu_s_per_gb=cpu / repeat / (told.bytes / 1e9),
+        cpu_s_per_gb=cpu / repeat / (task.bytes / 1e9),
         copy_bytes_per_s=rate,
         predicted_s=rates.predict(plan, kind, orders=(order, order), form=used_form),
         rates=rates,
@@ -230,7 +230,7 @@ def by_ranks(
 
 
 def _copy_rate(threads: int, bytes_each: int) -> float:
-    """Bytes per second at which so many threads copy memory, each its own; the median of five."""
+    """Return the bytes per second of concurrent memory copies; the median of five."""
     size = max(1, min(bytes_each, COPIED_MAX // threads))
     pairs = [(np.ones(size, np.uint8), np.zeros(size, np.uint8)) for _ in range(threads)]
     rounds = max(1, (1 << 24) // (size * threads))
@@ -243,7 +243,7 @@ def _copy_rate(threads: int, bytes_each: int) -> float:
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(copy, pairs))
         for _ in range(5):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             list(pool.map(copy, pairs))
-            seconds.append(time.perf_counter() - begun)
+            seconds.append(time.perf_counter() - start)
     return size * threads * rounds / statistics.median(seconds)

@@ -1,7 +1,7 @@
-"""Distributed arrays in files: written and read by all ranks together, in large pieces.
+"""Collective reading and writing of distributed arrays in files, in large pieces.
 
-What ranks hold in small blocks is first reshuffled to *aggregators*, a few ranks each of which has
-one stretch of the file; these write it, and read it, in large contiguous pieces.
+The small blocks of ranks are first redistributed to *aggregators*. An aggregator is a rank that
+owns one range of the file and reads or writes it in large contiguous pieces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Amounts of data with their units, as scenarios write them."""
+"""Amounts of data with units, in the notation of scenarios."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ UNITS = {
     **{f"{prefix}B": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))},
     **{f"{prefix}iB": 1024**power for power, prefix in enumerate(("K", "M", "G", "T"), start=1)},
 }
-"""Bytes of each."""
+"""Bytes of each unit."""
 _FORM = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([A-Za-z]*)\s*")
 
 
 def bytes_of(name: str, value: object, least: int, most: int) -> int:
-    """The bytes of an amount of data such as ``"1 MiB"``.
+    """Return the bytes of an amount of data such as ``"1 MiB"``.
 
     Raises:
-        IsthmusError: it has no unit, is no whole number of bytes, or not from `least` to `most`.
+        IsthmusError: the unit is missing, or the bytes are not a whole number from `least` to
+            `most`.
 
     """
     right = 'write a number and a unit, for example "1 MiB"'
@@ -35,12 +36,12 @@ def bytes_of(name: str, value: object, least: int, most: int) -> int:
     if amount.denominator != 1:
         raise IsthmusError(f'{name}: "{value}" is not a whole number of bytes')
     if not least <= amount <= most:
-        raise IsthmusError(f'{name}: "{value}"; it is from {told(least)} to {told(most)}')
+        raise IsthmusError(f'{name}: "{value}"; it is from {text_of(least)} to {text_of(most)}')
     return int(amount)
 
 
-def told(count: int) -> str:
-    """An amount of data in the largest unit that it is a whole number of."""
+def text_of(count: int) -> str:
+    """Return a number of bytes as text, in the largest unit without a fraction."""
     for unit in ("TiB", "GiB", "MiB", "KiB"):
         if count and count % UNITS[unit] == 0:
             return f"{count // UNITS[unit]} {unit}"

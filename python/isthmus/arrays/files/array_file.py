@@ -11,12 +11,12 @@ import numpy as np
 
 from isthmus import arguments
 from isthmus.arrays import elements
-from isthmus.arrays.agreed import may_close, refuse_others
+from isthmus.arrays.agreed import can_close_after, refuse_differences
 from isthmus.arrays.files.access import Access
 from isthmus.arrays.files.amounts import bytes_of
 from isthmus.arrays.files.formats import Described, Given, format_of
 from isthmus.arrays.files.reading import Source
-from isthmus.arrays.files.team import Alone, aggregators_of, team_of
+from isthmus.arrays.files.team import SingleProcess, aggregators_of, team_of
 from isthmus.arrays.files.writing import write
 from isthmus.arrays.layouts import Layout
 from isthmus.errors import IsthmusError
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK = "1 MiB"
-"""Block that has a sum, if nothing else is said."""
+"""Default block size of checksums."""
 BYTES_MAX = 1 << 30
 """Largest stripe, buffer and block."""
 OFFSET_MAX = 1 << 62
 
 
 class ArrayFile:
-    """An array in a file. Made by `isthmus.open_array`.
+    """An array in a file, returned by `isthmus.open_array`.
 
-    Those who have opened it together write, read and close it together. A part by index, as in
-    ``file[10:20, ::2]``, anyone reads alone.
+    All ranks that have opened it write, read and close it collectively. Indexing, as in
+    ``file[10:20, ::2]``, reads a part on one rank alone.
     """
 
     def __init__(self, access: Access, source: Source | None) -> None:
@@ -48,7 +48,7 @@ class ArrayFile:
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """Path of the file."""
         return self._access.path
 
     @property
@@ -58,43 +58,42 @@ class ArrayFile:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Indices of each dimension."""
-        return self._known.shape
+        """Extent of each dimension."""
+        return self._described.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The type of its elements."""
-        return self._known.dtype
+        """Type of the elements."""
+        return self._described.dtype
 
     @property
     def order(self) -> str:
-        """``"C"`` or ``"F"``: which index counts fastest in the file."""
-        return self._known.order
+        """Order of the elements in the file: ``"C"`` (last index fastest) or ``"F"``."""
+        return self._described.order
 
     def write(self, held: Any, layout: Layout | None = None) -> None:
-        """Write the whole array, in place of what is there.
+        """Write the whole array; replace an existing file.
 
-        Data go beside the file and get its name when all ranks are done. If anything goes wrong on
-        any of them, or they are killed, the file is as it was; gone, if it was not to be kept.
+        Data are written to a temporary file, which is renamed when all ranks are done. If a rank
+        fails or is killed, the former file stays unchanged; with ``keep=False`` it is lost.
 
         Args:
-            held: what this rank holds: an array without a mask, or a list of arrays where it has
-                several parts; nothing on a rank that the layout does not have. One process alone
-                gives a list, in order of the ranks of the layout, or the whole array without a
-                layout.
-            layout: who holds what. Replicas are written once.
+            held: an array of this rank without a mask, or a list of arrays if it has several parts;
+                None on a rank outside the layout. A single process passes a list with an item for
+                each rank of the layout in order, or the whole array without a layout.
+            layout: mapping of elements to ranks. Replicas are written once.
 
         Raises:
-            IsthmusError: on all ranks alike, naming the rank: something does not fit, the format
-                would give back elements of another type, the disk is full, another program is
-                writing the file.
+            IsthmusError: on all ranks, naming the rank: an argument does not fit, the format would
+                return elements of another type, the disk is full, or another program is writing
+                the file.
 
         """
         self._refuse_closed()
         if self._source is not None:
             raise IsthmusError(f'{self.path}: opened to be read; open it with mode "w" to write')
         if layout is None:
-            if not isinstance(self._access.team, Alone):
+            if not isinstance(self._access.team, SingleProcess):
                 raise IsthmusError("layout: ranks of a communicator write with one")
             whole = elements.array_of("held", held)
             layout, held = Layout.whole(whole.shape), [whole]
@@ -108,38 +107,39 @@ class ArrayFile:
         *,
         order: Literal["C", "F"] | None = None,
     ) -> Any:
-        """Read the whole array into a layout, whoever has written it.
+        """Read the whole array into a layout, which may differ from that of the writer.
 
         Args:
-            layout: who is to hold what. One process alone may leave it out, for the whole array.
-            out: arrays to read into, in the form of what is returned.
-            order: in memory, of arrays that are made; without it that of the layout
-                (`Layout.order`), else that of the file.
+            layout: mapping of elements to ranks. A single process may omit it to get the whole
+                array.
+            out: arrays to read into, in the form of the return value.
+            order: memory order of new arrays; the default is that of the layout (`Layout.order`),
+                else that of the file.
 
         Returns:
-            The parts of this rank; for one process alone, in order of the ranks of the layout, the
-            parts of each.
+            The parts of this rank; for a single process the parts of each rank of the layout in
+            order.
 
         Raises:
-            IsthmusError: on all ranks alike, naming the rank: something does not fit, the file is
-                cut short, or a block is not what was written.
+            IsthmusError: on all ranks, naming the rank: an argument does not fit, the file is
+                truncated, or a block differs from its checksum.
 
         """
         source = self._readable()
         elements.refuse_order("order", order)
         if layout is None:
-            if not isinstance(self._access.team, Alone) or out is not None:
+            if not isinstance(self._access.team, SingleProcess) or out is not None:
                 raise IsthmusError("layout: it is left out by one process alone, without out")
             return source.part(...)
         _refuse_unless_layout(layout)
         return source.read(layout, out, order)
 
     def __getitem__(self, key: Any) -> Any:
-        """A part of the array, by numpy's basic slicing; a copy.
+        """Return a copy of a part of the array, by numpy's basic slicing.
 
         Raises:
-            IsthmusError: it cannot be read, or the index is none; out of range it is an
-                `IndexError` as well.
+            IsthmusError: the part cannot be read, or the index is invalid; an index out of range
+                raises an `IndexError` as well.
 
         """
         return self._readable().part(key)
@@ -148,16 +148,16 @@ class ArrayFile:
         return self.shape[0] if self.shape else 0
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """The whole array, for `numpy.asarray`."""
+        """Return the whole array, for `numpy.asarray`."""
         return np.asarray(self[...], dtype)
 
     def close(self) -> None:
-        """Be done with it; all who have opened it together do."""
+        """Close the file; a collective call of all ranks that have opened it."""
         if not self._closed:
-            self._leave()
+            self._close_source()
             self._access.team.close()
 
-    def _leave(self) -> None:
+    def _close_source(self) -> None:
         self._closed = True
         if self._source is not None:
             self._source.close()
@@ -166,10 +166,10 @@ class ArrayFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if may_close(kind):
+        if can_close_after(kind):
             self.close()
         else:
-            self._leave()
+            self._close_source()
 
     def __repr__(self) -> str:
         if self._array is None:
@@ -178,7 +178,7 @@ class ArrayFile:
         return f"<ArrayFile {self.path}, {self.format}: {shape} of {self.dtype}>"
 
     @property
-    def _known(self) -> Described:
+    def _described(self) -> Described:
         if self._array is None:
             raise IsthmusError(f"{self.path}: nothing has been written yet")
         return self._array
@@ -216,51 +216,53 @@ def open_array(
     keep: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> ArrayFile:
-    """Open a file that holds an array, to read it or to write it.
+    """Open a file that holds an array, for reading or writing.
 
-    Ranks hand data to *aggregators*, some of them, each of which writes one stretch of the file in
-    large pieces, or reads it. On a file system in memory the ranks of one node copy their elements
-    to or from the file themselves instead, if no sums are kept and no `aggregators` named. How many
-    ranks write and how many read has nothing to do with one another.
+    Ranks exchange data with *aggregators*: ranks that read or write one range of the file each, in
+    large pieces. On a file system in memory the ranks of one node copy their elements directly
+    instead, unless checksums or `aggregators` are given. The numbers of writing and of reading
+    ranks are independent.
 
     Args:
-        path: of the file; of a folder for zarr.
-        mode: ``"r"`` to read, ``"w"`` to write in place of what is there.
-        comm: a communicator of mpi4py, all ranks of which open the file together with the same
-            arguments; without it this process alone.
-        format: ``"raw"``, ``"npy"``, ``"hdf5"`` or ``"zarr"`` (version 3); without it by the suffix
-            (``.raw``, ``.bin``, ``.npy``, ``.h5``, ``.hdf5``, ``.zarr``).
-        shape: of the array. To read a raw file it must be said; else it is compared.
-        dtype: of the elements, in the same way.
-        order: ``"C"`` or ``"F"``: which index counts fastest in the file; ``"C"`` without it. HDF5
-            and zarr have no other.
-        offset: of a raw file, bytes before the first element, with their unit.
-        dataset: of an HDF5 file, its name; ``"data"`` without it, or the only one there is.
-        chunks: of zarr, the shape of a chunk; without it as the library finds best.
-        shards: of zarr, the shape of a shard: chunks that share a file.
-        checksums: to write sums, CRC-32C: of blocks of about so much (``"1 MiB"``, which is
-            `True`), in a file beside it, ``NAME.crc32c``; of each chunk where it is zarr (`True`).
-        verify: to compare blocks that are read with their sums, if there are any.
-        aggregators: how many ranks read and write the file, or which; without it on each node one
-            for each processor.
-        stripe: pieces of the file begin at multiples of so much.
-        buffer: how much an aggregator reads or writes in a round; it has two of them.
-        sync: to have data on disk before the file gets its name, so that not even a power cut
-            leaves it half written.
-        keep: to leave what is there as it is until all is written. Without it a file is written
-            over where it lies: it needs no second place on the disk, and takes less time on a file
-            system in memory. The name is gone meanwhile, and stays so if anything goes wrong.
-        progress: is told from time to time, on each rank, how many bytes of how many have been
-            moved, as far as it knows.
+        path: path of the file, or of the folder for zarr.
+        mode: ``"r"`` to read, ``"w"`` to write or replace.
+        comm: a communicator of mpi4py, whose ranks all open the file with the same arguments; the
+            default is this process alone.
+        format: ``"raw"``, ``"npy"``, ``"hdf5"`` or ``"zarr"`` (version 3); the default follows from
+            the suffix (``.raw``, ``.bin``, ``.npy``, ``.h5``, ``.hdf5``, ``.zarr``).
+        shape: shape of the array. Reading a raw file requires it; other formats compare it.
+        dtype: type of the elements, required or compared like `shape`.
+        order: order of the elements in the file, ``"C"`` (the default) or ``"F"``. HDF5 and zarr
+            support ``"C"`` only.
+        offset: bytes before the first element of a raw file, with a unit.
+        dataset: name of the dataset in an HDF5 file; the default is ``"data"``, or the only
+            dataset.
+        chunks: shape of a zarr chunk; the default is chosen by the library.
+        shards: shape of a zarr shard: chunks that share a file.
+        checksums: whether to write CRC-32C checksums. A size sets the approximate block size;
+            `True` means ``"1 MiB"``. They are stored in ``NAME.crc32c``. For zarr, `True` adds one
+            to each chunk.
+        verify: whether to compare blocks with their checksums, if the file has any.
+        aggregators: number or list of ranks that access the file; the default is one for each
+            processor of each node.
+        stripe: alignment of the pieces in the file.
+        buffer: size of a round of an aggregator, which has two buffers.
+        sync: whether data must be on disk before the file is renamed, so that a power failure
+            cannot leave a partial file.
+        keep: whether an existing file stays unchanged until all data are written. With `False` the
+            file is overwritten in place. This needs no extra disk space and is faster on a file
+            system in memory, but the file has no name during the write, and is lost on an error.
+        progress: called on each rank from time to time with the bytes moved so far and the total,
+            as far as this rank knows.
 
     Raises:
-        IsthmusError: on all ranks alike: there is no such file, it is cut short or damaged, is not
-            what was said, or arguments make no sense.
+        IsthmusError: on all ranks: the file does not exist, is truncated or damaged, differs from
+            the arguments, or an argument is invalid.
 
     """
     team = team_of(comm)
 
-    def look() -> Access:
+    def check() -> Access:
         arguments.path("path", path, "field.npy")
         arguments.choice("mode", mode, ("r", "w"))
         form = format_of(Path(path), format)
@@ -311,14 +313,14 @@ def open_array(
         )
 
     try:
-        access = team.together(look)
-        refuse_others(
-            team.everyone({"mode": mode, "aggregators": repr(aggregators), **_said(access)})
+        access = team.on_all(check)
+        refuse_differences(
+            team.allgather({"mode": mode, "aggregators": repr(aggregators), **_said(access)})
         )
         access = replace(access, aggregators=aggregators_of(team, aggregators))
         return ArrayFile(access, Source(access) if mode == "r" else None)
     except BaseException as error:
-        if may_close(type(error)):
+        if can_close_after(type(error)):
             team.close()
         raise
 
@@ -352,7 +354,7 @@ def _block(checksums: bool | str) -> int:
 
 
 def _said(access: Access) -> dict[str, str]:
-    """All that decides who does what: ranks that differ in it would wait for one another."""
+    """Return the settings that must agree between ranks; otherwise ranks would deadlock."""
     said = {
         "path": access.path,
         "format": access.form.name,

@@ -1,4 +1,4 @@
-"""The buffers of aggregators, and how data get there from ranks and from there to ranks."""
+"""The buffers of aggregators, and the data movement between them and the ranks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from isthmus.arrays import memory
 from isthmus.arrays.elements import empty
 from isthmus.arrays.files.domains import extents
-from isthmus.arrays.layouts import Layout, _told
+from isthmus.arrays.layouts import Layout, _call
 from isthmus.arrays.plans import Plan
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Part = NDArray[Any]
 
 BUFFERS = 2
-"""While one is read or written by a thread the other is filled or emptied."""
+"""Number of buffers: a thread reads or writes one while the other is filled or emptied."""
 
 
 class Buffers(ABC):
@@ -36,29 +36,29 @@ class Buffers(ABC):
         self.aggregators = aggregators
         self.rank = rank
         self.mine = aggregators.index(rank) if rank in aggregators else None
-        """Which of the aggregators this rank is."""
+        """Index of this rank among the aggregators, or None."""
 
     @abstractmethod
     def of(self, aggregator: int, turn: int) -> NDArray[np.uint8]:
-        """A buffer of an aggregator that this rank can see: its own, at least."""
+        """Return a buffer of an aggregator; a rank can access at least its own."""
 
     @abstractmethod
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Bring what this rank holds, of the boxes of all aggregators, to their buffers."""
+        """Copy this rank's elements of all boxes to the buffers of the aggregators."""
 
     @abstractmethod
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:
-        """Bring to this rank what it is to hold of the boxes of all aggregators."""
+        """Copy this rank's elements of all boxes from the buffers of the aggregators."""
 
     def data(self, turn: int, boxes: list[list[Box]]) -> NDArray[np.uint8]:
-        """The part of a buffer of this rank that the boxes of a round take."""
+        """Return the part of this rank's buffer that the boxes of a round use."""
         if self.mine is None:
             return np.empty(0, np.uint8)
         size = sum(math.prod(extents(box)) for box in boxes[self.mine])
         return self.of(self.mine, turn)[: size * self.array.dtype.itemsize]
 
     def views(self, turn: int, boxes: list[list[Box]], aggregator: int | None) -> list[Part]:
-        """The arrays of an aggregator's boxes in its buffer."""
+        """Return views of an aggregator's boxes in its buffer."""
         if aggregator is None:
             return []
         buffer, dtype, at = self.of(aggregator, turn), self.array.dtype, 0
@@ -71,13 +71,13 @@ class Buffers(ABC):
         return found
 
     def aggregated(self, boxes: list[list[Box]]) -> Layout:
-        """The layout of a round's boxes."""
+        """Return the layout of the boxes of a round."""
         layout = Layout.boxes(self.array.shape, boxes, partial=True)
         return layout.on_ranks(self.aggregators)
 
 
 class _OwnBuffers(Buffers):
-    """In memory of each rank's own."""
+    """Buffers in private memory of each rank."""
 
     def __init__(self, array: Described, aggregators: list[int], rank: int, room: int) -> None:
         super().__init__(array, aggregators, rank)
@@ -89,7 +89,7 @@ class _OwnBuffers(Buffers):
 
 
 class InOneProcess(_OwnBuffers):
-    """One process holds what all ranks do; threads move it."""
+    """A single process holds the data of all ranks; threads move them."""
 
     def fill(self, layout: Layout, held: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
         plan = Plan(layout, self.aggregated(boxes))
@@ -101,7 +101,7 @@ class InOneProcess(_OwnBuffers):
 
 
 class ByMessages(_OwnBuffers):
-    """Ranks on several nodes send messages."""
+    """Ranks on several nodes exchange messages."""
 
     def __init__(self, array: Described, aggregators: list[int], ranks: Ranks, room: int) -> None:
         super().__init__(array, aggregators, ranks.comm.rank, room)
@@ -122,7 +122,7 @@ class ByMessages(_OwnBuffers):
 
 
 class InSharedMemory(Buffers):
-    """Ranks on one node see the buffers: each copies straight to where its elements belong."""
+    """Ranks on one node share the buffers; each copies its elements directly."""
 
     def __init__(
         self, array: Described, aggregators: list[int], rank: int, shared: Shared, room: int
@@ -143,12 +143,12 @@ class InSharedMemory(Buffers):
         read = [memory.to_read(part) for part in memory.parts_of(held, "held")]
         for message in plan.sends(self.rank):
             aggregator = self.aggregators.index(message.to_rank)
-            # Of what the aggregator receives this rank's alone: there may be many others.
+            # Only the message of this rank: an aggregator may receive many others.
             pair = (self.rank, message.to_rank)
-            share = _told(_core.Share.between, plan._core, pair, *self._elements)
+            share = _call(_core.Share.between, plan._core, pair, *self._elements)
             views = self.views(turn, boxes, aggregator)
             piece = (0, 0, message.elements)
-            _told(share.unpack, [(piece, read)], [memory.given(view) for view in views])
+            _call(share.unpack, [(piece, read)], [memory.given(view) for view in views])
 
     def empty(self, layout: Layout, out: Any, turn: int, boxes: list[list[Box]]) -> None:  # noqa: D102
         from isthmus import _core
@@ -156,16 +156,16 @@ class InSharedMemory(Buffers):
         if self.rank not in layout.ranks:
             return
         plan = Plan(self.aggregated(boxes), layout)
-        share = _told(_core.Share, plan._core, self.rank, *self._elements)
+        share = _call(_core.Share, plan._core, self.rank, *self._elements)
         sources = []
         for number, (sender, size) in enumerate(share.receives()):
             views = self.views(turn, boxes, self.aggregators.index(sender))
             sources.append(((number, 0, size), [memory.given(view) for view in views]))
         if sources:
             taken = memory.parts_of(out, "out")
-            _told(share.unpack, sources, [memory.to_write(part, "out") for part in taken])
+            _call(share.unpack, sources, [memory.to_write(part, "out") for part in taken])
 
     @property
     def _elements(self) -> tuple[int, bool]:
-        """Bytes of an element, and whether the first index counts fastest."""
+        """Bytes of an element, and whether the order is column-major."""
         return self.array.dtype.itemsize, self.array.order == "F"

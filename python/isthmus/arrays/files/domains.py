@@ -1,7 +1,7 @@
-"""Who among the aggregators writes or reads which part of a file, round by round.
+"""The parts of a file that each aggregator reads or writes, round by round.
 
-An aggregator has one stretch of the file, its *file domain*, and goes through it in rounds of as
-much as its buffer holds. Both are told in boxes of the array: what a plan can lead to.
+An aggregator owns one range of the file, its *file domain*, and processes it in rounds of at most
+its buffer size. Domains and rounds are lists of boxes of the array, which a plan can address.
 """
 
 from __future__ import annotations
@@ -14,47 +14,47 @@ from dataclasses import dataclass
 from isthmus import _core
 
 Box = tuple[tuple[int, ...], tuple[int, ...]]
-"""Where a box begins and where it ends, in each dimension."""
+"""First index and end (exclusive) of a box in each dimension."""
 
 
 def extents(box: Box) -> tuple[int, ...]:
-    """The extents of a box."""
+    """Return the extents of a box."""
     return tuple(end - start for start, end in zip(*box, strict=True))
 
 
 def slices(box: Box) -> tuple[slice, ...]:
-    """A box as numpy takes it."""
+    """Return a box as numpy slices."""
     return tuple(slice(start, end) for start, end in zip(*box, strict=True))
 
 
 class Domains(ABC):
-    """The file domains of so many aggregators."""
+    """The file domains of all aggregators."""
 
     rounds: int
-    """After how many all are through."""
+    """Number of rounds of the longest domain."""
     room: int
-    """Bytes of the largest part of a domain that is one round's."""
+    """Maximum bytes of a round."""
 
     @abstractmethod
     def boxes(self, aggregator: int, number: int) -> list[Box]:
-        """What an aggregator has in a round, in the order in which it lies in its buffer."""
+        """Return the boxes of an aggregator in a round, in the order of its buffer."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """How file domains are cut."""
+    """Parameters of the file domains."""
 
     aggregators: int
     stripe: int
-    """Domains and rounds begin at multiples of so many bytes of the file."""
+    """Alignment of domains and rounds in the file, in bytes."""
     buffer: int
-    """Bytes of a round, about."""
+    """Approximate bytes of a round."""
 
 
 class Stretches(Domains):
-    """Domains of a file in which the elements lie one behind the other.
+    """Domains of a file with contiguous elements.
 
-    They begin at multiples of the stripe, or at the first element or block behind one.
+    They start at multiples of the stripe, or at the next element or block.
     """
 
     def __init__(
@@ -66,15 +66,15 @@ class Stretches(Domains):
         rules: Rules,
         block: int = 1,
     ) -> None:
-        """Cut a file.
+        """Divide a file into domains.
 
         Args:
-            shape: of the array.
-            order: of its elements in the file.
-            element: bytes of one.
-            offset: where the first lies in the file.
-            rules: how to cut.
-            block: elements that stay together.
+            shape: shape of the array.
+            order: order of the elements in the file.
+            element: bytes of an element.
+            offset: file offset of the first element.
+            rules: parameters of the domains.
+            block: elements of a block, which is never divided.
 
         """
         self._shape, self._columns = tuple(shape), order == "F"
@@ -89,7 +89,7 @@ class Stretches(Domains):
             * rules.stripe
             for part in range(1, rules.aggregators)
         ]
-        # The first begins at a stripe as well, some of which is before the data.
+        # The first domain starts at a stripe as well, possibly before the data.
         self._begins = [offset // rules.stripe * rules.stripe, *cuts]
         self._ends = [*cuts, offset + size]
         self.rounds = max(
@@ -99,7 +99,7 @@ class Stretches(Domains):
         self.room = min(size, self._step + (block + 1) * element)
 
     def span(self, aggregator: int, number: int) -> tuple[int, int]:
-        """The first element of a round of an aggregator, and the first that is not of it."""
+        """Return first element and end (exclusive) of a round of an aggregator."""
         begin, end = self._begins[aggregator], self._ends[aggregator]
         at = begin + number * self._step
         return self._edge(min(at, end)), self._edge(min(at + self._step, end))
@@ -110,14 +110,14 @@ class Stretches(Domains):
         return [(tuple(starts), tuple(ends)) for starts, ends in found]
 
     def _edge(self, byte: int) -> int:
-        """The first element, or the first of a block, at a byte of the file or behind it."""
+        """Return the first element of the first block at or after a byte of the file."""
         together = self._element * self._block
         blocks = -(-max(0, byte - self._offset) // together)
         return min(blocks * self._block, self._elements)
 
 
 class Chunks(Domains):
-    """Domains of an array in chunks: each has whole ones, row by row of their grid."""
+    """Domains of whole chunks, row by row of the chunk grid."""
 
     def __init__(
         self, shape: Sequence[int], chunk: Sequence[int], element: int, rules: Rules
@@ -149,7 +149,7 @@ class Chunks(Domains):
 
 
 def slab(shape: Sequence[int], element: int, room: int) -> tuple[int, ...]:
-    """The largest chunk of whole rows that has at most so many bytes, or one element."""
+    """Return the largest chunk of whole rows within `room` bytes, or of one element."""
     chunk: list[int] = []
     for extent in reversed(shape):
         fits = max(1, min(extent, room // max(1, element)))

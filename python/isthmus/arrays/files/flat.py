@@ -1,4 +1,4 @@
-"""Files in which elements lie one behind the other: with nothing before them, or numpy's header."""
+"""Files with contiguous elements: raw files and ``.npy`` files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from isthmus.arrays.files.formats import Described, Format, Given, library_error
 from isthmus.errors import IsthmusError
 
 HEADER_MAX = 1 << 18
-"""Most bytes of the header of a ``.npy`` file, which numpy parses in seconds."""
+"""Maximum header size of a ``.npy`` file, which numpy parses in seconds."""
 PIECE = 1 << 20
 """Bytes that are copied at once."""
 
 
 class Raw(Format):
-    """Elements and nothing else; what they are the user says."""
+    """Elements without a header; the user gives shape and type."""
 
     name = "raw"
     takes = frozenset({"offset"})
@@ -34,7 +34,7 @@ class Raw(Format):
             return Described(given.shape, given.dtype, given.order or "C", given.offset or 0)
 
     def read_back(self, dtype: np.dtype[Any]) -> np.dtype[Any]:  # noqa: D102
-        # The reader says it.
+        # The reader passes the type.
         return dtype
 
     def create(  # noqa: D102
@@ -47,7 +47,7 @@ class Raw(Format):
 
 
 def _copy_head(path: Path, place: Path, size: int) -> None:
-    """Keep what is before the elements of a file that is there, as MPI-IO does."""
+    """Keep the bytes before the elements of an existing file, as MPI-IO does."""
     with suppress(FileNotFoundError), path.open("rb") as before, place.open("r+b") as file:
         while size > 0 and (piece := before.read(min(size, PIECE))):
             file.write(piece)
@@ -83,7 +83,7 @@ def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
     """Read shape, whether the order is Fortran's, and type; numpy parses at most `HEADER_MAX`.
 
     Raises:
-        Exception: of any class, where it is no header.
+        Exception: of any class, if the header is invalid.
 
     """
     form = np.lib.format
@@ -95,14 +95,14 @@ def _read_header(file: BinaryIO) -> tuple[tuple[Any, ...], bool, np.dtype[Any]]:
     length = int.from_bytes(counted, "little")
     if length > HEADER_MAX:
         raise ValueError(f"it claims {length} bytes; it has at most {HEADER_MAX}")
-    # numpy makes room for what a header claims; it gets no more than there is.
+    # numpy allocates the claimed length; it gets only the bytes that exist.
     header = BytesIO(counted + file.read(length))
     shape, columns, dtype = readers[version](header, max_header_size=HEADER_MAX)
     return shape, columns, dtype
 
 
 def _write_header(file: BinaryIO, array: Described) -> None:
-    # An array of which both can be said is of C order, as numpy has it.
+    # Like numpy, write an array of both orders as C order.
     lines = sum(extent > 1 for extent in array.shape) <= 1
     header = {
         "descr": np.lib.format.dtype_to_descr(array.dtype),

@@ -30,11 +30,11 @@ class Described:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     order: str
-    """``"C"`` or ``"F"``: which index counts fastest in the file."""
+    """Order of the elements in the file, ``"C"`` or ``"F"``."""
     offset: int | None = None
-    """Where its first element lies, if all lie one behind the other; else a library reads it."""
+    """File offset of contiguous elements; None if a library must read them."""
     chunks: tuple[int, ...] | None = None
-    """What a library reads or writes at once."""
+    """Shape of a chunk, which a library reads or writes at once."""
 
     @property
     def size(self) -> int:
@@ -44,18 +44,18 @@ class Described:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user says of an array."""
+    """The properties of an array that the user has passed."""
 
     shape: tuple[int, ...] | None = None
     dtype: np.dtype[Any] | None = None
     order: str | None = None
     offset: int | None = None
     dataset: str | None = None
-    """The name of it in an HDF5 file."""
+    """Name of the dataset in an HDF5 file."""
     chunks: tuple[int, ...] | None = None
     shards: tuple[int, ...] | None = None
     checksums: bool = False
-    """Whether a format that has sums of its own is to keep them."""
+    """Whether a format with built-in checksums writes them."""
 
 
 class Pieces(ABC):
@@ -63,11 +63,11 @@ class Pieces(ABC):
 
     @abstractmethod
     def get(self, where: tuple[slice, ...], into: NDArray[Any]) -> None:
-        """Read what slices with ascending indices select; they select something."""
+        """Read a non-empty selection of slices with ascending indices."""
 
     @abstractmethod
     def close(self) -> None:
-        """Be done with it."""
+        """Close the array."""
 
 
 class Chunks(ABC):
@@ -79,23 +79,23 @@ class Chunks(ABC):
 
 
 class Format(ABC):
-    """What files of one kind have in common."""
+    """The interface of all file formats."""
 
     name: str
     folder = False
     """Whether an array is a folder rather than a file."""
     sums = False
-    """Whether it keeps sums of its own."""
+    """Whether the format has built-in checksums."""
     takes: frozenset[str] = frozenset()
-    """What the user may say of an array, besides its shape, its type and its order."""
+    """Names of the supported properties besides shape, type and order."""
     module = ""
-    """The library that it needs."""
+    """Name of the required library, or an empty text."""
 
     def ready(self) -> None:
-        """Whether the library is there.
+        """Refuse a format whose library is missing.
 
         Raises:
-            IsthmusError: it is not.
+            IsthmusError: the library is not installed.
 
         """
         if self.module and find_spec(self.module) is None:
@@ -106,11 +106,11 @@ class Format(ABC):
 
     @abstractmethod
     def describe(self, path: Path, given: Given) -> Described:
-        """Read what array is in a file.
+        """Return the description of the array in a file.
 
         Raises:
-            IsthmusError: there is none.
-            OSError: it cannot be read.
+            IsthmusError: the file holds no array.
+            OSError: the file cannot be read.
 
         """
 
@@ -119,15 +119,15 @@ class Format(ABC):
         """Return the type of elements that a reader gets from the description of a type.
 
         Raises:
-            Exception: the format has no description of it; errors of libraries are of any class.
+            Exception: the format does not support the type; libraries raise any class.
 
         """
 
     def refuse(self, array: Described, given: Given, path: Path) -> None:
-        """Refuse what cannot be written or read back, or would be lost, before anything is done.
+        """Refuse an array that the format cannot write and read back, or that would lose data.
 
         Raises:
-            IsthmusError: why.
+            IsthmusError: the reason.
 
         """
         dtype = array.dtype
@@ -147,42 +147,42 @@ class Format(ABC):
 
     @abstractmethod
     def create(self, place: Path, array: Described, given: Given, path: Path) -> Described:
-        """Write all but the elements to a file, or into a folder, that is there and empty.
+        """Write everything except the elements to an existing empty file or folder.
 
         Args:
-            place: where it is.
-            array: what it is to hold.
-            given: what else is said of it.
-            path: what it is called, for messages.
+            place: path of the file or folder.
+            array: the array to store.
+            given: further properties from the user.
+            path: final path, for messages.
 
         Returns:
-            The array, and where its elements go.
+            The array with the file offset of its elements.
 
         """
 
 
 class LibraryFormat(Format):
-    """One whose elements need not lie one behind the other: its library finds them."""
+    """A format whose elements may not be contiguous; a library reads them."""
 
     @abstractmethod
     def pieces(self, path: Path, given: Given, rank: int) -> Pieces:
-        """An array that is there, to be read."""
+        """Open an existing array for reading."""
 
 
 class ChunkedFormat(LibraryFormat):
-    """One whose elements never do, so that its library writes them as well."""
+    """A format whose elements are never contiguous; a library writes them as well."""
 
     @abstractmethod
     def chunks(self, place: Path) -> Chunks:
-        """An array that has been created, to be written."""
+        """Open a created array for writing."""
 
 
 @contextmanager
 def library_errors(path: Path, where: str = "") -> Iterator[None]:
-    """Raise what a library says of a file as an `IsthmusError`.
+    """Convert errors of a library about a file to an `IsthmusError`.
 
     Raises:
-        OSError: an error of the system, which has words of its own.
+        OSError: an error of the system, unchanged.
         IsthmusError: in place of any other error.
 
     """
@@ -211,10 +211,10 @@ SUFFIXES = {
 
 
 def format_of(path: Path, name: str | None) -> Format:
-    """The format of a file, by its name or by that of the format.
+    """Return the format of a file, by its suffix or by the name of the format.
 
     Raises:
-        IsthmusError: there is no such format.
+        IsthmusError: the format does not exist.
 
     """
     if name is None:
@@ -235,7 +235,7 @@ def refuse_order(name: str, order: str) -> None:
     """Refuse Fortran order where a format has none.
 
     Raises:
-        IsthmusError: it is asked for.
+        IsthmusError: `order` is not ``"C"``.
 
     """
     if order != "C":
@@ -246,10 +246,10 @@ def refuse_order(name: str, order: str) -> None:
 
 
 def same_shape(path: Path, what: str, given: Sequence[int] | None, found: Sequence[int]) -> None:
-    """Refuse an array of another shape than was said.
+    """Refuse an array whose shape differs from the given one.
 
     Raises:
-        IsthmusError: it is of another.
+        IsthmusError: the shapes differ.
 
     """
     if given is not None and tuple(given) != tuple(found):

@@ -1,8 +1,8 @@
 """HDF5 files through h5py.
 
-The library makes the file and a contiguous dataset whose place is known before there is anything in
-it; elements are then written there like those of any flat file. Datasets in chunks, compressed or
-not, are read through the library.
+The library creates the file and a contiguous dataset, whose offset is known before any element is
+written. Elements are then written like those of a flat file. Chunked datasets are read through the
+library.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DATASET = "data"
-"""The name of the dataset if none is given."""
+"""Default name of the dataset."""
 LISTED_MAX = 5
-"""Most datasets named in an error."""
+"""Maximum number of datasets that an error lists."""
 
 
 class Hdf5(LibraryFormat):
@@ -53,7 +53,7 @@ class Hdf5(LibraryFormat):
                 )
             array = Described(found.shape, dtype, "C", chunks=found.chunks)
             offset = found.id.get_offset()
-            # Only where the bytes in the file are those of numpy's elements.
+            # Only if the file has the same byte representation as numpy.
             alike = h5py.h5t.py_create(dtype, logical=True) == found.id.get_type()
             if offset is not None and alike and not found.external and not found.is_virtual:
                 return Described(found.shape, dtype, "C", int(offset))
@@ -88,18 +88,18 @@ class Hdf5(LibraryFormat):
         name = _name(given)
         made = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
         made.set_layout(h5py.h5d.CONTIGUOUS)
-        # Its place is taken at once, and nothing is written there.
+        # Allocate the space early and write no fill values.
         made.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
         made.set_fill_time(h5py.h5d.FILL_TIME_NEVER)
         link = h5py.h5p.create(h5py.h5p.LINK_CREATE)
         link.set_create_intermediate_group(True)
         kind = h5py.h5t.py_create(array.dtype, logical=True)
-        # The file is locked by us; the library has a lock of its own for that.
+        # Isthmus holds a lock on the file, so the library's lock must be off.
         with library_errors(path), h5py.File(place, "w", locking=False) as file:
             space = h5py.h5s.create_simple(array.shape)
             dataset = h5py.h5d.create(file.id, name.encode(), kind, space, made, link)
             offset = dataset.get_offset()
-        # A dataset without elements has no place; theirs would be behind all that the library has.
+        # An empty dataset has no offset; use the end of the file.
         end = place.stat().st_size
         return Described(array.shape, array.dtype, "C", end if offset is None else int(offset))
 
@@ -126,7 +126,7 @@ class _Pieces(Pieces):
 def _opened(path: Path) -> Iterator[Any]:
     import h5py
 
-    # The system's own words for what the library wraps.
+    # Let the system report its own errors, which the library would wrap.
     with path.open("rb"):
         pass
     try:
@@ -138,7 +138,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _name(given: Given) -> str:
-    """Of the dataset that is written."""
+    """Return the name of the dataset to write."""
     return (given.dataset or DATASET).strip("/")
 
 

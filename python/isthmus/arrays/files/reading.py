@@ -1,4 +1,4 @@
-"""An array read from a file: by all ranks together into a layout, or a part of it by one alone."""
+"""Reading of an array: collectively into a layout, or a part of it on one rank."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isthmus.arrays import elements, memory
-from isthmus.arrays.agreed import refuse_others
+from isthmus.arrays.agreed import refuse_differences
 from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box, Domains, slices
 from isthmus.arrays.files.formats import Described, LibraryFormat, same_shape
-from isthmus.arrays.files.region import Reader, mark
+from isthmus.arrays.files.region import Reader, identity
 from isthmus.arrays.files.selection import selected
-from isthmus.arrays.files.team import Alone
+from isthmus.arrays.files.team import SingleProcess
 from isthmus.arrays.files.temporary import recover
 from isthmus.errors import IsthmusError
 from isthmus.files import kind_of, telling_of
@@ -33,44 +33,44 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What rank 0 has found, and all know."""
+class _Contents:
+    """The contents of the file, which rank 0 has inspected for all ranks."""
 
     array: Described
     sums: sums.Sums | None
-    mark: tuple[int, int]
-    """What tells this file from one that has taken its name since."""
+    identity: tuple[int, int]
+    """Inode and length, which detect that the file has been replaced."""
 
 
 class Source:
-    """A file to read from. All ranks make it together."""
+    """A file to read from, created collectively."""
 
     def __init__(self, access: Access) -> None:
-        """Find out what is in it.
+        """Inspect the file.
 
         Raises:
-            IsthmusError: on all ranks alike: it is not there, damaged, or not what was said.
+            IsthmusError: on all ranks: the file is missing, damaged, or differs from the arguments.
 
         """
         self._access = access
-        self._found = access.team.first(self._look)
-        self.array = self._found.array
+        self._contents = access.team.on_first(self._inspect)
+        self.array = self._contents.array
         self._reader: Reader | None = None
         self._pieces: Pieces | None = None
 
     def read(self, layout: Layout, out: Any, order: Any) -> list[Any]:
-        """Read all of it into a layout, together with all other ranks."""
+        """Read the whole array into a layout; a collective call."""
         team = self._access.team
-        taken = team.together(lambda: self._taken(layout, out, order))
-        refuse_others(team.everyone({"layout": layout.fingerprint}))
-        if self._mapped(layout, taken):
-            return taken
-        domains, work = team.together(self._ready)
-        self._access.rounds(self.array, domains).read(layout, taken, work)
-        return taken
+        outputs = team.on_all(lambda: self._outputs(layout, out, order))
+        refuse_differences(team.allgather({"layout": layout.fingerprint}))
+        if self._read_mapped(layout, outputs):
+            return outputs
+        domains, work = team.on_all(self._open_domains)
+        self._access.rounds(self.array, domains).read(layout, outputs, work)
+        return outputs
 
     def part(self, key: Any) -> Any:
-        """Read what a key selects, alone."""
+        """Read a selection on this rank alone."""
         array = self.array
         selection = selected(key, array.shape)
         counts = [
@@ -80,11 +80,11 @@ class Source:
         if not all(counts) or array.offset is None:
             found = elements.empty(str(self._access.path), counts, array.dtype)
             if found.size:
-                self._by_library().get(selection.ascending, found)
+                self._open_library().get(selection.ascending, found)
         else:
-            reader = self._by_bytes()
-            if self._found.sums is not None:
-                block = self._found.sums.block
+            reader = self._open_reader()
+            if self._contents.sums is not None:
+                block = self._contents.sums.block
                 reader.check(
                     selection.blocks(array.shape, array.order, array.dtype.itemsize, block)
                 )
@@ -92,14 +92,14 @@ class Source:
         return found[selection.after]
 
     def close(self) -> None:
-        """Be done."""
+        """Close the file."""
         if self._reader is not None:
             self._reader.close()
         if self._pieces is not None:
             self._pieces.close()
         self._reader = self._pieces = None
 
-    def _look(self) -> _Found:
+    def _inspect(self) -> _Contents:
         access = self._access
         path, form, given = access.path, access.form, access.given
         with telling_of(path, "cannot be read"):
@@ -108,10 +108,10 @@ class Source:
             else:
                 _refuse_unless_file(path)
             kept = None
-            if access.verify and not form.folder and sums.can_be(path):
-                kept = sums.consistent(path, path.stat)
+            if access.verify and not form.folder and sums.has_valid_name(path):
+                kept = sums.read_consistent(path, path.stat)
             array = form.describe(path, given)
-            here = mark(path.stat())
+            here = identity(path.stat())
         elements.refuse_type(str(path), array.dtype)
         elements.refuse_shape(str(path), array.shape, array.dtype)
         chunks = array.chunks or (1,) * len(array.shape)
@@ -131,23 +131,23 @@ class Source:
                 f'{path}: elements in order "{array.order}"; order= is "{given.order}"'
             )
         if array.offset is None:
-            return _Found(array, None, here)
+            return _Contents(array, None, here)
         Reader(path, array, None, 0).close()
         if kept is not None and (
             (kept.offset, kept.size) != (array.offset, array.size)
             or kept.block % array.dtype.itemsize
         ):
             raise IsthmusError(
-                f"{sums.beside(path)}: sums of {kept.size} bytes from byte {kept.offset} on; the "
+                f"{sums.path_of(path)}: sums of {kept.size} bytes from byte {kept.offset} on; the "
                 f"array has {array.size} from byte {array.offset} on (verify=False reads it "
                 "without them)"
             )
-        return _Found(array, kept, here)
+        return _Contents(array, kept, here)
 
-    def _taken(self, layout: Layout, out: Any, order: Any) -> list[Any]:
+    def _outputs(self, layout: Layout, out: Any, order: Any) -> list[Any]:
         access, array = self._access, self.array
         same_shape(access.path, "the layout", layout.shape, array.shape)
-        alone = isinstance(access.team, Alone)
+        alone = isinstance(access.team, SingleProcess)
         ranks = access.ranks(layout)
         if out is None:
             fastest: Any = order or layout.order or array.order
@@ -175,10 +175,10 @@ class Source:
         mine: list[Any] = made[0] if made else []
         return mine
 
-    def _mapped(self, layout: Layout, taken: list[Any]) -> bool:
-        """Read it from where it lies in memory, if it does and no sums are to be compared."""
+    def _read_mapped(self, layout: Layout, outputs: list[Any]) -> bool:
+        """Read from a memory-mapped file, if possible and no checksums are verified."""
         access, array = self._access, self.array
-        if array.offset is None or self._found.sums is not None:
+        if array.offset is None or self._contents.sums is not None:
             return False
         mapped = access.mapped(array, access.path, layout, writes=False)
         if mapped is None:
@@ -186,31 +186,31 @@ class Source:
 
         def move() -> None:
             try:
-                if mark(mapped.status) != self._found.mark:
+                if identity(mapped.status) != self._contents.identity:
                     raise self._replaced()
-                mapped.move(taken, access.progress)
+                mapped.move(outputs, access.progress)
             finally:
                 mapped.close()
 
-        access.team.together(move)
+        access.team.on_all(move)
         return True
 
-    def _ready(self) -> tuple[Domains, Any]:
-        """The file domains, and how a round of this rank is read."""
+    def _open_domains(self) -> tuple[Domains, Any]:
+        """Return the file domains, and the function that reads a round of this rank."""
         access, array = self._access, self.array
         if array.offset is None:
             if access.aggregator is not None:
-                self._by_library()
+                self._open_library()
             return access.chunks(array), self._get_chunks
-        block = self._found.sums.block if self._found.sums is not None else 0
+        block = self._contents.sums.block if self._contents.sums is not None else 0
         if access.aggregator is not None:
-            self._by_bytes()
+            self._open_reader()
         domains = access.stretches(array, block)
 
         def get(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
             assert access.aggregator is not None
             first, _ = domains.span(access.aggregator, number)
-            self._by_bytes().get(first, data)
+            self._open_reader().get(first, data)
 
         return domains, get
 
@@ -218,27 +218,27 @@ class Source:
         self, number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]
     ) -> None:
         for box, part in zip(boxes, parts, strict=True):
-            self._by_library().get(slices(box), part)
+            self._open_library().get(slices(box), part)
 
-    def _by_library(self) -> Pieces:
+    def _open_library(self) -> Pieces:
         if self._pieces is None:
             access, form = self._access, self._access.form
             assert isinstance(form, LibraryFormat), "elements of all others have an offset"
             with telling_of(access.path, "cannot be read"):
                 pieces = form.pieces(access.path, access.given, access.team.rank)
-                now = mark(access.path.stat())
-            # A folder has no length of its own.
-            if now[: 1 if form.folder else 2] != self._found.mark[: 1 if form.folder else 2]:
+                now = identity(access.path.stat())
+            # A folder has no meaningful length.
+            if now[: 1 if form.folder else 2] != self._contents.identity[: 1 if form.folder else 2]:
                 pieces.close()
                 raise self._replaced()
             self._pieces = pieces
         return self._pieces
 
-    def _by_bytes(self) -> Reader:
+    def _open_reader(self) -> Reader:
         if self._reader is None:
             access = self._access
-            reader = Reader(access.path, self.array, self._found.sums, access.team.rank)
-            if reader.mark != self._found.mark:
+            reader = Reader(access.path, self.array, self._contents.sums, access.team.rank)
+            if reader.identity != self._contents.identity:
                 reader.close()
                 raise self._replaced()
             self._reader = reader
@@ -252,7 +252,7 @@ class Source:
 
 
 def _refuse_unless_file(path: Path) -> None:
-    """Refuse a folder, and what would be waited for, such as a pipe."""
+    """Refuse folders and files that would block, such as pipes."""
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):
         raise IsthmusError(f"{path}: {kind_of(mode)}; an array of this format is a file")

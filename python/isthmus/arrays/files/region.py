@@ -1,4 +1,4 @@
-"""The elements of a file that lie one behind the other, read and written in large pieces."""
+"""Reading and writing of contiguous elements in large pieces."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from isthmus.arrays.files.sums import Sums
 
 PIECE = 4 << 20
-"""Bytes given to the system at once: what was just moved is still in the cache then."""
+"""Bytes of one system call, small enough that just moved data are still in the cache."""
 
 
 class Writer:
-    """Writes the domain of an aggregator, and sums its blocks."""
+    """Writes the file domain of an aggregator and computes its checksums."""
 
     def __init__(
         self, path: Path, place: Path, array: Described, domains: Stretches, aggregator: int
     ) -> None:
-        """Open a file that is there.
+        """Open an existing file.
 
         Args:
-            path: its name when it is whole, for messages.
-            place: where it is now.
-            array: what is in it, with its offset.
-            domains: of the aggregators.
-            aggregator: which of them this is.
+            path: final path of the file, for messages.
+            place: current path of the file.
+            array: the array in the file, with its offset.
+            domains: file domains of the aggregators.
+            aggregator: index of this aggregator.
 
         """
         self._path, self._domains, self._aggregator = path, domains, aggregator
@@ -47,7 +47,7 @@ class Writer:
             self._file = place.open("r+b", buffering=0)
 
     def put(self, number: int, data: NDArray[np.uint8], block: int) -> None:
-        """Write a round; with blocks of so many bytes sum them, without if it is 0."""
+        """Write a round; compute checksums of its blocks unless `block` is 0."""
         first, _ = self._domains.span(self._aggregator, number)
         begin, view, done = first * self._element, data.data, 0
         if block:
@@ -59,7 +59,7 @@ class Writer:
                 done += os.pwrite(self._file.fileno(), piece, self._offset + begin + done)
 
     def close(self, *, sync: bool = False) -> None:
-        """Be done; with `sync` what was written is kept through a power cut."""
+        """Close the file; with `sync`, flush it to disk first."""
         with telling_of(self._path, "cannot be written"):
             if sync:
                 os.fsync(self._file.fileno())
@@ -67,7 +67,7 @@ class Writer:
 
 
 class Reader:
-    """Reads any part of a file that is as it was when its header was read."""
+    """Reads any part of a file that is unchanged since its header was read."""
 
     def __init__(self, path: Path, array: Described, sums: Sums | None, rank: int) -> None:
         self._path, self._array, self._sums, self._rank = path, array, sums, rank
@@ -78,24 +78,24 @@ class Reader:
         self.check_length()
 
     @property
-    def mark(self) -> tuple[int, int]:
-        """What tells this file from another of its name: its inode and its length."""
-        return mark(os.fstat(self._handle))
+    def identity(self) -> tuple[int, int]:
+        """Inode and length, which detect that the file has been replaced."""
+        return identity(os.fstat(self._handle))
 
     def check_length(self) -> None:
-        """Whether all elements are there.
+        """Refuse a truncated file.
 
         Raises:
-            FileError: the file is cut short.
+            FileError: the file is truncated.
 
         """
         check_length(self._path, self._array, os.fstat(self._handle).st_size)
 
     def get(self, first: int, into: NDArray[np.uint8]) -> None:
-        """Read elements from one on; where there are sums they begin with a block.
+        """Read elements from `first` on; with checksums `first` must start a block.
 
         Raises:
-            IsthmusError: the file is cut short, or a block is not what was written.
+            IsthmusError: the file is truncated, or a block differs from its checksum.
 
         """
         begin, view, done = first * self._element, into.data, 0
@@ -110,7 +110,7 @@ class Reader:
             self._sums.check(self._path, begin // self._sums.block, into, self._rank)
 
     def mapped(self) -> NDArray[Any]:
-        """The whole array as the system shows the file in memory; nothing is read yet."""
+        """Return the whole array as a memory map, without reading it."""
         array = self._array
         order: Any = array.order
         self.check_length()
@@ -122,10 +122,10 @@ class Reader:
         return np.ndarray(array.shape, array.dtype, shown, self._offset, order=order)
 
     def check(self, blocks: Sequence[int]) -> None:
-        """Read blocks and compare them with their sums.
+        """Read blocks and compare them with their checksums.
 
         Raises:
-            IsthmusError: one is not what was written.
+            IsthmusError: a block differs from its checksum.
 
         """
         if self._sums is None:
@@ -137,15 +137,15 @@ class Reader:
             self.get(number * size // self._element, buffer[:length])
 
     def close(self) -> None:
-        """Be done."""
+        """Close the file."""
         self._file.close()
 
 
 def check_length(path: Path, array: Described, found: int) -> None:
-    """Whether a file of so many bytes has all elements of an array.
+    """Refuse a file that is too short for an array.
 
     Raises:
-        FileError: it is cut short.
+        FileError: the file is truncated.
 
     """
     offset = array.offset or 0
@@ -157,6 +157,6 @@ def check_length(path: Path, array: Described, found: int) -> None:
         )
 
 
-def mark(told: os.stat_result) -> tuple[int, int]:
-    """What tells a file from another of its name: its inode and its length."""
-    return told.st_ino, told.st_size
+def identity(status: os.stat_result) -> tuple[int, int]:
+    """Return inode and length, which detect that a file has been replaced."""
+    return status.st_ino, status.st_size

@@ -1,4 +1,4 @@
-"""A file read or written in rounds: what ranks hold to the buffers of aggregators, and on."""
+"""Reading and writing in rounds, between ranks, the buffers of aggregators and the file."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 class _Round:
     number: int
     turn: int
-    """Which of the buffers it takes."""
+    """Number of the buffer."""
     boxes: list[list[Box]]
-    """By aggregator."""
+    """Boxes of each aggregator."""
 
 
 class Rounds:
-    """The rounds of the file domains of aggregators, each between a layout and their buffers."""
+    """The rounds that move data between a layout and the file domains of aggregators."""
 
     def __init__(
         self, team: Team, domains: Domains, buffers: Buffers, progress: Progress | None
@@ -47,61 +47,61 @@ class Rounds:
         self._failed: Exception | None = None
 
     def write(self, layout: Layout, held: Any, put: Work) -> None:
-        """Bring what ranks hold to the aggregators, which write it.
+        """Move the arrays of ranks to the aggregators, which write them.
 
         Args:
-            layout: who holds what.
-            held: by this rank.
-            put: writes a round of this rank: its number, the bytes, boxes and their arrays.
+            layout: mapping of elements to ranks.
+            held: arrays of this rank.
+            put: writes a round of this rank, given its number, bytes, boxes and their arrays.
 
         Raises:
-            IsthmusError: on all ranks alike, if one cannot go on.
+            IsthmusError: on all ranks, if one of them fails.
 
         """
         buffers = self._buffers
         with _Thread() as thread:
             before: _Round | None = None
-            for now in self._all():
-                # From here on all have filled the round before, and this one's buffer is free.
-                self._ready(thread, now.turn)
+            for now in self._nonempty():
+                # All ranks have now filled the previous round, and the buffer of this one is free.
+                self._synchronise(thread, now.turn)
                 if before is not None:
                     self._start(thread, before, put)
-                self._try(buffers.fill, layout, held, now)
+                self._move(buffers.fill, layout, held, now)
                 before = now
             if before is not None:
-                self._ready(thread, 1 - before.turn)
+                self._synchronise(thread, 1 - before.turn)
                 self._start(thread, before, put)
-                self._ready(thread, before.turn)
+                self._synchronise(thread, before.turn)
 
     def read(self, layout: Layout, out: Any, get: Work) -> None:
-        """Bring what aggregators read to the ranks.
+        """Move the data that aggregators read to the ranks.
 
         Args:
-            layout: who is to hold what.
-            out: where this rank takes it.
-            get: reads a round of this rank, as `put` of `write` writes it.
+            layout: mapping of elements to ranks.
+            out: arrays of this rank.
+            get: reads a round of this rank, with the arguments of `put` in `write`.
 
         Raises:
-            IsthmusError: on all ranks alike, if one cannot go on.
+            IsthmusError: on all ranks, if one of them fails.
 
         """
         with _Thread() as thread:
-            coming = self._all()
+            coming = self._nonempty()
             now = next(coming, None)
             if now is not None:
                 self._start(thread, now, get)
             while now is not None:
-                # From here on this round has been read, and all have emptied the one before.
-                self._ready(thread, now.turn)
+                # This round has now been read, and all ranks have emptied the previous one.
+                self._synchronise(thread, now.turn)
                 after = next(coming, None)
                 if after is not None:
                     self._start(thread, after, get)
-                self._try(self._buffers.empty, layout, out, now)
+                self._move(self._buffers.empty, layout, out, now)
                 now = after
-            self._ready(thread, 0)
+            self._synchronise(thread, 0)
 
-    def _all(self) -> Iterator[_Round]:
-        """Those in which anything is moved."""
+    def _nonempty(self) -> Iterator[_Round]:
+        """Yield the rounds in which data are moved."""
         turn = 0
         for number in range(self._domains.rounds):
             aggregators = range(len(self._buffers.aggregators))
@@ -111,15 +111,15 @@ class Rounds:
                 turn = (turn + 1) % BUFFERS
 
     def _start(self, thread: _Thread, now: _Round, work: Work) -> None:
-        """Have a round of this rank written or read by the thread."""
+        """Start the thread on a round of this rank."""
         buffers = self._buffers
         data = buffers.data(now.turn, now.boxes)
         if data.size and buffers.mine is not None:
             views = buffers.views(now.turn, now.boxes, buffers.mine)
             thread.start(now.turn, work, now.number, data, now.boxes[buffers.mine], views)
 
-    def _try(self, move: Any, layout: Layout, arrays: Any, now: _Round) -> None:
-        """Move a round; what goes wrong is told to all with the next."""
+    def _move(self, move: Any, layout: Layout, arrays: Any, now: _Round) -> None:
+        """Move a round; the next synchronisation reports an error to all ranks."""
         try:
             move(layout, arrays, now.turn, now.boxes)
         except Exception as error:
@@ -127,26 +127,26 @@ class Rounds:
         elements = sum(math.prod(extents(box)) for of_one in now.boxes for box in of_one)
         self._moved += elements * self._buffers.array.dtype.itemsize
 
-    def _ready(self, thread: _Thread, turn: int) -> None:
-        """Meet all ranks, when the thread is done with a buffer.
+    def _synchronise(self, thread: _Thread, turn: int) -> None:
+        """Synchronise all ranks once the thread has finished with a buffer.
 
         Raises:
-            IsthmusError: on all ranks alike, if anything has gone wrong on one of them.
+            IsthmusError: on all ranks, if one of them has failed.
 
         """
 
-        def look() -> None:
+        def check() -> None:
             thread.wait(turn)
             if self._failed is not None:
                 raise self._failed
             if self._progress is not None:
                 self._progress(self._moved, self._buffers.array.size)
 
-        self._team.together(look)
+        self._team.on_all(check)
 
 
 class _Thread:
-    """One that reads or writes, with a buffer for each turn."""
+    """A thread that reads or writes the buffers of rounds."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1)
@@ -156,7 +156,7 @@ class _Thread:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Nothing is read into or written from buffers that are gone.
+        # Wait, so that no buffer is used after it is freed.
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def start(self, turn: int, work: Work, *given: Any) -> None:

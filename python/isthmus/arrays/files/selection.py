@@ -1,4 +1,4 @@
-"""Parts of an array as numpy's basic slicing names them."""
+"""Parts of an array selected by numpy's basic slicing."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class OutOfRangeError(IsthmusError, IndexError):
 
 @dataclass(frozen=True)
 class Selection:
-    """Of each dimension indices that are evenly spaced, and how numpy shows them."""
+    """Evenly spaced indices of each dimension, and the numpy index that restores their form."""
 
     ascending: tuple[slice, ...]
-    """With steps of at least 1."""
+    """Slices with steps of at least 1."""
     after: tuple[Any, ...]
-    """What is left to do with the array of these: turn dimensions, take single indices."""
+    """Index to apply to the selected array: it reverses dimensions and drops single indices."""
 
     def blocks(self, shape: Sequence[int], order: str, element: int, block: int) -> list[int]:
-        """The blocks of a file in which it lies, ascending.
+        """Return the blocks of a file that contain the selection, ascending.
 
         Args:
-            shape: of the whole array.
-            order: of its elements in the file.
-            element: bytes of one.
+            shape: shape of the whole array.
+            order: order of the elements in the file.
+            element: bytes of an element.
             block: bytes of a block.
 
         """
@@ -43,7 +43,7 @@ class Selection:
         if order == "F":
             ranges, shape = ranges[::-1], shape[::-1]
         strides = [element * math.prod(shape[dim + 1 :]) for dim in range(len(shape))]
-        # The last dimensions are one run where it has no gaps, or none that a block fits in.
+        # The last dimensions form one run if its gaps are smaller than a block.
         tail, start, length = len(ranges), 0, element
         while tail:
             along, stride = ranges[tail - 1], strides[tail - 1]
@@ -51,7 +51,7 @@ class Selection:
             if len(along) > 1 and along.step * stride != length and reach > block:
                 break
             tail, start, length = tail - 1, start + along[0] * stride, reach
-        # How many more runs are in a block than in the one before it.
+        # Difference of the numbers of runs in a block and in its predecessor.
         more = np.zeros(-(-element * math.prod(shape) // block) + 1, np.int64)
         inner, stride = (ranges[tail - 1], strides[tail - 1]) if tail else (range(1), 0)
         steps = stride * np.arange(inner.start, inner.stop, inner.step, dtype=np.int64) + start
@@ -62,7 +62,7 @@ class Selection:
 
 
 def _sums(ranges: Sequence[range], strides: Sequence[int]) -> Iterator[int]:
-    """The sum of strides for each combination of indices."""
+    """Yield the sum of strides for each combination of indices."""
     if not ranges:
         yield 0
         return
@@ -72,7 +72,7 @@ def _sums(ranges: Sequence[range], strides: Sequence[int]) -> Iterator[int]:
 
 
 def selected(key: Any, shape: Sequence[int]) -> Selection:
-    """What a key of numpy's basic slicing selects.
+    """Return the selection of a key of numpy's basic slicing.
 
     Raises:
         IsthmusError: it is none: it has too many indices, a list, or an index out of range.

@@ -1,7 +1,7 @@
-"""Sums of the blocks of a file, in a file beside it: ``NAME.crc32c``.
+"""Checksums of the blocks of a file, stored in a second file ``NAME.crc32c``.
 
-A block is a number of whole elements, in the order of the file. Sums are CRC-32C (Castagnoli), as
-iSCSI and zarr have them.
+A block consists of whole elements in file order. Checksums are CRC-32C (Castagnoli), as in iSCSI
+and zarr.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BYTES_MAX = 255
-"""Of a name in a folder, on the file systems of Linux."""
+"""Maximum length of a file name on Linux file systems."""
 SUFFIX = ".crc32c"
-"""What the name of the file has behind that of the data."""
+"""Suffix of the checksum file after the name of the data file."""
 BEGIN = b'{"isthmus": "crc32c"'
-"""How it begins."""
+"""First bytes of a checksum file."""
 FORMAT = 1
-"""Version of its form."""
+"""Version of the file format."""
 
 
-def beside(path: Path) -> Path:
-    """Where the sums of a file are."""
+def path_of(path: Path) -> Path:
+    """Return the path of the checksums of a file."""
     return path.with_name(path.name + SUFFIX)
 
 
-def can_be(path: Path) -> bool:
-    """Whether a file's name leaves room for that of its sums."""
+def has_valid_name(path: Path) -> bool:
+    """Whether the name of the checksum file is short enough."""
     return len(os.fsencode(path.name + SUFFIX)) <= BYTES_MAX
 
 
 def crc32c(data: NDArray[np.uint8]) -> int:
-    """The sum of a block."""
+    """Return the checksum of a block."""
     from isthmus import _core
 
     return _core.crc32c(data)
@@ -51,25 +51,25 @@ def crc32c(data: NDArray[np.uint8]) -> int:
 
 @dataclass(frozen=True)
 class Sums:
-    """The sums of all blocks of a file."""
+    """The checksums of all blocks of a file."""
 
     offset: int
-    """Where the first block begins in the file."""
+    """File offset of the first block."""
     size: int
     """Bytes of all blocks together."""
     block: int
     """Bytes of a block; the last may be shorter."""
     sums: tuple[int, ...]
     writers: tuple[tuple[int, int], ...]
-    """From which block on which rank has written."""
+    """Pairs of first block and rank that wrote from it on."""
 
     def writer(self, block: int) -> int:
-        """The rank that has written a block."""
+        """Return the rank that has written a block."""
         return next(rank for first, rank in reversed(self.writers) if first <= block)
 
     def save(self, path: Path) -> None:
-        """Write them to a file."""
-        told = {
+        """Write the checksums to a file."""
+        document = {
             "isthmus": "crc32c",
             "format": FORMAT,
             "offset": self.offset,
@@ -78,14 +78,14 @@ class Sums:
             "writers": [list(pair) for pair in self.writers],
             "sums": [f"{value:08x}" for value in self.sums],
         }
-        told["crc32c"] = _digest(told)
-        write_text(path, json.dumps(told) + "\n")
+        document["crc32c"] = _digest(document)
+        write_text(path, json.dumps(document) + "\n")
 
     def check(self, path: Path, first: int, data: NDArray[np.uint8], rank: int) -> None:
-        """Compare data that begin with a block.
+        """Compare data that start at a block with their checksums.
 
         Raises:
-            IsthmusError: a block is not what was written.
+            IsthmusError: a block differs from its checksum.
 
         """
         for number, start in enumerate(range(0, len(data), self.block), first):
@@ -96,17 +96,17 @@ class Sums:
                 raise IsthmusError(
                     f"{path}: block {number} (bytes {begin} to {begin + len(part) - 1}) "
                     f"is not what rank {self.writer(number)} wrote: CRC-32C {found:08x} as rank "
-                    f"{rank} reads it, {self.sums[number]:08x} in {beside(path).name}"
+                    f"{rank} reads it, {self.sums[number]:08x} in {path_of(path).name}"
                 )
 
 
-def gathered(offset: int, size: int, block: int, by_rank: Sequence[Mapping[int, int]]) -> Sums:
-    """Put together what each rank says of the blocks that it has written."""
+def merge(offset: int, size: int, block: int, by_rank: Sequence[Mapping[int, int]]) -> Sums:
+    """Merge the checksums that each rank has computed."""
     count = -(-size // block)
     sums: list[int] = [0] * count
     writers = [0] * count
-    for rank, told in enumerate(by_rank):
-        for number, value in told.items():
+    for rank, sums_of_rank in enumerate(by_rank):
+        for number, value in sums_of_rank.items():
             sums[number], writers[number] = value, rank
     changes = tuple(
         (number, rank)
@@ -117,29 +117,29 @@ def gathered(offset: int, size: int, block: int, by_rank: Sequence[Mapping[int, 
 
 
 def read(path: Path) -> Sums | None:
-    """The sums of a file, if there are any.
+    """Read the checksums of a file; return None if it has none.
 
     Raises:
-        IsthmusError: they are damaged, or of a later isthmus.
+        IsthmusError: they are damaged, or were written by a later isthmus.
 
     """
-    place = beside(path)
+    place = path_of(path)
     if not os.path.lexists(place):
         return None
     try:
-        told: dict[str, Any] = json.loads(read_text(place))
-        if told["isthmus"] != "crc32c":
+        document: dict[str, Any] = json.loads(read_text(place))
+        if document["isthmus"] != "crc32c":
             raise ValueError("it has sums of another kind")
-        if told["format"] > FORMAT:
+        if document["format"] > FORMAT:
             raise IsthmusError(f"{place}: written by a later isthmus; use that one")
-        if told.pop("crc32c") != _digest(told):
+        if document.pop("crc32c") != _digest(document):
             raise ValueError("it is not as it was written")
         found = Sums(
-            told["offset"],
-            told["bytes"],
-            told["block"],
-            tuple(int(value, 16) for value in told["sums"]),
-            tuple((first, rank) for first, rank in told["writers"]),
+            document["offset"],
+            document["bytes"],
+            document["block"],
+            tuple(int(value, 16) for value in document["sums"]),
+            tuple((first, rank) for first, rank in document["writers"]),
         )
         _refuse_impossible(found)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -150,10 +150,10 @@ def read(path: Path) -> Sums | None:
 
 
 def _refuse_impossible(found: Sums) -> None:
-    """Refuse numbers that no writer writes.
+    """Refuse inconsistent numbers.
 
     Raises:
-        ValueError: there are such.
+        ValueError: a number is invalid.
 
     """
     numbers = [found.offset, found.size, *(number for pair in found.writers for number in pair)]
@@ -165,27 +165,27 @@ def _refuse_impossible(found: Sums) -> None:
         raise ValueError("the first block is missing")
 
 
-def consistent(path: Path, opened: Callable[[], os.stat_result]) -> Sums | None:
-    """The sums that belong to the file that `opened` finds under this name.
+def read_consistent(path: Path, opened: Callable[[], os.stat_result]) -> Sums | None:
+    """Read the checksums of exactly the file that `opened` finds under this name.
 
-    A writer removes sums, replaces the file, and then writes sums: those that are the same before
-    and after are of the file that was there in between.
+    A writer removes the checksums, replaces the file, then writes new checksums. Checksums that are
+    unchanged before and after belong to the file in between.
     """
     while True:
-        before, here = _mark(beside(path)), opened()
+        before, here = _identity(path_of(path)), opened()
         found = read(path)
-        if _mark(beside(path)) == before and os.path.samestat(opened(), here):
+        if _identity(path_of(path)) == before and os.path.samestat(opened(), here):
             return found
 
 
-def _mark(place: Path) -> tuple[int, int] | None:
+def _identity(place: Path) -> tuple[int, int] | None:
     try:
-        told = place.lstat()
+        status = place.lstat()
     except OSError:
         return None
-    return told.st_ino, told.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns
 
 
-def _digest(told: dict[str, Any]) -> str:
-    words = json.dumps(told, sort_keys=True).encode()
+def _digest(document: dict[str, Any]) -> str:
+    words = json.dumps(document, sort_keys=True).encode()
     return f"{crc32c(np.frombuffer(words, np.uint8)):08x}"

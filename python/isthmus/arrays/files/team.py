@@ -1,4 +1,4 @@
-"""Who reads or writes a file together: the ranks of a communicator, or one process alone."""
+"""The processes that access a file together: the ranks of a communicator, or one process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from isthmus.arguments import refuse
-from isthmus.arrays.agreed import AgreedError, words_of
+from isthmus.arrays.agreed import AgreedError, error_text
 from isthmus.arrays.files.buffers import (
     BUFFERS,
     Buffers,
@@ -27,75 +27,75 @@ T = TypeVar("T")
 
 
 class Team(ABC):
-    """All of those who open a file. Each calls its methods, in the same order."""
+    """All processes that open a file. Each calls the methods in the same order."""
 
     rank: int
     size: int
     is_one_node: bool
-    """Whether its ranks are processes that see the same memory."""
+    """Whether all ranks can share memory."""
 
     @abstractmethod
-    def together(self, function: Callable[[], T]) -> T:
-        """Do something on each rank.
+    def on_all(self, function: Callable[[], T]) -> T:
+        """Call a function on each rank.
 
         Raises:
-            IsthmusError: on all ranks alike, if it cannot be done on one of them, which is named.
+            IsthmusError: on all ranks, if it fails on one; the message names the rank.
 
         """
 
     @abstractmethod
-    def first(self, function: Callable[[], T]) -> T:
-        """Do something on rank 0, and know on all ranks what came of it.
+    def on_first(self, function: Callable[[], T]) -> T:
+        """Call a function on rank 0 and return its result on all ranks.
 
         Raises:
-            IsthmusError: on all ranks alike, if it cannot be done.
+            IsthmusError: on all ranks, if it fails.
 
         """
 
     @abstractmethod
-    def all_are(self, ready: bool) -> bool:
-        """Whether all ranks are."""
+    def all_ready(self, ready: bool) -> bool:
+        """Whether all ranks are ready."""
 
     @abstractmethod
-    def everyone(self, value: T) -> list[T]:
-        """What each rank says."""
+    def allgather(self, value: T) -> list[T]:
+        """Return the values of all ranks."""
 
     @abstractmethod
-    def to_first(self, value: T) -> list[T]:
-        """What each rank says, on rank 0; nothing on the others."""
+    def gather(self, value: T) -> list[T]:
+        """Return the values of all ranks on rank 0; an empty list on the others."""
 
     @abstractmethod
     def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:
-        """Set aside buffers of so many bytes for aggregators."""
+        """Allocate buffers of `room` bytes for the aggregators."""
 
     @abstractmethod
     def nodes(self) -> list[tuple[list[int], int]]:
-        """The ranks of each node, and how many processors they may use."""
+        """Return the ranks of each node and the number of usable processors."""
 
     def close(self) -> None:  # noqa: B027
-        """Give back what was set aside."""
+        """Release the buffers."""
 
 
-class Alone(Team):
-    """One process, which holds what all ranks of a layout hold; threads move it."""
+class SingleProcess(Team):
+    """A single process that holds the data of all ranks; threads move them."""
 
     rank = 0
     size = 1
     is_one_node = False
 
-    def together(self, function: Callable[[], T]) -> T:  # noqa: D102
+    def on_all(self, function: Callable[[], T]) -> T:  # noqa: D102
         return function()
 
-    def first(self, function: Callable[[], T]) -> T:  # noqa: D102
+    def on_first(self, function: Callable[[], T]) -> T:  # noqa: D102
         return function()
 
-    def all_are(self, ready: bool) -> bool:  # noqa: D102
+    def all_ready(self, ready: bool) -> bool:  # noqa: D102
         return ready
 
-    def everyone(self, value: T) -> list[T]:  # noqa: D102
+    def allgather(self, value: T) -> list[T]:  # noqa: D102
         return [value]
 
-    def to_first(self, value: T) -> list[T]:  # noqa: D102
+    def gather(self, value: T) -> list[T]:  # noqa: D102
         return [value]
 
     def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:  # noqa: D102
@@ -105,7 +105,7 @@ class Alone(Team):
         return [([0], processors())]
 
 
-class Crew(Team):
+class RankTeam(Team):
     """The ranks of a communicator of mpi4py."""
 
     def __init__(self, ranks: Ranks, *, owned: bool) -> None:
@@ -117,46 +117,46 @@ class Crew(Team):
         self.size = ranks.comm.size
         self.is_one_node = ranks.is_one_node
 
-    def together(self, function: Callable[[], T]) -> T:  # noqa: D102
+    def on_all(self, function: Callable[[], T]) -> T:  # noqa: D102
         try:
             done = function()
         except Exception as error:
             try:
-                self._agree(words_of(error))
+                self._agree(error_text(error))
             except IsthmusError as agreed:
                 raise agreed from error
             raise
         self._agree("")
         return done
 
-    def first(self, function: Callable[[], T]) -> T:  # noqa: D102
+    def on_first(self, function: Callable[[], T]) -> T:  # noqa: D102
         found: Any = None
         cause: Exception | None = None
         if self.rank == 0:
             try:
                 found = (function(), "")
             except Exception as error:
-                found, cause = (None, words_of(error)), error
+                found, cause = (None, error_text(error)), error
         with self._ranks.watch:
             value, problem = self._ranks.comm.bcast(found, 0)
         if problem:
             raise AgreedError(problem) from cause
-        told: T = value
-        return told
+        answer: T = value
+        return answer
 
-    def all_are(self, ready: bool) -> bool:  # noqa: D102
+    def all_ready(self, ready: bool) -> bool:  # noqa: D102
         with self._ranks.watch:
             return not self._ranks.agree(not ready)
 
-    def everyone(self, value: T) -> list[T]:  # noqa: D102
+    def allgather(self, value: T) -> list[T]:  # noqa: D102
         with self._ranks.watch:
-            told: list[T] = self._ranks.comm.allgather(value)
-        return told
+            answers: list[T] = self._ranks.comm.allgather(value)
+        return answers
 
-    def to_first(self, value: T) -> list[T]:  # noqa: D102
+    def gather(self, value: T) -> list[T]:  # noqa: D102
         with self._ranks.watch:
-            told: list[T] | None = self._ranks.comm.gather(value, 0)
-        return told or []
+            answers: list[T] | None = self._ranks.comm.gather(value, 0)
+        return answers or []
 
     def buffers(self, array: Described, aggregators: list[int], room: int) -> Buffers:  # noqa: D102
         if not self.is_one_node:
@@ -178,36 +178,36 @@ class Crew(Team):
             self._ranks.close()
 
     def _agree(self, problem: str) -> None:
-        """All go on, or none; on one node they see then what others have written to buffers."""
+        """Continue on all ranks or on none; on one node, buffer contents are visible afterwards."""
         with self._ranks.watch:
             self._ranks.agree(0, problem)
 
 
 def team_of(comm: Any) -> Team:
-    """All of a communicator, or this process alone.
+    """Return the team of a communicator, or of this process alone.
 
     Raises:
-        IsthmusError: it is no communicator, or one through which ranks cannot talk.
+        IsthmusError: the communicator is unusable.
 
     """
     if comm is None:
-        return Alone()
+        return SingleProcess()
     from isthmus.arrays.mpi import Ranks
 
     if isinstance(comm, Ranks):
-        return Crew(comm, owned=False)
-    return Crew(Ranks(comm), owned=True)
+        return RankTeam(comm, owned=False)
+    return RankTeam(Ranks(comm), owned=True)
 
 
 def aggregators_of(team: Team, asked: Any) -> list[int]:
-    """The ranks that read and write the file.
+    """Return the ranks that read and write the file.
 
     Args:
         team: all ranks.
-        asked: how many, or which. Without it on each node one for each processor, at most all.
+        asked: number or list of ranks; the default is one for each processor of each node.
 
     Raises:
-        IsthmusError: there are not so many ranks, or no such rank.
+        IsthmusError: there are fewer ranks, or a rank does not exist.
 
     """
     if asked is None or isinstance(asked, int):
@@ -217,7 +217,7 @@ def aggregators_of(team: Team, asked: Any) -> list[int]:
         elif isinstance(asked, bool) or not 1 <= asked <= team.size:
             raise AgreedError(f"aggregators: {asked}; there are 1 to {team.size}")
         else:
-            # One on each node, then one more on each that has ranks left.
+            # Distribute them round-robin over the nodes.
             shares = [0] * len(nodes)
             turns = sorted(
                 (turn, node) for node, (ranks, _) in enumerate(nodes) for turn in range(len(ranks))

@@ -1,7 +1,7 @@
-"""What is written beside its name, and gets it when it is whole.
+"""Files and folders that are written under a temporary name and renamed when complete.
 
-The temporary name follows from the final one, and is locked while its program lives: a second
-writer is told, and what a killed one has left is removed by the next.
+The temporary name is derived from the final one. It is locked while the writer lives: a second
+writer gets an error, and the next writer removes the remains of a killed one.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from isthmus.errors import IsthmusError
 from isthmus.files import NAME_MAX, kind_of, refuse_unless_file, telling_of, unwritable
 
 TEMPORARY = "isthmus-part"
-"""How the name ends under which a file or folder is written."""
+"""Suffix of the temporary name."""
 FORMER = "isthmus-former"
-"""How the name ends that a folder has while another one takes its place."""
+"""Suffix of the name of a former folder while it is replaced."""
 
 
 def hidden(path: Path, end: str) -> Path:
-    """A hidden name beside a path, its own also where the path's is as long as may be."""
+    """Return a hidden path in the same folder, unique also for names of maximum length."""
     name = os.fsencode(path.name)
     if len(name) > NAME_MAX:
-        # Cut within a character it may be, which is no name for people, but one for the system.
+        # A cut within a character is not readable, but valid for the system.
         name = name[:NAME_MAX] + b"~" + hashlib.sha256(name).hexdigest()[:16].encode()
     return path.with_name(f".{os.fsdecode(name)}.{end}")
 
 
 class Temporary:
-    """A file, or a folder, under its temporary name, locked."""
+    """A locked file or folder under its temporary name."""
 
     def __init__(self, path: Path, *, folder: bool = False, keep: bool = True) -> None:
-        """Make it, or without `keep` give the temporary name to the file that is there.
+        """Create it; without `keep`, rename the existing file to the temporary name.
 
         Raises:
-            IsthmusError: another program is writing it, something is in the way, or nothing can be
-                written there.
+            IsthmusError: another program is writing it, the path is occupied, or the folder is not
+                writable.
 
         """
         self.path = path
@@ -55,79 +55,79 @@ class Temporary:
             else:
                 refuse_unless_file(path)
         try:
-            taken = None if keep or folder else self._taken()
-            self._was_there = taken is not None
-            self.handle = self._made() if taken is None else taken
+            adopted = None if keep or folder else self._adopt_existing()
+            self._is_adopted = adopted is not None
+            self.handle = self._create() if adopted is None else adopted
         except OSError as error:
             raise unwritable(path.parent, error) from error
 
     def finish(self) -> None:
-        """Give it its name.
+        """Rename it to its final name.
 
         Raises:
-            IsthmusError: the name cannot be given; what was there is as it was.
+            IsthmusError: the rename failed; the former file is unchanged.
 
         """
         with telling_of(self.path, "cannot be written"):
             if self._folder:
-                self._swap()
+                self._exchange_folders()
             else:
                 refuse_unless_file(self.path)
                 with suppress(FileNotFoundError):
                     self.place.chmod(stat.S_IMODE(self.path.stat().st_mode))
                 self.place.replace(self.path)
-        self._free()
+        self._unlock()
 
     def discard(self) -> None:
-        """Remove it, unless it has its name."""
+        """Remove it, unless it has been renamed."""
         if self.handle >= 0:
             with suppress(OSError):
                 _remove(self.place)
-            self._free()
+            self._unlock()
 
-    def give_back(self) -> bool:
-        """Give a file that was there its name again; whether it was one."""
-        if not self._was_there:
+    def restore(self) -> bool:
+        """Restore the name of an adopted file; return whether it was one."""
+        if not self._is_adopted:
             return False
         with suppress(OSError):
             os.link(self.place, self.path)
             self.place.unlink()
-        self._free()
+        self._unlock()
         return True
 
-    def _free(self) -> None:
-        """Close it: its lock goes with it."""
+    def _unlock(self) -> None:
+        """Close it, which releases its lock."""
         os.close(self.handle)
         self.handle = -1
 
-    def _taken(self) -> int | None:
-        """The file that is there; nothing if there is none, or it has other names besides."""
+    def _adopt_existing(self) -> int | None:
+        """Return the existing file under the temporary name; None if missing or with more links."""
         while True:
-            handle = _locked(self.path, self.path) if os.path.lexists(self.path) else None
+            handle = _open_locked(self.path, self.path) if os.path.lexists(self.path) else None
             if handle is None:
                 return None
             try:
                 if os.fstat(handle).st_nlink == 1:
-                    # Unlike a rename this leaves alone what another program has put there.
+                    # Unlike a rename, a link never replaces the file of another program.
                     os.link(self.path, self.place)
                     self.path.unlink()
                     return handle
             except FileExistsError:
                 pass
             except OSError:
-                # A file system without such links.
+                # The file system does not support hard links.
                 os.close(handle)
                 return None
             else:
                 os.close(handle)
                 return None
             os.close(handle)
-            left = _locked(self.place, self.path)
-            if left is not None:
+            stale = _open_locked(self.place, self.path)
+            if stale is not None:
                 _remove(self.place)
-                os.close(left)
+                os.close(stale)
 
-    def _made(self) -> int:
+    def _create(self) -> int:
         while True:
             try:
                 if self._folder:
@@ -138,26 +138,25 @@ class Temporary:
                 new = True
             except FileExistsError:
                 new = False
-            handle = _locked(self.place, self.path)
+            handle = _open_locked(self.place, self.path)
             if handle is None:
-                # It got its name, or was removed, since.
+                # It was renamed or removed since.
                 continue
             if new:
                 return handle
-            # Nobody holds it: its program was killed. Ranks that have not heard of it yet may still
-            # write to it, so that it is not written to again.
+            # No process holds the lock: the writer was killed. Some of its ranks may still write to
+            # the file, so it is not reused.
             _remove(self.place)
             os.close(handle)
 
-    def _swap(self) -> None:
+    def _exchange_folders(self) -> None:
         former = hidden(self.path, FORMER)
         _refuse_unless_folder(self.path)
         if not self.path.exists():
             self.place.rename(self.path)
             return
-        # Whoever finds nothing under the name puts the former folder back, but not while it is
-        # locked.
-        lock = _locked(self.path, self.path)
+        # A reader that finds no folder restores the former one, unless it is locked.
+        lock = _open_locked(self.path, self.path)
         try:
             self.path.rename(former)
             try:
@@ -173,16 +172,16 @@ class Temporary:
 
 
 def recover(path: Path) -> None:
-    """Put a folder back that was on its way out when the program that wrote another was killed.
+    """Restore a former folder whose replacement was interrupted by a kill.
 
     Raises:
-        IsthmusError: another program is exchanging them just now, or it cannot be put back.
+        IsthmusError: another program is replacing it right now, or it cannot be restored.
 
     """
     former = hidden(path, FORMER)
     if not former.is_dir() or former.is_symlink():
         return
-    handle = _locked(former, path)
+    handle = _open_locked(former, path)
     if handle is None:
         return
     try:
@@ -196,7 +195,7 @@ def recover(path: Path) -> None:
 
 
 def sync_one(place: Path) -> None:
-    """Have a file, or the names in a folder, kept through a power cut."""
+    """Flush a file, or the entries of a folder, to disk."""
     handle = os.open(place, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -205,10 +204,10 @@ def sync_one(place: Path) -> None:
 
 
 def sync_tree(folder: Path, turn: int, turns: int) -> None:
-    """Have every `turns`-th file and folder below a folder kept through a power cut.
+    """Flush every `turns`-th file and folder below a folder to disk.
 
     Raises:
-        FileError: one cannot be.
+        FileError: one cannot be flushed.
 
     """
     places = [folder, *sorted(folder.rglob("*"))]
@@ -217,8 +216,8 @@ def sync_tree(folder: Path, turn: int, turns: int) -> None:
             sync_one(place)
 
 
-def _locked(place: Path, path: Path) -> int | None:
-    """A file or folder open and locked; nothing if it is there no more.
+def _open_locked(place: Path, path: Path) -> int | None:
+    """Open and lock a file or folder; return None if it no longer exists.
 
     Raises:
         IsthmusError: another program holds the lock.
@@ -226,9 +225,9 @@ def _locked(place: Path, path: Path) -> int | None:
     """
     import fcntl
 
-    way = os.O_RDONLY if place.is_dir() else os.O_RDWR
+    flags = os.O_RDONLY if place.is_dir() else os.O_RDWR
     try:
-        handle = os.open(place, way | os.O_NOFOLLOW)
+        handle = os.open(place, flags | os.O_NOFOLLOW)
     except FileNotFoundError:
         return None
     try:

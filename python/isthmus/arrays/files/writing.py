@@ -1,4 +1,4 @@
-"""An array written to a file that is whole, or as it was before."""
+"""Atomic writing of an array: the file is either complete or unchanged."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isthmus.arrays import memory
-from isthmus.arrays.agreed import AgreedError, may_close, refuse_others
+from isthmus.arrays.agreed import AgreedError, can_close_after, refuse_differences
 from isthmus.arrays.files import sums
 from isthmus.arrays.files.domains import Box
 from isthmus.arrays.files.formats import ChunkedFormat, Described, same_shape
 from isthmus.arrays.files.region import Writer
-from isthmus.arrays.files.team import Alone
+from isthmus.arrays.files.team import SingleProcess
 from isthmus.arrays.files.temporary import TEMPORARY, Temporary, hidden, sync_one, sync_tree
 from isthmus.errors import IsthmusError
 from isthmus.files import telling_of
@@ -30,57 +30,57 @@ if TYPE_CHECKING:
 
 
 SECTOR = 512
-"""Bytes of the blocks that a file is said to have (`os.stat_result.st_blocks`)."""
+"""Bytes of a block in `os.stat_result.st_blocks`."""
 
 
 def write(access: Access, held: Any, layout: Layout) -> Described:
-    """Write what ranks hold.
+    """Write the arrays of all ranks.
 
     Args:
-        access: to the file.
-        held: by this rank, or in order of ranks where one process holds what all do.
-        layout: who holds what.
+        access: settings of the file.
+        held: arrays of this rank, or of all ranks in order if a single process holds them.
+        layout: mapping of elements to ranks.
 
     Returns:
         The array in the file.
 
     Raises:
-        IsthmusError: on all ranks alike, if it cannot be written; the file is as it was.
+        IsthmusError: on all ranks, if the file cannot be written; it is unchanged.
 
     """
     team = access.team
-    held, array = _agreed(access, held, layout)
-    begun: list[_Begun] = []
+    held, array = _check_arguments(access, held, layout)
+    pending: list[_PendingFile] = []
 
     def begin() -> Described:
-        begun.append(_Begun(access, array))
-        return begun[0].array
+        pending.append(_PendingFile(access, array))
+        return pending[0].array
 
     try:
-        array = team.first(begin)
+        array = team.on_first(begin)
         place = hidden(access.path, TEMPORARY)
-        by_rank = _moved(access, array, place, held, layout)
-        team.first(lambda: begun[0].finish(by_rank))
+        by_rank = _write_elements(access, array, place, held, layout)
+        team.on_first(lambda: pending[0].finish(by_rank))
     except BaseException as error:
-        if may_close(type(error)):
-            # All have come here: from now on nobody writes what is about to be removed.
+        if can_close_after(type(error)):
+            # Synchronise, so that no rank still writes to the files to be removed.
             with suppress(IsthmusError):
-                team.together(lambda: None)
-        for temporary in begun:
+                team.on_all(lambda: None)
+        for temporary in pending:
             temporary.discard()
         raise
     return array
 
 
-def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
-    """What this rank brings, and the array that all together are about to write."""
+def _check_arguments(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
+    """Return the checked arrays of this rank and the description of the whole array."""
     team, given = access.team, access.given
 
-    def look() -> tuple[list[list[Part]], np.dtype[Any] | None]:
+    def check() -> tuple[list[list[Part]], np.dtype[Any] | None]:
         same_shape(access.path, "shape=", given.shape, layout.shape)
         layout.refuse_missing("layout")
         ranks = access.ranks(layout)
-        if isinstance(team, Alone):
+        if isinstance(team, SingleProcess):
             memory.refuse_unless_ranks(held, "held")
             by_rank = [memory.parts_of(of_one, "held") for of_one in held]
             if len(by_rank) != len(ranks):
@@ -99,16 +99,16 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
             raise IsthmusError(
                 f"{access.path}: held: elements of type {kind}; the file is to have {given.dtype}"
             )
-        # Once, rather than in each round.
-        return [[_forwards(part) for part in parts] for parts in by_rank], kind
+        # Copied once here rather than in each round.
+        return [[_with_positive_strides(part) for part in parts] for parts in by_rank], kind
 
-    by_rank, mine = team.together(look)
-    told = team.everyone((mine, {"layout": layout.fingerprint}))
-    refuse_others([said for _, said in told])
-    kinds = [kind for kind, _ in told]
+    by_rank, mine = team.on_all(check)
+    answers = team.allgather((mine, {"layout": layout.fingerprint}))
+    refuse_differences([said for _, said in answers])
+    kinds = [kind for kind, _ in answers]
     known = [(rank, kind) for rank, kind in enumerate(kinds) if kind is not None]
     if not known and given.dtype is not None:
-        # An array without elements, of which no rank has a part.
+        # An array without elements: no rank has a part.
         known = [(0, given.dtype)]
     if not known:
         raise AgreedError("held: no rank holds any array, and dtype= of open_array is left out")
@@ -120,20 +120,20 @@ def _agreed(access: Access, held: Any, layout: Layout) -> tuple[Any, Described]:
                 "all are of one"
             )
     array = Described(layout.shape, dtype, given.order or "C")
-    return by_rank if isinstance(team, Alone) else by_rank[0], array
+    return by_rank if isinstance(team, SingleProcess) else by_rank[0], array
 
 
-def _forwards(part: Part) -> Part:
+def _with_positive_strides(part: Part) -> Part:
     return part.copy() if any(stride < 0 for stride in part.strides) else part
 
 
-def _moved(
+def _write_elements(
     access: Access, array: Described, place: Path, held: Any, layout: Layout
 ) -> list[dict[int, int]]:
-    """Bring all elements to their place; on rank 0 the sums of each rank."""
+    """Write all elements; return the checksums of each rank on rank 0."""
     team, aggregator = access.team, access.aggregator
     if array.offset is None:
-        _in_chunks(access, array, place, held, layout)
+        _write_chunks(access, array, place, held, layout)
         return []
     mapped = None if access.block else access.mapped(array, place, layout, writes=True)
     if mapped is not None:
@@ -144,11 +144,11 @@ def _moved(
             finally:
                 mapped.close(sync=access.sync)
 
-        team.together(move)
+        team.on_all(move)
         return []
     block = access.block_of(array)
     domains = access.stretches(array, block)
-    writer = team.together(
+    writer = team.on_all(
         lambda: (
             None if aggregator is None else Writer(access.path, place, array, domains, aggregator)
         )
@@ -160,21 +160,21 @@ def _moved(
 
     try:
         access.rounds(array, domains).write(layout, held, put)
-        # What could not be written may be told only now.
-        team.together(lambda: None if writer is None else writer.close(sync=access.sync))
+        # Some write errors are reported only at close.
+        team.on_all(lambda: None if writer is None else writer.close(sync=access.sync))
     except BaseException:
         if writer is not None:
             with suppress(IsthmusError):
                 writer.close()
         raise
-    return team.to_first({} if writer is None else writer.sums)
+    return team.gather({} if writer is None else writer.sums)
 
 
-def _in_chunks(access: Access, array: Described, place: Path, held: Any, layout: Layout) -> None:
+def _write_chunks(access: Access, array: Described, place: Path, held: Any, layout: Layout) -> None:
     team, aggregator = access.team, access.aggregator
     form = access.form
     assert isinstance(form, ChunkedFormat), "elements of all others have an offset"
-    chunks = team.together(lambda: None if aggregator is None else form.chunks(place))
+    chunks = team.on_all(lambda: None if aggregator is None else form.chunks(place))
 
     def put(number: int, data: NDArray[np.uint8], boxes: list[Box], parts: list[Part]) -> None:
         assert chunks is not None
@@ -186,48 +186,48 @@ def _in_chunks(access: Access, array: Described, place: Path, held: Any, layout:
     access.rounds(array, domains).write(layout, held, put)
     turns = len(access.aggregators)
     if access.sync:
-        team.together(lambda: None if aggregator is None else sync_tree(place, aggregator, turns))
+        team.on_all(lambda: None if aggregator is None else sync_tree(place, aggregator, turns))
 
 
-class _Begun:
-    """What rank 0 does for a file besides its elements."""
+class _PendingFile:
+    """The file without its elements, which rank 0 creates and renames."""
 
     def __init__(self, access: Access, array: Described) -> None:
         self._access = access
         path, folder = access.path, access.form.folder
-        self._sums = hidden(sums.beside(path), TEMPORARY)
-        self._can_have_sums = sums.can_be(path)
-        if access.block and not self._can_have_sums:
+        self._sums = hidden(sums.path_of(path), TEMPORARY)
+        self._has_valid_sums_name = sums.has_valid_name(path)
+        if access.block and not self._has_valid_sums_name:
             raise IsthmusError(
                 f"{path}: its name is too long for that of its checksums, which ends in "
                 f"{sums.SUFFIX}; give a shorter one, or no checksums"
             )
-        if self._can_have_sums:
-            _refuse_other_sums(sums.beside(path))
+        if self._has_valid_sums_name:
+            _refuse_other_sums(sums.path_of(path))
         access.form.refuse(array, access.given, path)
         self._temporary = Temporary(path, folder=folder, keep=access.keep)
-        self._begun = False
+        self._is_started = False
         try:
             with telling_of(path, "cannot be written"):
                 self._sums.unlink(missing_ok=True)
-                if not access.keep and self._can_have_sums:
-                    sums.beside(path).unlink(missing_ok=True)
+                if not access.keep and self._has_valid_sums_name:
+                    sums.path_of(path).unlink(missing_ok=True)
                 if folder:
                     self.array = access.form.create(
                         self._temporary.place, array, access.given, path
                     )
                 else:
-                    self.array = self._room(array)
+                    self.array = self._reserve(array)
         except BaseException:
-            if self._begun or not self._temporary.give_back():
+            if self._is_started or not self._temporary.restore():
                 self._temporary.discard()
             raise
 
-    def _room(self, array: Described) -> Described:
-        """Make the file as long as it will be."""
+    def _reserve(self, array: Described) -> Described:
+        """Extend the file to its final length."""
         access, place = self._access, self._temporary.place
-        told, there = os.statvfs(place), place.stat()
-        free = told.f_bavail * told.f_frsize + there.st_blocks * SECTOR
+        volume, there = os.statvfs(place), place.stat()
+        free = volume.f_bavail * volume.f_frsize + there.st_blocks * SECTOR
         if free < array.size:
             raise IsthmusError(
                 f"{access.path}: cannot be written (No space left on device): {array.size} bytes "
@@ -235,46 +235,46 @@ class _Begun:
             )
         os.truncate(place, max(array.size, there.st_size))
         os.truncate(place, there.st_size)
-        self._begun = True
+        self._is_started = True
         made = access.form.create(place, array, access.given, access.path)
         if made.offset is not None:
             end, now = made.offset + made.size, place.stat().st_size
-            # Behind elements a library may have something of its own, a former file has not.
+            # A library may store data after the elements; the rest of a former file is cut.
             if now < end or (now > end and there.st_size > 0 and now == there.st_size):
                 os.truncate(place, end)
         return made
 
     def finish(self, by_rank: list[dict[int, int]]) -> None:
-        """Give the file its name, and its sums theirs."""
+        """Rename the file and its checksums to their final names."""
         path, array = self._access.path, self.array
         block = self._access.block_of(array)
         if not self._access.form.folder:
             if block and array.offset is not None:
-                told = sums.gathered(array.offset, array.size, block, by_rank)
-                told.save(self._sums)
-            if self._can_have_sums:
-                with telling_of(sums.beside(path), "cannot be removed"):
-                    sums.beside(path).unlink(missing_ok=True)
+                collected = sums.merge(array.offset, array.size, block, by_rank)
+                collected.save(self._sums)
+            if self._has_valid_sums_name:
+                with telling_of(sums.path_of(path), "cannot be removed"):
+                    sums.path_of(path).unlink(missing_ok=True)
         with telling_of(path, "cannot be written"):
             if self._access.sync and not self._access.form.folder:
-                # Its header may be written by a rank that writes nothing else.
+                # The header may be the only data that rank 0 writes.
                 sync_one(self._temporary.place)
         self._temporary.finish()
         with suppress(FileNotFoundError):
-            self._sums.replace(sums.beside(path))
+            self._sums.replace(sums.path_of(path))
         if self._access.sync:
             with telling_of(path, "is written, but may not be there after a power cut"):
                 sync_one(path.parent)
 
     def discard(self) -> None:
-        """Remove all that was begun."""
+        """Remove the temporary files."""
         self._temporary.discard()
         with suppress(OSError):
             self._sums.unlink(missing_ok=True)
 
 
 def _refuse_other_sums(place: Path) -> None:
-    """Refuse to write where somebody's own file has the name of ours."""
+    """Refuse to replace a file of the user that has the name of the checksum file."""
     if not os.path.lexists(place):
         return
     with telling_of(place, "cannot be read"), place.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Arrays of zarr, version 3, through the zarr library, which encodes and decodes chunks."""
+"""Arrays of zarr version 3 through the zarr library, which encodes and decodes chunks."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class _Pieces(Pieces):
             into[...] = self._array[where]
 
     def close(self) -> None:
-        """The library keeps nothing open."""
+        """Do nothing, as the library keeps no file open."""
 
 
 class _Chunks(Chunks):
@@ -117,7 +117,7 @@ def _opened(path: Path, mode: Any) -> Any:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the warnings about types of elements that only this library has so far."""
+    """Suppress warnings about element types that only this library supports so far."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*does not have a Zarr V3 specification.*")
         yield

@@ -1,4 +1,4 @@
-"""Plans carried out by the ranks of an MPI program (``mpi4py``).
+"""Execution of plans by the ranks of an MPI program (``mpi4py``).
 
 Once::
 

@@ -1,4 +1,4 @@
-"""Where the ranks of a node meet: memory that all of them see."""
+"""A barrier of the ranks of a node through shared memory."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MET, FLAGS, BEGUN, PROCESS, STARTED, COLUMNS = 0, 1, 3, 4, 5, 8
-"""What of a rank is in which column; flags have two, which take turns."""
+"""Columns of a rank's row; flags have two columns, which alternate."""
 POLLS = 64
-"""After so many looks at the others a rank that waits lets its MPI go on."""
+"""Polls after which a waiting rank lets MPI make progress."""
 SPIN_S = 5e-3
-"""After so many seconds it sleeps between looks, so that those that are late have the cores."""
-LIVES_S = 0.25
-"""After so many seconds it looks whether those that it waits for live."""
+"""Seconds after which a waiting rank sleeps between polls, to leave the cores to late ranks."""
+ALIVE_CHECK_S = 0.25
+"""Seconds between checks that the ranks waited for are alive."""
 
 
 class RankEndedError(IsthmusError):
-    """A rank has ended without having come to where others wait for it."""
+    """A rank has ended while other ranks wait for it."""
 
 
 class Board:
-    """A row of numbers for each rank of a node, which the rank writes and all read."""
+    """A row of numbers for each rank of a node: the rank writes its row, all ranks read it."""
 
     def __init__(self, comm: Any, node: Any) -> None:
         self._comm = comm
         self.ranks: list[int] = node.allgather(comm.rank)
-        """By row the number of the rank in the communicator."""
+        """Rank in the communicator, by row."""
         problem, shared = "", np.zeros(COLUMNS * 8, np.uint8)
         if node.size > 1:
             try:
                 shared = Shared(node, COLUMNS * 8 * node.size if node.rank == 0 else 0).of[0]
             except IsthmusError as error:
                 problem = str(error)
-        # One node may lack the memory while others have it.
-        for said in comm.allgather(problem):
-            if said:
-                raise AgreedError(said)
+        # Allocation may fail on some nodes only.
+        for reported in comm.allgather(problem):
+            if reported:
+                raise AgreedError(reported)
         self.rows: NDArray[np.int64] = shared.view(np.int64).reshape(-1, COLUMNS)
         self.mine = self.rows[node.rank]
         self.mine[:] = 0
@@ -61,17 +61,17 @@ class Board:
         node.Barrier()
 
     def meet(self, flags: int = 0) -> int:
-        """Wait for all ranks of the node; what they wrote before is seen after.
+        """Wait for all ranks of the node; their earlier writes are visible afterwards.
 
         Returns:
-            The flags of all, bit by bit.
+            The bitwise OR of the flags of all ranks.
 
         Raises:
-            RankEndedError: one of them has ended.
+            RankEndedError: a rank of the node has ended.
 
         """
         self._number = number = self._number + 1
-        # Nobody writes a turn's flags again before all have met once more, having read them.
+        # Two columns alternate, so no rank overwrites flags before all ranks have read them.
         self.mine[FLAGS + number % 2] = flags
         _core.fence()
         self.mine[MET] = number
@@ -82,42 +82,43 @@ class Board:
 
     def _wait(self, number: int) -> None:
         begin = time.monotonic()
-        looked, polls, sleeps = begin, 0, False
+        checked, polls, sleeps = begin, 0, False
         while self._met.min() < number:
             polls += 1
             if polls % POLLS and not sleeps:
                 os.sched_yield()
                 continue
-            # A rank that is late may wait for a message of this one to go on its way.
+            # A late rank may wait for a message of this rank; let MPI send it.
             self._comm.Iprobe()
             now = time.monotonic()
             sleeps = now - begin > SPIN_S
             if sleeps:
                 time.sleep(1e-4)
-            if now - looked > LIVES_S:
-                looked = now
-                self._look_for(number)
+            if now - checked > ALIVE_CHECK_S:
+                checked = now
+                self._refuse_ended(number)
 
-    def _look_for(self, number: int) -> None:
-        """Whether all that have not come yet live."""
+    def _refuse_ended(self, number: int) -> None:
+        """Raise an error if a rank that is waited for has ended."""
         ended = [rank for rank, row in self._rows() if row[MET] < number and _has_ended(row)]
         if ended:
-            raise RankEndedError(f"rank {self._comm.rank} waits in vain for {named(ended)}: ended")
+            text = f"waits in vain for {named(ended)}: ended"  # codespell:ignore vain
+            raise RankEndedError(f"rank {self._comm.rank} {text}")
 
     def _rows(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         return zip(self.ranks, self.rows, strict=True)
 
     def late(self, number: int) -> list[int]:
-        """Those ranks that have not begun this exchange."""
+        """Return the ranks that have not started this exchange."""
         return [rank for rank, row in self._rows() if row[BEGUN] < number]
 
     def ended(self) -> list[int]:
-        """Those ranks that have ended."""
+        """Return the ranks that have ended."""
         return [rank for rank, row in self._rows() if _has_ended(row)]
 
 
 def named(ranks: list[int]) -> str:
-    """Ranks, for people."""
+    """Return rank numbers as text: ``ranks 1, 2 and 3``."""
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
     return f"ranks {', '.join(map(str, ranks[:-1]))} and {ranks[-1]}"
@@ -128,7 +129,7 @@ def _has_ended(row: NDArray[np.int64]) -> bool:
 
 
 def _started(process: int) -> int:
-    """When a process began, in ticks; 0 if it has ended, 1 where that cannot be known."""
+    """Return the start time of a process in ticks; 0 if it has ended, 1 without ``/proc``."""
     if not Path("/proc/self/stat").exists():
         return 1
     try:

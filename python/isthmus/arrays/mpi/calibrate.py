@@ -1,4 +1,4 @@
-"""What exchanges cost on the machine at hand."""
+"""Measurement of the costs of exchanges on this machine."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: float = 1.0) -> Rates:
-    """Measure what exchanges between these ranks cost, in about so many seconds; all ranks do.
+    """Measure the costs of exchanges between these ranks; a collective call.
 
-    From then on exchanges of these ranks go in the form that is predicted to be the quickest, by a
-    quarter at least where it is not the one that is so in general.
+    Later exchanges of these ranks use the form with the shortest predicted time. The general
+    default is replaced only if another form is faster by at least a quarter.
 
     Args:
-        ranks: that exchange.
-        forms: that are measured; without it those that can be the quickest.
-        seconds: that it takes, more where six exchanges of each kind take longer: on two processors
-            two to four.
+        ranks: the ranks that exchange.
+        forms: forms to measure; the default is all candidate forms.
+        seconds: approximate duration; more if six exchanges of each kind take longer (2 to 4
+            seconds on two processors).
 
     Raises:
-        IsthmusError: no form is given, or one that is not for these ranks.
+        IsthmusError: `forms` is empty, or a form does not fit these ranks.
 
     """
     from mpi4py import MPI
@@ -41,7 +41,7 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
             "forms: none is given; without forms those that can be the quickest are measured"
         )
     plans = list(calibration.cases(comm.size))
-    took: dict[str, list[list[float]]] = {form: [[] for _ in plans] for form in chosen}
+    seconds_of: dict[str, list[list[float]]] = {form: [[] for _ in plans] for form in chosen}
     memory = (calibration.Memory(), calibration.Memory())
     for number, case in calibration.passes(plans):
         plan = case.plan
@@ -54,15 +54,15 @@ def calibrate(ranks: Ranks, *, forms: Sequence[Form] | None = None, seconds: flo
                     comm.Barrier()
                     exchange(held, out)
 
-                took[form][number] += calibration.repeated(
+                seconds_of[form][number] += calibration.repeated(
                     move,
                     seconds / len(plans) / len(chosen) / calibration.PASSES,
                     lambda mine: float(comm.allreduce(mine, op=MPI.MAX)),
                 )
     here = sum(usable for _, usable in ranks.nodes())
     found = {
-        form: [case.took(times) for case, times in zip(plans, by_case, strict=True)]
-        for form, by_case in took.items()
+        form: [case.measured(times) for case, times in zip(plans, by_case, strict=True)]
+        for form, by_case in seconds_of.items()
     }
     rates = Rates(comm.size, min(comm.size, here), found)
     ranks.rates = comm.bcast(rates)

@@ -1,4 +1,4 @@
-"""Communicators that callers give."""
+"""Checks of the communicators that callers pass."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from isthmus.errors import IsthmusError
 
 
 def refuse_unless_communicator(comm: Any) -> None:
-    """Refuse what ranks cannot talk through; nothing is sent.
+    """Refuse an unusable communicator, without communication.
 
     Raises:
-        IsthmusError: it is null, freed, between two groups, or none at all, or MPI has ended.
+        IsthmusError: it is null, freed, an inter-communicator or not a communicator, or MPI has
+            ended.
 
     """
     if not all(hasattr(comm, name) for name in ("Is_inter", "Split_type")):

@@ -1,11 +1,11 @@
-"""A plan, ready to be carried out again and again."""
+"""Repeated execution of a plan by the ranks of a communicator."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
 from isthmus.arrays import memory
-from isthmus.arrays.agreed import AgreedError, refuse_others, refuse_problems, words_of
+from isthmus.arrays.agreed import AgreedError, error_text, refuse_differences, refuse_problems
 from isthmus.arrays.elements import type_of
 from isthmus.arrays.mpi.ranks import ClosedTogether, Ranks
 from isthmus.arrays.mpi.share import Share
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Exchange(ClosedTogether):
-    """A plan, ready to be carried out again and again by the ranks of a communicator.
+    """A plan that the ranks of a communicator can execute repeatedly.
 
-    All ranks make it, call it and close it together::
+    All ranks create, call and close it collectively::
 
         with Exchange(comm, plan, "f8", order="F") as exchange:
             for step in range(100):
@@ -40,26 +40,25 @@ class Exchange(ClosedTogether):
         form: Form | None = None,
         **settings: Any,
     ) -> None:
-        """Get ready; all ranks give the same.
+        """Prepare the exchange; all ranks pass the same arguments.
 
         Args:
-            ranks: `Ranks`, which stay open, or a communicator.
-            plan: from one layout to another.
-            dtype: of the elements; anything but Python objects.
-            order: which index counts fastest in messages, and in arrays that are made: as in the
-                arrays that are given is best. Without it that of the layout that data go to
-                (`Layout.order`), else ``"C"``.
-            form: how data go. ``"window"``: packed where the receiver reads it, in memory that the
-                ranks of one node share. ``"alltoall"``: packed, collectives. ``"pairwise"``: packed
-                for one rank while others are on their way. ``"datatype"``: not packed, one
-                collective with derived datatypes. Without it the one that is predicted to be the
-                quickest, if `calibrate` has measured these ranks, else ``"window"`` where all are
-                on one node and ``"alltoall"`` where not.
-            settings: of `Ranks`, where a communicator is given.
+            ranks: a `Ranks` object, which stays open, or a communicator.
+            plan: the plan to execute.
+            dtype: type of the elements; Python objects are refused.
+            order: memory order of messages and of new arrays; the order of the given arrays is
+                fastest. The default is that of the target layout (`Layout.order`), else ``"C"``.
+            form: how data are sent. ``"window"``: packed into memory that the ranks of one node
+                share. ``"alltoall"``: packed, with collectives. ``"pairwise"``: packed for one rank
+                while earlier messages are in flight. ``"datatype"``: not packed, one collective
+                with derived datatypes. The default is the form with the shortest predicted time if
+                `calibrate` has measured these ranks. Otherwise it is ``"window"`` on one node and
+                ``"alltoall"`` on several.
+            settings: keywords of `Ranks`, if a communicator is given.
 
         Raises:
-            IsthmusError: on all ranks alike: a layout has ranks that the communicator lacks, or
-                ``"window"`` is asked for and ranks are on several nodes.
+            IsthmusError: on all ranks: a layout has ranks outside the communicator, or ``"window"``
+                is requested across several nodes.
 
         """
         self.plan = plan
@@ -67,26 +66,26 @@ class Exchange(ClosedTogether):
         self._ranks = Ranks(ranks, **settings) if self._owns else ranks
         try:
             with self._ranks.watch:
-                self._share = self._ready(dtype, order, form)
+                self._share = self._agreed(dtype, order, form)
                 self.dtype, self.order = self._share.dtype, self._share.order
-                self._way = self._ranks.way(form, self._share)
-                self._course = self._way.course(self._share)
+                self._transport = self._ranks.way(form, self._share)
+                self._transfer = self._transport.transfer(self._share)
         except AgreedError:
             if self._owns:
                 self._ranks.close()
             raise
-        self.form: Form = self._way.form
+        self.form: Form = self._transport.form
         self._shared: tuple[Part, ...] | None = None
         self._closed = False
 
-    def _ready(self, dtype: Any, order: Literal["C", "F"] | None, form: Form | None) -> Share:
-        """What this rank has to do, if all ranks give the same: wrong elements would come of
-        anything else.
+    def _agreed(self, dtype: Any, order: Literal["C", "F"] | None, form: Form | None) -> Share:
+        """Return the share of this rank; refuse arguments that differ between ranks, as they would
+        lead to wrong elements.
         """
-        comm, problem, said, share = self._ranks.comm, "", {}, None
+        comm, problem, values, share = self._ranks.comm, "", {}, None
         try:
             share = Share(self.plan, comm.rank, type_of("dtype", dtype), order)
-            said = {
+            values = {
                 "the layout that data come from": self.plan.from_.fingerprint,
                 "the layout that data go to": self.plan.to.fingerprint,
                 "dtype": str(share.dtype),
@@ -94,18 +93,18 @@ class Exchange(ClosedTogether):
                 "form": str(form),
             }
         except Exception as error:
-            problem = words_of(error)
-        told = comm.allgather((problem, said))
-        refuse_problems([problem for problem, _ in told])
-        refuse_others([said for _, said in told])
+            problem = error_text(error)
+        answers = comm.allgather((problem, values))
+        refuse_problems([problem for problem, _ in answers])
+        refuse_differences([values for _, values in answers])
         assert share is not None
         return share
 
     def close(self) -> None:
-        """Give back what was set aside; all ranks do together."""
+        """Release the memory; a collective call."""
         if not self._closed:
             self._closed = True
-            self._course.close()
+            self._transfer.close()
             if self._owns:
                 self._ranks.close()
 
@@ -114,17 +113,17 @@ class Exchange(ClosedTogether):
             raise IsthmusError("exchange: it is closed; make another")
 
     def allocate(self) -> list[Part]:
-        """Make arrays to hold before, in memory that the ranks of a node share; all ranks do.
+        """Allocate source arrays in memory that the ranks of a node share; a collective call.
 
-        Where all ranks pass theirs, nothing is packed: each reads what it gets where it lies. They
-        are there until the exchange is closed.
+        If all ranks pass these arrays, data are not packed: each receiver reads them in place. The
+        arrays live until the exchange is closed.
 
         Raises:
             IsthmusError: the form is not ``"window"``.
 
         """
         self._refuse_closed()
-        parts = self._course.allocate()
+        parts = self._transfer.allocate()
         self._shared = tuple(parts)
         return parts
 
@@ -132,31 +131,31 @@ class Exchange(ClosedTogether):
         """Move an array.
 
         Args:
-            held: what this rank holds before: an array, or a list of arrays where it has several
-                parts; nothing on a rank that the layout does not have.
-            out: the same for what it holds afterwards; made if not given. It may lie in the memory
-                of what is held, which is lost then; as many bytes as the rank sends, between nodes
-                also those that it receives, are set aside meanwhile.
+            held: source array of this rank, or a list of arrays if it has several parts; None on a
+                rank outside the source layout.
+            out: the same for the target layout; allocated by default. It may overlap `held`, which
+                is overwritten then. Such an exchange allocates as many bytes as the rank sends, and
+                between nodes also as many as it receives.
 
         Returns:
-            The parts of this rank in the layout that data go to; none if it is not in it.
+            The parts of this rank in the target layout; none if it is outside of it.
 
         Raises:
-            IsthmusError: on all ranks alike if on one of them arrays do not fit their layouts,
-                which it names; nothing has been moved.
+            IsthmusError: on all ranks, if the arrays of one do not fit their layouts. The message
+                names the rank; no data were moved.
 
         """
         self._refuse_closed()
-        brought = self._share.bring(held, out)
-        brought.shared = not brought.problem and self._is_shared(held)
+        operands = self._share.prepare(held, out)
+        operands.shared = not operands.problem and self._is_shared(held)
         with self._ranks.watch:
-            self._course.move(brought)
-        if not self._share.keeps(brought):
-            self._course.forget()
-        return brought.parts
+            self._transfer.move(operands)
+        if not self._share.is_cached(operands):
+            self._transfer.forget()
+        return operands.parts
 
     def _is_shared(self, held: Any) -> bool:
-        """Whether these are the arrays that `allocate` has made, however they are given."""
+        """Whether these are the arrays of `allocate`."""
         if self._shared is None:
             return False
         given = [] if held is None else memory.parts_of(held, "held")
@@ -175,15 +174,15 @@ def exchange(
     order: Literal["C", "F"] | None = None,
     form: Form | None = None,
 ) -> list[Part]:
-    """Move an array from one layout to another once; all ranks of a communicator call it.
+    """Move an array from one layout to another once; a collective call.
 
-    Arguments are those of `Exchange` and of its call. What is not said of elements and order is
-    found out from the arrays of all ranks; `dtype` is needed only where no rank holds any. The
-    order of the layout that data go to (`Layout.order`) comes before that of the arrays.
+    Arguments are those of `Exchange` and of its call. The default type and order are those of the
+    arrays of all ranks; `dtype` is needed only if no rank holds an array. The order of the target
+    layout (`Layout.order`) takes precedence over that of the arrays.
 
     Raises:
-        IsthmusError: on all ranks alike if on one of them something does not fit, which it names;
-            nothing has been moved.
+        IsthmusError: on all ranks, if an argument of one does not fit. The message names the rank;
+            no data were moved.
 
     """
     with Ranks(comm) as ranks:

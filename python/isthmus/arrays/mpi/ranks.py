@@ -12,15 +12,15 @@ import numpy as np
 from isthmus.arrays import costs, memory
 from isthmus.arrays.agreed import (
     AgreedError,
-    may_close,
-    refuse_others,
+    can_close_after,
+    error_text,
+    refuse_differences,
     refuse_problems,
-    words_of,
 )
 from isthmus.arrays.elements import refuse_order, type_of
 from isthmus.arrays.mpi.board import Board
 from isthmus.arrays.mpi.communicator import refuse_unless_communicator
-from isthmus.arrays.mpi.forms import FORMS, Form, ways
+from isthmus.arrays.mpi.forms import FORMS, Form, transports
 from isthmus.arrays.mpi.shared import can_share
 from isthmus.arrays.mpi.watch import PATIENCE_S, Watch, waiting
 from isthmus.arrays.plans import Plan
@@ -34,40 +34,40 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from isthmus.arrays.costs import Rates
-    from isthmus.arrays.mpi.forms.way import Way
+    from isthmus.arrays.mpi.forms.transport import Transport
     from isthmus.arrays.mpi.share import Share
 
     Part = NDArray[Any]
 
 
 BUFFER_MAX = 1 << 48
-"""Most bytes that a rank may be asked to set aside; whether it has them is found out later."""
-SURE = 1.25
-"""So much quicker than the form that is the quickest in general another must be predicted to be:
-predictions are wrong by an eighth in the median, and what lies closer is decided by noise.
+"""Largest `buffer_bytes`; the allocation itself may still fail."""
+ADVANTAGE_MIN = 1.25
+"""Predicted advantage that another form must have over the general default. The median error of
+predictions is one eighth, so smaller differences are noise.
 """
 
 
 class ClosedTogether(ABC):
-    """What all ranks close together, at the end of a ``with`` that none of them failed in."""
+    """An object with a collective close, called at the end of a ``with`` block without errors."""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if may_close(kind):
+        if can_close_after(kind):
             self.close()
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what was set aside; all ranks do together."""
+        """Release the memory; a collective call."""
 
 
 class Ranks(ClosedTogether):
     """The ranks of a communicator, and the memory through which they exchange arrays.
 
-    All ranks make it, use it and close it together; ranks of layouts are ranks of the communicator.
-    Messages go in pieces through memory of a bounded size, whatever the size of arrays::
+    All ranks create, use and close it collectively. Ranks of layouts are ranks of the communicator.
+    Messages are sent in pieces, through buffers whose size does not depend on the arrays::
 
         with Ranks(MPI.COMM_WORLD) as ranks:
             panel = ranks.exchange(plan, blocks)
@@ -81,41 +81,41 @@ class Ranks(ClosedTogether):
         patience_s: float = PATIENCE_S,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Get ready; all ranks give the same.
+        """Prepare the communication; all ranks pass the same arguments.
 
         Args:
             comm: the communicator.
-            buffer_bytes: memory that a rank sets aside for each form in which it exchanges. Without
-                it 8 MiB for windows, which stay in the caches of processors, and 32 MiB for
-                messages. An exchange in place sets aside as much as a rank sends, between
-                nodes what it receives as well.
-            patience_s: after so many seconds a rank that waits for others says for whom, once an
-                exchange.
-            tell: what it says this with; without it on standard error.
+            buffer_bytes: memory that a rank allocates for each form of exchange. The default is 8
+                MiB for windows, which stay in the caches, and 32 MiB for messages. An exchange in
+                place allocates as many bytes as a rank sends, and between nodes also as many as it
+                receives.
+            patience_s: seconds after which a waiting rank reports the ranks that it waits for, once
+                per exchange.
+            tell: receives this report; the default writes it to standard error.
 
         Raises:
-            IsthmusError: a number is out of range, or it is no communicator: null, freed, between
-                two groups.
+            IsthmusError: a number is out of range, or the communicator is null, freed, or an
+                inter-communicator.
 
         """
         refuse_unless_communicator(comm)
         from mpi4py import MPI
 
-        problem = _wrong(buffer_bytes, patience_s)
+        problem = _settings_problem(buffer_bytes, patience_s)
         with waiting(comm.rank, PATIENCE_S if problem else patience_s, tell):
-            told = comm.allgather((problem, {"buffer_bytes": str(buffer_bytes)}))
-        refuse_problems([problem for problem, _ in told])
-        refuse_others([said for _, said in told])
-        # One of its own: messages of the program on the one it gave are not taken for these.
+            answers = comm.allgather((problem, {"buffer_bytes": str(buffer_bytes)}))
+        refuse_problems([problem for problem, _ in answers])
+        refuse_differences([said for _, said in answers])
+        # A duplicate keeps messages of the program apart from those of the exchanges.
         self.comm = comm.Dup()
         self.buffer_bytes = buffer_bytes
         self.node = comm.Split_type(MPI.COMM_TYPE_SHARED, key=comm.rank)
         if not can_share(self.node):
-            # As if each were on a node of its own.
+            # Without shared memory each rank counts as a node of its own.
             self.node.Free()
             self.node = MPI.COMM_SELF.Dup()
         self.is_one_node = bool(comm.allreduce(self.node.size == comm.size, op=MPI.LAND))
-        """Whether all see memory of one another."""
+        """Whether all ranks can share memory."""
         try:
             self.board = Board(self.comm, self.node)
         except AgreedError:
@@ -124,16 +124,16 @@ class Ranks(ClosedTogether):
             raise
         self.watch = Watch(self.comm, self.board, patience_s, tell)
         self.rates: Rates | None = None
-        """What exchanges cost here, once `calibrate` has measured it."""
-        self._ways: dict[Form, Way] = {}
+        """Costs of exchanges, once `calibrate` has measured them."""
+        self._transports: dict[Form, Transport] = {}
 
     def close(self) -> None:
-        """Give back what was set aside; all ranks do together."""
+        """Release the memory; a collective call."""
         if self.watch.is_closed:
             return
-        for way in self._ways.values():
+        for way in self._transports.values():
             way.close()
-        self._ways = {}
+        self._transports = {}
         self.watch.close()
         self.node.Free()
         self.comm.Free()
@@ -148,7 +148,7 @@ class Ranks(ClosedTogether):
         order: Literal["C", "F"] | None = None,
         form: Form | None = None,
     ) -> list[Part]:
-        """Move an array from one layout to another once; all ranks call it.
+        """Move an array from one layout to another once; a collective call.
 
         Arguments and errors are those of `exchange`.
         """
@@ -158,11 +158,11 @@ class Ranks(ClosedTogether):
         with Exchange(self, plan, kind, order=fastest, form=form) as one:
             return one(held, out)
 
-    def way(self, form: Form | None, share: Share) -> Way:
-        """How data of this share go; memory for it is set aside.
+    def way(self, form: Form | None, share: Share) -> Transport:
+        """Return the transport for a share, with its memory allocated.
 
         Raises:
-            IsthmusError: there is no such form, or it is not for these ranks.
+            IsthmusError: the form does not exist, or does not fit these ranks.
 
         """
         if form is not None and not (isinstance(form, str) and form in FORMS):
@@ -176,44 +176,44 @@ class Ranks(ClosedTogether):
         if form == "window" and not self.is_one_node:
             raise AgreedError('form: "window", but the ranks are not all on one node')
         chosen: Form = form or self._best(share)
-        if chosen not in self._ways:
-            self._ways[chosen] = ways()[chosen](self)
-        return self._ways[chosen]
+        if chosen not in self._transports:
+            self._transports[chosen] = transports()[chosen](self)
+        return self._transports[chosen]
 
     def forms(self) -> list[Form]:
-        """The forms that can be the quickest between these ranks."""
+        """Return the forms that can be the fastest between these ranks."""
         if self.is_one_node:
-            # Memory that is shared leaves nothing to gain by packing for MPI.
+            # With shared memory, packing for MPI brings no advantage.
             return ["datatype", "window"]
         return ["alltoall", "pairwise", "datatype"]
 
     def _best(self, share: Share) -> Form:
-        """The form that is predicted to be the quickest, or is in general."""
+        """Return the form with the shortest predicted time, or the general default."""
         general: Form = "window" if self.is_one_node else "alltoall"
         if self.rates is None:
             return general
-        # What was measured elsewhere may not be for these ranks.
-        can: list[Form] = [
+        # Rates that were measured elsewhere may include other forms.
+        candidates: list[Form] = [
             form
             for form in FORMS
             if form in self.rates.forms and (self.is_one_node or form != "window")
         ]
-        if not can:
+        if not candidates:
             return general
         try:
-            seconds = self._seconds(self.rates, share, can)
+            seconds = self._seconds(self.rates, share, candidates)
         except IsthmusError as error:
-            # All have the same rates.
+            # All ranks have the same rates, so all raise this error.
             raise AgreedError(str(error)) from error
-        quickest = min(can, key=lambda form: seconds[form])
-        if seconds.get(general, math.inf) < SURE * seconds[quickest]:
-            quickest = general
-        # One says: sums of fractions need not be the same everywhere to the last digit.
-        chosen: Form = self.comm.bcast(quickest, 0)
+        fastest = min(candidates, key=lambda form: seconds[form])
+        if seconds.get(general, math.inf) < ADVANTAGE_MIN * seconds[fastest]:
+            fastest = general
+        # Rank 0 decides: floating-point sums may differ between ranks in the last digit.
+        chosen: Form = self.comm.bcast(fastest, 0)
         return chosen
 
     def _seconds(self, rates: Rates, share: Share, forms: list[Form]) -> dict[Form, float]:
-        """What an exchange is predicted to take; each rank looks at its own messages alone."""
+        """Return the predicted seconds by form; each rank counts its own messages only."""
         from mpi4py import MPI
 
         rates.refuse_more_ranks(share.plan)
@@ -227,37 +227,37 @@ class Ranks(ClosedTogether):
         return {form: rates.seconds(form, sums[at], most[at]) for at, form in enumerate(forms)}
 
     def agree(self, flags: int, problem: str = "") -> int:
-        """What any rank says, bit by bit; all ranks raise what the first says that cannot go on."""
-        told = flags << 1 | bool(problem)
+        """Return the bitwise OR of all flags; raise the first problem of any rank on all ranks."""
+        agreed = flags << 1 | bool(problem)
         if self.is_one_node:
-            told = self.board.meet(told)
+            agreed = self.board.meet(agreed)
         else:
             from mpi4py import MPI
 
-            words = np.array([told], np.int32)
+            words = np.array([agreed], np.int32)
             self.comm.Allreduce(MPI.IN_PLACE, words, op=MPI.BOR)
-            told = int(words[0])
-        if told & 1:
+            agreed = int(words[0])
+        if agreed & 1:
             refuse_problems(self.comm.allgather(problem))
-        return told >> 1
+        return agreed >> 1
 
     def most(self, *numbers: int) -> list[int]:
-        """Of each number the greatest of all ranks."""
+        """Return the maximum over all ranks of each number."""
         from mpi4py import MPI
 
-        told = np.array(numbers, np.int64)
+        highest = np.array(numbers, np.int64)
         with self.watch:
-            self.comm.Allreduce(MPI.IN_PLACE, told, op=MPI.MAX)
-        return [int(number) for number in told]
+            self.comm.Allreduce(MPI.IN_PLACE, highest, op=MPI.MAX)
+        return [int(number) for number in highest]
 
     def nodes(self) -> list[tuple[list[int], int]]:
-        """The ranks of each node, and how many processors they may use; all ranks ask."""
+        """Return the ranks and usable processors of each node; a collective call."""
         with self.watch:
             leader = self.node.bcast(self.comm.rank, 0)
-            told = self.comm.allgather((leader, usable()))
+            answers = self.comm.allgather((leader, usable()))
         places: dict[int, list[int]] = {}
         may_use: dict[int, set[int]] = {}
-        for rank, (chief, mine) in enumerate(told):
+        for rank, (chief, mine) in enumerate(answers):
             places.setdefault(chief, []).append(rank)
             may_use.setdefault(chief, set()).update(mine)
         return [(ranks, len(may_use[chief])) for chief, ranks in places.items()]
@@ -265,7 +265,7 @@ class Ranks(ClosedTogether):
     def same(
         self, held: Any, out: Any = None, dtype: Any = None, order: Any = None, plan: Any = None
     ) -> tuple[np.dtype[Any], Literal["C", "F"]]:
-        """Find out what is not said of elements and order from the arrays of all ranks."""
+        """Return element type and order, with defaults from the arrays of all ranks."""
         problem, kind, columns = "", None, False
         try:
             refuse_order("order", order)
@@ -281,11 +281,11 @@ class Ranks(ClosedTogether):
             order = order or (plan.to.order if isinstance(plan, Plan) else None)
             columns = memory.columns(parts)
         except Exception as error:
-            problem = words_of(error)
+            problem = error_text(error)
         with self.watch:
-            told = self.comm.allgather((problem, kind, columns))
-        refuse_problems([problem for problem, *_ in told])
-        kinds = list(dict.fromkeys(other for _, other, _ in told if other is not None))
+            answers = self.comm.allgather((problem, kind, columns))
+        refuse_problems([problem for problem, *_ in answers])
+        kinds = list(dict.fromkeys(other for _, other, _ in answers if other is not None))
         if len(kinds) != 1:
             raise AgreedError(
                 f"elements are of the types {', '.join(map(str, kinds))}; on all ranks they are of "
@@ -293,11 +293,11 @@ class Ranks(ClosedTogether):
                 if kinds
                 else "no rank holds any array, and none says of what type elements are"
             )
-        return kinds[0], order or ("F" if any(columns for *_, columns in told) else "C")
+        return kinds[0], order or ("F" if any(columns for *_, columns in answers) else "C")
 
 
-def _wrong(buffer_bytes: Any, patience_s: Any) -> str:
-    """What is wrong with settings."""
+def _settings_problem(buffer_bytes: Any, patience_s: Any) -> str:
+    """Return the problem of the settings, or an empty text."""
     if not isinstance(patience_s, (int, float)) or not patience_s > 0:
         return f"patience_s: {patience_s!r}; it is a number of seconds above 0"
     if buffer_bytes is not None and not (
@@ -308,6 +308,6 @@ def _wrong(buffer_bytes: Any, patience_s: Any) -> str:
 
 
 def usable() -> list[int]:
-    """The processors that this process may use."""
+    """Return the numbers of the processors that this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return sorted(affinity(0)) if affinity else list(range(processors()))

@@ -1,4 +1,4 @@
-"""What a rank has to do with a plan, and the arrays that it brings."""
+"""The share of a rank in a plan, and the arrays that it passes to an exchange."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from isthmus.arguments import refuse
 from isthmus.arrays import memory
-from isthmus.arrays.agreed import words_of
+from isthmus.arrays.agreed import error_text
 from isthmus.arrays.elements import refuse_order
-from isthmus.arrays.layouts import _told
+from isthmus.arrays.layouts import _call
 from isthmus.arrays.plans import Plan
 from isthmus.errors import IsthmusError
 
@@ -22,27 +22,27 @@ if TYPE_CHECKING:
 
     Part = NDArray[Any]
     PieceOf = tuple[int, int, int]
-    """Which message, and its elements from one to before another."""
+    """Message number, first element and end of a piece."""
 
 
 @dataclass
-class Brought:
-    """What a rank brings to an exchange."""
+class Operands:
+    """The checked arrays of a rank for one exchange."""
 
     problem: str = ""
-    """Why it cannot go on."""
+    """Reason why the exchange must fail, or an empty text."""
     parts: list[Part] = field(default_factory=list)
-    """What it will hold."""
+    """Target arrays."""
     read: list[memory.Given] = field(default_factory=list)
     write: list[memory.Given] = field(default_factory=list)
     overlaps: bool = False
-    """Whether what it will hold lies where what it holds is."""
+    """Whether target arrays overlap source arrays."""
     shared: bool = False
-    """Whether others can read what it holds where it lies."""
+    """Whether other ranks can read the source arrays in shared memory."""
 
 
 class Share:
-    """What one rank sends and receives, worked out once."""
+    """The messages that one rank sends and receives."""
 
     def __init__(
         self, plan: Plan, rank: int, dtype: np.dtype[Any], order: Literal["C", "F"] | None
@@ -56,43 +56,43 @@ class Share:
         self.rank = rank
         self.dtype = dtype
         self.order: Literal["C", "F"] = order or plan.to.order or "C"
-        self.core = _told(_core.Share, plan._core, rank, dtype.itemsize, self.order == "F")
-        self.gives = rank in plan.from_.ranks
-        self.takes = rank in plan.to.ranks
+        self.core = _call(_core.Share, plan._core, rank, dtype.itemsize, self.order == "F")
+        self.is_sender = rank in plan.from_.ranks
+        self.is_receiver = rank in plan.to.ranks
         self.sends: list[tuple[int, int]] = self.core.sends()
-        """By message the rank that it goes to, and its elements."""
+        """Receiver and number of elements of each message."""
         self.receives: list[tuple[int, int]] = self.core.receives()
-        """By message the rank that it comes from, and its elements."""
-        self._known: memory.Known | None = None
-        self._brought = Brought()
+        """Sender and number of elements of each message."""
+        self._checked: memory.CheckedArrays | None = None
+        self._operands = Operands()
 
-    def bring(self, held: Any, out: Any) -> Brought:
-        """Look at the arrays of this rank; what does not fit is told, not raised."""
+    def prepare(self, held: Any, out: Any) -> Operands:
+        """Check the arrays of this rank; a problem is returned, not raised."""
         try:
-            return self._bring(held, out)
+            return self._prepare(held, out)
         except Exception as error:
-            return Brought(words_of(error))
+            return Operands(error_text(error))
 
-    def keeps(self, brought: Brought) -> bool:
-        """Whether these arrays are known again when they come the next time."""
-        return self._known is not None and brought is self._brought
+    def is_cached(self, operands: Operands) -> bool:
+        """Whether the check of these arrays is reused in the next exchange."""
+        return self._checked is not None and operands is self._operands
 
-    def _bring(self, held: Any, out: Any) -> Brought:
-        # The same arrays as the last time are not looked at again: steps move the same ones.
-        if out is not None and self._known is not None and self._known.are(held, out):
-            return self._brought
+    def _prepare(self, held: Any, out: Any) -> Operands:
+        # Repeated exchanges usually move the same arrays; their check is reused.
+        if out is not None and self._checked is not None and self._checked.match(held, out):
+            return self._operands
         given = [] if held is None else memory.parts_of(held, "held")
         parts = [] if out is None else memory.parts_of(out, "out")
-        self._known = None
-        if self.gives:
+        self._checked = None
+        if self.is_sender:
             memory.check(self.plan.from_, self.rank, given, "held")
         elif given:
             raise IsthmusError("held: the layout that data come from does not have this rank")
-        if out is None and self.takes:
-            # What no rank holds would be whatever was in memory before.
+        if out is None and self.is_receiver:
+            # Elements that no rank holds would stay uninitialised.
             self.plan.from_.refuse_missing("out: left out, but of the layout that data come from")
             parts = self.plan.to.empty(self.rank, self.dtype, order=self.order)
-        elif self.takes:
+        elif self.is_receiver:
             memory.check(self.plan.to, self.rank, parts, "out")
         elif parts:
             raise IsthmusError("out: the layout that data go to does not have this rank")
@@ -102,30 +102,30 @@ class Share:
                 raise IsthmusError(
                     f"elements of type {part.dtype}; the exchange is of {self.dtype}"
                 )
-        brought = Brought(
+        operands = Operands(
             parts=parts,
             read=[memory.to_read(part) for part in given],
             write=[memory.to_write(part, "out") for part in parts],
             overlaps=any(np.may_share_memory(here, there) for here in given for there in parts),
         )
         forwards = all(stride >= 0 for part in given for stride in part.strides)
-        if out is not None and forwards and memory.Known.can_be(held, out):
-            self._known, self._brought = memory.Known(held, out), brought
-        return brought
+        if out is not None and forwards and memory.CheckedArrays.can_check(held, out):
+            self._checked, self._operands = memory.CheckedArrays(held, out), operands
+        return operands
 
-    def pack(self, pieces: Sequence[tuple[PieceOf, NDArray[np.uint8]]], brought: Brought) -> None:
-        """Write pieces of what this rank sends to where they are told."""
+    def pack(self, pieces: Sequence[tuple[PieceOf, NDArray[np.uint8]]], operands: Operands) -> None:
+        """Copy pieces of outgoing messages to the given memory."""
         if pieces:
-            _told(self.core.pack, brought.read, pieces)
+            _call(self.core.pack, operands.read, pieces)
 
-    def unpack(self, sources: Sequence[tuple[PieceOf, Any]], brought: Brought) -> None:
-        """Read pieces of what this rank receives, each from bytes or from arrays of the sender."""
+    def unpack(self, sources: Sequence[tuple[PieceOf, Any]], operands: Operands) -> None:
+        """Copy pieces of incoming messages from packed bytes or from arrays of the sender."""
         if sources:
-            _told(self.core.unpack, sources, brought.write)
+            _call(self.core.unpack, sources, operands.write)
 
 
 class Pieces:
-    """The messages of a rank in pieces that fit into slots of memory."""
+    """The messages of a rank, cut into pieces that fit into buffer slots."""
 
     def __init__(self, share: Share, slot_bytes: int) -> None:
         most = slot_bytes // share.dtype.itemsize
@@ -143,15 +143,15 @@ class Pieces:
         )
 
     def sent(self, step: int) -> list[tuple[int, int, PieceOf]]:
-        """Receiver, bytes and piece of each message that has one in this step."""
+        """Return receiver, bytes and piece of each outgoing message in a step."""
         return self._of(self.sends, step)
 
     def received(self, step: int) -> list[tuple[int, int, PieceOf]]:
-        """Sender, bytes and piece of each message that has one in this step."""
+        """Return sender, bytes and piece of each incoming message in a step."""
         return self._of(self.receives, step)
 
     def memory(self, messages: list[tuple[int, int, int, int]]) -> int:
-        """Bytes for a piece of each of these messages."""
+        """Return the bytes for one piece of each message."""
         return sum(aligned(min(piece, size) * self.item) for _, _, piece, size in messages)
 
     def _of(
@@ -167,5 +167,5 @@ class Pieces:
 
 
 def aligned(size: int) -> int:
-    """So many bytes, and those up to the end of a line of the cache."""
+    """Round a size up to whole cache lines."""
     return -(-size // 64) * 64

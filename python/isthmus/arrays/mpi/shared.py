@@ -20,54 +20,53 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
 
 NAME = "isthmus-"
-"""Memory bears it with a mark of its own behind it, by which it is known again."""
+"""Prefix of the name of a memory file; a random mark follows."""
 
 
 class Shared:
-    """Memory of each rank of a node that all of them see; it is there as long as anybody looks."""
+    """Memory of each rank of a node, shared by all; it lives as long as a rank maps it."""
 
     def __init__(self, node: Any, size: int) -> None:
-        """Set it aside; all ranks of the node do.
+        """Allocate the memory; a collective call of the node.
 
         Args:
-            node: their communicator.
-            size: bytes of this rank, which need not be as many as those of others.
+            node: communicator of the node.
+            size: bytes of this rank; other ranks may have other sizes.
 
         Raises:
-            AgreedError: a rank has not enough memory, or cannot see that of
-                another.
+            AgreedError: a rank has not enough memory, or cannot map the memory of another rank.
 
         """
-        problem, own, mine = "", -1, (0, 0, 0, "")
+        problem, descriptor, mine = "", -1, (0, 0, 0, "")
         mark = NAME + secrets.token_hex(16)
         try:
-            own = os.memfd_create(mark)
-            # Now rather than at the first touch, where there would be nobody to tell.
-            os.posix_fallocate(own, 0, max(size, 1))
-            mine = (os.getpid(), own, max(size, 1), mark)
+            descriptor = os.memfd_create(mark)
+            # Reserve pages now: a failure at first access would kill the process.
+            os.posix_fallocate(descriptor, 0, max(size, 1))
+            mine = (os.getpid(), descriptor, max(size, 1), mark)
         except OSError as error:
             problem = f"{size:,} bytes of shared memory: {error.strerror}"
-        told = node.allgather((problem, mine))
+        answers = node.allgather((problem, mine))
         self.of: list[Bytes] = []
-        """By rank its memory."""
-        if not any(problem for problem, _ in told):
+        """Memory of each rank."""
+        if not any(problem for problem, _ in answers):
             try:
-                self.of = [_seen(*one) for _, one in told]
+                self.of = [_map_memory(*one) for _, one in answers]
             except OSError as error:
                 problem = f"memory of another rank of the node: {error.strerror}"
-            told = node.allgather((problem, mine))
-        if own >= 0:
-            os.close(own)
-        for rank, (problem, _) in enumerate(told):
+            answers = node.allgather((problem, mine))
+        if descriptor >= 0:
+            os.close(descriptor)
+        for rank, (problem, _) in enumerate(answers):
             if problem:
                 raise AgreedError(f"rank {rank} of the node: {problem}")
 
 
-def _seen(process: int, file: int, size: int, mark: str) -> Bytes:
-    """The memory of another process."""
+def _map_memory(process: int, file: int, size: int, mark: str) -> Bytes:
+    """Map the memory of another process."""
     opened = os.open(f"/proc/{process}/fd/{file}", os.O_RDWR | os.O_CLOEXEC)
     try:
-        # In a container of its own another process may have the same number.
+        # In another PID namespace an unrelated process may have this number.
         if mark not in str(Path(f"/proc/self/fd/{opened}").readlink()):
             raise OSError(errno.ESRCH, os.strerror(errno.ESRCH))
         return np.frombuffer(mmap.mmap(opened, size), np.uint8)
@@ -76,7 +75,7 @@ def _seen(process: int, file: int, size: int, mark: str) -> Bytes:
 
 
 def can_share(node: Any) -> bool:
-    """Whether the ranks of a node can share memory so; all of them ask."""
+    """Whether the ranks of a node can share memory; a collective call."""
     if not sys.platform.startswith("linux"):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Ranks that wait for others say for whom."""
+"""Reports of ranks that wait for other ranks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from isthmus.arrays.mpi.board import BEGUN, Board, named
 from isthmus.errors import IsthmusError
 
 PATIENCE_S = 10.0
-"""After how many seconds a rank says for whom it waits."""
+"""Seconds after which a waiting rank reports the ranks that it waits for."""
 LOOK_S = 1.0
-"""How often it looks whether others have ended."""
+"""Seconds between checks whether other ranks have ended."""
 
 
 class Watch:
-    """A thread that looks at how often the ranks of the node have begun to wait for one another.
+    """A thread that watches how long this rank waits for other ranks of its node.
 
-    Of ranks on other nodes it knows nothing. Within what is watched nothing begins anew.
+    Ranks on other nodes are not watched. A nested ``with`` continues the same wait.
     """
 
     def __init__(
@@ -35,19 +35,19 @@ class Watch:
         self._since: float | None = None
         self._depth = 0
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing is watched any more."""
+        """Whether the thread has been ended."""
         return self._ended.is_set()
 
     def refuse_closed(self) -> None:
         """Refuse ranks that were closed.
 
         Raises:
-            IsthmusError: they were.
+            IsthmusError: the ranks are closed.
 
         """
         if self.is_closed:
@@ -70,21 +70,22 @@ class Watch:
         self._ended.set()
         self._thread.join()
 
-    def _look(self) -> None:
-        told = 0
+    def _watch(self) -> None:
+        reported = 0
         while not self._ended.wait(min(self._patience_s / 4, LOOK_S)):
             since, number = self._since, int(self._board.mine[BEGUN])
             if since is None:
                 continue
-            gone = self._board.ended()
+            ended = self._board.ended()
             waited_s = time.monotonic() - since
-            if gone and waited_s > LOOK_S:
-                # Where this rank waits in MPI nothing else would ever end it.
-                self._tell(f"rank {self._rank} waits in vain for {named(gone)}: ended")
+            if ended and waited_s > LOOK_S:
+                # A rank that waits inside MPI would never return.
+                text = f"waits in vain for {named(ended)}: ended"  # codespell:ignore vain
+                self._tell(f"rank {self._rank} {text}")
                 self._comm.Abort(1)
-            if number == told or waited_s < self._patience_s:
+            if number == reported or waited_s < self._patience_s:
                 continue
-            told = number
+            reported = number
             late = self._board.late(number)
             whom = (
                 f"{named(late)}, not there yet"
@@ -96,8 +97,8 @@ class Watch:
 
 @contextmanager
 def waiting(rank: int, patience_s: float, tell: Callable[[str], None] | None) -> Iterator[None]:
-    """Say that a rank waits for others to begin, before they have anywhere to meet."""
-    words = f"rank {rank} has waited {patience_s:.3g} s for other ranks, which have not begun yet"
+    """Report a rank that waits for others to start, before they share memory."""
+    words = f"rank {rank} has waited {patience_s:.3g} s for other ranks, which have not started yet"
     timer = threading.Timer(patience_s, tell or _say, [words])
     timer.daemon = True
     timer.start()

@@ -1,25 +1,25 @@
-"""Not packed: derived datatypes of MPI say where in arrays messages are."""
+"""Exchanges without packing: derived MPI datatypes describe the elements of a message."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from isthmus.arrays.mpi.forms.packed import Collective
-from isthmus.arrays.mpi.forms.way import OVERLAPS, Course, Way
+from isthmus.arrays.mpi.forms.transport import OVERLAPS, Transfer, Transport
 
 if TYPE_CHECKING:
     from isthmus.arrays import memory
     from isthmus.arrays.mpi.forms import Form
     from isthmus.arrays.mpi.ranks import Ranks
-    from isthmus.arrays.mpi.share import Brought, Share
+    from isthmus.arrays.mpi.share import Operands, Share
 
 
 COUNT_MOST = 1 << 30
-"""Of one level of a datatype: many MPIs keep counts in 31 bits."""
+"""Largest count of one level of a datatype, as many MPIs keep counts in 31 bits."""
 
 
-class Datatypes(Way):
-    """One ``Alltoallw`` of derived datatypes, which are as large as the plan's arithmetic."""
+class Datatypes(Transport):
+    """One ``Alltoallw`` of derived datatypes, whose size does not depend on the elements."""
 
     form: ClassVar[Form] = "datatype"
 
@@ -27,46 +27,46 @@ class Datatypes(Way):
         super().__init__(ranks)
         self.packed = Collective(ranks)
 
-    def course(self, share: Share) -> Course:
-        """Get ready to carry a share."""
-        return _Typed(self, share)
+    def transfer(self, share: Share) -> Transfer:
+        """Prepare the transfer of a share."""
+        return _DatatypeTransfer(self, share)
 
     def close(self) -> None:
-        """Give back the memory for messages."""
+        """Release the memory for messages."""
         self.packed.close()
 
 
-class _Typed(Course):
-    def __init__(self, way: Datatypes, share: Share) -> None:
-        super().__init__(way, share)
-        # In place nothing but messages will do: all is read before anything is written.
-        self.packed = way.packed.course(share)
+class _DatatypeTransfer(Transfer):
+    def __init__(self, transport: Datatypes, share: Share) -> None:
+        super().__init__(transport, share)
+        # An exchange in place must pack: all data are read before any are written.
+        self.packed = transport.packed.transfer(share)
         self.types: list[Any] = []
-        self.made_for: Brought | None = None
-        self.words: list[list[Any]] = []
+        self.types_for: Operands | None = None
+        self.arguments: list[list[Any]] = []
 
-    def move(self, brought: Brought) -> None:
-        if self.ranks.agree(OVERLAPS * brought.overlaps, brought.problem) & OVERLAPS:
-            return self.packed.move(brought)
-        if brought is not self.made_for:
+    def move(self, operands: Operands) -> None:
+        if self.ranks.agree(OVERLAPS * operands.overlaps, operands.problem) & OVERLAPS:
+            return self.packed.move(operands)
+        if operands is not self.types_for:
             self.close()
-            self.words = [self._words(brought.read, sent=True)]
-            self.words.append(self._words(brought.write, sent=False))
-            self.made_for = brought
-        self.ranks.comm.Alltoallw(*self.words)
+            self.arguments = [self._alltoallw_arguments(operands.read, sent=True)]
+            self.arguments.append(self._alltoallw_arguments(operands.write, sent=False))
+            self.types_for = operands
+        self.ranks.comm.Alltoallw(*self.arguments)
         return None
 
     def forget(self) -> None:
         self.close()
 
     def close(self) -> None:
-        self.made_for = None
-        for made in self.types:
-            made.Free()
+        self.types_for = None
+        for datatype in self.types:
+            datatype.Free()
         self.types = []
 
-    def _words(self, parts: list[memory.Given], *, sent: bool) -> list[Any]:
-        """By rank how many, where they begin, and of which type."""
+    def _alltoallw_arguments(self, parts: list[memory.Given], *, sent: bool) -> list[Any]:
+        """Return the ``Alltoallw`` arguments: counts, offsets and types by rank."""
         from mpi4py import MPI
 
         size = self.ranks.comm.size
@@ -82,37 +82,37 @@ class _Typed(Course):
         sections = []
         for part, dims in self.share.core.places(sent, number):
             data, strides = parts[part]
-            made = MPI.BYTE.Create_contiguous(item)
-            along = list(zip(dims, strides, strict=True))
+            datatype = MPI.BYTE.Create_contiguous(item)
+            dimensions = list(zip(dims, strides, strict=True))
             # From the fastest dimension of messages to the slowest, on both sides.
-            for families, stride in along if columns else reversed(along):
-                made = _along(made, families, stride)
-            sections.append((data.ctypes.data, made))
+            for families, stride in dimensions if columns else reversed(dimensions):
+                datatype = _over_families(datatype, families, stride)
+            sections.append((data.ctypes.data, datatype))
         message = _struct(sections).Commit()
         self.types.append(message)
         return message
 
 
-def _along(inner: Any, families: list[Any], stride: int) -> Any:
-    """What is at each index, at all indices of the families of a dimension."""
+def _over_families(inner: Any, families: list[Any], stride: int) -> Any:
+    """Return the type of `inner` repeated at all indices of the families of a dimension."""
     found = []
     for first, length, (runs, run_by), (groups, group_by) in families:
-        run = _times(inner, length, stride)
-        group = _times(run, runs, run_by * stride)
-        found.append((first * stride, _times(group, groups, group_by * stride)))
+        run = _repeated(inner, length, stride)
+        group = _repeated(run, runs, run_by * stride)
+        found.append((first * stride, _repeated(group, groups, group_by * stride)))
         run.Free()
         group.Free()
     inner.Free()
     return _struct(found)
 
 
-def _times(inner: Any, count: int, stride: int) -> Any:
-    """What is here, so often; rows of rows where there are more than MPI counts."""
+def _repeated(inner: Any, count: int, stride: int) -> Any:
+    """Return the type of `count` repetitions, nested if the count exceeds that of MPI."""
     if count <= COUNT_MOST:
         return inner.Create_hvector(count, 1, stride)
     rows, rest = divmod(count, COUNT_MOST)
     row = inner.Create_hvector(COUNT_MOST, 1, stride)
-    placed = [(0, _times(row, rows, COUNT_MOST * stride))]
+    placed = [(0, _repeated(row, rows, COUNT_MOST * stride))]
     row.Free()
     if rest:
         behind = rows * COUNT_MOST * stride
@@ -121,11 +121,11 @@ def _times(inner: Any, count: int, stride: int) -> Any:
 
 
 def _struct(placed: list[tuple[int, Any]]) -> Any:
-    """These types, each where it is told."""
+    """Return a struct of types at byte offsets, and free its members."""
     from mpi4py import MPI
 
     places, types = zip(*placed, strict=True)
-    made = MPI.Datatype.Create_struct([1] * len(placed), places, types)
+    datatype = MPI.Datatype.Create_struct([1] * len(placed), places, types)
     for one in types:
         one.Free()
-    return made
+    return datatype

@@ -1,4 +1,4 @@
-"""Packed, as messages of MPI: collectives, or from pair to pair while others are packed."""
+"""Packed exchanges with MPI messages: collective or pairwise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from isthmus.arrays.mpi.forms.way import OVERLAPS, Course, Way
+from isthmus.arrays.mpi.forms.transport import OVERLAPS, Transfer, Transport
 from isthmus.arrays.mpi.share import Pieces, aligned
 
 if TYPE_CHECKING:
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
     from isthmus.arrays.mpi.forms import Form
     from isthmus.arrays.mpi.ranks import Ranks
-    from isthmus.arrays.mpi.share import Brought, PieceOf, Share
+    from isthmus.arrays.mpi.share import Operands, PieceOf, Share
 
 BUFFER_BYTES = 32 << 20
 SLICE_BYTES = 1 << 30
-"""Most of a message that MPI is given at once, whose counts many MPIs keep in 31 bits."""
+"""Maximum bytes of one MPI message, as many MPIs keep counts in 31 bits."""
 
 
-class _Packed(Way):
-    """Through memory of each rank's own, half of it for what it sends."""
+class _Packed(Transport):
+    """Exchanges through private buffers; half of the memory holds outgoing data."""
 
-    kind: ClassVar[type[_Course]]
+    kind: ClassVar[type[_PackedTransfer]]
     halves: ClassVar[int] = 1
-    """How often what is sent has memory, in turns."""
+    """Number of alternating send buffers."""
 
     def __init__(self, ranks: Ranks) -> None:
         super().__init__(ranks)
@@ -37,74 +37,74 @@ class _Packed(Way):
         self.out = np.empty(0, np.uint8)
         self.back = np.empty(0, np.uint8)
 
-    def reach(self, out: int, back: int) -> None:
-        """Have at least so much memory."""
+    def grow(self, out: int, back: int) -> None:
+        """Grow the buffers to at least these sizes."""
         if len(self.out) < out:
             self.out = np.empty(out, np.uint8)
         if len(self.back) < back:
             self.back = np.empty(back, np.uint8)
 
-    def course(self, share: Share) -> Course:
+    def transfer(self, share: Share) -> Transfer:
         return self.kind(self, share)
 
 
-class _Course(Course):
-    way: _Packed
+class _PackedTransfer(Transfer):
+    transport: _Packed
 
-    def __init__(self, way: _Packed, share: Share) -> None:
-        super().__init__(way, share)
-        self.way = way
+    def __init__(self, transport: _Packed, share: Share) -> None:
+        super().__init__(transport, share)
+        self.transport = transport
         item = share.dtype.itemsize
         largest = max((size for _, size in (*share.sends, *share.receives)), default=0) * item
-        # The same for all, so that each knows how much the others send in a step.
+        # All ranks use the same maximum, so each knows the sizes of the others in a step.
         most, largest = self.ranks.most(max(len(share.sends), len(share.receives), 1), largest)
         self.whole = aligned(largest)
-        slot = min(self.whole, max(way.half // way.halves // most, item))
+        slot = min(self.whole, max(transport.half // transport.halves // most, item))
         self.pieces = Pieces(share, slot)
         (self.steps,) = self.ranks.most(self.pieces.count)
 
-    def move(self, brought: Brought) -> None:
-        told = self.ranks.agree(OVERLAPS * brought.overlaps, brought.problem)
-        if told & OVERLAPS:
-            self._at_once(brought)
+    def move(self, operands: Operands) -> None:
+        agreed = self.ranks.agree(OVERLAPS * operands.overlaps, operands.problem)
+        if agreed & OVERLAPS:
+            self._move_in_place(operands)
         else:
-            self._carry(brought)
+            self._move_pieces(operands)
 
-    def _carry(self, brought: Brought) -> None:
-        """Carry all, piece by piece; what stays here is not packed."""
-        way, rank, pieces = self.way, self.share.rank, self.pieces
+    def _move_pieces(self, operands: Operands) -> None:
+        """Move all messages piece by piece; data that stay on the rank are not packed."""
+        transport, rank, pieces = self.transport, self.share.rank, self.pieces
         half = pieces.memory(pieces.sends)
-        way.reach(half * way.halves, pieces.memory(pieces.receives))
+        transport.grow(half * transport.halves, pieces.memory(pieces.receives))
         for step in range(self.steps):
-            begin = step % way.halves * half
-            leave = _placed(way.out[begin : begin + half], pieces.sent(step))
-            arrive = _placed(way.back, pieces.received(step))
-            stay = [(piece, brought.read) for peer, piece, _ in arrive if peer == rank]
-            leave = [one for one in leave if one[0] != rank]
-            arrive = [one for one in arrive if one[0] != rank]
-            self._step(brought, leave, arrive, stay)
-        self._end()
+            begin = step % transport.halves * half
+            sends = _placed(transport.out[begin : begin + half], pieces.sent(step))
+            recvs = _placed(transport.back, pieces.received(step))
+            local = [(piece, operands.read) for peer, piece, _ in recvs if peer == rank]
+            sends = [one for one in sends if one[0] != rank]
+            recvs = [one for one in recvs if one[0] != rank]
+            self._step(operands, sends, recvs, local)
+        self._wait_sends()
 
-    def _at_once(self, brought: Brought) -> None:
-        """All is packed before anything is written: arrays overlap what they come from."""
+    def _move_in_place(self, operands: Operands) -> None:
+        """Pack all data before any are written, as target arrays overlap source arrays."""
         from mpi4py import MPI
 
         share, comm = self.share, self.ranks.comm
         pieces = Pieces(share, self.whole)
-        # Of this exchange only: what may be as much as the arrays is not kept.
+        # These buffers may be as large as the arrays, so they are not kept.
         out, back = self._room(*map(pieces.memory, (pieces.sends, pieces.receives)))
-        leave = _placed(out, pieces.sent(0))
-        arrive = _placed(back, pieces.received(0))
-        share.pack([(piece, memory) for _, piece, memory in leave], brought)
+        sends = _placed(out, pieces.sent(0))
+        recvs = _placed(back, pieces.received(0))
+        share.pack([(piece, memory) for _, piece, memory in sends], operands)
         requests = [
-            *(comm.Irecv(slice_, peer) for peer, _, memory in arrive for slice_ in _slices(memory)),
-            *(comm.Isend(slice_, peer) for peer, _, memory in leave for slice_ in _slices(memory)),
+            *(comm.Irecv(slice_, peer) for peer, _, memory in recvs for slice_ in _slices(memory)),
+            *(comm.Isend(slice_, peer) for peer, _, memory in sends for slice_ in _slices(memory)),
         ]
         MPI.Request.Waitall(requests)
-        share.unpack([(piece, memory) for _, piece, memory in arrive], brought)
+        share.unpack([(piece, memory) for _, piece, memory in recvs], operands)
 
     def _room(self, *sizes: int) -> list[NDArray[np.uint8]]:
-        """Memory of so many bytes each, or an error of all ranks."""
+        """Allocate buffers of these sizes; a failure is raised on all ranks."""
         problem, made = "", []
         try:
             made = [np.empty(size, np.uint8) for size in sizes]
@@ -114,11 +114,11 @@ class _Course(Course):
         return made
 
     @abstractmethod
-    def _step(self, brought: Brought, leave: _Mail, arrive: _Mail, stay: list[Any]) -> None:
-        """Carry one piece of each message."""
+    def _step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
+        """Move one piece of each message."""
 
-    def _end(self) -> None:
-        """Wait for what is still on its way."""
+    def _wait_sends(self) -> None:
+        """Wait for outstanding sends."""
 
 
 _Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
@@ -126,7 +126,7 @@ _Mail = list[tuple[int, "PieceOf", "NDArray[np.uint8]"]]
 
 
 def _placed(buffer: NDArray[np.uint8], mail: list[tuple[int, int, PieceOf]]) -> _Mail:
-    """Give each piece its memory, one behind the other."""
+    """Assign consecutive memory to each piece."""
     placed: _Mail = []
     begin = 0
     for peer, size, piece in mail:
@@ -140,23 +140,23 @@ def _slices(memory: NDArray[np.uint8]) -> Iterator[NDArray[np.uint8]]:
         yield memory[begin : begin + SLICE_BYTES]
 
 
-class _Together(_Course):
-    """Pack all, one ``Alltoallv``, unpack all."""
+class _CollectiveTransfer(_PackedTransfer):
+    """Pack all messages, call ``Alltoallv`` once, unpack all messages."""
 
-    def _step(self, brought: Brought, leave: _Mail, arrive: _Mail, stay: list[Any]) -> None:
+    def _step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
         from mpi4py import MPI
 
-        share, way, comm = self.share, self.way, self.ranks.comm
-        share.pack([(piece, memory) for _, piece, memory in leave], brought)
+        share, transport, comm = self.share, self.transport, self.ranks.comm
+        share.pack([(piece, memory) for _, piece, memory in sends], operands)
         comm.Alltoallv(
-            [way.out, *_places(comm.size, way.out, leave), MPI.BYTE],
-            [way.back, *_places(comm.size, way.back, arrive), MPI.BYTE],
+            [transport.out, *_places(comm.size, transport.out, sends), MPI.BYTE],
+            [transport.back, *_places(comm.size, transport.back, recvs), MPI.BYTE],
         )
-        share.unpack([*stay, *((piece, memory) for _, piece, memory in arrive)], brought)
+        share.unpack([*local, *((piece, memory) for _, piece, memory in recvs)], operands)
 
 
 def _places(ranks: int, buffer: Any, mail: _Mail) -> tuple[Any, Any]:
-    """By rank bytes, and where in a buffer they begin."""
+    """Return bytes and buffer offset of each rank."""
     sizes, starts = np.zeros(ranks, np.int64), np.zeros(ranks, np.int64)
     base = buffer.ctypes.data
     for peer, _, memory in mail:
@@ -164,49 +164,49 @@ def _places(ranks: int, buffer: Any, mail: _Mail) -> tuple[Any, Any]:
     return sizes, starts
 
 
-class _Pairs(_Course):
-    """Pack for one rank after another, and unpack what has arrived meanwhile."""
+class _PairwiseTransfer(_PackedTransfer):
+    """Pack and send to one rank after another, then unpack messages as they arrive."""
 
-    def __init__(self, way: _Packed, share: Share) -> None:
-        super().__init__(way, share)
-        self.leaving: list[list[Any]] = [[] for _ in range(way.halves)]
+    def __init__(self, transport: _Packed, share: Share) -> None:
+        super().__init__(transport, share)
+        self.posted_by_turn: list[list[Any]] = [[] for _ in range(transport.halves)]
 
-    def _step(self, brought: Brought, leave: _Mail, arrive: _Mail, stay: list[Any]) -> None:
+    def _step(self, operands: Operands, sends: _Mail, recvs: _Mail, local: list[Any]) -> None:
         from mpi4py import MPI
 
         share, comm = self.share, self.ranks.comm
-        arriving = [comm.Irecv(memory, peer) for peer, _, memory in arrive]
-        # What has left memory that is written again now has arrived.
-        MPI.Request.Waitall(self.leaving.pop(0))
-        left = []
-        # Each begins with its neighbour, so that not all send to one.
-        for peer, piece, memory in sorted(leave, key=lambda one: (one[0] - comm.rank) % comm.size):
-            share.pack([(piece, memory)], brought)
-            left.append(comm.Isend(memory, peer))
-        self.leaving.append(left)
-        share.unpack(stay, brought)
-        for _ in arrive:
-            _, piece, memory = arrive[MPI.Request.Waitany(arriving)]
-            share.unpack([(piece, memory)], brought)
+        requests = [comm.Irecv(memory, peer) for peer, _, memory in recvs]
+        # The send buffer is free once its previous sends have completed.
+        MPI.Request.Waitall(self.posted_by_turn.pop(0))
+        posted = []
+        # Each rank starts with its neighbour, so that not all send to the same rank.
+        for peer, piece, memory in sorted(sends, key=lambda one: (one[0] - comm.rank) % comm.size):
+            share.pack([(piece, memory)], operands)
+            posted.append(comm.Isend(memory, peer))
+        self.posted_by_turn.append(posted)
+        share.unpack(local, operands)
+        for _ in recvs:
+            _, piece, memory = recvs[MPI.Request.Waitany(requests)]
+            share.unpack([(piece, memory)], operands)
 
-    def _end(self) -> None:
+    def _wait_sends(self) -> None:
         from mpi4py import MPI
 
-        for left in self.leaving:
-            MPI.Request.Waitall(left)
-            left.clear()
+        for posted in self.posted_by_turn:
+            MPI.Request.Waitall(posted)
+            posted.clear()
 
 
 class Collective(_Packed):
     """One collective for each piece of all messages."""
 
     form: ClassVar[Form] = "alltoall"
-    kind = _Together
+    kind = _CollectiveTransfer
 
 
 class Pairwise(_Packed):
-    """Messages from pair to pair, the next packed while one is on its way."""
+    """Pairwise messages; the next is packed while earlier ones are in flight."""
 
     form: ClassVar[Form] = "pairwise"
-    kind = _Pairs
+    kind = _PairwiseTransfer
     halves = 2

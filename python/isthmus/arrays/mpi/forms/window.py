@@ -1,4 +1,4 @@
-"""Packed where the receiver reads it: memory that the ranks of a node share."""
+"""Exchanges through memory that the ranks of a node share; receivers read packed data in place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from isthmus.arrays import memory
-from isthmus.arrays.mpi.forms.way import OVERLAPS, PACKED, SHARED, Course, Way
+from isthmus.arrays.mpi.forms.transport import OVERLAPS, PACKED, SHARED, Transfer, Transport
 from isthmus.arrays.mpi.share import Pieces, aligned
 from isthmus.arrays.mpi.shared import Shared
 from isthmus.errors import IsthmusError
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
     from isthmus.arrays.mpi.forms import Form
     from isthmus.arrays.mpi.ranks import Ranks
-    from isthmus.arrays.mpi.share import Brought, PieceOf, Share
+    from isthmus.arrays.mpi.share import Operands, PieceOf, Share
 
     Bytes = NDArray[np.uint8]
     Part = NDArray[Any]
 
 BUFFER_BYTES = 8 << 20
-"""What all ranks pack at a time stays in the caches until it is read."""
+"""Buffer size at which packed data stay in the caches until they are read."""
 
 
-class Window(Way):
-    """Two outboxes for each rank, in turns: who packs into one has heard from all since they read
-    what was there.
+class Window(Transport):
+    """Two alternating outboxes for each rank. A rank packs into one only after all ranks have read
+    its previous contents.
     """
 
     form: ClassVar[Form] = "window"
@@ -39,51 +39,51 @@ class Window(Way):
         self.memory = Shared(ranks.node, 2 * self.half)
         self.turn = 0
 
-    def course(self, share: Share) -> Course:
-        """Get ready to carry a share."""
-        return _Through(self, share)
+    def transfer(self, share: Share) -> Transfer:
+        """Prepare the transfer of a share."""
+        return _WindowTransfer(self, share)
 
-    def reach(self, half: int) -> None:
-        """Have outboxes of at least so many bytes; all ranks ask for the same."""
+    def grow(self, half: int) -> None:
+        """Grow the outboxes to at least `half` bytes, the same on all ranks."""
         if half > self.half:
             self.half = aligned(half)
             self.memory = Shared(self.ranks.node, 2 * self.half)
 
 
-class _Through(Course):
-    way: Window
+class _WindowTransfer(Transfer):
+    transport: Window
 
-    def __init__(self, way: Window, share: Share) -> None:
-        super().__init__(way, share)
-        self.way = way
-        self.node = way.ranks.node
+    def __init__(self, transport: Window, share: Share) -> None:
+        super().__init__(transport, share)
+        self.transport = transport
+        self.node = transport.ranks.node
         item, rank = share.dtype.itemsize, share.rank
         largest = max((aligned(size * item) for _, size in share.sends), default=0)
         number, largest = self.ranks.most(max(len(share.sends), 1), largest)
-        # A sender's messages lie in the order of its receivers.
+        # In an outbox messages are ordered by receiver.
         self.place: dict[int, int] = {}
         for peer, _ in share.receives:
             to = [message.to_rank for message in share.plan.sends(peer)]
             self.place[peer] = to.index(rank)
-        way.reach(number * aligned(item))
-        self.slot = min(largest, way.half // number // 64 * 64)
+        transport.grow(number * aligned(item))
+        self.slot = min(largest, transport.half // number // 64 * 64)
         self.pieces = Pieces(share, self.slot)
         (self.steps,) = self.ranks.most(self.pieces.count)
         self.shared: Shared | None = None
-        self.known: dict[tuple[str, int, int], list[Any]] = {}
-        self.known_for: tuple[Brought, Shared] | None = None
+        self.views: dict[tuple[str, int, int], list[Any]] = {}
+        self.views_for: tuple[Operands, Shared] | None = None
 
     def allocate(self) -> list[Part]:
         if self.shared is not None:
             raise IsthmusError("an exchange allocates once; close it and make another")
         share = self.share
-        parts = self._laid(share.rank) if share.gives else []
+        parts = self._parts_of(share.rank) if share.is_sender else []
         size = sum(aligned(part[2]) for part in parts)
         self.shared = Shared(self.node, size)
-        return self._arrays(share.rank) if share.gives else []
+        return self._arrays(share.rank) if share.is_sender else []
 
-    def _laid(self, rank: int) -> list[tuple[int, tuple[int, ...], int]]:
-        """By part of a rank where it begins, its shape and its bytes."""
+    def _parts_of(self, rank: int) -> list[tuple[int, tuple[int, ...], int]]:
+        """Return offset, shape and bytes of each part of a rank in shared memory."""
         laid, begin = [], 0
         for shape in self.share.plan.from_.extents(rank):
             size = int(np.prod(shape, dtype=np.int64)) * self.share.dtype.itemsize
@@ -92,111 +92,113 @@ class _Through(Course):
         return laid
 
     def _arrays(self, rank: int) -> list[Part]:
-        """What a rank holds in shared memory."""
+        """Return the arrays of a rank in shared memory."""
         assert self.shared is not None
         own, share = self.shared.of[rank], self.share
         return [
             own[begin : begin + size].view(share.dtype).reshape(shape, order=share.order)
-            for begin, shape, size in self._laid(rank)
+            for begin, shape, size in self._parts_of(rank)
         ]
 
-    def move(self, brought: Brought) -> None:
-        way, steps = self.way, self.steps
-        flags = OVERLAPS * brought.overlaps | (SHARED if brought.shared else PACKED)
-        if not (brought.problem or brought.shared):
-            self._pack(0, brought)
-        told = self.ranks.agree(flags if self.share.gives else OVERLAPS & flags, brought.problem)
-        if told & SHARED and not told & (PACKED | OVERLAPS):
-            return self._read(brought)
-        if told & OVERLAPS and steps > 1:
-            return self._at_once(brought)
-        if told & SHARED:
-            if brought.shared:
-                self._pack(0, brought)
+    def move(self, operands: Operands) -> None:
+        transport, steps = self.transport, self.steps
+        flags = OVERLAPS * operands.overlaps | (SHARED if operands.shared else PACKED)
+        if not (operands.problem or operands.shared):
+            self._pack(0, operands)
+        agreed = self.ranks.agree(
+            flags if self.share.is_sender else OVERLAPS & flags, operands.problem
+        )
+        if agreed & SHARED and not agreed & (PACKED | OVERLAPS):
+            return self._read_shared(operands)
+        if agreed & OVERLAPS and steps > 1:
+            return self._move_in_place(operands)
+        if agreed & SHARED:
+            if operands.shared:
+                self._pack(0, operands)
             self.ranks.board.meet()
         for step in range(steps):
-            self._unpack(step, brought)
-            way.turn = 1 - way.turn
+            self._unpack(step, operands)
+            transport.turn = 1 - transport.turn
             if step + 1 < steps:
-                self._pack(step + 1, brought)
+                self._pack(step + 1, operands)
                 self.ranks.board.meet()
         return None
 
     def _slot(self, rank: int, place: int, size: int) -> Bytes:
-        begin = self.way.turn * self.way.half + self.slot * place
-        return self.way.memory.of[rank][begin : begin + size]
+        begin = self.transport.turn * self.transport.half + self.slot * place
+        return self.transport.memory.of[rank][begin : begin + size]
 
-    def _pack(self, step: int, brought: Brought) -> None:
-        key = ("pack", step, self.way.turn)
-        if key not in self._known(brought):
+    def _pack(self, step: int, operands: Operands) -> None:
+        key = ("pack", step, self.transport.turn)
+        if key not in self._cached_views(operands):
             rank = self.share.rank
-            self.known[key] = [
+            self.views[key] = [
                 (piece, self._slot(rank, piece[0], size))
                 for peer, size, piece in self.pieces.sent(step)
-                if peer != rank or brought.overlaps
+                if peer != rank or operands.overlaps
             ]
-        self.share.pack(self.known[key], brought)
+        self.share.pack(self.views[key], operands)
 
-    def _unpack(self, step: int, brought: Brought) -> None:
-        key = ("unpack", step, self.way.turn)
-        if key not in self._known(brought):
+    def _unpack(self, step: int, operands: Operands) -> None:
+        key = ("unpack", step, self.transport.turn)
+        if key not in self._cached_views(operands):
             rank = self.share.rank
-            self.known[key] = [
-                (piece, brought.read)
-                if peer == rank and not brought.overlaps
+            self.views[key] = [
+                (piece, operands.read)
+                if peer == rank and not operands.overlaps
                 else (piece, self._slot(peer, self.place[peer], size))
                 for peer, size, piece in self.pieces.received(step)
             ]
-        self.share.unpack(self.known[key], brought)
+        self.share.unpack(self.views[key], operands)
 
-    def _known(self, brought: Brought) -> dict[tuple[str, int, int], list[Any]]:
-        """What is packed where in steps of these arrays through this memory, as far as known."""
-        now = (brought, self.way.memory)
-        if self.known_for is None or any(
-            a is not b for a, b in zip(now, self.known_for, strict=True)
+    def _cached_views(self, operands: Operands) -> dict[tuple[str, int, int], list[Any]]:
+        """Return the cached slots of steps for these arrays and this memory."""
+        now = (operands, self.transport.memory)
+        if self.views_for is None or any(
+            a is not b for a, b in zip(now, self.views_for, strict=True)
         ):
-            self.known_for, self.known = now, {}
-        return self.known
+            self.views_for, self.views = now, {}
+        return self.views
 
-    def _read(self, brought: Brought) -> None:
-        """Read what others hold where it lies."""
+    def _read_shared(self, operands: Operands) -> None:
+        """Unpack directly from the shared arrays of the senders."""
         self.share.unpack(
             [
                 (
                     (number, 0, size),
                     [memory.given(part) for part in self._arrays(peer)]
                     if peer != self.share.rank
-                    else brought.read,
+                    else operands.read,
                 )
                 for number, (peer, size) in enumerate(self.share.receives)
             ],
-            brought,
+            operands,
         )
-        # Nobody writes there again before all have read.
+        # No rank may overwrite its arrays before all ranks have read them.
         self.ranks.board.meet()
 
-    def _at_once(self, brought: Brought) -> None:
-        """All is packed before anything is written: arrays overlap what they come from."""
+    def _move_in_place(self, operands: Operands) -> None:
+        """Pack all data before any are written, as target arrays overlap source arrays."""
         share, plan = self.share, self.share.plan
         item, rank = share.dtype.itemsize, share.rank
         size = sum(aligned(size * item) for _, size in share.sends)
         outboxes = Shared(self.node, size)
         begin = 0
-        leave: list[tuple[PieceOf, Bytes]] = []
+        sends: list[tuple[PieceOf, Bytes]] = []
         for number, (_, size) in enumerate(share.sends):
-            leave.append(((number, 0, size), outboxes.of[rank][begin : begin + size * item]))
+            sends.append(((number, 0, size), outboxes.of[rank][begin : begin + size * item]))
             begin += aligned(size * item)
-        share.pack(leave, brought)
+        share.pack(sends, operands)
         self.ranks.board.meet()
-        arrive: list[tuple[PieceOf, Bytes]] = []
+        recvs: list[tuple[PieceOf, Bytes]] = []
         for number, (peer, size) in enumerate(share.receives):
             before = plan.sends(peer)[: self.place[peer]]
             begin = sum(aligned(message.elements * item) for message in before)
-            arrive.append(((number, 0, size), outboxes.of[peer][begin : begin + size * item]))
-        share.unpack(arrive, brought)
+            recvs.append(((number, 0, size), outboxes.of[peer][begin : begin + size * item]))
+        share.unpack(recvs, operands)
 
     def forget(self) -> None:
-        self.known, self.known_for = {}, None
+        self.views, self.views_for = {}, None
 
     def close(self) -> None:
         self.forget()
