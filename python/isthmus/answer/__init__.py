@@ -1,7 +1,7 @@
-"""The answer of a run in plain words: each variant against the first one, the baseline.
+"""The answer of a run in words: a comparison of each variant with the baseline, the first variant.
 
-Only compares numbers that the core has measured; says which load it compares at, and calls a
-difference one only where the intervals allow it.
+It compares only numbers that the core has measured, names the load of the comparison, and reports a
+difference only if the intervals support it.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ __all__ = [
 ]
 
 FAR = 2.0
-"""Factor from which better and worse become far better and far worse."""
+"""Factor from which the badges are ``far better`` and ``far worse``."""
 THROUGHPUT = "GB/s"
-"""Unit of accepted load by which whole networks are judged, too."""
+"""Unit of accepted load for which the highest accepted load is a criterion as well."""
 WARNINGS = 6
-"""Most collapsed points that are told one by one."""
+"""Maximum number of collapsed points that are listed."""
 SENTENCES = 3
-"""Most sentences below the conclusion on a first screen."""
+"""Maximum number of sentences below the conclusion on the first screen."""
 
 
 @dataclass(frozen=True)
 class SeriesAnswer:
-    """What came out for one series."""
+    """The comparison of one series with the baseline."""
 
     series: Series
     bracket: Bracket | None
     saturation: str | None
-    """Against the baseline: ``earlier``, ``later``, ``alike`` or None."""
+    """Saturation compared with the baseline: ``earlier``, ``later``, ``alike`` or None."""
     point: PointResult | None
     """The point compared."""
     ratios: dict[str, Ratio]
@@ -76,23 +76,23 @@ class SeriesAnswer:
     ``about the same`` (all that was compared), ``unknown``, ``collapses``."""
     sentence: str
     jobs: dict[str, str] = field(default_factory=dict)
-    """Where the badge is ``mixed``, that of each job."""
+    """The badge of each job, if the badge is ``mixed``."""
     peak: Peak | None = None
-    """Its highest accepted load, in runs that are judged by it."""
+    """The highest accepted load, in runs with this criterion."""
     peak_ratio: Ratio | None = None
     reason: Reason | None = None
-    """What fills first."""
+    """The bottleneck."""
     timeless: frozenset[str] = frozenset()
-    """Times at the point compared that only tell how long was measured."""
+    """Times at the compared point that grow with the length of the run, so they have no meaning."""
 
     @property
     def compared(self) -> bool:
-        """Whether anything of it could be compared with the baseline."""
+        """Whether at least one criterion was comparable with the baseline."""
         return bool(self.ratios or self.saturation or self.peak_ratio)
 
     def cell(self, measure: str) -> str:
-        """The measure at the point compared, with its half-width; ``saturated`` in place of a time
-        of the job that saturates it.
+        """Return the measure at the compared point with its half-width, or ``saturated`` for a time
+        of the job that saturates the point.
         """
         found = self.point.measure(measure) if self.point else None
         if measure in self.timeless:
@@ -106,48 +106,48 @@ class Answer:
 
     view: View
     headline: str | None
-    """The measure by which variants are judged, with saturation."""
+    """The main measure that compares variants, besides saturation."""
     measures: list[str]
-    """The measures in the table, the headline's first."""
+    """The measures in the table, starting with the headline."""
     place: str
-    """Where on the x axis they are compared, in words."""
+    """Position of the comparison on the x axis, in words."""
     conclusion: str
-    """One sentence over all variants."""
+    """One sentence on all variants."""
     basis: str
-    """What the verdicts rest on, in words."""
+    """The criteria of the verdicts, in words."""
     unmodelled: str
-    """Of which measures no model value is given and why, in words."""
+    """The measures without a model value and the reason, in words."""
     series: list[SeriesAnswer] = field(default_factory=list)
     busy_place: str = ""
-    """Where pictures compare variants: the highest load at which most are stable, in words."""
+    """Load at which plots compare variants (the highest at which most are stable), in words."""
     busy_x: float | None = None
     warnings: list[str] = field(default_factory=list)
-    """Points at which nothing arrives any more, in words."""
+    """Collapsed points, in words."""
     lessons: Lessons | None = None
-    """What jobs lose to one another, where they ran alone and together."""
+    """Slowdown of jobs by other jobs, if they ran alone and together."""
 
     @property
     def has_reasons(self) -> bool:
-        """Whether it is known what fills first in any series."""
+        """Whether the bottleneck of any series is known."""
         return any(s.reason for s in self.series)
 
     @property
     def sentences(self) -> list[str]:
-        """What a first screen tells below the conclusion, three sentences at most: the lessons of
-        jobs, or what fills first and the variants that differ most from the first.
+        """At most three sentences below the conclusion on the first screen: the lessons of jobs, or
+        the bottlenecks and the variants that differ most from the baseline.
         """
         if self.lessons is not None:
             return self.lessons.first
         found = [(s.series.label, s.reason) for s in self.series if s.reason]
-        told = [reasons_sentence(found)] if found else []
+        texts = [reasons_sentence(found)] if found else []
         if len(self.series) < 2:
-            # The conclusion is the sentence of the only series.
-            return told
+            # The conclusion is already the sentence of the only series.
+            return texts
         others = sorted(self.series[1:], key=lambda s: _PLAIN.get(s.badge, 0))
-        left = SENTENCES - len(told)
+        left = SENTENCES - len(texts)
         chosen = {s.series.position for s in others[:left]}
-        told += [f"{s.series.label}: {s.sentence}" for s in self.series if _is_in(s, chosen)]
-        return told
+        texts += [f"{s.series.label}: {s.sentence}" for s in self.series if _is_in(s, chosen)]
+        return texts
 
     @property
     def has_saturation(self) -> bool:
@@ -155,31 +155,31 @@ class Answer:
         return any(s.bracket for s in self.series)
 
     def head(self, measure: str) -> str:
-        """What a column of the table is called: of a job's bandwidth just the job, as the unit says
-        the rest.
+        """Return the heading of a table column; for a job's bandwidth only the job, as the unit
+        explains the rest.
         """
         label = self.view.label(measure)
         return label.partition(":")[0] if measure.endswith(".accepted") else label
 
     @property
     def shown(self) -> list[str]:
-        """The measures that stand in the table of variants."""
+        """The measures in the table of variants."""
         if self.view.of_jobs:
             return self.measures
         return self.measures[: 1 if self.has_peaks else 2]
 
     @property
     def has_peaks(self) -> bool:
-        """Whether any series is judged by its highest accepted load."""
+        """Whether the highest accepted load of any series is a criterion."""
         return any(s.peak for s in self.series)
 
 
 _last: list[tuple[RunResult, Answer]] = []
-"""The run that was asked about last, and its answer: every picture of a report asks."""
+"""Cache of the last run and its answer, which every plot of a report needs."""
 
 
 def answer(run: RunResult) -> Answer:
-    """Compare every series of the run with its first."""
+    """Compare every series of the run with the first series."""
     for known, said in _last:
         if known is run:
             return said
@@ -195,7 +195,7 @@ def _answer(run: RunResult) -> Answer:
     busy_x = _common_place(layout, light=False)
     x = _common_place(layout, light=True) if judged_by_throughput(layout) else busy_x
     matrix = interference(run)
-    told = lessons(matrix) if matrix is not None else None
+    job_lessons = lessons(matrix) if matrix is not None else None
     place, busy_place = _place_text(layout, x), _place_text(layout, busy_x)
     base = layout.series[0] if layout.series else None
     found = [_series_answer(layout, s, base, measures, x, place) for s in layout.series if base]
@@ -204,19 +204,19 @@ def _answer(run: RunResult) -> Answer:
         headline,
         measures[:3],
         place,
-        told.conclusion if told else conclusion(found, layout),
-        lessons_basis(told) if told else basis(layout, headline, place, found),
+        job_lessons.conclusion if job_lessons else conclusion(found, layout),
+        lessons_basis(job_lessons) if job_lessons else basis(layout, headline, place, found),
         unmodelled(layout),
         found,
         busy_place,
         busy_x,
         _warnings(layout),
-        told,
+        job_lessons,
     )
 
 
 _PLAIN = {"about the same": 3, "unknown": 2, "mixed": 1, "better": 1, "worse": 1}
-"""Variants with these badges are told after the others."""
+"""Variants with these badges are listed after the others, in ascending order."""
 
 
 def _is_in(each: SeriesAnswer, chosen: set[int]) -> bool:
@@ -224,15 +224,15 @@ def _is_in(each: SeriesAnswer, chosen: set[int]) -> bool:
 
 
 def judged_by_throughput(layout: View) -> bool:
-    """Whether variants are judged by the load that they accept at most, and their latency at a
-    light load: where it is told in `THROUGHPUT` and the points of a series differ in the load only.
+    """Whether the criteria are the highest accepted load and the latency at a light load. They are
+    if the load has the unit `THROUGHPUT` and the points of a series differ only in the load.
     """
     return layout.unit("accepted") == THROUGHPUT and (layout.by_load or layout.x_axis is None)
 
 
 def judged(layout: View) -> list[str]:
-    """Measures by which variants are judged: latencies; of jobs first what their users feel, how
-    long a phase or else a message takes, then what they and the I/O servers get through.
+    """Return the measures that compare variants. Without jobs these are latencies. With jobs they
+    are times of phases or messages, followed by accepted bandwidths of jobs and I/O servers.
     """
     if not layout.of_jobs:
         return ranked(layout)
@@ -257,7 +257,7 @@ def judged(layout: View) -> list[str]:
 
 
 def ranked(layout: View) -> list[str]:
-    """Latencies asked for, the I/O side's first: it is what the machine is built for."""
+    """Return the requested latencies, those of I/O first."""
 
     def rank(name: str) -> int:
         order = ("read.network", "read.response", "write.network", "write.response")
@@ -272,8 +272,8 @@ def _stable_at(layout: View, series: Series, x: float) -> PointResult | None:
 
 
 def _carries(layout: View, series: Series, point: PointResult) -> bool:
-    """Whether a series carries the load of a point: it is stable there, by the simulation or by the
-    model, or it is undecided there and accepts twice as much at another load.
+    """Whether a series carries the load of a point: it is stable in the simulation or the model, or
+    it is undecided and accepts at least twice this load at another point.
     """
     verdict = point.verdict.verdict
     if layout.of_jobs:
@@ -285,14 +285,14 @@ def _carries(layout: View, series: Series, point: PointResult) -> bool:
 
 
 def _is_lost(layout: View, series: Series, x: float | None) -> bool:
-    """Whether a series is saturated or has collapsed at x; undecided is not lost."""
+    """Whether a series is saturated or has collapsed at x; undecided does not count."""
     at = (p for p in series.points if layout.x(p) == x)
     return any(p.verdict.verdict in LOST for p in at)
 
 
 def _common_place(layout: View, *, light: bool) -> float | None:
-    """Highest load, or lowest if a light one is wanted (or first x, where x is not the load), at
-    which most series are stable, the baseline among them; all where that is possible at all.
+    """Return the x value at which most series, including the baseline, are stable. Among equal
+    counts it is the highest load, or the lowest load if `light`; the first x if x is not a load.
     """
     if not layout.series:
         return None
@@ -311,7 +311,7 @@ def _common_place(layout: View, *, light: bool) -> float | None:
 
 
 def _is_load(layout: View) -> bool:
-    """Whether x is the load of one of several jobs."""
+    """Whether the x axis is the load of one of several jobs."""
     x = layout.x_axis
     return x is not None and layout.run.axes[x].key.endswith(".load")
 
@@ -347,9 +347,9 @@ def _series_answer(
     why = reason(layout, series, point)
     timeless = frozenset(m for m in measures if point and is_timeless(layout, point, m))
     if series is base:
-        told = collapse_part(layout, series)
+        collapse = collapse_part(layout, series)
         text = baseline_sentence(
-            layout, told, own_bracket, own_peak, point, measures, place, series
+            layout, collapse, own_bracket, own_peak, point, measures, place, series
         )
         badge = "baseline" if len(layout.series) > 1 else ""
         return SeriesAnswer(
@@ -368,8 +368,8 @@ def _series_answer(
     ratios = {}
     if point and base_point:
         for name in measures:
-            own, theirs = point.measure(name), base_point.measure(name)
-            compared = ratio(name, own, theirs, level) if own and theirs else None
+            own, other = point.measure(name), base_point.measure(name)
+            compared = ratio(name, own, other, level) if own and other else None
             if compared and _comparable(layout, compared, point, base_point):
                 ratios[name] = compared
     peak_ratio = own_peak.against(base_peak, level) if own_peak and base_peak else None
@@ -384,16 +384,16 @@ def _series_answer(
             badge = "mixed"
     else:
         badge = _badge(saturation, [peak_ratio, headline], lost and not layout.of_jobs)
-    told = collapse_part(layout, series)
-    if told and not any(p.collapsed for p in base.points):
+    collapse = collapse_part(layout, series)
+    if collapse and not any(p.collapsed for p in base.points):
         badge = "collapses"
-    parts = [told] if told else []
+    parts = [collapse] if collapse else []
     if own_bracket:
         parts.append(saturation_words(own_bracket, base_bracket, saturation, base.label, unit))
     if lost and place and not layout.of_jobs:
         parts.append(f"saturated {place}, where {base.label} still is stable")
     if point:
-        parts.append(timeless_words(layout, series, point, told=own_bracket is not None))
+        parts.append(timeless_words(layout, series, point, short=own_bracket is not None))
     if own_peak:
         parts.append(peak_words(own_peak, peak_ratio, base.label, base_peak))
     parts += [ratio_words(layout, ratios[m], place, n == 0) for n, m in enumerate(ratios)]
@@ -415,20 +415,20 @@ def _series_answer(
 
 
 def _jobs(ratios: dict[str, Ratio], point: PointResult, base: PointResult) -> dict[str, str]:
-    """Of each job that ran at both points whether it is better, worse or about the same as in the
-    baseline, or unknown.
+    """Return ``better``, ``worse``, ``about the same`` or ``unknown`` for each job that ran at both
+    points.
     """
     felt = _felt_by_job(ratios)
     found = {}
     for job in point.active:
         if job not in base.active:
             continue
-        own, theirs = (
+        own_lost, base_lost = (
             p.verdict.verdict in (*LOST, "incomplete") and p.verdict.flow == job
             for p in (point, base)
         )
-        if own != theirs:
-            found[job] = "worse" if own else "better"
+        if own_lost != base_lost:
+            found[job] = "worse" if own_lost else "better"
         else:
             found[job] = _word(felt.get(job))
     return found
@@ -441,8 +441,8 @@ def _word(ratio: Ratio | None) -> str:
 
 
 def _felt(ratios: dict[str, Ratio]) -> list[Ratio | None]:
-    """Of each job the time of its phases or messages where that can be compared, or else what it
-    gets through; what the I/O servers get through where nothing else is known.
+    """Return one ratio for each job: the time of its phases or messages if comparable, else its
+    bandwidth. Without any such ratio, return all ratios.
     """
     return list(_felt_by_job(ratios).values()) or list(ratios.values())
 
@@ -457,7 +457,7 @@ def _felt_by_job(ratios: dict[str, Ratio]) -> dict[str, Ratio]:
 
 
 def _comparable(layout: View, compared: Ratio, *points: PointResult) -> bool:
-    """Whether a measure is one of the machine: a time is not where it grows with the run."""
+    """Whether a measure is comparable; a time that grows with the run is not."""
     return not any(is_timeless(layout, p, compared.measure) for p in points)
 
 
@@ -479,15 +479,15 @@ def _badge(saturation: str | None, found: Sequence[Ratio | None], lost: bool) ->
 
 
 def _warnings(layout: View) -> list[str]:
-    told = []
+    texts = []
     for series in layout.series:
         for point in series.points:
             if point.collapsed:
                 x = layout.x(point)
                 place = _place_text(layout, x) if x is not None else ""
                 head = f"{series.label} {place}".strip()
-                told.append(f"{head}: {collapse_words(layout.run, point)}")
-    if len(told) > WARNINGS:
-        rest = len(told) - WARNINGS + 1
-        return [*told[: WARNINGS - 1], f"{rest} more points have collapsed."]
-    return told
+                texts.append(f"{head}: {collapse_words(layout.run, point)}")
+    if len(texts) > WARNINGS:
+        rest = len(texts) - WARNINGS + 1
+        return [*texts[: WARNINGS - 1], f"{rest} more points have collapsed."]
+    return texts

@@ -1,4 +1,4 @@
-"""What variants are judged by: where they saturate, what they carry at most, their latency."""
+"""Criteria that compare variants: saturation bracket, highest accepted load, ratios of measures."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from isthmus.value import Value
 from isthmus.wording import estimate, interval, number
 
 SAME = 0.05
-"""Two latencies are about the same where their ratio is known to be within so much of 1."""
+"""Two latencies are about the same if their ratio is known to differ from 1 by at most this."""
 LOST = ("saturated", "collapsed")
 """Verdicts of loads that a machine cannot carry."""
 
 
 @dataclass(frozen=True)
 class Bracket:
-    """Where a series saturates: stable up to `low`, saturated from `high`, in the run's unit."""
+    """The saturation load of a series: stable up to `low`, saturated from `high`."""
 
     low: float | None
     high: float | None
     searched: bool
-    """Found by a search; otherwise read from the points of the sweep."""
+    """Whether a search found it; otherwise it follows from the points of the sweep."""
     analytic: float | None = None
     undecided: tuple[float, float] | None = None
-    """Lowest and highest load in the bracket that were tried and stayed undecided."""
+    """Lowest and highest undecided load in the bracket."""
     missed: float | None = None
-    """The resolution that its search asked for and did not reach."""
+    """The requested resolution of the search, if it was not reached."""
 
     @property
     def text(self) -> str:
-        """The bracket without its unit: ``11.5–11.9``, ``above 12.8``."""
+        """The bracket as text without unit: ``11.5–11.9``, ``above 12.8``."""
         if self.low is None and self.high is None:
             return "undecided" if self.undecided else "–"
         if self.high is None:
@@ -43,7 +43,7 @@ class Bracket:
         return interval(self.low, self.high)
 
     def against(self, other: Bracket) -> str | None:
-        """``earlier``, ``later`` or ``alike``; None where that cannot be told."""
+        """Compare with another bracket: ``earlier``, ``later``, ``alike``, or None if unknown."""
         if self.high is not None and other.low is not None and self.high <= other.low:
             return "earlier"
         if self.low is not None and other.high is not None and self.low >= other.high:
@@ -55,7 +55,7 @@ class Bracket:
 
 @dataclass(frozen=True)
 class Ratio:
-    """One measure of a series over that of the baseline, at the same place of the sweep."""
+    """The ratio of a measure to that of the baseline at the same point of the sweep."""
 
     measure: str
     own: Measure
@@ -66,8 +66,8 @@ class Ratio:
 
     @property
     def tendency(self) -> str:
-        """``same`` (the whole interval is near 1), ``unclear`` (it holds 1 and more), ``longer`` or
-        ``shorter``.
+        """``same`` (the whole interval is near 1), ``unclear`` (it contains 1 but is wider),
+        ``longer`` or ``shorter``.
         """
         if self.low >= 1 - SAME and self.high <= 1 + SAME:
             return "same"
@@ -77,24 +77,24 @@ class Ratio:
 
     @property
     def is_rate(self) -> bool:
-        """Whether more of it is better: of accepted loads, not of times."""
+        """Whether a higher value is better, as for accepted loads."""
         return self.measure.rpartition(".")[2] == "accepted"
 
     @property
     def better(self) -> int:
-        """1 if it is better than the baseline's, -1 if it is worse, 0 if that cannot be told."""
+        """1 if it is better than the baseline, -1 if it is worse, 0 if it is unknown."""
         sign = {"longer": 1, "shorter": -1}.get(self.tendency, 0)
         return sign if self.is_rate else -sign
 
     @property
     def factor(self) -> str:
-        """How many times as much, or less, whichever is above 1."""
+        """The ratio or its inverse, whichever is above 1."""
         times = max(self.value, 1 / self.value)
         return number(times, 2 if times >= 1.1 else 3)
 
     @property
     def text(self) -> str:
-        """For example ``2.4 × as long``."""
+        """The ratio as text, for example ``2.4 × as long``."""
         more, less = ("as much", "less") if self.is_rate else ("as long", "shorter")
         if self.tendency == "longer":
             return f"{self.factor} × {more}"
@@ -105,7 +105,7 @@ class Ratio:
         percent = 100 * (self.value - 1)
         if self.low < self.high or percent == 0:
             return "about the same"
-        # Nothing was drawn at random: a small difference is one.
+        # Without random numbers, even a small difference is real.
         times = ("more", "less") if self.is_rate else ("longer", "shorter")
         return f"about the same ({number(abs(percent), 2)}% {times[percent < 0]})"
 
@@ -115,17 +115,17 @@ class Peak:
     """The highest accepted load of a series."""
 
     measure: Measure
-    """The accepted load at the point that has most of it."""
+    """The accepted load at its highest point."""
     more: bool
-    """Still stable at the highest load tried, so that it may carry more."""
+    """Whether the series is stable at the highest load of the sweep, so that it may carry more."""
 
     @property
     def text(self) -> str:
-        """With its half-width: ``8.94 ± 0.02``."""
+        """The peak with its half-width: ``8.94 ± 0.02``."""
         return ("≥ " if self.more else "") + estimate(*self.measure.best)
 
     def against(self, base: Peak, confidence: float) -> Ratio | None:
-        """Over the baseline's; None where a peak was not reached and the other may be higher."""
+        """Return the ratio to the baseline's peak; None if an unreached peak leaves it open."""
         found = ratio("accepted", self.measure, base.measure, confidence)
         if found is None or not (self.more or base.more):
             return found
@@ -134,10 +134,10 @@ class Peak:
 
 
 def bracket(layout: View, series: Series) -> Bracket | None:
-    """Where a series saturates: what its search found, narrowed by what its points show.
+    """Return the saturation bracket of a series: that of its search, narrowed by its points.
 
-    Points and search judge by the same rule at the same error rate. Where they contradict one
-    another, which they may at that rate, the search stands.
+    Points and search use the same rule with the same error rate. If they contradict each other,
+    which happens at that rate, the search takes precedence.
     """
     search: SearchResult | None = series.search
     analytic = search.analytic if search else None
@@ -160,7 +160,7 @@ def bracket(layout: View, series: Series) -> Bracket | None:
 def _undecided(
     layout: View, series: Series, low: float | None, high: float | None
 ) -> tuple[float, float] | None:
-    """Lowest and highest load strictly inside the bracket that was tried and stayed undecided."""
+    """Return the lowest and the highest undecided load strictly inside the bracket."""
     loads: list[float] = []
     if series.search and series.search.undecided:
         loads += series.search.undecided
@@ -172,7 +172,7 @@ def _undecided(
 
 
 def _points_bracket(layout: View, series: Series) -> tuple[float | None, float | None]:
-    """The highest stable load below the lowest saturated one, and that one."""
+    """Return the highest stable load below the lowest saturated load, and the latter."""
     if not layout.run.simulated:
         return None, None
     saturated = [layout.x(p) for p in series.points if p.verdict.verdict in LOST]
@@ -183,7 +183,7 @@ def _points_bracket(layout: View, series: Series) -> tuple[float | None, float |
 
 
 def peak(layout: View, series: Series) -> Peak | None:
-    """The highest accepted load of a series, collapsed points left out."""
+    """Return the highest accepted load of a series, without collapsed points."""
     at = [p for p in series.points if not p.collapsed]
     found = [m for p in at if (m := p.measure("accepted")) and m.mean is not None]
     if not found:
@@ -194,14 +194,14 @@ def peak(layout: View, series: Series) -> Peak | None:
     return Peak(most, whole and highest.verdict.verdict == "stable")
 
 
-def ratio(name: str, ours: Measure, theirs: Measure, confidence: float) -> Ratio | None:
-    """One measure over that of the baseline; the model's values where nothing was simulated."""
-    own, base = (_best(each, confidence) for each in (ours, theirs))
+def ratio(name: str, measure: Measure, baseline: Measure, confidence: float) -> Ratio | None:
+    """Return the ratio of two measures; model values are used if nothing was simulated."""
+    own, base = (_best(each, confidence) for each in (measure, baseline))
     found = own.over(base)
     if not found.value:
         return None
     low, high = found.ends
-    return Ratio(name, ours, theirs, found.value, max(low, 0.0), high)
+    return Ratio(name, measure, baseline, found.value, max(low, 0.0), high)
 
 
 def _best(of: Measure, confidence: float) -> Value:

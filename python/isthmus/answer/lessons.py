@@ -1,7 +1,7 @@
-"""What an interference matrix teaches, in words: who slows down whom, and what helps.
+"""The results of an interference matrix in words: slowdowns between jobs, and remedies.
 
-Judged by what the user of a job feels: how much longer its phases or messages take beside others,
-the mean and the highest percentile that is known. The words follow `Change.direction`.
+The criterion is the time of a job's phases or messages beside other jobs: the mean and the highest
+known percentile. The words follow `Change.direction`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from isthmus.results.interference import (
 from isthmus.results.schema import AxisValue, PointResult
 
 FAR = 1.2
-"""Factor from which a longer tail is told."""
+"""Factor from which a longer tail is reported."""
 TWICE = 2.0
-"""Factor from which a change is told as a factor rather than in percent."""
+"""Factor from which a change is written as a factor rather than in percent."""
 CASES = 2
-"""Most cases of a choice that are told one by one."""
+"""Maximum number of cases of a choice that are listed."""
 PAIRS = 6
-"""Most pairs of jobs that are told in sentences, those that suffer most."""
+"""Maximum number of pairs of jobs with a sentence, the largest slowdowns first."""
 UNKNOWN = "how much the jobs disturb one another is unknown"
-"""The conclusion where nothing of a job was measured both alone and beside others."""
+"""The conclusion if no job was measured both alone and beside others."""
 FIRST = 3
-"""Most sentences below the conclusion on a first screen."""
+"""Maximum number of sentences below the conclusion on the first screen."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class Lessons:
 
     matrix: Interference = field(repr=False)
     conclusion: str
-    """Who is slowed down most, and what avoids it."""
+    """The job with the largest slowdown, and its remedy."""
     losses: list[str]
-    """A sentence per pair: how much longer the first takes beside the second."""
+    """A sentence for each pair: the slowdown of the first job by the second."""
     choices: list[str]
-    """A sentence per choice, such as where the servers are: what it changes."""
+    """A sentence on the effect of each choice, such as the placement of servers."""
 
     @property
     def first(self) -> list[str]:
-        """The sentences for a first screen: the next pair after that of the conclusion, choices."""
+        """The sentences for the first screen: the second pair of jobs, and choices."""
         return [*self.losses[1:2], *self.choices, *self.losses[2:]][:FIRST]
 
     @property
@@ -58,7 +58,7 @@ class Lessons:
 
 
 def lessons(matrix: Interference) -> Lessons:
-    """Tell what the cells and the choices of a matrix show."""
+    """Return the lessons of the cells and choices of a matrix."""
     pairs: dict[tuple[str, tuple[str, ...]], list[Cell]] = {}
     for cell in matrix.cells:
         if cell.felt is not None:
@@ -72,9 +72,9 @@ def lessons(matrix: Interference) -> Lessons:
     return Lessons(matrix, conclusion or UNKNOWN, losses, choices)
 
 
-def basis(told: Lessons) -> str:
-    """What is compared, and what the words mean."""
-    kinds = dict.fromkeys(c.felt.of for c in told.matrix.cells if c.felt)
+def basis(found: Lessons) -> str:
+    """Return a sentence on the criterion and its terms."""
+    kinds = dict.fromkeys(c.felt.of for c in found.matrix.cells if c.felt)
     if not kinds:
         return "Nothing of a job was measured both alone and beside others."
     what = _and([f"the time of its {kind}" for kind in kinds])
@@ -85,7 +85,7 @@ def basis(told: Lessons) -> str:
 
 
 def percent(change: Change, *, signed: bool = True) -> str:
-    """A change in percent with its half-width: ``−33 ± 4%``."""
+    """Return a change in percent with its half-width: ``−33 ± 4%``."""
     value, half = 100 * (change.value - 1), change.half
     wide = None if half is None else 100 * half
     digits = 1 if wide is not None and wide < 1 and abs(value) < 10 else 0
@@ -97,8 +97,8 @@ def percent(change: Change, *, signed: bool = True) -> str:
 
 
 def slower(change: Change) -> str:
-    """How much longer something takes, for a cell: ``+33 ± 4%``, ``× 4.1 ± 0.3``; ``unknown (+3 ±
-    79%)`` where the interval is too wide to tell.
+    """Return a slowdown for a table cell: ``+33 ± 4%``, ``× 4.1 ± 0.3``; ``unknown (+3 ± 79%)`` if
+    the interval is too wide.
     """
     if change.value >= TWICE:
         half = "" if change.half is None else f" ± {change.half:.1f}"
@@ -108,19 +108,19 @@ def slower(change: Change) -> str:
     return f"unknown ({text})" if change.direction == "unknown" else text
 
 
-def felt_text(told: Felt | None) -> str:
-    """The mean and the tail of a cell in words."""
-    if told is None:
+def felt_text(loss: Felt | None) -> str:
+    """Return the mean slowdown of a cell as text."""
+    if loss is None:
         return "–"
-    text = slower(told.mean)
-    return f"piles up ({text})" if told.piles_up else text
+    text = slower(loss.mean)
+    return f"piles up ({text})" if loss.piles_up else text
 
 
-def tail_text(told: Felt | None) -> str:
-    """The percentile of a cell: ``p99 +80 ± 9%``, or empty."""
-    if told is None or told.tail is None or told.percent is None:
+def tail_text(loss: Felt | None) -> str:
+    """Return the tail slowdown of a cell: ``p99 +80 ± 9%``, or an empty text."""
+    if loss is None or loss.tail is None or loss.percent is None:
         return ""
-    return f"p{told.percent:g} {slower(told.tail)}"
+    return f"p{loss.percent:g} {slower(loss.tail)}"
 
 
 def _known(cell: Cell) -> Felt:
@@ -130,29 +130,29 @@ def _known(cell: Cell) -> Felt:
 
 def _clear(cell: Cell) -> bool:
     """Whether a job is clearly slowed down."""
-    told = _known(cell)
-    return told.piles_up or told.mean.more
+    loss = _known(cell)
+    return loss.piles_up or loss.mean.more
 
 
 def _severity(cell: Cell) -> tuple[bool, float]:
-    told = _known(cell)
-    return told.piles_up, told.mean.value
+    loss = _known(cell)
+    return loss.piles_up, loss.mean.value
 
 
 def _worst(cells: list[Cell]) -> Cell:
-    """The one that is slowed down most of those that clearly are; if none is, of all."""
+    """Return the cell with the largest clear slowdown; if none is clear, of all cells."""
     return max([c for c in cells if _clear(c)] or cells, key=_severity)
 
 
 def _rank(cells: list[Cell]) -> tuple[bool, bool, float]:
-    """Clear losses first, the largest of them before the others."""
+    """Sort key: clear slowdowns first, then by size."""
     worst = _worst(cells)
     piles_up, value = _severity(worst)
     return not _clear(worst), not piles_up, -value
 
 
-def _subject(job: str, told: Felt) -> str:
-    return f"the {told.of} of {job}"
+def _subject(job: str, loss: Felt) -> str:
+    return f"the {loss.of} of {job}"
 
 
 def _longer(change: Change) -> str:
@@ -164,27 +164,27 @@ def _longer(change: Change) -> str:
 
 
 def loss_sentence(matrix: Interference, cells: list[Cell], *, short: bool = False) -> str:
-    """How much longer one job takes beside others, where most and where least or not at all;
-    `short` leaves out how it grows.
+    """Return a sentence on the slowdown of a job: the largest and the smallest case; `short` omits
+    the trend.
     """
     worst = _worst(cells)
-    told = _known(worst)
+    loss = _known(worst)
     head = f"beside {_and(list(worst.beside))},"
     if not _clear(worst):
         return f"{head} {_unclear(worst.job, cells)}" + ("" if short else _tails(cells))
     where = f" with {_listed(worst.variant.words)}" if worst.variant.words else ""
-    if told.piles_up:
-        text = f"{head} messages of {worst.job} pile up{where}: its data take {_longer(told.mean)}"
+    if loss.piles_up:
+        text = f"{head} messages of {worst.job} pile up{where}: its data take {_longer(loss.mean)}"
     else:
-        text = f"{head} {_subject(worst.job, told)} take {_longer(told.mean)}{where}"
-    text += _tail(told)
+        text = f"{head} {_subject(worst.job, loss)} take {_longer(loss.mean)}{where}"
+    text += _tail(loss)
     if not short:
         text += _trend(matrix, cells, worst)
     return text if len(cells) < 2 else f"{text}; {_relief(matrix, cells, worst)}"
 
 
 def _unclear(job: str, cells: list[Cell]) -> str:
-    """What to say of a job that is nowhere clearly slowed down."""
+    """Return the text for a job without a clear slowdown."""
     changes = [_known(c).mean for c in cells]
     subject = _subject(job, _known(cells[0]))
     if all(c.direction == "unknown" for c in changes):
@@ -193,7 +193,7 @@ def _unclear(job: str, cells: list[Cell]) -> str:
 
 
 def _no_loss(changes: list[Change]) -> str:
-    """The same for the part of a sentence that says where it is not slowed down."""
+    """Return the part of a sentence on the cases without a clear slowdown."""
     says = [c.direction for c in changes]
     unknown, known = says.count("unknown"), set(says) - {"unknown"}
     if not known:
@@ -208,7 +208,7 @@ def _no_loss(changes: list[Change]) -> str:
 
 
 def _relief(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
-    """The choice under which most of the loss is gone in every variant, else the best variant."""
+    """Return the choice that removes most of the slowdown in all variants, or the best variant."""
     most, groups = _known(worst).mean.value, []
     for axis in choice_axes(matrix):
         for value in dict.fromkeys(c.variant.at(axis) for c in cells):
@@ -232,7 +232,7 @@ def _relief(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
 
 
 def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
-    """The loss along a numeric axis, all else as where it is largest."""
+    """Return the slowdown along a numeric axis, with all else as in the worst case."""
     axes = [i for i in range(len(matrix.run.axes)) if i != matrix.axis]
     for axis in axes:
         along = [
@@ -249,17 +249,17 @@ def _trend(matrix: Interference, cells: list[Cell], worst: Cell) -> str:
     return ""
 
 
-def _tail(told: Felt) -> str:
-    if told.tail is None or told.percent is None or not told.tail.more or told.tail.value < FAR:
+def _tail(loss: Felt) -> str:
+    if loss.tail is None or loss.percent is None or not loss.tail.more or loss.tail.value < FAR:
         return ""
-    what = f"{told.percent:g}th percentile"
-    if told.tail_of != told.of:
-        what += f" of its {told.tail_of}"
-    return f", the {what} {_longer(told.tail)}"
+    what = f"{loss.percent:g}th percentile"
+    if loss.tail_of != loss.of:
+        what += f" of its {loss.tail_of}"
+    return f", the {what} {_longer(loss.tail)}"
 
 
 def _tails(cells: list[Cell]) -> str:
-    """The longest tail where the mean does not grow."""
+    """Return the longest tail among cells without a slowdown of the mean."""
     tailed = [c for c in cells if (tail := _known(c).tail) is not None and tail.more]
     if not tailed:
         return ""
@@ -275,7 +275,7 @@ def _tail_value(cell: Cell) -> float:
 
 
 def choice_axes(matrix: Interference) -> list[int]:
-    """Axes of words: what someone may choose, such as a mapping or where the servers are."""
+    """Return the axes with words as values, such as a mapping or a placement of servers."""
     found = []
     for axis in range(len(matrix.run.axes)):
         values = [v.values[axis] for v in matrix.variants]
@@ -286,31 +286,31 @@ def choice_axes(matrix: Interference) -> list[int]:
 
 
 def choice_sentences(matrix: Interference, axis: int) -> list[str]:
-    """What each other value of a choice changes against the first one, all else equal."""
+    """Return the effect of each other value of a choice against the first, all else equal."""
     values = {v.at(axis): v.values[axis] for v in matrix.variants}
     (first, base), *others = values.items()
-    told = []
+    texts = []
     for text, value in others:
         assert value is not None
         assert base is not None
         names = f"{value_words(matrix.run, axis, value)} rather than {base.text}{_load(matrix)}"
         parts = [_effect(matrix, axis, first, text, job) for job in matrix.jobs]
         parts = [p for p in parts if p]
-        told.append(f"{names}: {'; '.join(parts)}" if parts else f"{names}: not comparable")
-    return told
+        texts.append(f"{names}: {'; '.join(parts)}" if parts else f"{names}: not comparable")
+    return texts
 
 
 def _load(matrix: Interference) -> str:
-    """At which values of the numeric axes choices are compared: the highest, where they matter."""
-    told = [
+    """Return the values of the numeric axes at which choices are compared: the highest."""
+    texts = [
         value_words(matrix.run, axis, max(values, key=lambda v: v.number or 0.0))
         for axis, values in _numbers(matrix).items()
     ]
-    return f", at {_and(told)}" if told else ""
+    return f", at {_and(texts)}" if texts else ""
 
 
 def _numbers(matrix: Interference) -> dict[int, list[AxisValue]]:
-    """Values of each numeric axis that has several."""
+    """Return the values of each numeric axis with more than one value."""
     found = {}
     for axis in range(len(matrix.run.axes)):
         values = {v.text: v for each in matrix.variants if (v := each.values[axis]) is not None}
@@ -320,19 +320,19 @@ def _numbers(matrix: Interference) -> dict[int, list[AxisValue]]:
 
 
 def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -> str:
-    """How much longer a job takes with one value of a choice than with another, at points alike in
-    all else.
+    """Return the slowdown of a job with one value of a choice against another, at points that are
+    otherwise equal.
     """
     cases = _matched(matrix, axis, first, other, job)
     if not cases:
         return ""
-    changes = [told.mean for told, _ in cases]
+    changes = [loss.mean for loss, _ in cases]
     change = combined(changes)
     subject = _subject(job, cases[0][0])
-    clear = [(told, where) for told, where in cases if _differs(told)]
+    clear = [(loss, where) for loss, where in cases if _differs(loss)]
     if change is None:
         return ""
-    if len(clear) == len(cases) and len({told.mean.value > 1 for told, _ in cases}) == 1:
+    if len(clear) == len(cases) and len({loss.mean.value > 1 for loss, _ in cases}) == 1:
         on_average = f" on average ({_span(changes)})" if len(cases) > 1 else ""
         return f"{subject} take {_longer(change)}{on_average}"
     if not clear:
@@ -340,7 +340,7 @@ def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -
         if "unknown" in says:
             return f"unknown for {subject} ({_span(changes)})"
         return f"{subject} take about as long ({_span(changes)})"
-    words = [f"{_longer(told.mean)} {where}".rstrip() for told, where in clear[:CASES]]
+    words = [f"{_longer(loss.mean)} {where}".rstrip() for loss, where in clear[:CASES]]
     rest = len(cases) - len(clear)
     unknown = sum(c.direction == "unknown" for c in changes)
     more = f" (unknown in {unknown} of {len(cases)} cases)" if unknown else ""
@@ -349,15 +349,15 @@ def _effect(matrix: Interference, axis: int, first: str, other: str, job: str) -
     return f"{subject} take {_and(words)}{more}"
 
 
-def _differs(told: Felt) -> bool:
-    return told.piles_up or told.mean.more or told.mean.less
+def _differs(loss: Felt) -> bool:
+    return loss.piles_up or loss.mean.more or loss.mean.less
 
 
 def _matched(
     matrix: Interference, axis: int, first: str, other: str, job: str
 ) -> list[tuple[Felt, str]]:
-    """How much longer a job takes at each pair of points that differ in this axis only and where
-    others run beside it, with what both have in common in words.
+    """Return the slowdown at each pair of points that differ only in this axis and have other
+    active jobs, with the common values in words.
     """
     run = matrix.run
     by_rest: dict[tuple[str, ...], dict[str, PointResult]] = {}
@@ -369,20 +369,20 @@ def _matched(
             continue
         rest = tuple(v.text for i, v in enumerate(point.values) if i != axis)
         by_rest.setdefault(rest, {})[point.values[axis].text] = point
-    told = [i for i in choice_axes(matrix) if i != axis]
+    axes = [i for i in choice_axes(matrix) if i != axis]
     found = []
     for pair in by_rest.values():
         if first in pair and other in pair:
             point = pair[other]
             if (change := felt(job, point, pair[first], run.confidence)) is not None:
-                common = _and([value_words(run, i, point.values[i]) for i in told])
+                common = _and([value_words(run, i, point.values[i]) for i in axes])
                 active = _and(list(point.active))
                 found.append((change, f"for {active}{' with ' if common else ''}{common}"))
     return found
 
 
 def _span(changes: list[Change]) -> str:
-    """One change with its interval, or the smallest and the largest of several."""
+    """Return one change with its interval, or the smallest and the largest of several."""
     if len(changes) == 1:
         return percent(changes[0])
     low, high = (

@@ -1,4 +1,4 @@
-"""The reason for saturation in words: which part fills first, and for how long it is held."""
+"""The reason for saturation in words: the bottleneck, and for how long it is held."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from isthmus.results.series import Series, View
 from isthmus.wording import number
 
 FULL = 0.9
-"""A part that is taken for so much of the time is full."""
+"""Busy fraction from which a part counts as full."""
 ALIKE = 0.9
-"""The parts of a kind fill together where the mean one is taken for so much of the time of the
-busiest."""
+"""The parts of a kind are bottlenecks together if their mean busy fraction is at least this share
+of the busiest part's."""
 
 
 @dataclass(frozen=True)
 class Reason:
-    """What fills first in one series."""
+    """The bottleneck of one series."""
 
     point: PointResult = field(repr=False)
     limit: Bottleneck = field(repr=False)
     part: str
-    """What it is: ``the disks``, ``the disk of I/O node 3``, ``the buffers behind the links``."""
+    """The part: ``the disks``, ``the disk of I/O node 3``, ``the buffers behind the links``."""
     busy: str
-    """How full, and for how long it is held: ``98% busy, each held 12.9 ms per request``. Of a link
-    with a full buffer, what it carries: ``41% of the bandwidth carried, 42% possible``.
+    """Busy fraction and holding time: ``98% busy, each held 12.9 ms per request``. For a link with
+    a full buffer, its throughput: ``41% of the bandwidth carried, 42% possible``.
     """
 
     @property
     def full(self) -> bool:
-        """Whether it is full, rather than just the busiest."""
+        """Whether the part is full, rather than only the busiest."""
         return self.limit.busy >= FULL
 
     @property
     def short(self) -> str:
-        """For a cell of a table: ``disks 98%``."""
+        """Text for a table cell: ``disks 98%``."""
         return f"{self.part.removeprefix('the ')} {share(self.limit.busy)}"
 
     @property
     def words(self) -> str:
-        """For a sentence: ``the disks fill first (98% busy, each held 12.9 ms per request)``."""
+        """Text for a sentence: ``the disks fill first (98% busy)``."""
         plural = _is_plural(self.part)
         if self.full and self.limit.let_through is not None:
             return f"{self.limit.holder}s wait for space in {self.part} ({self.busy})"
@@ -51,7 +51,7 @@ class Reason:
 
 
 def share(value: float) -> str:
-    """A share of the time in percent, never 100% of what is less."""
+    """Return a fraction in percent; a fraction below 1 is never rounded to 100%."""
     percent = 100 * value
     return (
         f"{percent:.0f}%"
@@ -61,7 +61,7 @@ def share(value: float) -> str:
 
 
 def duration(us: float) -> str:
-    """A time in the unit in which people would say it: ``12.9 ms``."""
+    """Return a time in a suitable unit: ``12.9 ms``."""
     for unit, per_us in (("s", 1e-6), ("ms", 1e-3), ("µs", 1.0)):
         if us * per_us >= 1:
             return f"{number(us * per_us)} {unit}"
@@ -71,19 +71,19 @@ def duration(us: float) -> str:
 def limiting_point(
     layout: View, series: Series, shown: PointResult | None = None
 ) -> PointResult | None:
-    """The point that shows what fills first: the lowest load at which the series is saturated, or
-    else its highest; where the load is not swept and nothing is saturated the one that is shown
-    anyway, or else the one whose fullest part is fullest.
+    """Return the point that shows the bottleneck: the lowest saturated load, else the highest load.
+    If the load is not swept and no point is saturated, return the point `shown`, else the point
+    with the busiest bottleneck.
     """
-    told = [p for p in series.points if p.bottleneck is not None and not p.collapsed]
-    if not told:
+    counted = [p for p in series.points if p.bottleneck is not None and not p.collapsed]
+    if not counted:
         return None
-    lost = [p for p in told if p.verdict.verdict == "saturated"]
+    lost = [p for p in counted if p.verdict.verdict == "saturated"]
     if layout.by_load:
-        return min(lost, key=_load) if lost else max(told, key=_load)
-    if not lost and shown in told:
+        return min(lost, key=_load) if lost else max(counted, key=_load)
+    if not lost and shown in counted:
         return shown
-    return max(lost or told, key=lambda p: p.bottleneck.busy if p.bottleneck else 0.0)
+    return max(lost or counted, key=lambda p: p.bottleneck.busy if p.bottleneck else 0.0)
 
 
 def _load(point: PointResult) -> float:
@@ -91,7 +91,7 @@ def _load(point: PointResult) -> float:
 
 
 def reason(layout: View, series: Series, shown: PointResult | None = None) -> Reason | None:
-    """What fills first in a series, whose figures are those `shown`; None where nothing was
+    """Return the bottleneck of a series whose point `shown` is compared; None if no part was
     counted.
     """
     point = limiting_point(layout, series, shown)
@@ -130,8 +130,8 @@ def _busy(limit: Bottleneck, together: bool) -> str:
 
 
 def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
-    """One sentence over all variants: those that the same part fills told together, then those in
-    which none is full.
+    """Return one sentence on all variants, grouped by bottleneck; variants without a full part are
+    last.
     """
     if len(found) == 1:
         return found[0][1].words
@@ -140,7 +140,7 @@ def reasons_sentence(found: list[tuple[str, Reason]]) -> str:
         groups.setdefault(each.part if each.full else "", []).append((label, each))
     busiest = {part: max(of, key=lambda one: one[1].limit.busy)[1] for part, of in groups.items()}
     if len(groups) == 1 and len({each.part for _, each in found}) == 1:
-        # All of them alike need no list of names.
+        # A bottleneck that all variants share needs no list of names.
         return f"in every variant {next(iter(busiest.values())).words}"
     rest = groups.pop("", [])
     parts = [f"{_with(of)} {busiest[part].words}" for part, of in groups.items()]

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from isthmus.answer import SeriesAnswer
 
 NODES = 12
-"""Most of the nodes that wait for one another that are told one by one."""
+"""Maximum number of listed nodes that wait for one another."""
 
 
 UNCOUNTED = "what fills first was not counted yet, `isthmus check` says what is asked for"
 NAMED = 4
-"""Most variants with the same outcome, or measures, that a sentence names."""
+"""Maximum number of variants with the same outcome, or of measures, that a sentence names."""
 
 
 def join(parts: list[str]) -> str:
-    """Parts of a sentence; empty ones are left out."""
+    """Join the non-empty parts of a sentence."""
     return "; ".join(p for p in parts if p)
 
 
@@ -45,7 +45,7 @@ def baseline_sentence(
     place: str,
     series: Series,
 ) -> str:
-    """What the first series can do."""
+    """Return the sentence on the baseline."""
     unit = layout.run.load.words
     parts = [collapses]
     if own:
@@ -53,7 +53,7 @@ def baseline_sentence(
     if own_peak:
         parts.append(peak_words(own_peak, None, "", None))
     if point:
-        parts.append(timeless_words(layout, series, point, told=own is not None))
+        parts.append(timeless_words(layout, series, point, short=own is not None))
         shown = [m for m in measures if not is_timeless(layout, point, m)]
         if layout.of_jobs and shown:
             parts.append(incomplete_words(layout, series))
@@ -61,7 +61,7 @@ def baseline_sentence(
         for name in shown[: 3 if layout.of_jobs else 2]:
             m = point.measure(name)
             if layout.of_jobs and name == shown[0] and is_varied(layout, series):
-                parts.append(course_words(layout, series, name))
+                parts.append(trend_words(layout, series, name))
             elif m and m.best[0] is not None:
                 parts.append(f"{time_label(layout, [point], name)} {value_words(m)}{where}")
                 where = ""
@@ -69,20 +69,20 @@ def baseline_sentence(
 
 
 def value_words(m: Measure) -> str:
-    """A measure with its interval, its unit, and how many of its observations have ended where that
-    is not all.
+    """Return a measure with interval and unit, and the number of finished observations if some are
+    unfinished.
     """
     text = estimate_in_unit(*m.best, m.unit)
     return f"{text} ({m.ended_words} ended)" if m.unended else text
 
 
 def is_varied(layout: View, series: Series) -> bool:
-    """Whether the points of a series differ in something other than their load."""
+    """Whether the points of a series differ in another field than the load."""
     return layout.x_axis is not None and not layout.by_load and len(series.points) > 1
 
 
-def course_words(layout: View, series: Series, name: str) -> str:
-    """A measure along the axis of a series: at each value, or at the first and the last of many."""
+def trend_words(layout: View, series: Series, name: str) -> str:
+    """Return a measure along the axis of a series: at each value, or at the first and the last."""
     found = [(p, m) for p in series.points if (m := p.measure(name)) and m.best[0] is not None]
     if len(found) > NAMED:
         found = [found[0], found[-1]]
@@ -98,14 +98,14 @@ def course_words(layout: View, series: Series, name: str) -> str:
 
 
 def time_label(layout: View, points: list[PointResult], name: str) -> str:
-    """What a measure is, before its value; of a single phase, that it completes."""
+    """Return the label before the value of a measure; a single phase ``completes in`` it."""
     job, _, quantity = name.rpartition(".")
     of = all(p.verdict.verdict == "completed" and p.verdict.flow == job for p in points)
     return f"{job} completes in" if quantity == "phase" and of else layout.label(name)
 
 
 def incomplete_words(layout: View, series: Series) -> str:
-    """What did not complete within the run, and where."""
+    """Return the jobs that did not complete within the run, and their points."""
     late = [p for p in series.points if p.verdict.verdict == "incomplete"]
     if not late:
         return ""
@@ -120,21 +120,21 @@ def incomplete_words(layout: View, series: Series) -> str:
 
 
 def is_timeless(layout: View, point: PointResult, measure: str) -> bool:
-    """Whether a measure is a time of the job that saturates a point: it grows with the run."""
+    """Whether a measure is a time of the job that saturates a point, which grows with the run."""
     job = measure.rpartition(".")[0]
     lost = layout.of_jobs and point.verdict.verdict == "saturated"
     return lost and job == point.verdict.flow and layout.unit(measure) == "us"
 
 
-def timeless_words(layout: View, series: Series, point: PointResult, *, told: bool) -> str:
-    """That a job saturates the point compared, and at which others one does unless that is told
-    already; empty where none does.
+def timeless_words(layout: View, series: Series, point: PointResult, *, short: bool) -> str:
+    """Return a text on the job that saturates the compared point, with all saturated points unless
+    `short`; an empty text if the point is not saturated.
     """
     if not layout.of_jobs or point.verdict.verdict != "saturated":
         return ""
     lost = [p for p in series.points if p.verdict.verdict == "saturated"]
     first, axis = lost[0], layout.x_axis
-    if told:
+    if short:
         return f"no times of {point.verdict.flow} are known there"
     where = ""
     if axis is not None:
@@ -150,24 +150,24 @@ def timeless_words(layout: View, series: Series, point: PointResult, *, told: bo
 
 
 def verdict_words(series: Series) -> str:
-    """What is known of a series without a stable point, and what ended its points early."""
+    """Return the verdicts of a series without a stable point, and the causes of early ends."""
     verdicts = list(dict.fromkeys(p.verdict.verdict for p in series.points))
     reasons = dict.fromkeys(ended(p.ended_by).removeprefix("; ") for p in series.points)
-    told = f"{' or '.join(verdicts)}, so that no latency is known" if verdicts else ""
+    text = f"{' or '.join(verdicts)}, so that no latency is known" if verdicts else ""
     if any(p.ended_by and not p.channels for p in series.points):
         reasons[UNCOUNTED] = None
-    return join([told or "no stable point to compare with", *reasons])
+    return join([text or "no stable point to compare with", *reasons])
 
 
 def apart_words(series: Series, base: Series) -> str:
-    """Why nothing of a series can be compared with the baseline."""
+    """Return the reason why a series is not comparable with the baseline."""
     if any(p.verdict.verdict == "stable" for p in series.points):
         return f"no point at which both this and {base.label} are stable"
     return verdict_words(series)
 
 
 def peak_words(own: Peak, ratio: Ratio | None, base_label: str, base: Peak | None) -> str:
-    """What a series carries at most, against the baseline."""
+    """Return the highest accepted load of a series, compared with the baseline."""
     unit = unit_label(own.measure.unit)
     text = f"carries {own.text.removeprefix('≥ ')} {unit}"
     text += " and more" if own.more else " at most"
@@ -184,7 +184,7 @@ def peak_words(own: Peak, ratio: Ratio | None, base_label: str, base: Peak | Non
 def saturation_words(
     own: Bracket, base: Bracket | None, saturation: str | None, base_label: str, unit: str
 ) -> str:
-    """Where a series saturates, against the baseline."""
+    """Return the saturation load of a series, compared with the baseline."""
     grey = _zone(own.undecided) if own.undecided else ""
     if own.low is None and own.high is None:
         text = "undecided at every load tried" + (f" ({grey} {unit})" if grey else "")
@@ -206,7 +206,7 @@ def saturation_words(
     if base is None or saturation is None:
         return text
     if saturation == "alike":
-        return f"{text}, not told apart from {base_label} ({base.text})"
+        return f"{text}, not told apart from {base_label} ({base.text})"  # codespell:ignore told
     return f"{text}, {saturation} than {base_label} ({base.text})"
 
 
@@ -216,7 +216,7 @@ def _zone(loads: tuple[float, float]) -> str:
 
 
 def collapse_part(layout: View, series: Series) -> str:
-    """From which load on a series collapses; empty if it does not."""
+    """Return the load from which a series collapses; an empty text if it does not."""
     collapsed = [p for p in series.points if p.collapsed]
     if not collapsed:
         return ""
@@ -229,7 +229,7 @@ def collapse_part(layout: View, series: Series) -> str:
 
 
 def ratio_words(layout: View, ratio: Ratio, place: str, first: bool) -> str:
-    """How one measure compares with the baseline's; the place is told the first time only."""
+    """Return a measure compared with the baseline; `first` adds the load of the comparison."""
     if ratio.is_rate:
         return _rate_words(layout, ratio, place if first else "")
     subject = layout.subject(ratio.measure)
@@ -242,14 +242,14 @@ def ratio_words(layout: View, ratio: Ratio, place: str, first: bool) -> str:
     if ratio.tendency == "longer":
         return f"{subject} take {ratio.factor} times as long{where} {values}"
     if ratio.tendency == "shorter":
-        return f"{subject} are {ratio.factor} times quicker{where} {values}"
+        return f"{subject} are {ratio.factor} times quicker{where} {values}"  # codespell:ignore
     if ratio.tendency == "same":
         return f"{subject} take about as long{where} {values}"
     return f"whether {subject} take longer{where} is unknown {values}"
 
 
 def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
-    """How an accepted load compares with the baseline's."""
+    """Return an accepted load compared with the baseline."""
     values = f"{estimate(*ratio.own.best)} against {number(ratio.base.best[0])}"
     values = f"({values} {unit_label(ratio.own.unit)}{' ' if place else ''}{place})"
     label = layout.label(ratio.measure)
@@ -263,7 +263,7 @@ def _rate_words(layout: View, ratio: Ratio, place: str) -> str:
 
 
 def conclusion(found: list[SeriesAnswer], layout: View) -> str:
-    """One sentence over all variants, those alike told together."""
+    """Return one sentence on all variants, grouped by badge."""
     if len(found) < 2:
         return found[0].sentence if found else "Nothing was measured."
     base = found[0].series.label
@@ -305,8 +305,8 @@ def conclusion(found: list[SeriesAnswer], layout: View) -> str:
 
 
 def _mixed(found: list[SeriesAnswer], names: str) -> list[str]:
-    """Variants that are better for one job and worse or unknown for another, those alike together;
-    `names` are those of all where there are too many for that.
+    """Return texts on variants that are better for one job and worse or unknown for another,
+    grouped by equal badges. If there are too many, return one text with `names`.
     """
     verb = "is" if len(found) == 1 else "are"
     if len(found) > NAMED or not all(each.jobs for each in found):
@@ -328,7 +328,7 @@ def _mixed(found: list[SeriesAnswer], names: str) -> list[str]:
 
 
 def listed(names: list[str]) -> str:
-    """``a, b and c``; ``x = 1, 2 and 3`` where all are values of x."""
+    """Return ``a, b and c``; ``x = 1, 2 and 3`` if all names are values of x."""
     if len(names) < 2:
         return "".join(names)
     heads = {name.partition(" = ")[0] for name in names}
@@ -339,7 +339,7 @@ def listed(names: list[str]) -> str:
 
 
 def basis(layout: View, headline: str | None, place: str, found: list[SeriesAnswer]) -> str:
-    """What the verdicts rest on."""
+    """Return a sentence on the criteria of the verdicts."""
     grounds = []
     if any(each.bracket for each in found):
         grounds.append("the load at which it saturates")
@@ -359,7 +359,7 @@ def basis(layout: View, headline: str | None, place: str, found: list[SeriesAnsw
 
 
 def unmodelled(layout: View) -> str:
-    """Say of which measures no model value is given and why; empty where all are in its domain."""
+    """Return a sentence on measures without a model value; an empty text if there are none."""
     found: dict[str, dict[str, int]] = {}
     for point in layout.run.points:
         for measure in point.measures:
@@ -383,8 +383,8 @@ def unmodelled(layout: View) -> str:
 
 
 def collapse_words(run: RunResult, point: PointResult) -> str:
-    """Say how a point came to deliver nothing any more: ``livelock since 143 µs: nodes 3, 9 and 8
-    wait for one another``.
+    """Return the cause of a collapse: ``livelock since 143 µs: nodes 3, 9 and 8 wait for one
+    another``.
     """
     collapse = point.collapse
     if collapse is None:

@@ -1,7 +1,7 @@
-"""Pictures as declarative specifications (Vega-Lite) that the reader's browser draws.
+"""Charts as declarative specifications (Vega-Lite) that the reader's browser draws.
 
-`charts` makes all that a run has material for; `isthmus.report` puts them into its page. Nothing
-here draws, so that a run ends with its numbers.
+`charts` returns all charts that apply to a run; `isthmus.report` embeds them in its page. This
+package draws nothing, so a run does not wait for plots.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isthmus.results.series import VARIANTS, View
 __all__ = ["Chart", "Key", "Panel", "Spec", "Symbol", "Table", "chart", "charts"]
 
 _CURVES = ("latency", "response", "accepted", "residuals", "percentiles")
-"""Kinds with a curve per series: too many series and nothing can be told apart."""
+"""Kinds with a curve for each series, which become unreadable with too many series."""
 
 
 def _latency(view: View) -> Chart:
@@ -47,15 +47,15 @@ _MADE: dict[str, Callable[[View], Chart]] = {
 
 
 def chart(view: View, name: str) -> Chart:
-    """One picture of a run that has material for it."""
+    """Return one chart of a run to which it applies."""
     return _MADE[name](view)
 
 
 def charts(view: View) -> list[Chart]:
-    """Every picture that the run has material for, in the order of the report.
+    """Return every chart that applies to the run, in the order of the report.
 
-    Where both swept fields are numbers and there are more series than can be told apart, curves
-    give way to heat maps.
+    If both swept fields are numbers and there are too many series for curves, heat maps replace the
+    curves.
     """
     mapped = matrix.has_maps(view)
     crowded = mapped and len(view.series) > VARIANTS

@@ -1,4 +1,4 @@
-"""Rows: bars and brackets, one per variant or kind of channel."""
+"""Bar charts and brackets with a row for each variant or kind of channel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STEP = 30
 
 
 def bandwidth(view: View) -> Chart:
-    """A bar per variant of what each job, and the I/O servers, get through."""
+    """Return bars of the accepted bandwidth of jobs and I/O servers for each variant."""
     shown = view.series[:ROWS]
     panels, rows, points = [], [], []
     for name in rates(view):
@@ -51,7 +51,7 @@ def bandwidth(view: View) -> Chart:
 
 
 def variants(view: View) -> Chart:
-    """The measures asked for as bars, one per variant, where there is nothing to draw against."""
+    """Return bars of the requested measures for each variant, for runs without an x axis."""
     panels, rows, points = [], [], []
     for name in [m for m in ordered(view) if any(s.values(view, m) for s in view.series)]:
         found = [(s, p) for s in view.series for _, p in s.values(view, name) if not p.collapsed]
@@ -73,7 +73,7 @@ def variants(view: View) -> Chart:
 
 
 def _width(view: View) -> int:
-    """Long names of rows need room beside their bars."""
+    """Return the panel width; long row names need more."""
     return 340 if max(len(s.label) for s in view.series) < 24 else 520
 
 
@@ -114,7 +114,7 @@ def _bar_values(
 
 
 def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
-    """Bars with their interval; each prints its own value at its end, the model stands above."""
+    """Return bars with intervals; each prints its value at its end, the model's mark is above."""
     scales = Scales(view)
     reach = [v for row in values for v in (row.get("end"), row.get("m")) if v is not None]
     x = axis(
@@ -127,12 +127,12 @@ def _bars(view: View, values: list[Spec], x_title: str) -> Spec:
     )
     y = rows_axis("variant")
     paint = scales.paint()
-    told = _tips(view)
+    tips = _tips(view)
     layers: list[Spec] = [
         {
             "transform": [{"filter": "isValid(datum.y)"}],
             "mark": {"type": "bar", "height": {"band": 0.62}, "clip": True},
-            "encoding": {"x": x, "y": y, **paint, "fillOpacity": _solid(), **told},
+            "encoding": {"x": x, "y": y, **paint, "fillOpacity": _solid(), **tips},
         },
         {
             "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
@@ -150,7 +150,7 @@ def _solid() -> Spec:
 
 
 def _model(x: Spec, y: Spec) -> Spec:
-    """The model's value: a small mark on the upper edge of the row, away from the text."""
+    """Return the mark of the model's value at the upper edge of a row, away from the text."""
     return {
         "transform": [{"filter": "isValid(datum.m)"}],
         "mark": {
@@ -169,7 +169,7 @@ def _model(x: Spec, y: Spec) -> Spec:
 
 
 def _texts(x: Spec, y: Spec, at: str, text: str) -> list[Spec]:
-    """A text to the right of a place, with paper around it."""
+    """Return a text to the right of a point, with an outline in the paper colour."""
     mark: Spec = {"type": "text", "align": "left", "dx": 6, "fontSize": 12, "clip": False}
     encoding = {"x": {**x, "field": at}, "y": y, "text": {"field": text}}
     halo = {**mark, "stroke": PAPER, "strokeWidth": 4, "color": PAPER}
@@ -193,7 +193,7 @@ def _bar_marks(view: View) -> list[Symbol]:
 
 
 def saturation(view: View) -> Chart:
-    """A row per series from the highest stable to the lowest saturated load; or curves of it."""
+    """Return the saturation bracket of each series, as rows or as curves over the x axis."""
     return _brackets(view) if has_brackets(view) else _bracket_curves(view)
 
 
@@ -215,7 +215,7 @@ def _brackets(view: View) -> Chart:
             "open": own.high is None or own.low is None,
             "zero": 0,
         }
-        # Where no load is known to saturate, the bracket is open and the text stands inside.
+        # Without a saturated load the bracket is open, and its text is placed inside.
         row["end"] = brief(low if own.high is None else low + width)
         if own.undecided is not None:
             start, end = own.undecided
@@ -246,7 +246,7 @@ def _bracket_spec(view: View, values: list[Spec], top: float) -> Spec:
     y = rows_axis("variant")
     paint = scales.paint()
     fields = [("variant", "variant"), ("value", "saturates at"), ("undecided", "undecided")]
-    told = tip([*fields, ("model", model_label(view))])
+    tips = tip([*fields, ("model", model_label(view))])
     bar: Spec = {"type": "bar", "height": {"band": 0.55}, "clip": True}
     pale = {"condition": {"test": "datum.open", "value": 0.35}, "value": 1}
     layers: list[Spec] = [
@@ -262,12 +262,12 @@ def _bracket_spec(view: View, values: list[Spec], top: float) -> Spec:
         },
         {
             "mark": bar,
-            "encoding": {"x": x, "x2": {"field": "high"}, "y": y, **paint, "opacity": pale, **told},
+            "encoding": {"x": x, "x2": {"field": "high"}, "y": y, **paint, "opacity": pale, **tips},
         },
         {
             "transform": [{"filter": "isValid(datum.u)"}],
             "mark": {**bar, "color": PAPER, "opacity": 0.7},
-            "encoding": {"x": {**x, "field": "u"}, "x2": {"field": "u2"}, "y": y, **told},
+            "encoding": {"x": {**x, "field": "u"}, "x2": {"field": "u2"}, "y": y, **tips},
         },
         _model(x, y),
         *_texts(x, y, "end", "text"),
@@ -276,7 +276,7 @@ def _bracket_spec(view: View, values: list[Spec], top: float) -> Spec:
 
 
 def _bracket_curves(view: View) -> Chart:
-    """The bracket against the x axis, a curve per series."""
+    """Return the brackets over the x axis, a curve for each series."""
     scales = Scales(view)
     values, rows = [], []
     unit = view.run.load.words
@@ -306,7 +306,7 @@ def _bracket_curves(view: View) -> Chart:
     x = axis("x", with_unit(view.x_label, view.x_unit), "x")
     y = axis("y", with_unit(view.run.load.label, view.run.load.unit), "y", zero=True)
     paint, form = scales.paint(), scales.form()
-    told = tip(
+    tips = tip(
         [
             ("variant", "variant"),
             ("place", view.x_label),
@@ -337,7 +337,7 @@ def _bracket_curves(view: View) -> Chart:
         },
         {
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1, "clip": ZOOMED},
-            "encoding": {**both, **paint, **form, "opacity": LIT, **told},
+            "encoding": {**both, **paint, **form, "opacity": LIT, **tips},
         },
     ]
     entries = [
@@ -352,7 +352,7 @@ def _bracket_curves(view: View) -> Chart:
 
 
 def channels(view: View) -> Chart:
-    """How busy each kind of channel is: a mark per series, a line to the busiest of the kind."""
+    """Return the utilisation of each kind of channel: mean, and a line to the highest."""
     points = [(s, p) for s in view.series[:ROWS] if (p := compared_point(view, s))]
     described = view.run.machines[0]
     name = _channel_name(described)
@@ -402,7 +402,7 @@ def _channel_spec(
     y = rows_axis("kind")
     place = {"yOffset": {"field": "variant", "type": "nominal", "sort": None}}
     paint, form = scales.paint(), scales.form()
-    told = tip(
+    tips = tip(
         [
             ("variant", "variant"),
             ("kind", "channel"),
@@ -426,7 +426,7 @@ def _channel_spec(
         },
         {
             "mark": {"type": "point", "filled": True, "size": 52, "opacity": 1, "clip": ZOOMED},
-            "encoding": {"x": x, "y": y, **place, **paint, **form, "opacity": LIT, **told},
+            "encoding": {"x": x, "y": y, **place, **paint, **form, "opacity": LIT, **tips},
         },
         {
             "transform": [{"filter": "isValid(datum.m)"}],

@@ -1,4 +1,4 @@
-"""A picture as data: panels with a specification each, their legend, and the same as a table."""
+"""A chart as data: panels with specifications, a legend, and a table of the same numbers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class Key:
 
     label: str
     number: int
-    """Number of its colour."""
+    """Number of the colour."""
     marker: str
     dash: str
-    """As in ``stroke-dasharray``; empty for a whole line."""
+    """Value of ``stroke-dasharray``; empty for a solid line."""
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """What a mark means: ``glyph`` is drawn by the page's template."""
+    """The meaning of a mark; the page's template draws ``glyph``."""
 
     label: str
     glyph: str
@@ -36,34 +36,34 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Table:
-    """The numbers of a picture; a cell is text, a number or nothing."""
+    """The numbers of a chart; a cell is text, a number or None."""
 
     columns: list[str]
     rows: list[list[Any]] = field(repr=False)
     points: Sequence[int] = field(default=(), repr=False)
-    """The point of the run that each row is of."""
+    """The point of the run for each row."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One of the diagrams of a picture."""
+    """One diagram of a chart."""
 
     title: str
     spec: Spec | None = field(repr=False)
-    """Drawn by the reader's browser."""
+    """Specification that the browser draws."""
     svg: str = field(default="", repr=False)
-    """Or drawn already: a picture of a network."""
+    """Finished drawing of a network, instead of a specification."""
     note: str = ""
-    """What stands below it."""
+    """Text below the panel."""
     width: int = 300
-    """Least width in pixels."""
+    """Minimum width in pixels."""
     most: int = 0
-    """Most width in pixels; none if 0."""
+    """Maximum width in pixels; 0 for no limit."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A picture."""
+    """A chart of a run."""
 
     name: str
     panels: list[Panel]
@@ -71,26 +71,26 @@ class Chart:
     marks: list[Symbol] = field(default_factory=list)
     table: Table | None = None
     note: str = ""
-    """What else must be said, for example how much is left out."""
+    """Further remarks, for example on data that are left out."""
 
 
 def key_of(view: View, series: Series) -> Key:
-    """The entry of a series in the legend."""
+    """Return the legend entry of a series."""
     style = look(view, series)
     return Key(series.label, style.number, style.marker, dash_text(style.dash))
 
 
 def keys_of(view: View, shown: Sequence[Series] | None = None) -> list[Key]:
-    """The legend of a run, empty where there is nothing to tell apart."""
+    """Return the legend of a run; empty for a single series."""
     of = view.series if shown is None else shown
     return [key_of(view, s) for s in of] if len(of) > 1 else []
 
 
 def dash_text(dash: Any) -> str:
-    """Matplotlib's dash as SVG has it, in widths of 1.7 pixels."""
+    """Convert a Matplotlib dash to SVG, in line widths of 1.7 pixels."""
     return "" if dash == "-" else " ".join(f"{1.7 * part:g}" for part in dash[1])
 
 
 def brief(value: float | None, digits: int = 6) -> float | None:
-    """A number to so many significant digits: the page need not hold more."""
+    """Round a number to `digits` significant digits, to keep the page small."""
     return None if value is None else float(f"{value:.{digits}g}")

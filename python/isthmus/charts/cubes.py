@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isthmus.charts.chart import Panel
-from isthmus.charts.strips import Told, busy, strips
+from isthmus.charts.strips import Strip, busy, strips
 from isthmus.charts.svg import Drawing, busy_colour
 from isthmus.machines import HypercubeSummary
 from isthmus.results.schema import PointResult
@@ -14,7 +14,7 @@ from isthmus.scenes.machine import Variant
 
 
 def cube_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
-    """The PE network of each variant, then the I/O network of each that has one."""
+    """Return panels of the PE network of each variant, then of the I/O networks."""
     cubes = [(label, p, m) for label, p, m in shown if isinstance(m, HypercubeSummary)]
     panels = [_pe_network(label, described, point, top) for label, point, described in cubes]
     return panels + [
@@ -66,11 +66,11 @@ def _links(
     width: float,
 ) -> None:
     for a, b, share in network.links():
-        told = f"{a} – {b}: {share:.0%} busy"
-        drawing.line([places[a], places[b]], busy_colour(share, top), width, told)
+        tooltip = f"{a} – {b}: {share:.0%} busy"
+        drawing.line([places[a], places[b]], busy_colour(share, top), width, tooltip)
 
 
 def _by_dimension(label: str, network: Network, top: float, note: str) -> Panel:
-    """Cubes too large to draw."""
-    told = [Told(f"dimension {bit}", mean, most) for bit, mean, most in network.by_dimension()]
-    return strips(label, told, top, f"{note}, by dimension{busy(network.mean)}")
+    """Return a panel of bars by dimension, for cubes that are too large to draw."""
+    parts = [Strip(f"dimension {bit}", mean, most) for bit, mean, most in network.by_dimension()]
+    return strips(label, parts, top, f"{note}, by dimension{busy(network.mean)}")

@@ -1,4 +1,4 @@
-"""Curves: means, percentiles, residuals and rates against the load or another swept field."""
+"""Curves of means, percentiles, residuals and rates over the load or another swept field."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ HEIGHT = 250
 
 @dataclass(frozen=True)
 class Drawn:
-    """A panel and the rows of the picture's table that belong to it."""
+    """A panel and its rows in the chart's table."""
 
     panel: Panel
     rows: list[tuple[list[Any], int]]
 
 
 def latency(view: View, measures: Sequence[str] | None = None, name: str = "latency") -> Chart:
-    """The measures asked for (or `measures`) against the x axis, a panel each."""
+    """Return the requested measures (or `measures`) over the x axis, a panel each."""
     return chart(name, view, scene.latency(view, measures), marks(view))
 
 
 def response(view: View) -> Chart:
-    """Whole response times that were not asked for."""
+    """Return response times that were not requested."""
     return latency(view, others(view), "response")
 
 
 def accepted(view: View) -> Chart:
-    """What is completed against what is offered, of all messages and of I/O demands."""
-    panels = [curve_panel(flow, told) for _, flow, told in scene.accepted(view.thinned)]
+    """Return the accepted over the offered load, for all messages and for I/O demands."""
+    panels = [curve_panel(flow, plot) for _, flow, plot in scene.accepted(view.thinned)]
     entries = marks(view, model=False)
     entries.append(Symbol("all that is offered", "diagonal"))
     if any(load_bound(view, s) is not None for s in view.series):
@@ -63,33 +63,33 @@ def accepted(view: View) -> Chart:
 
 
 def residuals(view: View) -> Chart:
-    """How far the simulation lies above the model, in percent, at stable points."""
+    """Return the excess of the simulation over the model in percent, at stable points."""
     return chart("residuals", view, scene.residuals(view), [])
 
 
 def percentiles(view: View) -> Chart:
-    """The percentiles of one measure against the x axis, a panel each.
+    """Return the percentiles of one measure over the x axis, a panel each.
 
     Percentiles with too few observations above them are biased low and left out.
     """
-    told, left_out = scene.percentiles(view)
-    drawn = chart("percentiles", view, told, marks(view, model=False))
+    plots, left_out = scene.percentiles(view)
+    drawn = chart("percentiles", view, plots, marks(view, model=False))
     note = f"Left out: {left_out} with too few observations above." if left_out else ""
     return replace(drawn, note=f"{note} {drawn.note}".strip())
 
 
 def bandwidth(view: View) -> Chart:
-    """What each job and the I/O servers get through, against the load."""
+    """Return the accepted bandwidth of jobs and I/O servers over the load."""
     return chart("bandwidth", view, scene.bandwidth(view), marks(view))
 
 
-def chart(name: str, view: View, told: Sequence[Curves], entries: list[Symbol]) -> Chart:
-    """A picture of curves, a panel each."""
-    return assembled(name, view, [curve_panel(view.thinned, each) for each in told], entries)
+def chart(name: str, view: View, plots: Sequence[Curves], entries: list[Symbol]) -> Chart:
+    """Return a chart with a panel for each plot."""
+    return assembled(name, view, [curve_panel(view.thinned, each) for each in plots], entries)
 
 
 def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbol]) -> Chart:
-    """A picture of panels of curves with their table and legend."""
+    """Return a chart of panels with their table and legend."""
     columns = ["panel", "variant", with_unit(view.x_label, view.x_unit), "verdict"]
     columns += ["value", "low", "high", "model"]
     rows = [row for each in drawn for row in each.rows]
@@ -100,7 +100,7 @@ def assembled(name: str, view: View, drawn: Sequence[Drawn], entries: list[Symbo
 
 
 def _thinned(longest: int) -> str:
-    """What is to be said of curves of which not all points are drawn."""
+    """Return the note on curves with omitted points."""
     if longest <= MOST:
         return ""
     return (
@@ -109,32 +109,32 @@ def _thinned(longest: int) -> str:
     )
 
 
-def curve_panel(view: View, told: Curves) -> Drawn:
-    """One panel: a curve per series with its points, intervals and the model's curve."""
+def curve_panel(view: View, plot: Curves) -> Drawn:
+    """Return a panel with a curve for each series: points, intervals and the model's curve."""
     scales = Scales(view)
-    cap = scene.cap_of(view, told)
+    cap = scene.cap_of(view, plot)
     values: list[Spec] = []
     curves: list[Spec] = []
     rows: list[tuple[list[Any], int]] = []
     for series in view.series:
-        values += _values(view, series, told, cap)
-        if told.model:
-            curve = scene.model_curve(view, series, told.model, cap)
+        values += _values(view, series, plot, cap)
+        if plot.model:
+            curve = scene.model_curve(view, series, plot.model, cap)
             curves += [{"variant": series.label, "x": brief(x), "m": brief(v)} for x, v in curve]
-        rows += _rows(view, series, told)
-    if told.stable_only:
+        rows += _rows(view, series, plot)
+    if plot.stable_only:
         values = [v for v in values if v["verdict"] in STEADY]
-    y = _y_axis(told, [v["y"] for v in values if "y" in v] or [v["m"] for v in curves])
-    x = _x_axis(view, told)
+    y = _y_axis(plot, [v["y"] for v in values if "y" in v] or [v["m"] for v in curves])
+    x = _x_axis(view, plot)
     paint, form = scales.paint(), scales.form()
     both = {"x": x, "y": y}
     layers: list[Spec] = []
-    if told.diagonal:
+    if plot.diagonal:
         top = max((v["x"] for v in values), default=1.0)
         ends = [{"x": 0.0, "y": 0.0}, {"x": top, "y": top}]
         mark = {"type": "line", "color": MUTED, "strokeDash": [2, 2], "strokeWidth": 1}
         layers.append({"data": {"values": ends}, "mark": {**mark, "clip": True}, "encoding": both})
-    if told.bound:
+    if plot.bound:
         layers += _bounds(view, scales, y)
     if curves:
         layers.append(
@@ -167,7 +167,7 @@ def curve_panel(view: View, told: Curves) -> Drawn:
                 "opacity": LIT,
             },
         },
-        _points(view, told, scales, both, {**paint, **form}),
+        _points(view, plot, scales, both, {**paint, **form}),
     ]
     if any(v["verdict"] == "undecided" for v in values):
         layers.append(
@@ -178,16 +178,16 @@ def curve_panel(view: View, told: Curves) -> Drawn:
             }
         )
     if any(v.get("over") for v in values):
-        layers.append(_beyond(told, view, both, paint, "datum.over", "triangle-up", {}))
-    fallen = [] if told.stable_only else _collapsed(view)
+        layers.append(_beyond(plot, view, both, paint, "datum.over", "triangle-up", {}))
+    fallen = [] if plot.stable_only else _collapsed(view)
     if fallen:
         foot = {"x": x, "y": {"value": HEIGHT - 8}}
-        layer = _beyond(told, view, foot, paint, "true", CROSS, {"stroke": None})
+        layer = _beyond(plot, view, foot, paint, "true", CROSS, {"stroke": None})
         layers.append({**layer, "data": {"values": fallen}})
         layer["transform"] = [SHOWN]
         layers[-1]["transform"] = [SHOWN]
-    spec = layered(layers, values, HEIGHT, f"{told.title or told.y_title} against {view.x_label}")
-    return Drawn(Panel(told.title, spec), rows)
+    spec = layered(layers, values, HEIGHT, f"{plot.title or plot.y_title} against {view.x_label}")
+    return Drawn(Panel(plot.title, spec), rows)
 
 
 def _line(dash: list[int] | None, width: float) -> Spec:
@@ -195,8 +195,8 @@ def _line(dash: list[int] | None, width: float) -> Spec:
     return {**mark, "strokeDash": dash} if dash else mark
 
 
-def _points(view: View, told: Curves, scales: Scales, both: Spec, marks_: Spec) -> Spec:
-    """Filled where stable, hollow where not: hollow ones hide the line below them."""
+def _points(view: View, plot: Curves, scales: Scales, both: Spec, marks_: Spec) -> Spec:
+    """Return point marks: filled if stable, else hollow; hollow marks cover the line."""
     fill = {
         "condition": {
             "test": f"indexof({list(STEADY)}, datum.verdict) >= 0",
@@ -216,41 +216,41 @@ def _points(view: View, told: Curves, scales: Scales, both: Spec, marks_: Spec) 
             "shape": marks_["shape"],
             "fill": fill,
             "opacity": LIT,
-            **_tip(view, told),
+            **_tip(view, plot),
         },
     }
 
 
 def _beyond(
-    told: Curves, view: View, both: Spec, paint: Spec, test: str, shape: str, more: Spec
+    plot: Curves, view: View, both: Spec, paint: Spec, test: str, shape: str, more: Spec
 ) -> Spec:
-    """Marks that stand for points without a value that could be drawn."""
+    """Return marks for points whose value cannot be drawn."""
     return {
         "transform": [{"filter": test}],
         "mark": {"type": "point", "filled": True, "shape": shape, "size": 90, "opacity": 1, **more},
-        "encoding": {**both, **paint, **_tip(view, told)},
+        "encoding": {**both, **paint, **_tip(view, plot)},
     }
 
 
-def _tip(view: View, told: Curves) -> Spec:
-    ends = told.interval or f"{view.run.confidence:.0%} interval"
+def _tip(view: View, plot: Curves) -> Spec:
+    ends = plot.interval or f"{view.run.confidence:.0%} interval"
     fields = [("variant", "variant"), ("place", view.x_label), ("value", "value")]
     fields.append(("interval", ends))
-    if told.interval is None:
+    if plot.interval is None:
         fields.append(("verdict", "verdict"))
-    if told.model:
+    if plot.model:
         fields.append(("model", model_label(view)))
     return tip(fields)
 
 
-def _values(view: View, series: Series, told: Curves, cap: float) -> list[Spec]:
+def _values(view: View, series: Series, plot: Curves, cap: float) -> list[Spec]:
     found: list[Spec] = []
-    unit = unit_label(told.unit)
+    unit = unit_label(plot.unit)
     at = {view.x(p): p for p in series.points}
-    rows = numbers(view, series, told.pick, cap)
+    rows = numbers(view, series, plot.pick, cap)
     for x, y, low, high, verdict in rows:
         point = at[x]
-        value, own_low, own_high = told.pick(point)
+        value, own_low, own_high = plot.pick(point)
         shown, place = _placed(x, view.x_unit)
         row: Spec = {
             "variant": series.label,
@@ -265,7 +265,7 @@ def _values(view: View, series: Series, told: Curves, cap: float) -> list[Spec]:
         }
         if own_low is not None:
             row["interval"] = f"{interval(own_low, own_high, 4)} {unit}".strip()
-        if told.model and (model := told.model(point)[0]) is not None:
+        if plot.model and (model := plot.model(point)[0]) is not None:
             row["model"] = f"{number(model, 4)} {unit}".strip()
         if verdict == OVER:
             row["over"] = True
@@ -277,12 +277,12 @@ def _values(view: View, series: Series, told: Curves, cap: float) -> list[Spec]:
 
 @lru_cache(maxsize=16_384)
 def _placed(x: float, unit: str | None) -> tuple[float | None, str]:
-    """A value of the x axis as a number and in words: the same in panel after panel."""
+    """Return an x value as number and text; cached, as all panels need it."""
     return brief(x), f"{number(x)} {unit_label(unit)}".strip()
 
 
 def _collapsed(view: View) -> list[Spec]:
-    """Where nothing arrives any more there is no value."""
+    """Return marks for collapsed points, which have no value."""
     return [
         {
             "variant": s.label,
@@ -308,32 +308,32 @@ def _bounds(view: View, scales: Scales, y: Spec) -> list[Spec]:
     return [layer]
 
 
-def _rows(view: View, series: Series, told: Curves) -> list[tuple[list[Any], int]]:
+def _rows(view: View, series: Series, plot: Curves) -> list[tuple[list[Any], int]]:
     found: list[tuple[list[Any], int]] = []
     for point in series.points:
         x = view.x(point)
-        value, low, high = (None, None, None) if point.collapsed else told.pick(point)
-        model = told.model(point)[0] if told.model else None
+        value, low, high = (None, None, None) if point.collapsed else plot.pick(point)
+        model = plot.model(point)[0] if plot.model else None
         if x is None or (value is None and model is None and not point.collapsed):
             continue
-        cells = [told.title, series.label, x, point.verdict.verdict, value, low, high, model]
+        cells = [plot.title, series.label, x, point.verdict.verdict, value, low, high, model]
         found.append((cells, point.index))
     return found
 
 
-def _y_axis(told: Curves, drawn: list[float]) -> Spec:
-    log, zero = scene.is_log(told, drawn), scene.from_zero(told, drawn)
-    return axis("y", told.y_title, "y", log=log, zero=zero)
+def _y_axis(plot: Curves, drawn: list[float]) -> Spec:
+    log, zero = scene.is_log(plot, drawn), scene.from_zero(plot, drawn)
+    return axis("y", plot.y_title, "y", log=log, zero=zero)
 
 
-def _x_axis(view: View, told: Curves) -> Spec:
-    title = with_unit(view.run.load.label if told.diagonal else view.x_label, view.x_unit)
-    if view.by_load or told.diagonal:
+def _x_axis(view: View, plot: Curves) -> Spec:
+    title = with_unit(view.run.load.label if plot.diagonal else view.x_label, view.x_unit)
+    if view.by_load or plot.diagonal:
         return axis("x", title, "x", zero=True)
     return axis("x", title, "x", log=scene.x_is_log(view))
 
 
 def marks(view: View, *, model: bool = True, anywhere: bool = False) -> list[Symbol]:
-    """The key of marks, only those that occur."""
+    """Return the legend of the marks that occur."""
     found = scene.symbols(view, "▲", model=model, anywhere=anywhere)
     return [Symbol(words, glyph) for glyph, words in found.items()]

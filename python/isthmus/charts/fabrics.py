@@ -1,11 +1,11 @@
-"""Fabrics of rings: directed links by how busy they are, what is out of service."""
+"""Fabrics of rings: directed links coloured by utilisation, and failed parts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from isthmus.charts.chart import Panel
-from isthmus.charts.strips import ROWS, STEP, Told, busy, strips
+from isthmus.charts.strips import ROWS, STEP, Strip, busy, strips
 from isthmus.charts.svg import Drawing, busy_colour
 from isthmus.machines import SciSummary
 from isthmus.results.schema import PointResult
@@ -14,7 +14,7 @@ from isthmus.scenes.machine import Variant
 
 
 def fabric_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
-    """Each variant."""
+    """Return a panel for each variant."""
     return [_fabric(label, m, p, top) for label, p, m in shown if isinstance(m, SciSummary)]
 
 
@@ -24,11 +24,11 @@ def _fabric(label: str, described: SciSummary, point: PointResult, top: float) -
     note = f"{described.fabric}, {rings.state(described)}{busy(mean)}"
     if not rings.is_drawn(described):
         by_ring = rings.by_ring(described, used)
-        told = [Told(f"ring {r}", sum(v) / len(v), max(v)) for r, v in by_ring.items()]
-        told = told or [Told("mean of all rings", mean, None)]
-        # There may be many: then they share the height.
-        step = STEP if len(told) <= ROWS else None
-        return strips(label, told, top, note, step=step)
+        parts = [Strip(f"ring {r}", sum(v) / len(v), max(v)) for r, v in by_ring.items()]
+        parts = parts or [Strip("mean of all rings", mean, None)]
+        # Many rings share a fixed height.
+        step = STEP if len(parts) <= ROWS else None
+        return strips(label, parts, top, note, step=step)
     values = used or [mean] * len(described.links())
     ends = zip(described.links(), values, strict=True)
     names = [f"{a} → {b}: {share:.0%} busy" for (_, a, b), share in ends]
@@ -39,7 +39,7 @@ def _fabric(label: str, described: SciSummary, point: PointResult, top: float) -
 def fabric_svg(
     described: SciSummary, colours: Sequence[str], names: Sequence[str], label: str
 ) -> str:
-    """A fabric, a colour (and words to be pointed at) for each link in service."""
+    """Return a drawing of a fabric, with a colour and a tooltip for each link in service."""
     places = described.places
     layout = rings.Layout(places, described.rings)
     drawing = Drawing(size=340.0)
@@ -47,9 +47,9 @@ def fabric_svg(
         for line in arrow.lines:
             drawing.line(line, "var(--grid)", 1.0, "", "dead")
     alive = rings.arrows(layout, described.links())
-    for arrow, colour, told in zip(alive, colours, names, strict=True):
+    for arrow, colour, tooltip in zip(alive, colours, names, strict=True):
         for line in arrow.lines:
-            drawing.line(line, colour, 1.9, told)
+            drawing.line(line, colour, 1.9, tooltip)
         drawing.head(arrow.head, colour)
     lost = rings.lost_nodes(described)
     small = len(places) <= rings.NAMED_NODES

@@ -18,8 +18,8 @@ PANELS: dict[str, Callable[[Sequence[Variant], float], list[Panel]]] = {
     "sci": fabric_panels,
     "fat-tree": tree_panels,
 }
-"""What draws variants of a kind of machine, up to a utilisation. Of one that has no picture of its
-own the links are drawn, kind by kind.
+"""Functions that draw the variants of a kind of machine, up to a utilisation. Other kinds of
+machines get bars for each kind of link.
 """
 
 
@@ -34,7 +34,7 @@ def machine(view: View) -> Chart:
 
 
 def _table(shown: Sequence[Variant]) -> Table:
-    """The busiest links; `channels.parquet` has all."""
+    """Return a table of the busiest links; `channels.parquet` lists all."""
     rows, points = [], []
     for label, point, described in shown:
         links = [c for c in point.channels if c.is_link]

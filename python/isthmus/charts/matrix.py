@@ -1,4 +1,4 @@
-"""Matrices: who slows down whom by how much, and sweeps over two fields as heat maps."""
+"""Matrices of slowdowns between jobs, and heat maps of sweeps over two fields."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from isthmus.scenes.matrix import PALE, QUICKER, SLOWER, below, headline, is_cle
 from isthmus.wording import interval, number, unit_label, with_unit
 
 DARK, LIGHT = "#14181d", "#fefefe"
-"""Ink on a cell: the page's changes with its theme, the colours of cells do not."""
+"""Text colours on cells, which do not follow the theme of the page."""
 LEAST = 5
-"""Fewest values of each field from which a sweep over two is drawn as a heat map."""
+"""Minimum number of values of each field for a heat map."""
 NAMED = 14
-"""Most columns of a heat map whose cells print their value."""
+"""Maximum number of columns of a heat map with printed values."""
 MAPS = 3
-"""Most measures drawn as heat maps."""
+"""Maximum number of measures with heat maps."""
 
 Colour = tuple[float, float, float]
 
 
 def matrix(view: View) -> Chart:
-    """A panel per variant: rows are the jobs that suffer, columns those that run beside."""
+    """Return a panel for each variant; rows are slowed jobs, columns the jobs beside them."""
     found = interference(view.run)
     assert found is not None
     grid = grid_of(found)
@@ -60,7 +60,7 @@ def matrix(view: View) -> Chart:
     entries = [
         Symbol("takes longer", "block", SLOWER[1][1]),
         Symbol("pale: not clearly so", "block", hexed(mixed(SLOWER[1][1], PALE))),
-        Symbol("quicker", "block", QUICKER[1][1]),
+        Symbol("quicker", "block", QUICKER[1][1]),  # codespell:ignore quicker
         Symbol("alone, for comparison", "block", "var(--grid)"),
     ]
     hidden = len(found.variants) - len(panels)
@@ -70,7 +70,7 @@ def matrix(view: View) -> Chart:
 
 def _matrix_spec(found: Interference, variant: Variant) -> Spec:
     values: list[Spec] = []
-    # Jobs across in the order of jobs down, so that "alone" stands on the diagonal.
+    # Columns have the order of rows, so that "alone" is on the diagonal.
     order = {job: n for n, job in enumerate(found.jobs)}
     sets = sorted(found.sets, key=lambda s: (len(s), [order.get(job, len(order)) for job in s]))
     for job in found.jobs:
@@ -80,9 +80,9 @@ def _matrix_spec(found: Interference, variant: Variant) -> Spec:
             if beside == (job,):
                 measure = found.alone(variant, job)
                 if measure is not None and measure.mean is not None:
-                    told = f"{number(measure.mean)} {measure.unit}"
+                    text = f"{number(measure.mean)} {measure.unit}"
                     values.append(
-                        {**place, "fill": "var(--grid)", "ink": INK, "text": told, "more": "alone"}
+                        {**place, "fill": "var(--grid)", "ink": INK, "text": text, "more": "alone"}
                     )
             elif cell is not None and cell.felt is not None:
                 values.append({**place, **_cell(found, cell, cell.felt)})
@@ -95,7 +95,7 @@ def _matrix_spec(found: Interference, variant: Variant) -> Spec:
     }
     y = rows_axis("job", "suffers")
     both = {"x": x, "y": y}
-    fields = [("job", "suffers"), ("beside", "beside"), ("told", "time against alone")]
+    fields = [("job", "suffers"), ("beside", "beside"), ("loss", "time against alone")]
     fields += [("interval", "its interval"), ("tail", "tail"), ("bandwidth", "bandwidth")]
     plain = {"type": "nominal", "scale": None}
     words = {"type": "text", "baseline": "middle"}
@@ -130,7 +130,7 @@ def _matrix_spec(found: Interference, variant: Variant) -> Spec:
 
 
 def _cell(found: Interference, cell: Cell, felt: Felt) -> Spec:
-    """What a cell says: how much longer the job takes, and its tail."""
+    """Return the data of a cell: mean slowdown and tail."""
     change = felt.mean
     clear = is_clear(felt)
     low, high = ends(found)
@@ -139,43 +139,43 @@ def _cell(found: Interference, cell: Cell, felt: Felt) -> Spec:
     else:
         full = between(QUICKER, (change.value - low) / (1 - low) if low < 1 else 1.0)
     fill = mixed(hexed(full), 1.0 if clear else PALE)
-    told: Spec = {
+    row: Spec = {
         "fill": hexed(fill),
         "ink": ink_on(fill),
         "text": headline(felt),
-        "told": f"{felt.of}: {slower(change)}" + (", they pile up" if felt.piles_up else ""),
+        "loss": f"{felt.of}: {slower(change)}" + (", they pile up" if felt.piles_up else ""),
         "clear": clear,
         "point": cell.together.index,
         "variant": cell.variant.words,
     }
     if change.low is not None:
-        told["interval"] = f"{interval(change.low, change.high)} times as long as alone"
+        row["interval"] = f"{interval(change.low, change.high)} times as long as alone"
     if tail := tail_text(felt):
-        told["tail"] = f"{tail} ({felt.tail_of})"
+        row["tail"] = f"{tail} ({felt.tail_of})"
     if cell.accepted is not None:
-        told["bandwidth"] = f"×{cell.accepted.value:.2f}"
-    return {**told, "more": below(felt)}
+        row["bandwidth"] = f"×{cell.accepted.value:.2f}"
+    return {**row, "more": below(felt)}
 
 
 def parts(colour: str) -> Colour:
-    """Red, green and blue of ``#rrggbb``, 0 to 1."""
+    """Return red, green and blue of ``#rrggbb``, 0 to 1."""
     red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     return red, green, blue
 
 
 def hexed(colour: Colour) -> str:
-    """``#rrggbb``."""
+    """Return a colour as ``#rrggbb``."""
     return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
 
 
 def mixed(colour: str, share: float) -> Colour:
-    """So much of a colour, the rest white."""
+    """Mix a colour with white; `share` is the part of the colour."""
     red, green, blue = (1 - share * (1 - part) for part in parts(colour))
     return red, green, blue
 
 
 def between(stops: list[tuple[float, str]], at: float) -> Colour:
-    """The colour at a place of a scale."""
+    """Return the interpolated colour at a position of a scale."""
     at = min(max(at, 0.0), 1.0)
     for (low, start), (high, end) in pairwise(stops):
         if at <= high:
@@ -188,7 +188,7 @@ def between(stops: list[tuple[float, str]], at: float) -> Colour:
 
 
 def luminance(colour: Colour) -> float:
-    """Relative luminance (WCAG 2.2, definition of contrast ratio)."""
+    """Return the relative luminance (WCAG 2.2, definition of contrast ratio)."""
     red, green, blue = (
         part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour
     )
@@ -196,18 +196,18 @@ def luminance(colour: Colour) -> float:
 
 
 def contrast(one: Colour, other: Colour) -> float:
-    """Contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
+    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2.2)."""
     bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
     return (bright + 0.05) / (dark + 0.05)
 
 
 def ink_on(colour: Colour) -> str:
-    """Dark or light, whichever can be read better."""
+    """Return the text colour with the higher contrast."""
     return max(DARK, LIGHT, key=lambda ink: contrast(parts(ink), colour))
 
 
 def map_axes(view: View) -> tuple[int, int] | None:
-    """The two fields of a sweep over two fields with numbers: across and up."""
+    """Return the x and y axis of a sweep over two numeric fields; None for other sweeps."""
     run = view.run
     varying = [i for i in range(len(run.axes)) if len({p.values[i].text for p in run.points}) > 1]
     if len(varying) != 2 or view.x_axis not in varying:
@@ -219,15 +219,15 @@ def map_axes(view: View) -> tuple[int, int] | None:
 
 
 def has_maps(view: View) -> bool:
-    """Whether a run sweeps two fields with numbers and has something to show over them."""
+    """Whether a run sweeps two numeric fields and has measures for heat maps."""
     return map_axes(view) is not None and any(
         s.values(view, m) for s in view.series for m in view.asked
     )
 
 
 def maps(view: View) -> Chart:
-    """What was asked for over both fields, a panel per measure, a cell per point; of a field with
-    very many values `MOST` of them.
+    """Return heat maps of the requested measures over both fields; a field with very many values
+    shows `MOST` of them.
     """
     found = map_axes(view)
     assert found is not None
@@ -242,9 +242,9 @@ def maps(view: View) -> Chart:
         panels.append(Panel(view.label(name), _map_spec(view, values, name, titles), width=420))
         for p in cells:
             m = p.measure(name)
-            told = (m.mean, m.low, m.high, m.analytic) if m and not p.collapsed else (None,) * 4
+            numbers = (m.mean, m.low, m.high, m.analytic) if m and not p.collapsed else (None,) * 4
             rows.append([view.label(name), *(p.values[i].number for i in found), p.verdict.verdict])
-            rows[-1] += told
+            rows[-1] += numbers
             points.append(p.index)
     columns = ["panel", *titles, "verdict", "value", "low", "high", "model"]
     entries = [Symbol("saturated or collapsed: no value", "block", "var(--grid)")]
@@ -252,7 +252,7 @@ def maps(view: View) -> Chart:
 
 
 def _cells(run: RunResult, fields: tuple[int, int]) -> tuple[list[PointResult], str]:
-    """The points that are drawn, and what is to be said where these are not all."""
+    """Return the drawn points, and a note if some are left out."""
     cells, notes = run.points, []
     for i in fields:
         values = sorted({p.values[i].number or 0.0 for p in cells})
@@ -263,8 +263,8 @@ def _cells(run: RunResult, fields: tuple[int, int]) -> tuple[list[PointResult], 
         notes.append(
             f"Of {len(values):,} values of {run.axes[i].label} {MOST} are drawn and listed"
         )
-    told = "; ".join(notes)
-    return cells, f"{told}; the table of results has all." if notes else ""
+    note = "; ".join(notes)
+    return cells, f"{note}; the table of results has all." if notes else ""
 
 
 def _map_value(view: View, point: PointResult, name: str, across: int, up: int) -> Spec:
@@ -315,7 +315,7 @@ def _map_spec(view: View, values: list[Spec], name: str, titles: list[str]) -> S
     y: Spec = {"field": "y", **place, "sort": "descending", "title": titles[1]}
     y["axis"] = {"labelOverlap": "greedy", "grid": False, "format": ",.3~r"}
     both = {"x": x, "y": y}
-    told = tip(
+    tooltip = tip(
         [
             ("x", titles[0]),
             ("y", titles[1]),
@@ -330,7 +330,7 @@ def _map_spec(view: View, values: list[Spec], name: str, titles: list[str]) -> S
     layers: list[Spec] = [
         {
             "mark": {"type": "rect", "color": "var(--grid)"},
-            "encoding": {**both, **told},
+            "encoding": {**both, **tooltip},
         },
         {
             "transform": [{"filter": "isValid(datum.v)"}],
@@ -343,12 +343,12 @@ def _map_spec(view: View, values: list[Spec], name: str, titles: list[str]) -> S
                     "scale": scale,
                     "legend": legend,
                 },
-                **told,
+                **tooltip,
             },
         },
     ]
     if columns <= NAMED and shown:
-        # Reversed, small values are bright: the ink changes where the scale turns dark.
+        # In the reversed scale small values are bright; the text colour changes where it gets dark.
         low, high = min(shown), max(shown)
         turn = low * (high / low) ** 0.45 if log else low + 0.45 * (high - low)
         ink = {

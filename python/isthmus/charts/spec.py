@@ -1,8 +1,8 @@
-"""The words of Vega-Lite that the pictures share: scales of series, axes, tips, layers.
+"""Common parts of Vega-Lite specifications: scales of series, axes, tooltips, layers.
 
-Colours are variables of the page's style sheet, so that a picture follows light, dark and print
-without being drawn again. The parameters are those that the page sets: ``off`` (series switched
-off), ``lit`` (the series pointed at), ``xd`` and ``yd`` (what a zoom shows of each axis).
+Colours are variables of the page's style sheet, so that a chart follows light, dark and print
+without being drawn again. The page sets these parameters: ``off`` (series switched off), ``lit``
+(the series under the pointer), ``xd`` and ``yd`` (the zoomed range of each axis).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHAPES = {
     "X": "M-1,-.5L-.5,-1L0,-.5L.5,-1L1,-.5L.5,0L1,.5L.5,1L0,.5L-.5,1L-1,.5L-.5,0Z",
     "p": "M0,-1L.95,-.31L.59,.81L-.59,.81L-.95,-.31Z",
 }
-"""Matplotlib's markers in the words of Vega."""
+"""Names in Vega of Matplotlib's markers."""
 CROSS = SHAPES["X"]
 PAPER, INK, MUTED = "var(--paper)", "var(--ink)", "var(--muted)"
 ZOOMED = {"expr": "xd != null || yd != null"}
@@ -35,12 +35,12 @@ BOUND_DASH = [10, 4]
 
 
 def colour(number: int) -> str:
-    """The colour of a series, by its number."""
+    """Return the colour of a series by its number."""
     return f"var(--s{number})"
 
 
 class Scales:
-    """How the series of a view are told apart, as scales of a specification."""
+    """Scales for colour, marker and dash of the series of a view."""
 
     def __init__(self, view: View, shown: Sequence[Series] | None = None) -> None:
         looks = [(s.label, look(view, s)) for s in (view.series if shown is None else shown)]
@@ -54,20 +54,20 @@ class Scales:
         }
 
     def paint(self, channel: str = "color") -> Spec:
-        """Colour (or fill, or stroke) by series."""
+        """Return the encoding of colour, fill or stroke by series."""
         return {channel: nominal("variant", self.colour)}
 
     def form(self) -> Spec:
-        """Shape of the mark by series."""
+        """Return the encoding of the marker by series."""
         return {"shape": nominal("variant", self.shape)}
 
     def line(self) -> Spec:
-        """Dashes by series."""
+        """Return the encoding of dashes by series."""
         return {"strokeDash": nominal("variant", self.dash)}
 
 
 def nominal(field: str, scale: Mapping[str, Any]) -> Spec:
-    """A field of words on a scale, without a legend: that is the page's."""
+    """Return the encoding of a field of words; the page draws the legend."""
     return {"field": field, "type": "nominal", "scale": scale, "legend": None}
 
 
@@ -82,13 +82,13 @@ def axis(
     domain: Sequence[float] | None = None,
     **options: Any,
 ) -> Spec:
-    """A field of numbers along ``x`` or ``y``; `options` are those of Vega's axis."""
+    """Return the encoding of a numeric field along ``x`` or ``y``; `options` belong to the axis."""
     scale: Spec = {"domainRaw": {"expr": f"{which}d"}}
     if log:
         scale["type"] = "log"
-        # A margin of some pixels in place of whole decades.
+        # Add a margin of a few pixels instead of rounding to decades.
         scale |= {"nice": False, "padding": 8}
-        # Lines at whole decades, pale ones between them.
+        # Grid lines at decades are stronger than those in between.
         whole = "abs(log(datum.value) / LN10 - round(log(datum.value) / LN10)) < 1e-6"
         options = {
             "gridOpacity": {"condition": {"test": whole, "value": 1}, "value": 0.35},
@@ -107,19 +107,19 @@ def axis(
 
 
 def rows_axis(field: str, title: str | None = None, **options: Any) -> Spec:
-    """A field of words down the side, in the order of the data."""
+    """Return the encoding of a field of words along the y axis, in the order of the data."""
     look_ = {"grid": False, "ticks": False, "domain": False, **options}
     return {"field": field, "type": "nominal", "sort": None, "title": title, "axis": look_}
 
 
 def tip(fields: Sequence[tuple[str, str]]) -> Spec:
-    """What pointing at a mark shows: fields with their names; absent ones are left out."""
-    told = [{"field": f, "title": t, "type": "nominal"} for f, t in fields]
-    return {"tooltip": told}
+    """Return a tooltip of fields with titles; absent fields are left out."""
+    fields_shown = [{"field": f, "title": t, "type": "nominal"} for f, t in fields]
+    return {"tooltip": fields_shown}
 
 
 def layered(layers: list[Spec], values: list[Spec], height: Any, describe: str = "") -> Spec:
-    """A whole specification that fills the width that it is given."""
+    """Return a complete specification that fills the available width."""
     return {
         "description": describe,
         "width": "container",

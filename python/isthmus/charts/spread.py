@@ -1,4 +1,4 @@
-"""How things spread: latencies over messages, load over nodes."""
+"""Distributions: latencies over messages, load over nodes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from isthmus.scenes import nodes as scene
 from isthmus.wording import number, unit_label, with_unit
 
 EDGES = 110
-"""Most steps of a curve: more cannot be seen."""
+"""Maximum number of steps of a curve; more are not visible."""
 
 
 def distribution(view: View) -> Chart:
-    """Per measure with a histogram, a falling curve per series, at the load compared."""
+    """Return the survival curve of each series at the compared load, for each measure."""
     names = distributions(view)
     place = answer(view.run).busy_place
     panels, rows = [], []
@@ -63,12 +63,12 @@ def distribution(view: View) -> Chart:
 
 
 def thinned(edges: list[float], shares: list[float]) -> list[tuple[float, float]]:
-    """A falling curve by the steps at which it falls most, in proportion to what is left."""
+    """Reduce a falling curve to the steps with the largest relative falls."""
     pairs = list(zip(edges, shares, strict=True))
     if len(pairs) <= EDGES:
         return pairs
     kept = [pairs[0]]
-    # Half of the steps are spent on falls in the share, half on falls in its logarithm.
+    # Half of the steps show falls of the share, half falls of its logarithm.
     factor = (max(shares[-1], min(s for s in shares if s > 0)) / shares[0]) ** (2 / EDGES)
     for pair in pairs[1:-1]:
         last = kept[-1][1]
@@ -87,7 +87,7 @@ def _survival_spec(view: View, values: list[Spec], title: str, place: str) -> Sp
     y_title = f"share, {place}" if place else "share"
     y = axis("y", y_title, "y", log=True, percent=True)
     paint = scales.paint()
-    told = tip([("variant", "variant"), ("x", title), ("y", "share that takes longer")])
+    tooltip = tip([("variant", "variant"), ("x", title), ("y", "share that takes longer")])
     layers: list[Spec] = [
         {
             "mark": {
@@ -100,14 +100,14 @@ def _survival_spec(view: View, values: list[Spec], title: str, place: str) -> Sp
         },
         {
             "mark": {"type": "point", "filled": True, "size": 60, "opacity": 0, "clip": ZOOMED},
-            "encoding": {"x": x, "y": y, **paint, **told},
+            "encoding": {"x": x, "y": y, **paint, **tooltip},
         },
     ]
     return layered(layers, values, 270, title)
 
 
 def nodes(view: View) -> Chart:
-    """Per series the accepted load of each node at the highest load that has not collapsed."""
+    """Return the accepted load of each node at the highest load without collapse."""
     shown = scene.shown_of(view)
     unit = view.run.load.unit
     top = scene.top(shown)
@@ -140,8 +140,8 @@ def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Sp
     values: list[Spec] = []
     for n in point.nodes:
         job = scene.job_of(point, n.node)
-        told = f"{number(n.accepted, 4)} {unit}"
-        row: Spec = {"x": n.node, "y": brief(n.accepted), "value": told, "variant": job or ""}
+        text = f"{number(n.accepted, 4)} {unit}"
+        row: Spec = {"x": n.node, "y": brief(n.accepted), "value": text, "variant": job or ""}
         row["of"] = job or series.label
         row["from"], row["to"] = n.node - 0.42, n.node + 0.42
         if n.offered is not None:
@@ -154,7 +154,7 @@ def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Sp
     x = axis("x", "number of the node", "x", tickMinStep=1, grid=False)
     x["scale"] |= {"padding": 6}
     y = axis("y", with_unit("accepted load of a node", view.run.load.unit), "y", domain=[0, top])
-    told_fields = [("x", "node"), ("variant", "job"), ("value", "accepted"), ("offered", "offered")]
+    fields = [("x", "node"), ("variant", "job"), ("value", "accepted"), ("offered", "offered")]
     layers: list[Spec] = [
         {
             "mark": {"type": "bar", "clip": True},
@@ -164,7 +164,7 @@ def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Sp
                 "y": y,
                 "y2": {"datum": 0},
                 "color": nominal("of", {"domain": domain, "range": paint}),
-                **tip(told_fields),
+                **tip(fields),
             },
         },
         {
@@ -198,5 +198,5 @@ def _node_spec(view: View, series: Series, point: PointResult, top: float) -> Sp
 
 
 def _job_numbers(point: PointResult) -> dict[str, int]:
-    """The colour of each job, whether it ran or not."""
+    """Return the colour number of each job, active or not."""
     return {job.name: colour_number(n + 1) for n, job in enumerate(point.jobs)}

@@ -12,14 +12,14 @@ from isthmus.charts.svg import busy_colour
 STEP = 22
 """Height of a bar in pixels."""
 ROWS = 24
-"""Most bars of that height."""
+"""Maximum number of bars of that height."""
 HEIGHT = 520
-"""Height of all bars together where there are more."""
+"""Height of all bars together if there are more."""
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a strip tells of a part of a machine that is too large to draw."""
+class Strip:
+    """Mean and highest utilisation of one part of a machine that is too large to draw."""
 
     name: str
     mean: float
@@ -28,7 +28,7 @@ class Told:
 
 def strips(
     label: str,
-    told: Sequence[Told],
+    parts: Sequence[Strip],
     top: float,
     note: str,
     *,
@@ -36,8 +36,8 @@ def strips(
     step: int | None = STEP,
     ends: bool = True,
 ) -> Panel:
-    """A bar for each part, and a line to its busiest link, which `ends` with a tick or not; all of
-    them share a height where `step` is None.
+    """Return a panel with a bar for each part and a line to its busiest link, with a tick if
+    `ends`. All bars share a fixed height if `step` is None.
     """
     values: list[Spec] = [
         {
@@ -48,7 +48,7 @@ def strips(
             "value": f"{t.mean:.1%}",
             "most": "" if t.highest is None else f"{t.highest:.1%}",
         }
-        for t in told
+        for t in parts
     ]
     x = axis("x", x_title, "x", percent=True, domain=[0, 1])
     y = rows_axis("variant")
@@ -85,5 +85,5 @@ def strips(
 
 
 def busy(mean: float | None) -> str:
-    """How busy the mean link is, in words."""
+    """Return the mean utilisation of links in words."""
     return "" if mean is None else f"; mean link {mean:.0%} busy"

@@ -1,4 +1,4 @@
-"""Pictures of networks as SVG, in the page's colours; each link tells how busy it is."""
+"""SVG drawings of networks in the page's colours; each link shows its utilisation."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 STEPS = 10
-"""Colours from idle to busy: ``--u0`` to ``--u9`` of the page, for light and dark."""
+"""Number of colours from idle to busy: ``--u0`` to ``--u9`` of the page, for light and dark."""
 Place = tuple[float, float]
 
 
 def busy_colour(share: float, top: float) -> str:
-    """The colour of a utilisation, `top` being the busiest shown."""
+    """Return the colour of a utilisation; `top` is the highest in the chart."""
     return f"var(--u{min(STEPS - 1, int(STEPS * share / top)) if top > 0 else 0})"
 
 
@@ -23,32 +23,32 @@ class Drawing:
     size: float = 300.0
     """Width and height of the box in pixels."""
     wide: float = 1.0
-    """How much wider than high one unit is drawn."""
+    """Ratio of horizontal to vertical scale."""
     lines: list[tuple[list[Place], str, float, str, str]] = field(default_factory=list)
     heads: list[tuple[list[Place], str]] = field(default_factory=list)
     dots: list[tuple[Place, float, str, str, str]] = field(default_factory=list)
     words: list[tuple[Place, str, float, str]] = field(default_factory=list)
 
     def line(
-        self, points: Sequence[Place], colour: str, width: float, told: str = "", css: str = ""
+        self, points: Sequence[Place], colour: str, width: float, tooltip: str = "", css: str = ""
     ) -> None:
-        """A line through places; `told` is shown where it is pointed at."""
-        self.lines.append((list(points), colour, width, told, css))
+        """Add a line through points, with a tooltip."""
+        self.lines.append((list(points), colour, width, tooltip, css))
 
     def head(self, points: Sequence[Place], colour: str) -> None:
-        """The head of an arrow."""
+        """Add an arrow head."""
         self.heads.append((list(points), colour))
 
-    def dot(self, at: Place, radius: float, shape: str, css: str, told: str = "") -> None:
-        """A node: ``circle``, ``square`` or ``cross``, of so many pixels."""
-        self.dots.append((at, radius, shape, css, told))
+    def dot(self, at: Place, radius: float, shape: str, css: str, tooltip: str = "") -> None:
+        """Add a node: ``circle``, ``square`` or ``cross``, with a radius in pixels."""
+        self.dots.append((at, radius, shape, css, tooltip))
 
     def word(self, at: Place, text: str, size: float, css: str = "") -> None:
-        """A short text in the middle of a place."""
+        """Add a short text centred at a point."""
         self.words.append((at, text, size, css))
 
     def svg(self, label: str) -> str:
-        """The picture, as wide as the page lets it be."""
+        """Return the SVG text, which scales with the page."""
         places = [p for points, *_ in self.lines for p in points] + [at for at, *_ in self.dots]
         left, right = min(x for x, _ in places), max(x for x, _ in places)
         low, high = min(y for _, y in places), max(y for _, y in places)
@@ -67,9 +67,9 @@ class Drawing:
             f'<svg role="img" aria-label="{html.escape(label)}" class="network" '
             f'viewBox="0 0 {_short(width)} {_short(height)}">'
         ]
-        for points, colour, thick, told, css in self.lines:
+        for points, colour, thick, tooltip, css in self.lines:
             path = "M" + "L".join(",".join(at(p)) for p in points)
-            title = f"<title>{html.escape(told)}</title>" if told else ""
+            title = f"<title>{html.escape(tooltip)}</title>" if tooltip else ""
             style = f' class="{css}"' if css else ""
             end = f">{title}</path>" if title else "/>"
             parts.append(f'<path d="{path}" stroke="{colour}" stroke-width="{thick:g}"{style}{end}')
@@ -77,8 +77,8 @@ class Drawing:
             parts.append(
                 f'<polygon points="{" ".join(",".join(at(p)) for p in points)}" fill="{colour}"/>'
             )
-        for place, radius, shape, css, told in self.dots:
-            parts.append(_dot(at(place), radius, shape, css, told))
+        for place, radius, shape, css, tooltip in self.dots:
+            parts.append(_dot(at(place), radius, shape, css, tooltip))
         for place, text, size, css in self.words:
             x, y = at(place)
             style = f' class="{css}"' if css else ""
@@ -88,9 +88,9 @@ class Drawing:
         return "".join(parts) + "</svg>"
 
 
-def _dot(at: tuple[str, str], radius: float, shape: str, css: str, told: str) -> str:
+def _dot(at: tuple[str, str], radius: float, shape: str, css: str, tooltip: str) -> str:
     x, y = at
-    title = f"<title>{html.escape(told)}</title>" if told else ""
+    title = f"<title>{html.escape(tooltip)}</title>" if tooltip else ""
     if shape == "circle":
         return f'<circle cx="{x}" cy="{y}" r="{radius:g}" class="{css}">{title}</circle>'
     if shape == "cross":

@@ -15,12 +15,12 @@ from isthmus.scenes.machine import Variant, busiest_last, uses
 
 
 def tree_panels(shown: Sequence[Variant], top: float) -> list[Panel]:
-    """Each variant."""
+    """Return a panel for each variant."""
     return [_tree(label, m, p, top) for label, p, m in shown if isinstance(m, FatTreeSummary)]
 
 
 def _tree(label: str, described: FatTreeSummary, point: PointResult, top: float) -> Panel:
-    """A tree with its links coloured by how busy they were; by level if it is large."""
+    """Return a tree with links coloured by utilisation; bars by level if it is large."""
     single = tree.single_links(described, point)
     if not single:
         return link_strips(label, described, point, top)
@@ -28,14 +28,14 @@ def _tree(label: str, described: FatTreeSummary, point: PointResult, top: float)
     used = uses(single)
     drawing = Drawing(size=460.0, wide=1.0)
     for a, b in busiest_last(used):
-        told = f"{_name(described, a)} – {_name(described, b)}: {used[a, b]:.0%} busy"
-        drawing.line([places[a], places[b]], busy_colour(used[a, b], top), 1.2, told)
+        tooltip = f"{_name(described, a)} – {_name(described, b)}: {used[a, b]:.0%} busy"
+        drawing.line([places[a], places[b]], busy_colour(used[a, b], top), 1.2, tooltip)
     for vertex in range(described.nodes, len(places)):
         drawing.dot(places[vertex], 3.4, "square", "pe", _name(described, vertex))
     note = _rows(drawing, described, point, places)
     mean = sum(c.utilisation for c in single) / len(single)
-    told = f"{described.title}; mean link {mean:.0%} busy{note}"
-    return Panel(label, None, drawing.svg(label), told, width=340, most=640)
+    text = f"{described.title}; mean link {mean:.0%} busy{note}"
+    return Panel(label, None, drawing.svg(label), text, width=340, most=640)
 
 
 def _name(described: FatTreeSummary, vertex: int) -> str:
@@ -49,7 +49,7 @@ def _rows(
     point: PointResult,
     places: list[tuple[float, float]],
 ) -> str:
-    """Nodes, and a row of marks below the tree for each job that ran and for the I/O servers."""
+    """Draw the nodes and a row of marks for each active job and for the I/O servers."""
     step = tree.row_step(described)
     for node in range(described.nodes):
         drawing.dot(places[node], 1.9, "circle", "pe", f"node {node}")

@@ -1,8 +1,8 @@
-"""The dependability study: what is left of a fabric of rings after each failure.
+"""The dependability study: the remaining performance of a fabric of rings after each failure.
 
-A failed link or node takes every ring that it is on out of service (section 4.3 of the SCI paper,
-which leaves the study for later). `plan` turns scenarios into one generated scenario with a point
-for each failure, which is run as any other; `outcomes` reads the results.
+A failed link or node takes all of its rings out of service (section 4.3 of the SCI paper, which
+leaves the study to future work). `plan` generates one scenario with a point for each failure, which
+is run like any other. `outcomes` evaluates the results.
 """
 
 from isthmus.faults.outcome import CaseOutcome, Summary, outcomes, summaries

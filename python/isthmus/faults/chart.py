@@ -1,4 +1,4 @@
-"""The study as declarative pictures: what each failure leaves, and the worst one on paper."""
+"""Charts of the study: the outcome of each failure, and a drawing of the worst one."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ from isthmus.wording import number
 
 
 def study_chart(
-    study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], light: str
+    study: Study, found: Sequence[CaseOutcome], rows: Sequence[Summary], light: str
 ) -> Chart:
-    """A dot for each case and the mean of each kind, a panel each for the nodes that are left, the
-    throughput and the latency added at the load `light` (in words).
+    """Return a dot for each case and the mean of each kind of failure. The panels show remaining
+    nodes, throughput, and added latency at the load `light` (in words).
     """
     panels, cells = [], []
     for quantity, pick, mean in quantities():
         title = f"{quantity} at {light}" if "latency" in quantity else quantity
-        panels.append(Panel(title, _spec(study, found, told, title, pick, mean)))
+        panels.append(Panel(title, _spec(study, found, rows, title, pick, mean)))
         for o in found:
             label = study.sites[o.case.site].label
             cells.append([title, label, o.case.kind, o.case.failure, brief(pick(o))])
@@ -57,13 +57,13 @@ def study_chart(
 def _spec(
     study: Study,
     found: Sequence[CaseOutcome],
-    told: Sequence[Summary],
+    rows: Sequence[Summary],
     title: str,
     pick: Callable[[CaseOutcome], float | None],
     mean: Callable[[Summary], Mean],
 ) -> Spec:
     percent = "latency" not in title
-    kinds = kinds_of(told)
+    kinds = kinds_of(rows)
     labels = [site.label for site in study.sites]
     scale = {
         "domain": labels,
@@ -74,7 +74,7 @@ def _spec(
         for place, kind in enumerate(kinds):
             at = group_at(place, position, len(labels))
             group = [o for o in found if (o.case.site, o.case.kind) == (position, kind)]
-            summary = next(s for s in told if (s.site, s.kind) == (position, kind))
+            summary = next(s for s in rows if (s.site, s.kind) == (position, kind))
             words = kind_label(kind, study).replace("\n", " ")
             dots += _dots(group, pick, label, words, percent, (at, GROUP / max(len(labels), 1)))
             value, low, high = mean(summary)
@@ -142,7 +142,7 @@ def _dots(
     percent: bool,
     place: tuple[float, float],
 ) -> list[dict[str, Any]]:
-    """Dots of equal values lie beside one another, to the left of the mean at a place so wide."""
+    """Return dots to the left of the mean; dots of equal values are side by side."""
     having = [(v, o) for o in group if (v := pick(o)) is not None]
     having.sort(key=lambda each: each[0])
     dots = []
@@ -165,7 +165,7 @@ def _words(value: float, percent: bool) -> str:
 
 
 def worst_chart(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Chart | None:
-    """What the worst single failure leaves of each fabric; None if all are too large."""
+    """Return drawings of each fabric after its worst single failure; None if all are too large."""
     panels = []
     for label, machine, outcome in worst_cases(study, found, run):
         links = machine.links()

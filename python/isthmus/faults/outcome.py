@@ -1,4 +1,4 @@
-"""What each failure leaves of a fabric, and the mean and the worst over all failures of a kind."""
+"""The outcome of each failure of a fabric, and mean and worst outcome of each kind of failure."""
 
 from __future__ import annotations
 
@@ -11,50 +11,50 @@ from isthmus.value import Value, compare
 
 KINDS = (LINK, NODE, DOUBLE)
 AT_LEAST, AT_MOST = "at least", "at most"
-"""How a share relates to the true one, where a fabric was not driven to its limit."""
+"""Kinds of bounds, for fabrics that were not driven to saturation."""
 NOTHING = Value(0.0)
 
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """What is left of a fabric in one case, relative to the same fabric without a failure."""
+    """The performance of a fabric in one case, relative to the fabric without a failure."""
 
     case: Case
     nodes_kept: float
-    """Share of the nodes that still reach one another."""
+    """Share of the nodes that can still communicate."""
     cut_off: float
-    """Share of the nodes that work and are lost all the same."""
+    """Share of the nodes that work but are disconnected."""
     throughput: Value
     """Highest accepted load in GB/s, all nodes together, over the loads at which the fabric does
     not collapse; 0 if there is none."""
     throughput_kept: Value
-    """Over that without a failure."""
+    """Throughput over that without a failure."""
     saturated: bool
-    """Whether it saturates at one of the loads that it carries; its throughput is a least one
-    otherwise."""
+    """Whether it saturates without collapse; otherwise its throughput is a lower bound."""
     bound: str | None
-    """``at least`` or ``at most``, where the throughput kept is no more than a bound; ``at least``
-    is a share of the highest load if the fabric without a failure does not saturate either."""
+    """``at least`` or ``at most`` if the kept throughput is only a bound. ``at least`` is relative
+    to
+    the highest load if the fabric without a failure does not saturate either."""
     latency_us: Value
-    """Mean latency at the lowest load; none where that load is too much."""
+    """Mean latency at the lowest load; None if that load is not carried."""
     latency_added_us: Value
     lost: bool
-    """No two nodes reach one another."""
+    """Whether no two nodes can communicate."""
     collapses_from: float | None
-    """The lowest load at which it collapses, GB/s."""
+    """The lowest load in GB/s at which it collapses."""
     machine: int | None
-    """Position of its fabric in the run's machines, where it was simulated."""
+    """Index of its fabric in the run's machines, if it was simulated."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One fabric under one kind of failure: means over all parts that may fail, and the worst."""
+    """One fabric under one kind of failure: mean over all possible failures, and the worst."""
 
     site: int
     kind: str
     cases: int
     possible: int
-    """Cases that there are; more than `cases` where they were sampled."""
+    """Number of possible cases; more than `cases` if they were sampled."""
     nodes_kept: float
     nodes_kept_worst: float
     cut_off: float
@@ -62,22 +62,22 @@ class Summary:
     throughput_kept: Value
     throughput_kept_worst: Value
     bound: str | None
-    """``at least`` if it is a least one in any case, else as in `CaseOutcome`."""
+    """``at least`` if any case is a lower bound, else as in `CaseOutcome`."""
     bound_worst: str | None
     unsaturated: bool
-    """Without a failure the fabric is not seen to saturate: shares are of the highest load."""
+    """Whether the fabric does not saturate without a failure; shares are of the highest load."""
     worst: str
-    """What failed in the case that keeps least throughput."""
+    """The failed parts in the case with the least throughput."""
     latency_added_us: Value
     latency_added_us_worst: Value
     collapsed: int
-    """Cases that collapse at one of the loads."""
+    """Number of cases that collapse at one of the loads."""
     lost: int
-    """Cases that leave no two nodes that reach one another."""
+    """Number of cases in which no two nodes can communicate."""
 
 
 def outcomes(study: Study, run: RunResult) -> list[CaseOutcome]:
-    """What is left in each case, in the order of the study."""
+    """Return the outcome of each case, in the order of the study."""
     points = _points(run)
     found = []
     base: dict[int, CaseOutcome] = {}
@@ -90,7 +90,7 @@ def outcomes(study: Study, run: RunResult) -> list[CaseOutcome]:
 
 
 def _points(run: RunResult) -> dict[str, list[PointResult]]:
-    """The points of each case, by rising load."""
+    """Return the points of each case, by ascending load."""
     axis = next(i for i, each in enumerate(run.axes) if each.key == AXIS)
     found: dict[str, list[PointResult]] = {}
     for point in run.points:
@@ -107,7 +107,7 @@ def _outcome(
 ) -> CaseOutcome:
     nodes = study.sites[case.site].nodes
     live = case.live if case.simulated else 0
-    # Counted in whole nodes: a difference of shares would leave a residue of rounding.
+    # Counted in whole nodes, to avoid rounding errors of shares.
     cut_off = max(nodes - live - len(set(case.failed)), 0)
     throughput = _throughput(points, run.confidence)
     latency = _latency(points, run.confidence)
@@ -130,7 +130,7 @@ def _outcome(
 
 
 def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> str | None:
-    """How the share of throughput relates to the true one, if the case's own is `known`."""
+    """Return the kind of bound of the kept throughput; `known` if the case's own is exact."""
     if base is None or not points:
         return None
     if not known:
@@ -139,14 +139,14 @@ def _bound(points: list[PointResult], known: bool, base: CaseOutcome | None) -> 
 
 
 def _throughput(points: list[PointResult], confidence: float) -> Value:
-    """The highest accepted load of the points that have not collapsed."""
+    """Return the highest accepted load of all points without collapse."""
     found = [m for p in points if not p.collapsed and (m := p.measure("accepted"))]
     most = max(found, key=lambda m: m.mean or 0.0, default=None)
     return Value.of(most, confidence) if most else NOTHING
 
 
 def _latency(points: list[PointResult], confidence: float) -> Value:
-    """At the lowest load, if the fabric carries it: stable, or known from higher loads."""
+    """Return the latency at the lowest load if it is carried there, or at higher loads."""
     if not points:
         return Value(None)
     first, most = points[0], _throughput(points, confidence).value or 0.0
@@ -158,15 +158,15 @@ def _latency(points: list[PointResult], confidence: float) -> Value:
 
 
 def summaries(study: Study, found: Sequence[CaseOutcome]) -> list[Summary]:
-    """Each fabric under each kind of failure that was tried, fabric by fabric."""
-    told = []
+    """Return a summary of each fabric and kind of failure, fabric by fabric."""
+    result = []
     base = {o.case.site: o for o in found if o.case.kind == NONE}
     for site in range(len(study.sites)):
         for kind in KINDS:
             group = [o for o in found if o.case.site == site and o.case.kind == kind]
             if group:
-                told.append(_summary(study, base[site], kind, group))
-    return told
+                result.append(_summary(study, base[site], kind, group))
+    return result
 
 
 def _summary(study: Study, base: CaseOutcome, kind: str, group: list[CaseOutcome]) -> Summary:
@@ -198,7 +198,7 @@ def _summary(study: Study, base: CaseOutcome, kind: str, group: list[CaseOutcome
 
 
 def _mean(group: Sequence[CaseOutcome], pick: Callable[[CaseOutcome], float]) -> float:
-    """Over all parts that may fail alike: a case counts as often as parts lead to it."""
+    """Return the mean over all parts; a case is weighted by the number of its parts."""
     total = sum(o.case.weight for o in group)
     return sum(o.case.weight * pick(o) for o in group) / total
 

@@ -1,4 +1,4 @@
-"""What a study leaves: tables, pictures, one page."""
+"""The output of a study: tables, plots and one page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from isthmus.value import Value
 from isthmus.wording import estimate, number
 
 STUDY = "faults.json"
-"""What tells the results of a study from others."""
+"""File that marks results as those of a study."""
 
 
 def write_study(
@@ -32,18 +32,18 @@ def write_study(
     *,
     plots: tuple[str, ...] = (),
 ) -> None:
-    """Write the numbers, then tables and page as far as they are not there; pictures as files
-    (``png``, ``svg``) only where asked for.
+    """Write the numbers, then tables and page unless they exist. Plots are written as files
+    (``png``, ``svg``) only if requested.
     """
     tell("writing", 0, 0)
     found = outcomes(study, results.run)
-    told = summaries(study, found)
+    by_kind = summaries(study, found)
     keep_result(folder, results, {STUDY: study.as_json()})
     write_tables(folder, results)
     key = output_key(results, study.as_json())
     if not folder.has("study", key):
         with folder.part("study", key):
-            csv = table(summary_rows(study, told)).write_csv()
+            csv = table(summary_rows(study, by_kind)).write_csv()
             folder.write("faults.csv", csv, "study")
             csv = table(case_rows(study, found)).write_csv()
             folder.write("faults-cases.csv", csv, "study")
@@ -51,7 +51,7 @@ def write_study(
     if not folder.has("page", inputs):
         tell("drawing", 0, 0)
         with folder.part("page", inputs):
-            folder.write("report.html", page(study, results, found, told), "page")
+            folder.write("report.html", page(study, results, found, by_kind), "page")
     key = output_key(results, study.as_json(), *plots)
     if plots and not folder.has("plots", key):
         with folder.part("plots", key):
@@ -60,18 +60,18 @@ def write_study(
 
 
 def inputs_of(study: Study, results: Results) -> str:
-    """Digest of what the page is made from; empty where the numbers are not at hand as text."""
+    """Return a digest of the page's inputs; empty if the numbers are not available as text."""
     return output_key(results, study.as_json())
 
 
 def page(
-    study: Study, results: Results, found: Sequence[CaseOutcome], told: Sequence[Summary]
+    study: Study, results: Results, found: Sequence[CaseOutcome], by_kind: Sequence[Summary]
 ) -> str:
-    """The page of a study."""
+    """Return the page of a study."""
     from isthmus.report.page import render_page
 
     light, heavy = loads(results)
-    charts = {"faults": study_chart(study, found, told, light)}
+    charts = {"faults": study_chart(study, found, by_kind, light)}
     if worst := worst_chart(study, found, results.run):
         charts["worst"] = worst
     return render_page(
@@ -80,13 +80,13 @@ def page(
         inputs_of(study, results),
         run=results.run,
         study=study,
-        conclusions=conclusions(study, told),
-        rows=rows(study, told),
+        conclusions=conclusions(study, by_kind),
+        rows=rows(study, by_kind),
         charts=charts,
         light=light,
         heavy=heavy,
         cases=len(study.cases),
-        sampled=any(s.possible > s.cases for s in told),
+        sampled=any(s.possible > s.cases for s in by_kind),
         canonical=results.canonical,
     )
 
@@ -94,14 +94,14 @@ def page(
 def _plots(
     study: Study, results: Results, forms: tuple[str, ...], tell: Tell
 ) -> Iterator[tuple[str, bytes]]:
-    """The pictures as files."""
+    """Yield the plots as files."""
     from isthmus.faults.picture import draw, draw_worst
     from isthmus.plots.style import image, styled
 
     found = outcomes(study, results.run)
-    told = summaries(study, found)
+    by_kind = summaries(study, found)
     with styled():
-        figures = [("faults", draw(study, found, told, loads(results)[0]))]
+        figures = [("faults", draw(study, found, by_kind, loads(results)[0]))]
         if worst := draw_worst(study, found, results.run):
             figures.append(("worst", worst))
     for done, (name, figure) in enumerate(figures):
@@ -111,7 +111,7 @@ def _plots(
 
 
 def read_study(folder: Path) -> Study | None:
-    """The study whose results a folder holds; None where they are of an ordinary run."""
+    """Read the study of a folder of results; None for an ordinary run."""
     path = folder / STUDY
     if not path.is_file():
         return None
@@ -125,17 +125,17 @@ def read_study(folder: Path) -> Study | None:
 
 
 def loads(results: Results) -> tuple[str, str]:
-    """The lowest and the highest load, in words."""
+    """Return the lowest and the highest load, in words."""
     run = results.run
     values = [p.load for p in run.points if p.load is not None]
     low, high = min(values, default=None), max(values, default=None)
     return f"{number(low)} {run.load.words}", f"{number(high)} {run.load.words}"
 
 
-def conclusions(study: Study, told: Sequence[Summary]) -> list[str]:
-    """A sentence for each kind of failure, then the remarks."""
+def conclusions(study: Study, by_kind: Sequence[Summary]) -> list[str]:
+    """Return a sentence for each kind of failure, then the remarks."""
     sentences = []
-    for kind in dict.fromkeys(s.kind for s in told):
+    for kind in dict.fromkeys(s.kind for s in by_kind):
         parts = [
             f"the {study.sites[s.site].label} keeps {_percent(s.nodes_kept)} of its nodes and "
             f"{s.bound + ' ' if s.bound else ''}"
@@ -144,18 +144,18 @@ def conclusions(study: Study, told: Sequence[Summary]) -> list[str]:
             f"{_percent(s.nodes_kept_worst)} and "
             f"{_percent(s.throughput_kept_worst.value)})"
             + (f"; {s.collapsed} of {s.cases} cases collapse under more" if s.collapsed else "")
-            for s in told
+            for s in by_kind
             if s.kind == kind
         ]
         sentences.append(f"After {kind} failed, {'; '.join(parts)}.")
-    return sentences + remarks(study, told)
+    return sentences + remarks(study, by_kind)
 
 
-def remarks(study: Study, told: Sequence[Summary]) -> list[str]:
-    """What a reader must know of the fabrics and the failures to judge the shares."""
+def remarks(study: Study, by_kind: Sequence[Summary]) -> list[str]:
+    """Return remarks on fabrics and failures that affect the shares."""
     sentences = []
     for position, site in enumerate(study.sites):
-        kinds = [s for s in told if s.site == position]
+        kinds = [s for s in by_kind if s.site == position]
         if site.harmed:
             sentences.append(
                 f"The {site.label} has faults to start with ({', '.join(site.harmed)}): shares of "
@@ -176,8 +176,8 @@ def remarks(study: Study, told: Sequence[Summary]) -> list[str]:
     return sentences
 
 
-def rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
-    """The table as plain text cells."""
+def rows(study: Study, by_kind: Sequence[Summary]) -> list[dict[str, Any]]:
+    """Return the table with cells of plain text."""
     return [
         {
             "fabric": study.sites[s.site].label,
@@ -196,19 +196,19 @@ def rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
             "collapsed": str(s.collapsed),
             "lost": str(s.lost),
         }
-        for s in told
+        for s in by_kind
     ]
 
 
-def study_json(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary]) -> str:
-    """Both tables and the remarks as JSON."""
+def study_json(study: Study, found: Sequence[CaseOutcome], by_kind: Sequence[Summary]) -> str:
+    """Return both tables and the remarks as JSON."""
     return json.dumps(
         {
             "name": study.name,
             "seed": study.seed,
-            "summaries": summary_rows(study, told),
+            "summaries": summary_rows(study, by_kind),
             "cases": case_rows(study, found),
-            "remarks": remarks(study, told),
+            "remarks": remarks(study, by_kind),
         },
         ensure_ascii=False,
     )

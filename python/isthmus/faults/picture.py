@@ -28,17 +28,17 @@ from isthmus.plots.style import INK, MUTED, PAPER, bare, key, panels
 from isthmus.results.schema import RunResult
 
 
-def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], light: str) -> Figure:
-    """Draw a dot for each case and the mean of each kind, a panel each for the nodes that are left,
-    the throughput and the latency added at the load `light` (in words).
+def draw(study: Study, found: Sequence[CaseOutcome], rows: Sequence[Summary], light: str) -> Figure:
+    """Draw a dot for each case and the mean of each kind of failure. The panels show remaining
+    nodes, throughput, and added latency at the load `light` (in words).
     """
     figure, axes = panels(3, width=4.4, height=3.7)
-    kinds = kinds_of(told)
+    kinds = kinds_of(rows)
     for ax, (title, pick, mean) in zip(axes, quantities(), strict=True):
         for position in range(len(study.sites)):
             for place, kind in enumerate(kinds):
                 group = [o for o in found if (o.case.site, o.case.kind) == (position, kind)]
-                (summary,) = (s for s in told if (s.site, s.kind) == (position, kind))
+                (summary,) = (s for s in rows if (s.site, s.kind) == (position, kind))
                 x = group_at(place, position, len(study.sites))
                 _dots(ax, x, [v for o in group if (v := pick(o)) is not None], position, study)
                 _mark(ax, x, mean(summary), position)
@@ -67,7 +67,7 @@ def draw(study: Study, found: Sequence[CaseOutcome], told: Sequence[Summary], li
 
 
 def draw_worst(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Figure | None:
-    """Draw what the worst single failure leaves of each fabric; None if all are too large."""
+    """Draw each fabric after its worst single failure; None if all are too large."""
     shown = worst_cases(study, found, run)
     if not shown:
         return None
@@ -80,7 +80,7 @@ def draw_worst(study: Study, found: Sequence[CaseOutcome], run: RunResult) -> Fi
 
 
 def _dots(ax: Axes, x: float, values: list[float], position: int, study: Study) -> None:
-    """Dots of equal values lie beside one another, to the left of the mean."""
+    """Draw dots to the left of the mean; dots of equal values are side by side."""
     width = GROUP / max(len(study.sites), 1) * 0.6
     ys = sorted(values)
     xs = [x - width / 2 + width * (count % SPREAD) / SPREAD for count in levels(ys)]

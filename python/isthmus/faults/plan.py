@@ -1,4 +1,4 @@
-"""From scenarios to a study: the core lists all failures and writes the scenario of them."""
+"""Planning of a study: the core lists all failures and generates their scenario."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from isthmus.scenario import Scenario
 NONE, LINK, NODE, DOUBLE = "none", "one link", "one node", "two parts"
 """Kinds of failure."""
 AXIS = "fault"
-"""Name of the axis of the generated scenario that has a value for each case."""
+"""Axis of the generated scenario with a value for each case."""
 LIVE_MIN = 2
-"""Fewest nodes that can send anything to one another."""
+"""Minimum number of connected nodes for a simulation."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class Site:
     label: str
     nodes: int
     single: int
-    """Number of single failures that differ in what they stop."""
+    """Number of single failures with different effects."""
     pairs: int
     """Number of pairs of these."""
     harmed: list[str] = field(default_factory=list)
-    """The faults that its scenario has already, in words."""
+    """Faults that the scenario already has, in words."""
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,23 @@ class Case:
     """One state of one fabric."""
 
     label: str
-    """Its value on the axis of the generated scenario."""
+    """Value on the axis of the generated scenario."""
     site: int
-    """Position of the fabric in the study."""
+    """Index of the fabric in the study."""
     kind: str
     """``none``, ``one link``, ``one node`` or ``two parts``."""
     failure: str
-    """What failed, in words."""
+    """The failed parts, in words."""
     failed: list[int]
-    """Nodes that failed, those of the scenario among them."""
+    """Failed nodes, including those of the scenario."""
     weight: int
-    """Links or nodes (or pairs of these) whose failure is this case."""
+    """Number of links or nodes (or of pairs) whose failure has this effect."""
     live: int
-    """Nodes that still reach one another."""
+    """Number of nodes that can still communicate."""
 
     @property
     def simulated(self) -> bool:
-        """Whether enough is left to be simulated."""
+        """Whether enough nodes remain for a simulation."""
         return self.live >= LIVE_MIN
 
 
@@ -64,40 +64,40 @@ class Study:
     title: str
     seed: int
     double: int
-    """Double failures sampled in each fabric."""
+    """Number of sampled double failures in each fabric."""
     sites: list[Site]
     cases: list[Case]
     text: str = ""
     """The generated scenario."""
     left_out: str = ""
-    """What further scenarios say and the study does not follow, in words."""
+    """Settings of further scenarios that the study ignores, in words."""
 
     def as_json(self) -> str:
-        """What results of the generated scenario need to be read as a study."""
-        told = asdict(self)
-        del told["text"], told["left_out"]
-        return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+        """Return the data that turn results of the generated scenario into a study."""
+        document = asdict(self)
+        del document["text"], document["left_out"]
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Study:
-        """Read what `as_json` wrote."""
-        told = json.loads(text)
-        told["sites"] = [Site(**site) for site in told["sites"]]
-        told["cases"] = [Case(**case) for case in told["cases"]]
-        return cls(**told)
+        """Read the output of `as_json`."""
+        document = json.loads(text)
+        document["sites"] = [Site(**site) for site in document["sites"]]
+        document["cases"] = [Case(**case) for case in document["cases"]]
+        return cls(**document)
 
 
 def plan(scenarios: Sequence[Scenario], double: int = 0, seed: int | None = None) -> Study:
-    """List every single failure and so many double ones of each fabric of the scenarios.
+    """List every single failure and `double` double failures of each fabric.
 
     Args:
-        scenarios: of SCI rings. An axis over machines gives several fabrics; rules and loads are
-            those of the first scenario.
-        double: pairs of single failures to draw in each fabric; all pairs if there are no more.
-        seed: for the pairs drawn and for the runs; the first scenario's if left out.
+        scenarios: scenarios of SCI rings. An axis over machines gives several fabrics; rules and
+            loads are those of the first scenario.
+        double: number of pairs of single failures to sample in each fabric; at most all pairs.
+        seed: seed of the sampling and of the runs; the default is that of the first scenario.
 
     Raises:
-        IsthmusError: a scenario makes no sense, or two fabrics cannot be told apart.
+        IsthmusError: a scenario is invalid, or two fabrics are identical.
 
     """
     from isthmus import _core
@@ -106,7 +106,7 @@ def plan(scenarios: Sequence[Scenario], double: int = 0, seed: int | None = None
         {"scenario": each.text, "file": each.file, "overrides": list(each.changes)}
         for each in scenarios
     ]
-    told = ask_json(_core.study, {"scenarios": given, "double": double, "seed": seed})
-    told["sites"] = [Site(**site) for site in told["sites"]]
-    told["cases"] = [Case(**case) for case in told["cases"]]
-    return Study(double=double, **told)
+    document = ask_json(_core.study, {"scenarios": given, "double": double, "seed": seed})
+    document["sites"] = [Site(**site) for site in document["sites"]]
+    document["cases"] = [Case(**case) for case in document["cases"]]
+    return Study(double=double, **document)

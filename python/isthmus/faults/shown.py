@@ -1,4 +1,4 @@
-"""What the pictures of a study show, on the page and on paper."""
+"""Data of the plots of a study, for the page and for image files."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from isthmus.scenes.rings import is_drawn
 Mean = tuple[float | None, float | None, float | None]
 """A mean with its interval."""
 GROUP = 0.8
-"""Width of a group of fabrics, of the distance between two kinds of failure."""
+"""Width of a group of fabrics, as a fraction of the distance between two kinds of failure."""
 SPREAD = 12
-"""Most dots of one value beside one another."""
+"""Maximum number of dots of one value side by side."""
 
 
 def quantities() -> list[
     tuple[str, Callable[[CaseOutcome], float | None], Callable[[Summary], Mean]]
 ]:
-    """What is drawn of each case and as the mean of each kind of failure, a panel each."""
+    """Return title, value of a case and mean of a kind of failure for each panel."""
     return [
         ("nodes that still reach one another", nodes_kept, lambda s: (s.nodes_kept, None, None)),
         ("throughput kept", throughput_kept, lambda s: s.throughput_kept.scaled(1)),
@@ -30,18 +30,18 @@ def quantities() -> list[
     ]
 
 
-def kinds_of(told: Sequence[Summary]) -> list[str]:
-    """The kinds of failure that were tried, in the order in which they stand."""
-    return [kind for kind in KINDS if any(s.kind == kind for s in told)]
+def kinds_of(rows: Sequence[Summary]) -> list[str]:
+    """Return the kinds of failure in the study, in display order."""
+    return [kind for kind in KINDS if any(s.kind == kind for s in rows)]
 
 
 def group_at(place: int, position: int, count: int) -> float:
-    """Where the dots of a fabric stand, of so many, at the place of a kind of failure."""
+    """Return the x position of a fabric among `count` at a kind of failure."""
     return place + (position - (count - 1) / 2) * GROUP / max(count, 1)
 
 
 def levels(values: Sequence[float]) -> list[int]:
-    """For ascending values, how many about equal ones come before each: they lie side by side."""
+    """Return the number of preceding near-equal values for each of ascending values."""
     span = max(values, default=0.0) - min(values, default=0.0)
     seen: dict[int, int] = {}
     counts = []
@@ -55,7 +55,7 @@ def levels(values: Sequence[float]) -> list[int]:
 def worst_cases(
     study: Study, found: Sequence[CaseOutcome], run: RunResult
 ) -> list[tuple[str, SciSummary, CaseOutcome]]:
-    """The single failure that costs each fabric most, of those that are small enough to draw."""
+    """Return the worst single failure of each fabric that is small enough to draw."""
     shown: list[tuple[str, SciSummary, CaseOutcome]] = []
     for position, site in enumerate(study.sites):
         group = [
@@ -73,24 +73,24 @@ def worst_cases(
 
 
 def worst_words(outcome: CaseOutcome) -> tuple[str, str]:
-    """What failed, and what is left."""
+    """Return the failed parts and the remaining performance, in words."""
     kept = outcome.throughput_kept.value or 0.0
-    told = f"{outcome.nodes_kept:.0%} of the nodes, {bound_sign(outcome)}{kept:.0%}"
-    return outcome.case.failure, f"{told} of the throughput kept"
+    text = f"{outcome.nodes_kept:.0%} of the nodes, {bound_sign(outcome)}{kept:.0%}"
+    return outcome.case.failure, f"{text} of the throughput kept"
 
 
 def bound_sign(outcome: CaseOutcome) -> str:
-    """Whether what is kept is a bound only."""
+    """Return the sign of a bound, or an empty text for an exact value."""
     return "" if outcome.bound is None else "≥ " if outcome.bound == AT_LEAST else "≤ "
 
 
 def colour(position: int) -> str:
-    """The colour of a fabric on white paper."""
+    """Return the colour of a fabric on white paper."""
     return BASELINE if position == 0 else COLOURS[colour_number(position) - 1]
 
 
 def kind_label(kind: str, study: Study) -> str:
-    """A kind of failure, with whether all of it was tried."""
+    """Return the label of a kind of failure, marked if it was sampled."""
     if kind != DOUBLE:
         return kind
     sampled = any(site.pairs > study.double for site in study.sites)
@@ -98,16 +98,16 @@ def kind_label(kind: str, study: Study) -> str:
 
 
 def nodes_kept(outcome: CaseOutcome) -> float | None:
-    """Share of the nodes that still reach one another."""
+    """Return the share of the nodes that can still communicate."""
     return outcome.nodes_kept
 
 
 def throughput_kept(outcome: CaseOutcome) -> float | None:
-    """Share of the throughput that is left."""
+    """Return the share of the throughput that is kept."""
     return outcome.throughput_kept.value
 
 
 def latency_added_ns(outcome: CaseOutcome) -> float | None:
-    """Latency added, in nanoseconds."""
+    """Return the added latency in nanoseconds."""
     added = outcome.latency_added_us.value
     return None if added is None else 1000 * added

@@ -1,4 +1,4 @@
-"""The study as tables: a row for each fabric and kind of failure, and one for each case."""
+"""Tables of the study: a row for each fabric and kind of failure, and one for each case."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 DIGITS = 12
-"""Decimals of the shares of nodes; the rest is residue of rounding."""
+"""Decimals of the shares of nodes, which cut rounding errors."""
 
 
-def summary_rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
-    """A row for each fabric and kind of failure. Shares are of 1; latencies in µs."""
+def summary_rows(study: Study, rows: Sequence[Summary]) -> list[dict[str, Any]]:
+    """Return a row for each fabric and kind of failure, with shares of 1 and latencies in µs."""
     return [
         {
             "fabric": study.sites[s.site].label,
@@ -42,12 +42,12 @@ def summary_rows(study: Study, told: Sequence[Summary]) -> list[dict[str, Any]]:
             "collapsed": s.collapsed,
             "lost": s.lost,
         }
-        for s in told
+        for s in rows
     ]
 
 
 def case_rows(study: Study, found: Sequence[CaseOutcome]) -> list[dict[str, Any]]:
-    """A row for each case, that without a failure first in each fabric."""
+    """Return a row for each case; each fabric starts with the case without a failure."""
     return [
         {
             "fabric": study.sites[o.case.site].label,
@@ -77,7 +77,7 @@ def case_rows(study: Study, found: Sequence[CaseOutcome]) -> list[dict[str, Any]
 
 
 def table(rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """Rows as a data frame; a column's type is that of its values."""
+    """Return rows as a data frame; column types follow the values."""
     import polars as pl
 
     return pl.DataFrame(rows, infer_schema_length=None)
