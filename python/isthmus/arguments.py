@@ -121,8 +121,8 @@ def _counted(value: str, one: str) -> float | None:
     from isthmus import _core
     from isthmus.core import ask
 
-    (told,) = json.loads(ask(_core.quantities, json.dumps({"texts": [[one, value]]})))
-    number = told["numbers"][1] if told["numbers"] else None
+    (parsed,) = json.loads(ask(_core.quantities, json.dumps({"texts": [[one, value]]})))
+    number = parsed["numbers"][1] if parsed["numbers"] else None
     return None if number is None else float(number)
 
 

@@ -26,7 +26,7 @@ NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
 
 
 @dataclass(frozen=True)
-class Door:
+class Endpoint:
     """How to get in."""
 
     address: str
@@ -34,7 +34,7 @@ class Door:
     token: str | None = None
     authority: Path | None = None
     """A file of certificates that are trusted; those of the system, if not given."""
-    patience: float = 10.0
+    timeout: float = 10.0
     """Seconds until an answer is missed."""
 
     def wrong(self, problem: object, right: str) -> IsthmusError:
@@ -66,10 +66,10 @@ class Door:
         try:
             if unix:
                 made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-                made.settimeout(self.patience)
+                made.settimeout(self.timeout)
                 made.connect(rest)
                 return made
-            made = socket.create_connection((host.strip("[]"), int(port)), self.patience)
+            made = socket.create_connection((host.strip("[]"), int(port)), self.timeout)
             if context is None:
                 return made
             # A certificate names an address without its interface.
@@ -88,7 +88,7 @@ class Door:
                     "it speaks no TLS", "without TLS an address is tcp:HOST:PORT"
                 ) from None
             silent = isinstance(error, TimeoutError)
-            why = f"no answer in {self.patience:g} s" if silent else error.strerror or error
+            why = f"no answer in {self.timeout:g} s" if silent else error.strerror or error
             raise self.wrong(
                 f"cannot connect: {why}", "isthmus nic serve --listen starts a daemon"
             ) from None
@@ -114,20 +114,20 @@ class Door:
 class Control:
     """A session of an operator."""
 
-    def __init__(self, door: Door, name: str) -> None:
+    def __init__(self, endpoint: Endpoint, name: str) -> None:
         """Get in.
 
         Raises:
             IsthmusError: nobody is there, or the daemon does not let in.
 
         """
-        self._door = door
-        self._socket = door.connect()
+        self._door = endpoint
+        self._socket = endpoint.connect()
         self._lines = self._socket.makefile("rb")
         self._number = 0
         hello = {"version": VERSION, "name": name, "operator": True}
-        if door.token is not None:
-            hello["token"] = door.token
+        if endpoint.token is not None:
+            hello["token"] = endpoint.token
         try:
             self.ask("hello", **hello)
         except BaseException:
@@ -159,15 +159,15 @@ class Control:
         question = {"id": self._number, "ask": ask, **fields}
         try:
             self._socket.sendall(json.dumps(question).encode() + b"\n")
-            told = self._told()
+            reply = self._reply()
         except OSError as error:
             ended = isinstance(error, ConnectionError)
             silent = isinstance(error, TimeoutError)
             why = "the daemon has ended" if ended else "it says nothing" if silent else str(error)
             raise RunFailedError(f"{self._door.address}: {why}") from None
-        if refused := told.get("refused"):
+        if refused := reply.get("refused"):
             raise IsthmusError(f"{self._door.address}: {refused['refusal']['text']}")
-        return told["answer"]["answer"]
+        return reply["answer"]["answer"]
 
     def _no_daemon(self) -> IsthmusError:
         return self._door.wrong("this is no daemon of isthmus", "give the address of one")
@@ -178,7 +178,7 @@ class Control:
         assert isinstance(found, dict)
         return found
 
-    def _told(self) -> dict[str, Any]:
+    def _reply(self) -> dict[str, Any]:
         """Return the next answer; an operator that does not watch is told nothing else."""
         line = self._lines.readline(LINE_BYTES + 1)
         if not line.endswith(b"\n"):
@@ -188,9 +188,9 @@ class Control:
                 raise self._no_daemon()
             raise RunFailedError(f"{self._door.address}: the daemon has ended")
         try:
-            told = json.loads(line)
+            reply = json.loads(line)
         except ValueError:
-            told = None
-        if not isinstance(told, dict) or not {"answer", "refused"} & set(told):
+            reply = None
+        if not isinstance(reply, dict) or not {"answer", "refused"} & set(reply):
             raise self._no_daemon()
-        return told
+        return reply

@@ -115,7 +115,7 @@ def _silent(distributed: Any) -> Iterator[None]:
         each.setLevel(logging.CRITICAL + 1)
     quiet = dict.fromkeys(("distributed", "distributed.client", "distributed.nanny"), "critical")
     # Nobody looks at profiles and curves of workers of ours.
-    told = {
+    conf = {
         "logging": quiet,
         "distributed.worker.profile.enabled": False,
         "distributed.admin.tick.interval": "500ms",
@@ -123,7 +123,7 @@ def _silent(distributed: Any) -> Iterator[None]:
         "distributed.admin.system-monitor.gil.enabled": False,
     }
     try:
-        with warnings.catch_warnings(), dask.config.set(told):
+        with warnings.catch_warnings(), dask.config.set(conf):
             warnings.simplefilter("ignore")
             yield
     finally:
@@ -137,12 +137,12 @@ def _alone() -> Iterator[None]:
     on), and that say nothing of what a command that was ended leaves to them.
     """
     quiet = "ignore:resource_tracker"
-    told = {
+    conf = {
         "PYTHONSAFEPATH": "1",
         "PYTHONWARNINGS": ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), quiet])),
     }
-    before = {name: os.environ.get(name) for name in told}
-    os.environ.update(told)
+    before = {name: os.environ.get(name) for name in conf}
+    os.environ.update(conf)
     try:
         yield
     finally:
@@ -270,7 +270,7 @@ class Workers:
         self._loop: asyncio.AbstractEventLoop = client.loop.asyncio_loop
         self._fetched: list[tuple[dict[int, Any], Future[Any]]] = []
         self._asked: Future[Any] | None = None
-        self._heard = self._worked = time.monotonic()
+        self._answered = self._worked = time.monotonic()
         self._next_look = 0.0
         self._workers = 0
         self.threads = 0
@@ -305,14 +305,14 @@ class Workers:
             self._fetched.append((new, asyncio.run_coroutine_threadsafe(fetching, self._loop)))
         here = [each for each in self._fetched if each[1].done()]
         self._fetched = [each for each in self._fetched if not each[1].done()]
-        told: dict[int, Any] = {}
+        done: dict[int, Any] = {}
         for batch, answers in here:
             if (error := answers.exception()) is not None:
-                told |= dict.fromkeys(batch, self._gone() if self._is_lost() else error)
+                done |= dict.fromkeys(batch, self._gone() if self._is_lost() else error)
                 continue
             for at, answer in answers.result().items():
-                told[at] = self._lost(batch[at]) if answer is None else answer
-        return told
+                done[at] = self._lost(batch[at]) if answer is None else answer
+        return done
 
     def _lost(self, future: Any) -> BaseException:
         from distributed import KilledWorker
@@ -352,8 +352,8 @@ class Workers:
         now = time.monotonic()
         if self._asked is not None and self._asked.done():
             if self._asked.exception() is None:
-                told, self._heard = self._asked.result()["workers"].values(), now
-                self._workers, self.threads = len(told), sum(each["nthreads"] for each in told)
+                found, self._answered = self._asked.result()["workers"].values(), now
+                self._workers, self.threads = len(found), sum(each["nthreads"] for each in found)
             if self._workers:
                 self._worked, self._said = now, False
             self._asked, self._next_look = None, now + LOOK_S
@@ -361,7 +361,7 @@ class Workers:
             question = self.client.scheduler.identity()
             self._asked = asyncio.run_coroutine_threadsafe(question, self._loop)
         waited = f"{left} to do; Ctrl-C ends this, and what is done is kept"
-        if now - self._heard > ANSWER_S:
+        if now - self._answered > ANSWER_S:
             self._say(
                 f"the Dask scheduler at {self._address} has not answered for {ANSWER_S:g} s; "
                 f"{waited}"

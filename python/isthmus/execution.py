@@ -177,13 +177,13 @@ class Job:
 
     def _run_by_executor(self, experiment: Any) -> None:
         from isthmus import __version__
-        from isthmus.parts import Whole, run
+        from isthmus.parts import RunSpec, run
 
         def tell(points: int, total: int, state: str) -> None:
             title = self.title or self.name
             self.watch(Progress("simulating", points, total, title=title, state=state))
 
-        whole = Whole(
+        spec = RunSpec(
             self.text,
             self.file,
             tuple(self.overrides),
@@ -194,7 +194,7 @@ class Job:
             __version__,
         )
         try:
-            run(whole, self.executor, experiment, tell)
+            run(spec, self.executor, experiment, tell)
         except KeyboardInterrupt:
             # More may be there than was told.
             raise Stopped(self._reached(experiment)) from None
@@ -211,8 +211,8 @@ class Job:
             IsthmusError: the journal is not this run's, or cannot be used.
 
         """
-        told = self._ended(self.experiment(journal, expiry_s), part)
-        return [(name, reason) for name, reason in json.loads(bytes(told))["failed"]]
+        report = self._ended(self.experiment(journal, expiry_s), part)
+        return [(name, reason) for name, reason in json.loads(bytes(report))["failed"]]
 
     def run_into(
         self,
@@ -345,14 +345,14 @@ class Job:
         return Identity("run", self.name, self.digest, seed, self.quick, __version__)
 
     def _progress(self, experiment: Any) -> Progress:
-        told = json.loads(experiment.progress())
-        done, others = told["points_done"], told["elsewhere"]
+        state = json.loads(experiment.progress())
+        done, others = state["points_done"], state["elsewhere"]
         return Progress(
             # A process that does a part builds what it needs when it needs it.
-            "simulating" if told["begun"] or done or others else "building",
+            "simulating" if state["begun"] or done or others else "building",  # codespell:ignore
             done,
-            told["points_total"],
-            told["messages"],
+            state["points_total"],
+            state["messages"],
             title=self.title or self.name,
             state=f"waits for {counted(others, 'point')} of others" if others else "",
         )

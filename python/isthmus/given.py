@@ -152,11 +152,11 @@ class Given:
         if self.kind != "text":
             raise self.expected(what, example)
         question = {"texts": [[f"1 {unit}", self.value]]}
-        (answer,) = json.loads(ask(_core.quantities, json.dumps(question)))
-        if not answer["numbers"] or answer["numbers"][1] is None:
+        (parsed,) = json.loads(ask(_core.quantities, json.dumps(question)))
+        if not parsed["numbers"] or parsed["numbers"][1] is None:
             problem = f'"{cut(flat(self.value))}" is not {what}'
             raise self.wrong(problem, f"write a number and its unit, {example}")
-        found = float(answer["numbers"][1])
+        found = float(parsed["numbers"][1])
         if found < least:
             smallest = "above 0" if 0 < least <= 1e-9 else f"{least:g} {unit} or more"
             raise self.wrong(f'"{cut(flat(self.value))}" is too little', f"give {smallest}")

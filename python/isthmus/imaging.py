@@ -67,5 +67,5 @@ def send(images: int = 4) -> Sent:
     whole("images", images, 1, IMAGES_MAX)
     if not hasattr(_core, "mri"):
         raise IsthmusError("the stream manager runs on Linux alone")
-    told = ask_json(_core.mri, {"images": images})
-    return Sent(**{**told, "of_rank": tuple(told["of_rank"]), "ranks": tuple(told["ranks"])})
+    reply = ask_json(_core.mri, {"images": images})
+    return Sent(**{**reply, "of_rank": tuple(reply["of_rank"]), "ranks": tuple(reply["ranks"])})

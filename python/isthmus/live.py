@@ -197,5 +197,5 @@ def keep(path: Path, measured: Measured, command: str) -> None:
     from isthmus.files import write_text
 
     scenarios = kept(path) | {measured.name: measured.as_json(command)}
-    told = {"isthmus": __version__, "scenarios": dict(sorted(scenarios.items()))}
-    write_text(path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    document = {"isthmus": __version__, "scenarios": dict(sorted(scenarios.items()))}
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")

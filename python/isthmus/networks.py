@@ -195,15 +195,15 @@ def fields(pattern: str = "*") -> list[dict[str, Any]]:
     from isthmus import _core
 
     arguments.text("pattern", pattern, "lanes")
-    told: list[dict[str, Any]] = json.loads(_core.fields())
+    described: list[dict[str, Any]] = json.loads(_core.fields())
     wild = any(letter in pattern for letter in "*?[")
     found = [
         field
-        for field in told
+        for field in described
         if (fnmatchcase(field["key"], pattern) if wild else pattern.lower() in field["key"].lower())
     ]
     if not found:
-        words = sorted({word for field in told for word in field["key"].split(".")})
+        words = sorted({word for field in described for word in field["key"].split(".")})
         hint = meant(pattern.rpartition(".")[2], words, "`isthmus check --fields` lists all")
         raise IsthmusError(f"no key of a scenario matches {pattern!r}; {hint}")
     return found
@@ -250,7 +250,7 @@ def _fabric(fabric: Fabric) -> dict[str, Any]:
     from isthmus.scenario import Scenario
 
     scenario = Scenario.of(fabric, PacketWorkload(load="1 GB/s"), name="fabric")
-    told = ask_json(_core.rings, {"scenario": scenario.text, "file": "<python>"})
-    found = told["fabrics"][0]
+    reply = ask_json(_core.rings, {"scenario": scenario.text, "file": "<python>"})
+    found = reply["fabrics"][0]
     assert isinstance(found, dict)
     return found

@@ -134,12 +134,12 @@ def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = RATE) -> L
 
     if not hasattr(_core, "optimise"):
         raise IsthmusError("the stream manager runs on Linux alone")
-    told = ask_json(_core.optimise, {"time": time, "nodes": nodes, "rate": rate})
-    computed, waited = told.pop("nodes")
+    reply = ask_json(_core.optimise, {"time": time, "nodes": nodes, "rate": rate})
+    computed, waited = reply.pop("nodes")
     # Threads that wait for a processor count as computing: it can be above what there is.
     busy = None if rate else min(1.0, computed * QUADRANTS * nodes / processors())
     return Live(
-        **{**told, "forwarders": tuple(told["forwarders"])}, nodes=(computed, waited), busy=busy
+        **{**reply, "forwarders": tuple(reply["forwarders"])}, nodes=(computed, waited), busy=busy
     )
 
 

@@ -40,7 +40,7 @@ UNSHARED_S = 1.0
 
 
 @dataclass(frozen=True)
-class Whole:
+class RunSpec:
     """A run as the core is told of it."""
 
     text: str
@@ -97,13 +97,13 @@ class Pool:
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
         """What futures that are done have come to; an exception for what is lost."""
-        told: dict[int, Any] = {}
+        results: dict[int, Any] = {}
         for at, future in futures.items():
             try:
-                told[at] = future.result()
+                results[at] = future.result()
             except Exception as error:
-                told[at] = error
-        return told
+                results[at] = error
+        return results
 
     def cancel(self, futures: Iterable[Any]) -> None:
         """Have nobody begin what is not begun."""
@@ -119,7 +119,7 @@ class Pool:
 
 
 def run(
-    whole: Whole, executor: Any, experiment: Any, tell: Callable[[int, int, str], None]
+    spec: RunSpec, executor: Any, experiment: Any, tell: Callable[[int, int, str], None]
 ) -> None:
     """Have the executor do what the journal of `experiment` lacks, and put it there as it comes.
 
@@ -140,24 +140,24 @@ def run(
     numbers = count()
     try:
         while left:
-            with _telling(whole):
+            with _user_errors(spec):
                 for part in waiting.handed_out(len(under_way), workers.threads):
-                    under_way[next(numbers)] = part, workers.submit(run_part, whole, part)
+                    under_way[next(numbers)] = part, workers.submit(run_part, spec, part)
                 state = workers.state(counted(left, *what))
             tell(total - left, total, state)
-            with _telling(whole):
+            with _user_errors(spec):
                 ready = {i: future for i, (_, future) in under_way.items() if future.done()}
                 answers = workers.answers(ready) if ready else {}
             wrong = None
             # What is done is kept before anything is said of what is not.
             for i, answer in answers.items():
                 if isinstance(answer, BaseException):
-                    wrong = wrong or _told(whole, answer)
+                    wrong = wrong or _user_error(spec, answer)
                     continue
                 for name, data in answer.entries:
                     ask(experiment.admit, name, data)
                 for reason in answer.failed:
-                    wrong = wrong or RunFailedError(f"{whole.file}: the run failed: {reason}")
+                    wrong = wrong or RunFailedError(f"{spec.file}: the run failed: {reason}")
                 part, _ = under_way.pop(i)
                 left -= sum(map(len, part))
                 waiting.took(part, answer.took_s)
@@ -238,55 +238,55 @@ def _workers_of(executor: Any) -> Any:
 
 
 @contextmanager
-def _telling(whole: Whole) -> Iterator[None]:
+def _user_errors(spec: RunSpec) -> Iterator[None]:
     """Tell an error of the executor in our words."""
     try:
         yield
     except IsthmusError:
         raise
     except Exception as error:
-        raise _told(whole, error) from error
+        raise _user_error(spec, error) from error
 
 
-def _told(whole: Whole, error: BaseException) -> IsthmusError:
+def _user_error(spec: RunSpec, error: BaseException) -> IsthmusError:
     """The error of a worker in our words."""
     if isinstance(error, IsthmusError):
         return error
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "isthmus":
-        told = IsthmusError(
-            f"{whole.file}: a worker of the executor has no isthmus ({error}), and this run is of "
-            f"isthmus {whole.version}; install that where the workers are"
+        raised = IsthmusError(
+            f"{spec.file}: a worker of the executor has no isthmus ({error}), and this run is of "
+            f"isthmus {spec.version}; install that where the workers are"
         )
     else:
         reason = str(error).partition("\n")[0] or "no reason given"
-        told = RunFailedError(
-            f"{whole.file}: a worker of the executor ended without an answer "
-            f"({type(error).__name__}: {reason}); start workers anew and run again"
+        raised = RunFailedError(
+            f"{spec.file}: a worker of the executor ended without an answer "
+            f"({type(error).__name__}: {reason}); start workers again and run again"
         )
-    told.__cause__ = error
-    return told
+    raised.__cause__ = error
+    return raised
 
 
-def run_part(whole: Whole, part: Part) -> Done:
+def run_part(spec: RunSpec, part: Part) -> Done:
     """Do some points and searches; a worker of the executor does this."""
     from isthmus import __version__
 
-    if whole.version != __version__:
+    if spec.version != __version__:
         raise IsthmusError(
-            f"{whole.file}: a worker on {platform.node()} has isthmus {__version__}, and this run "
-            f"is of isthmus {whole.version}; install the same where the workers are"
+            f"{spec.file}: a worker on {platform.node()} has isthmus {__version__}, and this run "
+            f"is of isthmus {spec.version}; install the same where the workers are"
         )
     try:
-        experiment = _prepared(whole)
+        experiment = _prepared(spec)
         # What is read once says nothing of how long points take.
         began = _now()
-        entries, told = experiment.compute(part)
+        entries, report = experiment.compute(part)
         took_s = min(now - then for now, then in zip(_now(), began, strict=True))
     except BaseException:
         # It may have been stopped, and would do nothing any more.
         _of_thread.prepared = None
         raise
-    failed = [reason for _, reason in json.loads(told)["failed"]]
+    failed = [reason for _, reason in json.loads(report)["failed"]]
     return Done(entries, failed, took_s)
 
 
@@ -300,28 +300,28 @@ def _now() -> tuple[float, float]:
 _of_thread = threading.local()
 
 
-def _prepared(whole: Whole) -> Any:
+def _prepared(spec: RunSpec) -> Any:
     """A run whose parts a thread of a worker does, one after another: read once."""
     known, experiment = getattr(_of_thread, "prepared", None) or (None, None)
-    if known == whole:
+    if known == spec:
         return experiment
-    experiment = _experiment(whole)
-    _of_thread.prepared = whole, experiment
+    experiment = _experiment(spec)
+    _of_thread.prepared = spec, experiment
     return experiment
 
 
-def _experiment(whole: Whole) -> Any:
+def _experiment(spec: RunSpec) -> Any:
     from isthmus import _core
 
     return ask(
         _core.Experiment,
-        whole.text,
-        whole.file,
-        list(whole.overrides),
-        whole.seed,
-        whole.jobs,
-        whole.quick,
+        spec.text,
+        spec.file,
+        list(spec.overrides),
+        spec.seed,
+        spec.jobs,
+        spec.quick,
         None,
-        whole.memory or dask.worker_memory(),
+        spec.memory or dask.worker_memory(),
         UNSHARED_S,
     )

@@ -97,8 +97,8 @@ class Scenario:
             lines += ["", "[stop]", *_below("stop", precision)]
         if search is not None:
             given = {each.name: getattr(search, each.name) for each in fields(search)}
-            told = {name: value for name, value in given.items() if value is not None}
-            search = replace(workload.search, **told)
+            limits = {name: value for name, value in given.items() if value is not None}
+            search = replace(workload.search, **limits)
             lines += ["", "[search]", *_below("search", search)]
         if sweep:
             lines += ["", "[sweep]", *_sweep(sweep)]
@@ -122,9 +122,9 @@ class Scenario:
         """
         from isthmus import _core
 
-        told = json.loads(ask(_core.check, self.text, self.file, list(self.changes)))
-        assert isinstance(told, dict)
-        return told
+        checked = json.loads(ask(_core.check, self.text, self.file, list(self.changes)))
+        assert isinstance(checked, dict)
+        return checked
 
     def analyze(self) -> Results:
         """Evaluate the queueing model at every point; nothing is simulated."""
@@ -279,11 +279,11 @@ def _variants(name: str, given: Sequence[Any]) -> list[dict[str, Any]]:
     variants = []
     for value in given:
         if isinstance(value, Described):
-            told = dict(settings(value, prefix))
+            fields = dict(settings(value, prefix))
             label = value.words
         else:
-            told, label = {prefix: plain(value, f"sweep[{name!r}]")}, str(value)
-        variants.append({"label": label, **told})
+            fields, label = {prefix: plain(value, f"sweep[{name!r}]")}, str(value)
+        variants.append({"label": label, **fields})
     return variants
 
 

@@ -38,8 +38,8 @@ class Described:
     @property
     def words(self) -> str:
         """What is given, in words: ``kind stride, count 8``."""
-        told = ((e.name, getattr(self, e.name)) for e in fields(self))  # type: ignore[arg-type]
-        return ", ".join(f"{name} {_said(value)}" for name, value in told if value is not None)
+        values = ((e.name, getattr(self, e.name)) for e in fields(self))  # type: ignore[arg-type]
+        return ", ".join(f"{name} {_said(value)}" for name, value in values if value is not None)
 
 
 class Names(Mapping[str, Any]):

@@ -139,14 +139,14 @@ def differences(pairs: Sequence[tuple[Value, Value]], confidence: float) -> list
         "pairs": [[_operand(first), _operand(second)] for first, second in pairs],
         "confidence": confidence,
     }
-    told = json.loads(ask(_core.differences, json.dumps(question)))
+    answers = json.loads(ask(_core.differences, json.dumps(question)))
     return [
         Compared(
             _value(each["difference"], False, confidence),
             _value(each["ratio"], False, confidence),
             each["differs"],
         )
-        for each in told
+        for each in answers
     ]
 
 

@@ -117,5 +117,5 @@ class Vcr:
 def _shown(text: str) -> Shown:
     import json
 
-    told = json.loads(text)
-    return Shown(**{**told, "waits": tuple(told["waits"])})
+    document = json.loads(text)
+    return Shown(**{**document, "waits": tuple(document["waits"])})

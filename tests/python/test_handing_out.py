@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from isthmus import __version__, parts
-from isthmus.parts import AHEAD, BUSY_TICK_S, RECENT, TASK_S, TICK_S, Waiting, Whole, run_part
+from isthmus.parts import AHEAD, BUSY_TICK_S, RECENT, TASK_S, TICK_S, RunSpec, Waiting, run_part
 
 POINTS = list(range(1000))
 A_WHILE = """
@@ -20,7 +20,7 @@ from isthmus import __version__, parts
 text = Path(sys.argv[1]).read_text()
 fixed = ("rule=fixed", "warmup=fixed", "warmup_messages=500", "messages=4000000")
 fixed = tuple(f"stop.{each}" for each in fixed)
-whole = parts.Whole(text, "small.toml", fixed, None, False, None, 1, __version__)
+whole = parts.RunSpec(text, "small.toml", fixed, None, False, None, 1, __version__)
 parts.run_part(whole, ([], []))
 began = time.perf_counter()
 print("begun", flush=True)
@@ -167,7 +167,7 @@ def test_a_worker_that_others_keep_from_the_processor_is_not_taken_for_slow(smal
 @pytest.mark.parametrize(("clock", "took_s"), [((5.0, 0.5), 0.5), ((0.5, 5.0), 0.5)])
 def test_of_both_clocks_the_one_that_is_behind_counts(clock, took_s, small, monkeypatch):
     """Of a process with several threads at work the processor's clock is ahead."""
-    whole = Whole(small.read_text(), "small.toml", (), None, True, None, 1, __version__)
+    whole = RunSpec(small.read_text(), "small.toml", (), None, True, None, 1, __version__)
     now = iter([(0.0, 0.0), clock])
     monkeypatch.setattr(parts, "_now", lambda: next(now))
     assert run_part(whole, ([0], [])).took_s == took_s

@@ -112,11 +112,11 @@ def test_connections_and_streams_share_the_screen(tmp_path, columns, lines):
 
 @pytest.mark.parametrize("error", [BrokenPipeError(32, "Broken pipe"), ConnectionResetError()])
 def test_a_daemon_that_was_killed_has_ended(error):
-    from isthmus.control import Control, Door
+    from isthmus.control import Control, Endpoint
     from isthmus.errors import RunFailedError
 
     with socket.create_server(("127.0.0.1", 0)) as server:
-        door = Door(f"tcp:127.0.0.1:{server.getsockname()[1]}")
+        endpoint = Endpoint(f"tcp:127.0.0.1:{server.getsockname()[1]}")
 
         def serve():
             guest, _ = server.accept()
@@ -126,7 +126,7 @@ def test_a_daemon_that_was_killed_has_ended(error):
 
         thread = threading.Thread(target=serve)
         thread.start()
-        with Control(door, "a test") as control:
+        with Control(endpoint, "a test") as control:
             thread.join(PATIENCE)
 
             def sendall(_bytes):
@@ -291,7 +291,7 @@ def test_rates_are_bytes_by_the_time_between_two_looks():
 @pytest.mark.parametrize("lines", range(7, 40))
 def test_all_that_is_shown_fits_and_each_part_is_there(columns, lines):
     from isthmus.cli.console import console
-    from isthmus.cli.nic_top import _Look, _screen
+    from isthmus.cli.nic_top import _screen, _Snapshot
 
     way = {"application": 0, "bytes": 0, "over": False, "direction": "transmit", "done": 3}
     streams = [
@@ -310,7 +310,7 @@ def test_all_that_is_shown_fits_and_each_part_is_there(columns, lines):
         for n in range(20)
     ]
     memory = {f"{what}_bytes": [[0, 1 << 20]] * 2 for what in ("staging", "network")}
-    look = _Look(
+    look = _Snapshot(
         {
             "applications": [[0, "a program with a name"]],
             "connections": connections,

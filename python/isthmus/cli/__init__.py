@@ -1,5 +1,5 @@
 """The one command line. What it needs is imported when it is called, so that help is quick and
-Ctrl-C is heard from the first moment.
+Ctrl-C is handled from the first moment.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def main() -> NoReturn:
-    """Entry point: runs the command, tells a mistake in one line and exits with its status."""
+    """Run the command, print an error in one line, and exit with its status."""
     try:
         from isthmus.cli.process import run
     except KeyboardInterrupt:

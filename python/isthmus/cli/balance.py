@@ -71,7 +71,7 @@ def command(
 
     if word is not None and memory is None:
         raise click.UsageError("--word is of no use without --memory", click.get_current_context())
-    told = balance(
+    data = balance(
         application,
         pes,
         grid_dimensions=grid_dimensions,
@@ -82,44 +82,44 @@ def command(
         io_node_bandwidth=io_node_bandwidth,
     )
     if as_json:
-        document(json.dumps(told))
+        document(json.dumps(data))
         return
-    _print(told)
+    _print(data)
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(data: dict[str, Any]) -> None:
     from isthmus.cli.console import print_facts
 
     facts = [
-        ("application", f"{told['application']} on {counted(told['pes'], 'PE')}"),
-        *_law("simple law", told, "simple_"),
+        ("application", f"{data['application']} on {counted(data['pes'], 'PE')}"),
+        *_law("simple law", data, "simple_"),
     ]
-    if told["memory_words"] is not None:
-        memory = f"M = {number(told['memory_words'])} words a PE"
-        if told["law"] == told["simple_law"]:
+    if data["memory_words"] is not None:
+        memory = f"M = {number(data['memory_words'])} words a PE"
+        if data["law"] == data["simple_law"]:
             facts.append(("law with memory", f"the same; {memory} makes no difference"))
         else:
-            facts += _law("law with memory", told, "", f" with {memory}")
-    if hamming := told["hamming"]:
+            facts += _law("law with memory", data, "", f" with {memory}")
+    if hamming := data["hamming"]:
         facts.append(("nearest placement", _placement(hamming)))
-    memory = "" if told["memory_words"] is None else ", memory counted"
-    if told["io_bandwidth_mb_per_s"] is not None:
-        total = quantity(told["io_bandwidth_mb_per_s"], "MB/s")
+    memory = "" if data["memory_words"] is None else ", memory counted"
+    if data["io_bandwidth_mb_per_s"] is not None:
+        total = quantity(data["io_bandwidth_mb_per_s"], "MB/s")
         facts.append(("I/O bandwidth", f"{total} in all{memory}"))
-    if told["compute_mips"] is not None:
-        facts.append(("computation", f"{quantity(told['compute_mips'], 'MIPS')} in all"))
-    if told["instructions_per_byte"] is not None:
-        machine, one = told["instructions_per_byte"], told["instructions_per_byte_pe"]
+    if data["compute_mips"] is not None:
+        facts.append(("computation", f"{quantity(data['compute_mips'], 'MIPS')} in all"))
+    if data["instructions_per_byte"] is not None:
+        machine, one = data["instructions_per_byte"], data["instructions_per_byte_pe"]
         text = f"{number(machine)} a byte of I/O; {number(one)} of one PE alone"
         facts.append(("instructions", text))
-    facts.append(("source", told["source"]))
+    facts.append(("source", data["source"]))
     print_facts(facts)
 
 
-def _law(name: str, told: dict[str, Any], which: str, memory: str = "") -> list[tuple[str, str]]:
-    """One law: by how much I/O must grow, and how many I/O nodes that takes."""
-    factor, law = number(told[f"{which}factor"]), told[f"{which}law"]
-    nodes, share = told[f"{which}io_nodes"], told[f"{which}pes_per_io_node"]
+def _law(name: str, data: dict[str, Any], which: str, memory: str = "") -> list[tuple[str, str]]:
+    """Return the facts of one law: the growth of I/O and the number of I/O nodes."""
+    factor, law = number(data[f"{which}factor"]), data[f"{which}law"]
+    nodes, share = data[f"{which}io_nodes"], data[f"{which}pes_per_io_node"]
     whole = "PE" if share == 1 else "PEs"
     each = f"each for {number(share)} {whole}" if share >= 1 else f"{number(1 / share)} for each PE"
     return [

@@ -1,4 +1,4 @@
-"""What `isthmus check` says before any simulation: demand and supply, and whence values are."""
+"""The output of `isthmus check`: demand and supply, and the origin of values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 VARIANTS = 12
-"""Most variants besides the one that asks for most."""
+"""Maximum number of listed variants besides the one with the highest demand."""
 TIGHT = 0.7
-"""Share of a supply from which a part is worth a look."""
+"""Share of a supply from which a part is highlighted."""
 
 
 def print_capacity(summary: dict[str, Any]) -> None:
-    """Print all parts of the variant that asks for most, and the fullest part of each other one.
+    """Print all parts of the variant with the highest demand, and the bottleneck of each other one.
 
-    `summary` is what a check of a scenario tells.
+    `summary` is the result of a scenario check.
     """
     from isthmus.cli.console import console
 
@@ -47,7 +47,7 @@ def print_capacity(summary: dict[str, Any]) -> None:
 
 
 def print_resolved(rows: list[dict[str, str]]) -> None:
-    """Print every value that counts and where it is from."""
+    """Print every effective value and its origin."""
     from rich import box
     from rich.table import Table
 
@@ -68,7 +68,7 @@ def _title(variant: dict[str, Any], labels: list[str]) -> str:
 
 
 def _name(variant: dict[str, Any], labels: list[str]) -> str:
-    """The values of its axes, each with its label or the letter at the end of that: ``b = 2``."""
+    """Return the axis values of a variant with short labels: ``b = 2``."""
     from isthmus.results.schema import AxisValue
     from isthmus.results.series import value_text
 
@@ -93,7 +93,7 @@ def _table(variant: dict[str, Any]) -> Table:
 
 
 def _fullest(variants: list[dict[str, Any]], labels: list[str]) -> Table:
-    """A row for each variant: the part that is asked for most of what it can do."""
+    """Return a table with the bottleneck of each variant."""
     from rich import box
     from rich.table import Table
 
@@ -117,7 +117,7 @@ def _styled(cells: tuple[str, ...], style: str) -> list[Text]:
 
 
 def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:
-    """The style of a row, what is asked of the part, what it can do, and the one over the other."""
+    """Return the style of a row, and demand, supply and utilisation of the part."""
     from isthmus.wording import quantity
 
     demand, supply, ratio = part["demand"], part["supply"], part["share"]

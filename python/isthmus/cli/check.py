@@ -13,7 +13,7 @@ from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced, voice
 
 MACHINES = 8
-"""Most machines that are described one by one."""
+"""Maximum number of machines that are described."""
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""The table of commands, what the bare command says, and what every command has."""
+"""The table of commands, the help of the bare command, and the options of all commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMMANDS = {
     "papers": "Run a paper's experiments and compare them with what it says.",
     "completion": "Print what makes a shell complete the words of isthmus.",
 }
-"""Names and summaries; the module of each is imported when it is called."""
+"""Names and summaries; a command's module is imported when it is called."""
 
 _HELP = """Simulate, analyse and size the I/O side of parallel machines.
 
@@ -62,7 +62,7 @@ SIGTERM (finished points are kept), 141 nobody read on (as in `isthmus ... | hea
 
 
 class _Commands(Group):
-    """All commands, with their summaries, none of them imported for it."""
+    """The group of all commands, which lists summaries without importing them."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

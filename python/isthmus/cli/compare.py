@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isthmus.results.comparison import Comparison, Row
 
 SHOWN = 24
-"""Most rows that are printed; `--json` has all."""
+"""Maximum number of printed rows; `--json` has all."""
 
 
 @click.command(
@@ -71,7 +71,7 @@ def command(
 
 
 def _as_json(found: Comparison, first: Path, second: Path) -> str:
-    told = {
+    document = {
         "a": str(first),
         "b": str(second),
         "changes": [{"key": c.key, "a": c.from_, "b": c.to} for c in found.changes],
@@ -82,7 +82,7 @@ def _as_json(found: Comparison, first: Path, second: Path) -> str:
         "differing": len(found.differing),
         "rows": found.table.to_dicts(),
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(document, ensure_ascii=False)
 
 
 def _print(found: Comparison, first: Path, second: Path) -> None:
@@ -113,16 +113,16 @@ def _print(found: Comparison, first: Path, second: Path) -> None:
 
 
 def _left_out(found: Comparison) -> str:
-    told = [
+    texts = [
         f"{counted(count, 'point')} of {name} left out"
         for name, count in zip("AB", found.unpaired, strict=True)
         if count
     ]
-    return f" ({', '.join(told)})" if told else ""
+    return f" ({', '.join(texts)})" if texts else ""
 
 
 def _table(found: Comparison, rows: list[Row]) -> Table:
-    """A row for each measure and statistic: at how many points it differs, and where most."""
+    """Return a table of measures and statistics: differing points, and the largest change."""
     from rich import box
     from rich.table import Table
 
@@ -136,10 +136,10 @@ def _table(found: Comparison, rows: list[Row]) -> Table:
     largest = {(row.measure, row.statistic): row for row in reversed(rows)}
     for name in list(dict.fromkeys((row.measure, row.statistic) for row in rows))[:SHOWN]:
         row = largest[name]
-        told = row.measure if row.statistic == "mean" else f"{row.measure} {row.statistic}"
+        measure = row.measure if row.statistic == "mean" else f"{row.measure} {row.statistic}"
         ratio = row.found.ratio if row.found else None
         table.add_row(
-            f"{told} ({unit_label(row.unit)})",
+            f"{measure} ({unit_label(row.unit)})",
             f"{differ[name]} of {asked[name]}",
             *(number(value.value) for value in row.values),
             _factor(ratio.value, ratio.low, ratio.high) if ratio else "–",
@@ -149,7 +149,7 @@ def _table(found: Comparison, rows: list[Row]) -> Table:
 
 
 def _factor(value: float | None, low: float | None, high: float | None) -> str:
-    """A ratio with its interval: ``1.12 (1.10–1.14)``, ``1.12 (≥ 1.10)`` without an upper end."""
+    """Return a ratio with its interval: ``1.12 (1.10–1.14)``, or ``1.12 (≥ 1.10)`` if open."""
     if value is None:
         return "–"
     if low is None:

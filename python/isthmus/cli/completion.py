@@ -1,4 +1,4 @@
-"""``isthmus completion``: the words of isthmus, completed by a shell."""
+"""``isthmus completion``: shell completion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ present shell: eval "$(isthmus completion bash)".
 )
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Print click's own script; the shell then asks isthmus for every word."""
+    """Print click's completion script, with which the shell calls isthmus for every word."""
     from click.shell_completion import get_completion_class
 
     from isthmus.cli.commands import cli
@@ -34,5 +34,5 @@ def command(shell: str) -> None:
     kind = get_completion_class(shell)
     assert kind is not None
     script = kind(cli, {}, NAME, COMPLETE)
-    # `source` of click also runs bash to see its version, which is of no use for a file.
+    # `source` of click would also run bash to check its version.
     click.echo(script.source_template % script.source_vars())

@@ -1,4 +1,4 @@
-"""What is printed: the answer as a table, key facts as a list."""
+"""Printing of answers as tables and of facts as lists."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ BADGE_STYLES = {
 
 
 def console() -> Output:
-    """A console for standard output."""
+    """Return a console for standard output."""
     from isthmus.cli.layout import Output
 
     return Output()
 
 
 def answer_table(answer: Answer) -> Table:
-    """Each variant in a row: where it saturates, its latencies, how it compares."""
+    """Return a table of variants: saturation, latencies and comparison with the baseline."""
     from rich import box
     from rich.table import Table
 
@@ -62,16 +62,16 @@ def answer_table(answer: Answer) -> Table:
     return table
 
 
-def lessons_table(told: Lessons) -> Table:
-    """How much longer each job takes beside others: a row per variant, a column per job and those
-    beside.
+def lessons_table(lessons: Lessons) -> Table:
+    """Return a table of slowdowns: a row for each variant, a column for each job and the jobs
+    beside it.
     """
     from rich import box
     from rich.table import Table
 
     from isthmus.answer.lessons import felt_text, tail_text
 
-    matrix = told.matrix
+    matrix = lessons.matrix
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("time against alone")
     pairs = list(dict.fromkeys((c.job, c.beside) for c in matrix.cells))
@@ -117,7 +117,7 @@ def _answer_row(
 
 
 def print_answer(answer: Answer) -> None:
-    """Print the title, the conclusion, the table and what the verdicts rest on."""
+    """Print the title, the conclusion, the table and the criteria."""
     out = console()
     run = answer.view.run
     out.text("\n", styled(run.title or run.name, "bold"))
@@ -132,11 +132,11 @@ def print_answer(answer: Answer) -> None:
         table = answer_table(answer)
         if len(table.columns) > 1:
             out.table(table)
-    # The table has what each variant comes to.
-    told = answer.sentences if answer.lessons or not answer.has_reasons else answer.sentences[:1]
-    for text in told:
+    # The table already shows the result of each variant.
+    texts = answer.sentences if answer.lessons or not answer.has_reasons else answer.sentences[:1]
+    for text in texts:
         out.text(f"• {sentence(text)}")
-    if told:
+    if texts:
         out.text("")
     undecided = sum(p.verdict.verdict == "undecided" for p in run.points)
     notes = [EXACT if run.exact else f"Intervals have {100 * run.confidence:g}% confidence."]
@@ -153,8 +153,8 @@ def print_answer(answer: Answer) -> None:
     out.text(styled(" ".join(notes), "dim"))
 
 
-def print_study(study: Study, told: list[Summary]) -> None:
-    """Print what failures leave, a row for each fabric and kind of failure."""
+def print_study(study: Study, by_kind: list[Summary]) -> None:
+    """Print the outcome of failures, a row for each fabric and kind of failure."""
     from rich import box
     from rich.table import Table
 
@@ -162,7 +162,7 @@ def print_study(study: Study, told: list[Summary]) -> None:
 
     out = console()
     out.text("\n", styled(study.title or study.name, "bold"))
-    for text in conclusions(study, told):
+    for text in conclusions(study, by_kind):
         out.text(text)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("fabric")
@@ -172,7 +172,7 @@ def print_study(study: Study, told: list[Summary]) -> None:
         table.add_column(head, justify="right")
     table.add_column("col-\nlapse", justify="right")
     table.add_column("worst case")
-    for row in rows(study, told):
+    for row in rows(study, by_kind):
         pairs = ("nodes", "cut_off", "throughput", "latency")
         means = [below(row[name], row[name + "_worst"]) for name in pairs]
         cells = (row["cases"], *means, row["collapsed"])
@@ -191,14 +191,14 @@ def print_facts(facts: list[tuple[str, str]]) -> None:
 
 
 def styled(text: str, style: str) -> Text:
-    """A text as it is, in a style."""
+    """Return a text without markup, in a style."""
     from rich.text import Text
 
     return Text(text, style)
 
 
 def below(text: str | Text, note: str) -> Text:
-    """A text with a note below it, if there is one."""
+    """Return a text with an optional note below it."""
     from rich.text import Text
 
     return Text.assemble(text, "\n", (note, "dim")) if note else Text.assemble(text)

@@ -38,8 +38,8 @@ def command(name: str | None, folder: Path | None, as_json: bool) -> None:
     if as_json:
         places = copied or [each.path for each in chosen]
         pairs = zip(chosen, places, strict=True)
-        told = [{"name": e.name, "title": e.title, "file": str(p)} for e, p in pairs]
-        document(json.dumps(told, indent=2, ensure_ascii=False))
+        rows = [{"name": e.name, "title": e.title, "file": str(p)} for e, p in pairs]
+        document(json.dumps(rows, indent=2, ensure_ascii=False))
     elif folder is not None:
         for path in copied:
             click.echo(path)

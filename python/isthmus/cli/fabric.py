@@ -23,11 +23,11 @@ FABRICS = [
     "rings",
 ]
 ENTRIES = 12
-"""Most entries of a list of distances."""
+"""Maximum number of entries in a list of distances."""
 WIDTHS = [factor * 10**power for power in range(6) for factor in (1, 2, 5)]
-"""Widths of ranges of distances."""
+"""Possible widths of ranges of distances."""
 SMALL = 0.005
-"""A share that would be printed as none at all."""
+"""Share below which rounding would print zero."""
 ROUTINGS = ["dimension-order", "fixed", "random", "fewest-changes"]
 
 
@@ -37,13 +37,13 @@ class Rings(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "rings"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Shown in the help."""
+        """Return the placeholder in the help."""
         return "N,N,.../N,N,..."
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[list[int]]:
-        """Read the words of the command line."""
+        """Convert the argument of the option."""
         if isinstance(value, list):
             return value
         try:
@@ -61,10 +61,10 @@ def describe_fabric(
     failed_nodes: list[int] | None,
     failed_links: list[list[int]] | None,
 ) -> dict[str, Any]:
-    """Ask the core for one fabric: its summary and what `isthmus._core.rings` tells beside.
+    """Return summary and ring data of one fabric, from `isthmus._core.rings`.
 
     Raises:
-        IsthmusError: there is no such fabric; the message says what would be right.
+        IsthmusError: the fabric is invalid; the message gives the correction.
 
     """
     from isthmus.networks import topology
@@ -90,23 +90,23 @@ def describe_fabric(
         raise IsthmusError(_by_option(str(error), shape, named)) from error
 
 
-def print_fabric(told: dict[str, Any], draw: Path | None, as_json: bool) -> None:
+def print_fabric(data: dict[str, Any], draw: Path | None, as_json: bool) -> None:
     """Print a fabric as facts or JSON, and draw it."""
     from isthmus.cli.console import print_facts
     from isthmus.machines import read_fabric
 
-    summary = read_fabric(told["summary"])
+    summary = read_fabric(data["summary"])
     if draw is not None:
         from isthmus.plots.graph import draw_fabric, save
 
         save(draw_fabric(summary), draw)
     if as_json:
-        document(json.dumps(told))
+        document(json.dumps(data))
         return
     facts = [
         ("fabric", summary.title),
-        ("rings", _rings(told)),
-        ("distances", _distances(told["distances"])),
+        ("rings", _rings(data)),
+        ("distances", _distances(data["distances"])),
         *((name.lower(), value) for name, value in summary.facts),
     ]
     print_facts(facts)
@@ -115,8 +115,8 @@ def print_fabric(told: dict[str, Any], draw: Path | None, as_json: bool) -> None
 
 
 def _by_option(message: str, shape: str, faults: list[str]) -> str:
-    """A complaint about a field of the scenario, as one about the option that sets it: about the
-    machine as a whole, the option that gives its shape; about its faults, those in use.
+    """Rewrite an error about a scenario field as one about the option that sets it: the option of
+    the shape for the whole machine, the used options for its faults.
     """
     plain = re.sub(r"^scenario: <python>:\d+: machine: ", f"{shape}: ", message)
     plain = re.sub(r"^scenario: <python>:\d+: machine\.", "--", plain)
@@ -128,27 +128,27 @@ def _by_option(message: str, shape: str, faults: list[str]) -> str:
     return plain.replace("--faults:", f"{', '.join(faults)}:") if faults else plain
 
 
-def _rings(told: dict[str, Any]) -> str:
+def _rings(data: dict[str, Any]) -> str:
     lengths = ", ".join(
-        f"{count:,} of {counted(length, 'node')}" for length, count in told["ring_lengths"]
+        f"{count:,} of {counted(length, 'node')}" for length, count in data["ring_lengths"]
     )
-    fewest, most = told["rings_per_node"]
+    fewest, most = data["rings_per_node"]
     span = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    return f"{lengths}; each node on {span}; {counted(told['links'], 'directed link')}"
+    return f"{lengths}; each node on {span}; {counted(data['links'], 'directed link')}"
 
 
 def _distances(shares: list[float]) -> str:
-    """Share of the packets by the links of their path: one by one, or in equal ranges of many."""
+    """Return the share of packets by path length, in equal ranges if there are many lengths."""
     found = [links for links, share in enumerate(shares) if share]
     if not found:
         return "links of a packet's path: none"
     first, last = found[0], found[-1]
     wide = next(width for width in WIDTHS if first + ENTRIES * width > last)
-    told = []
+    parts = []
     for low in range(first, last + 1, wide):
         high = min(low + wide - 1, last)
         share = sum(shares[low : high + 1])
         if share:
             part = "<1%" if share < SMALL else f"{share:.0%}"
-            told.append(f"{low}: {part}" if low == high else f"{low} to {high}: {part}")
-    return f"links of a packet's path: {', '.join(told)}"
+            parts.append(f"{low}: {part}" if low == high else f"{low} to {high}: {part}")
+    return f"links of a packet's path: {', '.join(parts)}"

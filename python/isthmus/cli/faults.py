@@ -1,4 +1,4 @@
-"""``isthmus faults``: what failures leave of fabrics of rings."""
+"""``isthmus faults``: the performance of fabrics of rings after failures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isthmus.cli.running import jobs_option, memory_option, seed_option
 from isthmus.cli.voice import Voiced
 
 DOUBLE_MAX = 2**32 - 1
-"""The largest number that the core takes; no fabric has so many pairs."""
+"""Largest number that the core accepts; no fabric has as many pairs."""
 
 
 @click.command(
@@ -114,12 +114,12 @@ def command(
         return interrupted(folder, stopped.reached)
     voice().step(f"results are in {folder}")
     found = outcomes(study, results.run)
-    told = summaries(study, found)
+    by_kind = summaries(study, found)
     if as_json:
-        document(study_json(study, found, told))
+        document(study_json(study, found, by_kind))
         return 0
     from isthmus.cli.console import print_study
 
-    print_study(study, told)
+    print_study(study, by_kind)
     click.echo(f"Report: {folder / 'report.html'}")
     return 0

@@ -1,4 +1,4 @@
-"""Groups of commands: subcommands in modules of their own, and what is said of one that is not."""
+"""Groups of commands: lazily imported subcommands, and suggestions for unknown ones."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from isthmus.errors import meant
 
 
 class Group(Voiced, click.Group):
-    """A group with the options that all commands have. Alone it prints its help."""
+    """A group with the options of all commands. Without a subcommand it prints its help."""
 
     def __init__(self, *args: Any, later: Mapping[str, str] | None = None, **options: Any) -> None:
-        """Take names of subcommands and of the modules that have them, imported when needed."""
+        """Take the names of subcommands and of their modules, which are imported when needed."""
         super().__init__(*args, **options)
         self.later = dict(later or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name all subcommands, of this module and of others."""
+        """Return the names of all subcommands, imported or not."""
         return [*super().list_commands(ctx), *self.later]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the module of a subcommand, if it has one."""
+        """Return a subcommand; import its module if necessary."""
         if cmd_name not in self.later:
             return super().get_command(ctx, cmd_name)
         found = import_module(f"isthmus.cli.{self.later[cmd_name]}").command
@@ -33,7 +33,7 @@ class Group(Voiced, click.Group):
         return found
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Print the help where nothing is asked for."""
+        """Print the help if no subcommand is given."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
@@ -42,9 +42,9 @@ class Group(Voiced, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the subcommand; say which one was meant where there is none."""
+        """Find the subcommand; suggest a similar one if it does not exist."""
         known = self.list_commands(ctx)
         if args[0] in known or args[0].startswith("-"):
             return super().resolve_command(ctx, args)
-        told = meant(args[0].lower(), known, f"there are {', '.join(known)}", likeness=0.5)
-        raise click.UsageError(f"no command {args[0]!r}; {told}", ctx)
+        hint = meant(args[0].lower(), known, f"there are {', '.join(known)}", likeness=0.5)
+        raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx)

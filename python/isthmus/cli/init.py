@@ -53,7 +53,7 @@ scenario may say.
 def command(
     kind: str, file: Path | None, graph: Path | None, routes: Path | None, ignored: str
 ) -> None:
-    """Print a scenario, or write it where nothing is."""
+    """Print a scenario, or write it to a new file."""
     from isthmus.errors import IsthmusError
 
     text = STARTS.joinpath(f"{kind}.toml").read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ def command(
         from isthmus.cli.streams import document
 
         document(text)
-        _tell(graph, account)
+        _print_account(graph, account)
         return
     from isthmus.files import write_new
 
@@ -76,14 +76,14 @@ def command(
         write_new(file, text.encode())
     except FileExistsError:
         raise IsthmusError(f"{file}: there is one already; give another name") from None
-    _tell(graph, account)
+    _print_account(graph, account)
     voice().note(f"written to {file}; isthmus check {file} says what it would run")
 
 
 def _with_graph(
     kind: str, text: str, graph: Path, routes: Path | None, ignored: str
 ) -> tuple[str, dict[str, Any]]:
-    """The scenario with a graph, and perhaps routes, from files, and what the graph comes to."""
+    """Return the scenario with graph and routes from files, and a summary of the graph."""
     import re
 
     from isthmus import _core
@@ -115,8 +115,8 @@ def _with_graph(
     return text, account
 
 
-def _tell(graph: Path | None, account: dict[str, Any]) -> None:
-    """Say what the file of a graph comes to, if there is one."""
+def _print_account(graph: Path | None, account: dict[str, Any]) -> None:
+    """Print the summary of a graph file, if there is one."""
     if graph is None:
         return
     from isthmus.wording import counted
@@ -141,7 +141,7 @@ def _tell(graph: Path | None, account: dict[str, Any]) -> None:
 
 
 def _check(text: str, given: dict[str, Path | None]) -> None:
-    """Refuse what is wrong with a file that was put into a scenario, at its line there."""
+    """Refuse errors in a file that was embedded in a scenario, with the line in that file."""
     import re
 
     from isthmus import _core
@@ -151,13 +151,13 @@ def _check(text: str, given: dict[str, Path | None]) -> None:
 
     try:
         with waiting("Building the machine"):
-            # One load, so that no error tells at which.
+            # Check a single load, so that errors do not name one.
             ask(_core.check, text, "scenario", ["workload.load=2 GB/s"])
     except IsthmusError as error:
         found = re.fullmatch(
             r"scenario:(\d+): machine\.(edges|routes): (.*)", str(error), re.DOTALL
         )
-        # All else can be put right in the scenario.
+        # The user can fix all other errors in the scenario.
         if found is None:
             return
         line, key, problem = found.groups()
@@ -167,7 +167,7 @@ def _check(text: str, given: dict[str, Path | None]) -> None:
 
 
 def _quoted(text: str) -> str:
-    """Text of several lines in TOML, as it is if that can be."""
+    """Return a multi-line TOML string, literal if possible."""
     shown = text.replace("\r\n", "\n").replace("\n", "").replace("\t", "")
     if "'''" not in shown and shown.isprintable() and not text.endswith("'"):
         return f"'''\n{text}'''"
@@ -179,6 +179,6 @@ def _quoted(text: str) -> str:
 
 
 def _escaped(letter: str) -> str:
-    """A letter as basic strings of TOML have it."""
+    """Return a character escaped for a basic TOML string."""
     plain = letter.isprintable() and letter not in '\\"'
     return letter if plain else f"\\U{ord(letter):08X}"

@@ -1,7 +1,7 @@
-"""Tables and text on standard output, whatever its width: no cell is cut, no line ends in blanks.
+"""Tables and text on standard output of any width: no cell is cut, no line ends in blanks.
 
-A table that does not fit with whole words and numbers is printed as a list, row by row. Nothing
-that is a `str` is read as markup: the user's words may have brackets. What is styled is a `Text`.
+A table that does not fit with whole words and numbers is printed as a list, row by row. A `str` is
+never read as markup, as user texts may contain brackets; styled texts are `Text` objects.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from rich.table import Table
 from rich.text import Text
 
 PLAIN_WIDTH = 200
-"""Columns where nobody says how wide the output is."""
+"""Default width of output that is not a terminal."""
 NARROW = 40
-"""Fewest columns that we set a page for."""
+"""Minimum width of the layout."""
 WIDE = 100_000
-"""Columns that are never too few."""
+"""A width that every table fits into."""
 SQUEEZED = 2
-"""How much wider than the page a table may be that is squeezed into it by breaking its text."""
+"""Maximum ratio of table width to page width at which text is wrapped to fit."""
 GLUE = "\ue000"
-"""Stands for a blank at which a cell is not broken."""
+"""Placeholder for a blank without line break."""
 
 
 class Output(Console):
-    """A console for standard output whose lines end where their text does."""
+    """A console for standard output without trailing blanks."""
 
     def __init__(self) -> None:
         stream = sys.stdout
-        width = None if stream.isatty() else _told_width()
+        width = None if stream.isatty() else _env_width()
         super().__init__(file=stream, width=width, highlight=False, soft_wrap=False)
         self.width = max(self.width, NARROW)
 
@@ -47,11 +47,11 @@ class Output(Console):
         self.print(_Trimmed(what), end="")
 
     def table(self, table: Table) -> None:
-        """Print a table, as a list where it is too wide."""
+        """Print a table, or a list if it is too wide."""
         whole = [_glued(column.justify, column.no_wrap, column.cells) for column in table.columns]
         shown = Table(box=table.box, pad_edge=table.pad_edge, header_style=table.header_style)
         for column in table.columns:
-            # Columns of text give way where the page is narrow, those of numbers never.
+            # On a narrow page columns of text are wrapped, columns of numbers never.
             whole_cells = column.justify == "right" or column.no_wrap
             header = _text(column.header)
             shown.add_column(
@@ -79,17 +79,17 @@ class Output(Console):
         self.show(Padding(grid, (0, 0, 0, indent)))
 
     def _list(self, heads: list[str], columns: list[list[Text]]) -> None:
-        """Each row of a table with a head of its own, its cells below it."""
+        """Print each row of a table as a heading with its cells below."""
         for row in zip(*columns, strict=True):
             name, *cells = ((_words(cell)) for cell in row)
             self.show(Text.assemble("\n", name, style="bold"))
-            told = [(head, cell) for head, cell in zip(heads[1:], cells, strict=True) if cell.plain]
-            self.facts(told, indent=2)
+            rows = [(head, cell) for head, cell in zip(heads[1:], cells, strict=True) if cell.plain]
+            self.facts(rows, indent=2)
         self.print()
 
 
 class _Trimmed:
-    """Something to print without the blanks at the ends of its lines."""
+    """A renderable without trailing blanks."""
 
     def __init__(self, inner: RenderableType) -> None:
         self._inner = inner
@@ -107,13 +107,13 @@ class _Trimmed:
             yield Segment.line()
 
 
-def _told_width() -> int:
-    told = os.environ.get("COLUMNS", "")
-    return int(told) if told.isdecimal() and 0 < int(told[:6]) <= 100_000 else PLAIN_WIDTH
+def _env_width() -> int:
+    cols = os.environ.get("COLUMNS", "")
+    return int(cols) if cols.isdecimal() and 0 < int(cols[:6]) <= 100_000 else PLAIN_WIDTH
 
 
 def _glued(justify: str, whole: bool, cells: Iterable[RenderableType]) -> list[Text]:
-    """Cells as text; those of numbers, and those that must stay whole, in one piece a line."""
+    """Return cells as text; numbers and `whole` cells get no line breaks."""
     in_one_piece = justify == "right" or whole
     return [_in_one_piece(_text(cell)) if in_one_piece else _text(cell) for cell in cells]
 
@@ -125,19 +125,19 @@ def _in_one_piece(text: Text) -> Text:
 
 
 def _text(words: RenderableType) -> Text:
-    """Words as they are, or what is styled already."""
+    """Return a text without markup, or a styled text unchanged."""
     text = Text(words) if isinstance(words, str) else words
     assert isinstance(text, Text)
     return text
 
 
 def _line(head: RenderableType) -> str:
-    """A head of a column in one line; words that were broken at a hyphen are whole again."""
+    """Return a column heading in one line; words that were broken at a hyphen are joined."""
     return " ".join(str(head).replace("-\n", "").split())
 
 
 def _words(cell: Text) -> Text:
-    """A cell of several lines in one."""
+    """Return a cell of several lines as one line."""
     plain = cell.copy()
     plain.plain = plain.plain.replace(GLUE, " ")
     lines = [line for line in plain.split("\n") if line.plain.strip()]

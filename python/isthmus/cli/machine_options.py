@@ -1,4 +1,4 @@
-"""Options by which commands name a hypercube or a graph, and a placement on it."""
+"""Options for a hypercube or a graph, and a placement on it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Numbers(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "numbers"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Shown in the help."""
+        """Return the placeholder in the help."""
         return "N,N,..."
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[int]:
-        """Read the words of the command line."""
+        """Convert the argument of the option."""
         if isinstance(value, list):
             return value
         try:
@@ -42,13 +42,13 @@ class Links(click.ParamType):  # type: ignore[type-arg, unused-ignore]
     name = "links"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
-        """Shown in the help."""
+        """Return the placeholder in the help."""
         return "A-B,..."
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> list[list[int]]:
-        """Read the words of the command line."""
+        """Convert the argument of the option."""
         if isinstance(value, list):
             return value
         try:
@@ -78,7 +78,7 @@ def machine_options(command: F) -> F:
 
 
 def one_of_two(dimension: int | None, graph: Path | None) -> None:
-    """Refuse neither and both.
+    """Require exactly one of --dimension and --graph.
 
     Raises:
         IsthmusError: neither or both were given.
@@ -91,13 +91,13 @@ def one_of_two(dimension: int | None, graph: Path | None) -> None:
 
 
 def numbers(values: list[int], limit: int = 48) -> str:
-    """A list of numbers, cut short after `limit`."""
+    """Return a list of numbers as text, cut after `limit`."""
     text = ", ".join(map(str, values[:limit]))
     return text + (f", … ({len(values)} in all)" if len(values) > limit else "")
 
 
 def coverage(counts: list[int]) -> str:
-    """PEs by distance from their I/O node, in words."""
+    """Return the number of PEs by distance from their I/O node, in words."""
     parts = []
     for distance, count in enumerate(counts):
         if count:

@@ -1,4 +1,4 @@
-"""``isthmus nic``: the stream manager for real."""
+"""``isthmus nic``: commands of the stream manager."""
 
 from __future__ import annotations
 

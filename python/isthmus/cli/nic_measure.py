@@ -1,4 +1,4 @@
-"""``isthmus nic measure``: points of a scenario carried out here."""
+"""``isthmus nic measure``: measurements of a scenario's points on this machine."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def command(
     text, name = read_scenario(file)
     question = {"scenario": text, "file": name, "overrides": overrides(changes)}
     if out is not None:
-        # Found out before anything is measured, so that nothing is measured in vain.
+        # Check the file first, so that no measurement is lost.
         kept(out)
         ready_folder(out.absolute().parent)
     with voice().progress() as watch:
@@ -109,7 +109,7 @@ def command(
 
 
 def _print(found: Measured) -> None:
-    """A table: values of the axes, median, least and most."""
+    """Print a table of axis values, median, minimum and maximum."""
     from rich import box
     from rich.table import Table
 

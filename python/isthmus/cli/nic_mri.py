@@ -34,7 +34,7 @@ Ranks are threads here, the brain is a formula, a sink checks what comes:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(images: int, as_json: bool) -> None:
-    """Carry it out, print."""
+    """Run the application and print the result."""
     from isthmus.cli.console import console
     from isthmus.cli.streams import document
     from isthmus.imaging import RANKS, send

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from isthmus.optimisation import Growth, Live
 
 NODES_MOST = 256
-"""Of a quadrant."""
+"""Maximum number of nodes of a quadrant."""
 
 
 @click.command(
@@ -59,7 +59,7 @@ simulated with what more and more cells compute:
 def command(
     wanted: str, nodes: int, rate: str | None, free: bool, outside: str, as_json: bool
 ) -> None:
-    """Carry it out, simulate, print."""
+    """Run the application, simulate its growth, and print both."""
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
     from isthmus.errors import IsthmusError
@@ -70,19 +70,19 @@ def command(
         raise IsthmusError("--rate: with --free nodes compute what they can; give one of the two")
     Given("--time", "", "text", wanted).quantity("a time", 1e-3)
     Given("--outside", "", "text", outside).quantity("a bandwidth", 1)
-    # What is wrong with the simulation is told before threads compute for long.
+    # Simulate first, so that errors appear before the long computation.
     grown = growth(outside=outside)
     voice().step(f"computing for {wanted}")
     went = live(time=wanted, nodes=nodes, rate=None if free else RATE if rate is None else rate)
     if as_json:
-        told = {"live": went.as_json(), "growth": grown.as_json()}
-        document(json.dumps(told))
+        answer = {"live": went.as_json(), "growth": grown.as_json()}
+        document(json.dumps(answer))
         return
     _print(went, grown, outside)
 
 
 def _print(went: Live, grown: Growth, outside: str) -> None:
-    """What was carried out in four lines, what was simulated as a table."""
+    """Print the measured run in four lines and the simulation as a table."""
     from rich import box
     from rich.table import Table
 

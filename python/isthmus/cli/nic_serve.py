@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 LOOK = 0.5
-"""Seconds between two looks at whether the manager runs still."""
+"""Seconds between checks whether the manager is still running."""
 
 
 def _sizes(name: str, default: str | None, help_: str) -> Decorator:
-    """Make an option whose value is an amount of data."""
+    """Return an option whose value is an amount of data."""
     return click.option(
         name, default=default, show_default=default is not None, help=help_, metavar="SIZE"
     )
 
 
 def _count(name: str, default: int, help_: str) -> Decorator:
-    """Make an option whose value is a number of things."""
+    """Return an option whose value is a count."""
     return click.option(
         name, type=click.IntRange(1, 65536), default=default, show_default=True, help=help_
     )
@@ -120,7 +120,8 @@ A token file holds one line that only the daemon's user may read (chmod 600).
     default="10 s",
     show_default=True,
     metavar="TIME",
-    help="How long a link over TCP or TLS that was cut may take to be made anew; 0 s: none is.",
+    help="How long a link over TCP or TLS that was cut may take "
+    "to be made anew; 0 s: none is.",  # codespell:ignore anew
 )
 @click.option(
     "--grace",
@@ -134,12 +135,12 @@ A token file holds one line that only the daemon's user may read (chmod 600).
 @click.option("--screens", metavar="ADDRESS", help="Where a page shows screens: 127.0.0.1:8000.")
 @click.option("--json", "as_json", is_flag=True, help="Say where it listens as JSON.")
 def command(as_json: bool, **given: Any) -> None:
-    """Start it, say where it listens, and wait for a signal."""
+    """Start the daemon, print its addresses, and wait for a signal."""
     from isthmus.cli.streams import document
 
     daemon = _start(given)
     end = threading.Event()
-    before = _heed(daemon, end)
+    before = _set_handlers(daemon, end)
     try:
         _notify("READY=1")
         listening = daemon.listening()
@@ -184,7 +185,7 @@ def _start(given: dict[str, Any]) -> NicDaemon:
     for name in ("files", "listen", "to", "accept"):
         question[name] = list(given.pop(name))
     if "" in question["files"]:
-        # A path of no words is the folder in which one is.
+        # An empty path would mean the current folder.
         raise IsthmusError("--files: it names no folder; give one that is there, such as /data")
     try:
         return _core.NicDaemon(json.dumps({**question, **given}))
@@ -195,29 +196,30 @@ def _start(given: dict[str, Any]) -> NicDaemon:
 def _words(listening: str) -> str:
     import json
 
-    told = json.loads(listening)
-    metrics = f", metrics at http://{told['metrics']}/metrics" if told["metrics"] else ""
-    screens = f", screens at http://{told['screens']}/" if told["screens"] else ""
-    return f"listens at {', '.join(told['listening'])}{metrics}{screens}\n"
+    status = json.loads(listening)
+    metrics = f", metrics at http://{status['metrics']}/metrics" if status["metrics"] else ""
+    screens = f", screens at http://{status['screens']}/" if status["screens"] else ""
+    return f"listens at {', '.join(status['listening'])}{metrics}{screens}\n"
 
 
 def _warn(listening: str) -> None:
-    """Say that metrics are there for others, who need no password for them."""
+    """Warn if metrics are readable from other machines without a password."""
     import ipaddress
     import json
 
     at = json.loads(listening)["metrics"]
     if at and not ipaddress.ip_address(at.rpartition(":")[0].strip("[]")).is_loopback:
-        text = f"warning: metrics at {at}: whoever reaches this machine reads them, no password"
+        who = "whoever reaches this machine"  # codespell:ignore whoever
+        text = f"warning: metrics at {at}: {who} reads them, no password"
         click.echo(text, err=True)
 
 
-def _heed(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:
-    """Take signals; what took them before."""
+def _set_handlers(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:
+    """Install signal handlers and return the previous ones."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         if end.is_set():
-            # Asked twice: at once, as by SIGKILL, and the socket's file is left.
+            # A second signal ends the process at once; the socket file remains.
             os._exit(128 + number)
         end.set()
 
@@ -229,7 +231,7 @@ def _heed(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:
 
 
 def _stop(daemon: NicDaemon) -> None:
-    """End it on a thread of its own, so that a second signal is heard."""
+    """Stop the daemon on another thread, so that a second signal is handled."""
     from isthmus.errors import RunFailedError
 
     failed: list[RuntimeError] = []
@@ -251,16 +253,16 @@ def _stop(daemon: NicDaemon) -> None:
 
 
 def _notify(state: str) -> None:
-    """Tell systemd, if it started this: one datagram (sd_notify(3))."""
+    """Notify systemd with one datagram (sd_notify(3)), if it started this process."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if not address:
         return
     if address.startswith("@"):
         address = "\0" + address[1:]
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as told:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
         try:
-            told.connect(address)
-            told.sendall(state.encode())
+            sock.connect(address)
+            sock.sendall(state.encode())
         except OSError:
-            # systemd gives up on it by itself, and says so.
+            # systemd reports the missing notification itself.
             return

@@ -1,4 +1,4 @@
-"""``isthmus nic sink``: takes streams outside, checks them, and says how fast they came."""
+"""``isthmus nic sink``: receives streams, checks them, and reports their speed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isthmus._core import NicSink, NicTaking
 
 LOOK = 0.1
-"""Seconds between two looks at whether somebody came, or is through."""
+"""Seconds between checks whether a sender has connected or finished."""
 NUMBER_MAX = (1 << 32) - 1
 
 
@@ -81,7 +81,7 @@ def command(
     repair: bool,
     as_json: bool,
 ) -> None:
-    """Listen, take, and tell."""
+    """Listen, receive streams, and report them."""
     from isthmus import _core
     from isthmus.cli.process import ended
     from isthmus.cli.streams import document
@@ -125,13 +125,11 @@ def command(
 
 
 def _writable(out: Path) -> None:
-    """Refuse a file that cannot be written before anyone sends what it is to hold; until then it
-    stays as it is.
-    """
+    """Refuse a file that cannot be written, before any data arrive, without changing it."""
     from isthmus.errors import IsthmusError
 
     try:
-        # What a link leads to, and not the link, is made and taken away again.
+        # Test the target of a link rather than the link.
         place = out.resolve()
         there = place.exists()
         place.open("ab").close()
@@ -145,7 +143,7 @@ def _writable(out: Path) -> None:
 
 
 def _problem(found: dict[str, Any]) -> str | None:
-    """What was wrong with what a sender sent."""
+    """Return the error in a sender's data, or None."""
     if "problem" in found:
         return str(found["problem"])
     if not found["cut"]:
@@ -156,7 +154,7 @@ def _problem(found: dict[str, Any]) -> str | None:
 
 
 def _taken(taking: NicTaking) -> tuple[dict[str, Any], bool]:
-    """What one sender sent, and whether Ctrl-C came meanwhile: then it is up to there."""
+    """Return the data of one sender so far, and whether Ctrl-C ended the wait."""
     peer, begin, interrupted = taking.peer(), time.monotonic(), False
     try:
         while not taking.over(LOOK):
@@ -173,7 +171,7 @@ def _taken(taking: NicTaking) -> tuple[dict[str, Any], bool]:
 
 
 def _words(found: dict[str, Any]) -> str:
-    """What it sent, for people."""
+    """Return a report on a sender as text."""
     rate = found["bytes"] / max(found["seconds"], 1e-9) / 1e6
     came = (
         f"{found['peer']}: {found['bytes']:,} bytes in {found['seconds']:.3g} s, {rate:,.0f} MB/s"

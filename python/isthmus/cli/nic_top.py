@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from isthmus.control import Control
 
 ROOMY = 72
-"""Columns from which on a screen has tables; with fewer, a line for each row."""
-PATIENCE = 10.0
-"""Seconds until an answer is missed."""
+"""Minimum width of a screen for tables; below, each row is one line."""
+TIMEOUT_S = 10.0
+"""Timeout of an answer in seconds."""
 
 
 @click.command(
@@ -65,16 +65,16 @@ def command(
     once: bool,
     as_json: bool,
 ) -> None:
-    """Look again and again, or twice."""
+    """Refresh a live view, or print one snapshot."""
     from isthmus.cli.process import ended
-    from isthmus.control import Control, Door
+    from isthmus.control import Control, Endpoint
     from isthmus.given import Given
 
     seconds = Given("--every", "", "text", every).quantity("a time", 1e-3)
     token = _token(token_file) if token_file else None
-    door = Door(address, token, tls_ca, PATIENCE)
+    endpoint = Endpoint(address, token, tls_ca, TIMEOUT_S)
     try:
-        with Control(door, "isthmus nic top") as control:
+        with Control(endpoint, "isthmus nic top") as control:
             if once or as_json or not sys.stdout.isatty():
                 _once(control, address, seconds, as_json=as_json)
             else:
@@ -103,25 +103,25 @@ def _token(path: Path) -> str:
 
 
 @dataclass(frozen=True)
-class _Look:
-    """What there was at some time, and how fast it went since the last look."""
+class _Snapshot:
+    """The state of the daemon at one time, with rates since the previous snapshot."""
 
     overview: dict[str, Any]
     rates: dict[str, dict[str, list[float]]] = field(default_factory=dict)
-    """Of ``connections`` and ``streams``, by number: bytes per second sent and received."""
+    """Bytes per second sent and received, by number, for ``connections`` and ``streams``."""
 
     @property
     def names(self) -> dict[int, str]:
-        """Names of applications."""
+        """Return the names of applications by number."""
         return dict(self.overview["applications"])
 
     def rate(self, what: str, number: int) -> list[float]:
-        """Bytes per second of a connection or stream, sent and received."""
+        """Return the bytes per second sent and received of a connection or stream."""
         return self.rates.get(what, {}).get(str(number), [0.0, 0.0])
 
 
 def _moved(overview: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
-    """Bytes of each connection and stream, sent and received."""
+    """Return the bytes sent and received of each connection and stream."""
     connections = {
         str(each["connection"]): list(each["moved_bytes"]) for each in overview["connections"]
     }
@@ -134,10 +134,10 @@ def _moved(overview: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
     return {"connections": connections, "streams": streams}
 
 
-def _look(control: Control, before: _Look | None) -> _Look:
+def _look(control: Control, before: _Snapshot | None) -> _Snapshot:
     overview = control.overview()
     if before is None:
-        return _Look(overview)
+        return _Snapshot(overview)
     nanoseconds = overview["counts"]["up_ns"] - before.overview["counts"]["up_ns"]
     past = _moved(before.overview)
     rates = {
@@ -150,7 +150,7 @@ def _look(control: Control, before: _Look | None) -> _Look:
         }
         for what, each in _moved(overview).items()
     }
-    return _Look(overview, rates)
+    return _Snapshot(overview, rates)
 
 
 def _once(control: Control, address: str, seconds: float, *, as_json: bool) -> None:
@@ -163,14 +163,14 @@ def _once(control: Control, address: str, seconds: float, *, as_json: bool) -> N
     time.sleep(seconds)
     look = _look(control, first)
     if as_json:
-        told = {**look.overview, "rates": look.rates}
-        document(json.dumps(told, ensure_ascii=False))
+        overview = {**look.overview, "rates": look.rates}
+        document(json.dumps(overview, ensure_ascii=False))
         return
     _print(console(), look, address)
 
 
-def _print(out: Output, look: _Look, address: str) -> None:
-    """Print all that there is."""
+def _print(out: Output, look: _Snapshot, address: str) -> None:
+    """Print all connections and streams."""
     out.text(_head(look, address))
     for part in _parts(look):
         out.text(f"\n{part.title}")
@@ -198,28 +198,28 @@ def _live(control: Control, address: str, seconds: float) -> None:
 
 
 class _Form(Enum):
-    """How a table looks."""
+    """The layout of a table."""
 
     PAPER = auto()
-    """With an edge."""
+    """With a border."""
     SCREEN = auto()
     BRIEF = auto()
-    """On a screen with little room: each row is one line."""
+    """Compact: each row is one line."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Connections or streams, those first that matter most."""
+    """The table of connections or of streams, most important rows first."""
 
     title: str
     rows: list[dict[str, Any]]
     table: Callable[[list[dict[str, Any]], _Form], Table]
-    """A table of rows."""
+    """Function that returns a table of rows."""
     order: tuple[int, ...]
-    """Columns in the order of a line of words: what matters first, as the rest may be cut off."""
+    """Order of columns in a one-line form, most important first, as the rest may be cut off."""
 
     def lines(self, most: int) -> list[Text]:
-        """A line of words for each of the first rows."""
+        """Return the first rows in one-line form."""
         from rich.text import Text
 
         table = self.table(self.rows[:most], _Form.BRIEF)
@@ -230,15 +230,15 @@ class _Part:
         for row in zip(*columns, strict=True):
             words = []
             for head, cell in zip(heads, row, strict=True):
-                # Of rates and sizes, what they are of; other words speak for themselves.
+                # Rates and sizes need their column heading; other cells do not.
                 named = f"{head[0]} {cell} {head[1].strip('()')}" if len(head) > 1 else str(cell)
                 words.append(named)
             found.append(Text(", ".join(word for word in words if word)))
         return found
 
     def shown(self, out: Output, lines: int, form: _Form | None) -> list[RenderableType]:
-        """As many rows as fit into so many lines, and how many more there are: as a table, or as
-        lines of words.
+        """Return as many rows as fit, as a table or in one-line form, and the number of omitted
+        rows.
         """
         from rich.text import Text
 
@@ -255,7 +255,7 @@ class _Part:
         return [Text(""), self._title(fits), self.table(self.rows[:fits], form)]
 
     def height(self, out: Output, rows: int, form: _Form) -> int:
-        """Lines that so many rows take in a table, with a title after a free line."""
+        """Return the height of a table of `rows`, with a blank line and a title."""
         return 2 + len(out.render_lines(self.table(self.rows[:rows], form)))
 
     def _title(self, rows: int) -> Text:
@@ -266,8 +266,8 @@ class _Part:
         return Text(f"{self.title}{left}", "bold")
 
 
-def _screen(out: Output, look: _Look, address: str) -> RenderableType:
-    """What a screen has room for, shared between connections and streams."""
+def _screen(out: Output, look: _Snapshot, address: str) -> RenderableType:
+    """Return the content of the screen, shared between connections and streams."""
     from rich.console import Group
     from rich.text import Text
 
@@ -277,7 +277,7 @@ def _screen(out: Output, look: _Look, address: str) -> RenderableType:
     room = out.height - wrapped
     form = _form(out, parts, room)
     if form is None:
-        # Each row is one line, as is each of the head.
+        # Rows and headings are one line each.
         head.no_wrap, head.overflow = True, "ellipsis"
         room = out.height - 2
     shown: list[RenderableType] = [head]
@@ -295,8 +295,8 @@ def _screen(out: Output, look: _Look, address: str) -> RenderableType:
 
 
 def _shares(room: int, wanted: list[int], least: list[int]) -> list[int]:
-    """Lines of each part: more for streams, which tell what is waited for, and to either what the
-    other does not need.
+    """Return the lines of each part. Streams get more, as they show what they wait for; unused
+    lines go to the other part.
     """
     if len(wanted) < 2:
         return [room] * len(wanted)
@@ -306,7 +306,7 @@ def _shares(room: int, wanted: list[int], least: list[int]) -> list[int]:
 
 
 def _form(out: Output, parts: list[_Part], room: int) -> _Form | None:
-    """The widest form of tables for which there is room; none: lines of words."""
+    """Return the widest table form that fits; None for the one-line form."""
     if out.width < ROOMY:
         return None
     rows = [len(part.rows[: out.height]) for part in parts]
@@ -319,8 +319,8 @@ def _form(out: Output, parts: list[_Part], room: int) -> _Form | None:
     return _Form.BRIEF if least <= room else None
 
 
-def _head(look: _Look, address: str) -> str:
-    """Say how the daemon is, in two lines."""
+def _head(look: _Snapshot, address: str) -> str:
+    """Return the state of the daemon in two lines."""
     from isthmus.wording import counted, quantity
 
     counts = look.overview["counts"]
@@ -345,8 +345,8 @@ def _head(look: _Look, address: str) -> str:
     )
 
 
-def _parts(look: _Look) -> list[_Part]:
-    """Connections and streams, where there are any."""
+def _parts(look: _Snapshot) -> list[_Part]:
+    """Return the non-empty parts."""
     found = []
     connections = sorted(
         look.overview["connections"],
@@ -381,7 +381,7 @@ def _table(*heads: str, form: _Form) -> Table:
 
 
 def _cell(text: str, form: _Form, style: str = "") -> Text:
-    """Words of a table, in one line where that has to be."""
+    """Return a table cell, in one line if the form requires it."""
     from rich.text import Text
 
     if form is not _Form.BRIEF:
@@ -389,7 +389,7 @@ def _cell(text: str, form: _Form, style: str = "") -> Text:
     return Text(text, style, no_wrap=True, overflow="ellipsis")
 
 
-def _connections(look: _Look, rows: list[dict[str, Any]], form: _Form) -> Table:
+def _connections(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
     from isthmus.wording import number
 
     table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)", form=form)
@@ -411,7 +411,7 @@ def _connections(look: _Look, rows: list[dict[str, Any]], form: _Form) -> Table:
 STYLES = {"failed": "red", "cancelled": "dim", "done": "dim", "active": "green"}
 
 
-def _streams(look: _Look, rows: list[dict[str, Any]], form: _Form) -> Table:
+def _streams(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
     from rich.text import Text
 
     from isthmus.wording import number

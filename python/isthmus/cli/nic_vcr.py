@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from isthmus.vcr import Shown, Vcr
 
 LOOK_S = 0.1
-"""Seconds between two looks at whether it still plays."""
+"""Seconds between checks whether it is still playing."""
 TELL_S = 1.0
-"""Seconds between two lines that say how fast."""
+"""Seconds between two progress lines."""
 
 
 @click.command(
@@ -70,7 +70,7 @@ def command(
     address: str,
     as_json: bool,
 ) -> None:
-    """Play, and say how fast."""
+    """Play and report the speed."""
     from isthmus.cli.process import ended
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
@@ -91,7 +91,7 @@ def command(
     try:
         _play(vcr, seconds)
     except KeyboardInterrupt:
-        # That is how it ends where no time was given.
+        # Ctrl-C is the normal end without a duration.
         voice().note("ending")
     shown = vcr.finish()
     if as_json:
@@ -102,16 +102,16 @@ def command(
 
 
 def _play(vcr: Vcr, seconds: float | None) -> None:
-    """Wait until it has played long enough or failed, and say how fast meanwhile."""
+    """Wait until the end of the duration or a failure, and report the speed meanwhile."""
     from isthmus.cli.voice import voice
 
-    begin = told = time.monotonic()
+    begin = reported = time.monotonic()
     before = vcr.shown()
     while vcr.failure() is None:
         now = time.monotonic()
         if seconds is not None and now - begin >= seconds:
             return
-        if now - told >= TELL_S:
+        if now - reported >= TELL_S:
             shown = vcr.shown()
             rate = (shown.frames - before.frames) / (shown.seconds - before.seconds)
             step = "in step" if shown.apart == 0 else f"{shown.apart} frames not in step"
@@ -121,12 +121,12 @@ def _play(vcr: Vcr, seconds: float | None) -> None:
             if shown.waits and shown.frames == before.frames:
                 line += f"; waiting: {'; '.join(shown.waits)}"
             voice().note(line)
-            told, before = now, shown
+            reported, before = now, shown
         time.sleep(LOOK_S)
 
 
 def _print(shown: Shown) -> None:
-    """Two lines."""
+    """Print the result in two lines."""
     from isthmus.cli.console import console
     from isthmus.vcr import SCREENS
 

@@ -1,4 +1,4 @@
-"""``isthmus place``: where I/O nodes go."""
+"""``isthmus place``: placement of I/O nodes."""
 
 from __future__ import annotations
 
@@ -39,44 +39,44 @@ def command(
     draw: Path | None,
     as_json: bool,
 ) -> None:
-    """Place I/O nodes and say how good the placement is."""
+    """Place I/O nodes and print the quality of the placement."""
     from isthmus.cli.waiting import waiting
     from isthmus.networks import place, topology
 
     one_of_two(dimension, graph)
     with waiting("Placing the I/O nodes"):
-        told = place(dimension, graph, method=method, count=count, pes=pes)
+        data = place(dimension, graph, method=method, count=count, pes=pes)
     if draw is not None:
         from isthmus.plots.graph import draw_topology, save
 
-        placed = told["io_nodes"]
+        placed = data["io_nodes"]
         picture = topology(dimension, graph, method="list", pes=placed, io_network=False)
         save(draw_topology(picture), draw)
     if as_json:
-        document(json.dumps(told))
+        document(json.dumps(data))
         return
-    _print(told)
+    _print(data)
     if draw is not None:
         click.echo(f"Drawn: {draw}")
 
 
-def _print(told: dict[str, Any]) -> None:
+def _print(data: dict[str, Any]) -> None:
     from isthmus.cli.console import print_facts
 
-    names = told.get("names")
+    names = data.get("names")
     places = (
-        ", ".join(names[pe] for pe in told["io_nodes"][:48]) if names else numbers(told["io_nodes"])
+        ", ".join(names[pe] for pe in data["io_nodes"][:48]) if names else numbers(data["io_nodes"])
     )
-    fewest, most = told["pes_per_io_node"]
+    fewest, most = data["pes_per_io_node"]
     facts = [
-        ("placement", told["method"]),
-        ("I/O nodes", f"{len(told['io_nodes']):,} for {counted(told['pes'], 'PE')}, at {places}"),
-        ("PEs", coverage(told["coverage"])),
+        ("placement", data["method"]),
+        ("I/O nodes", f"{len(data['io_nodes']):,} for {counted(data['pes'], 'PE')}, at {places}"),
+        ("PEs", coverage(data["coverage"])),
         ("each serves", _span(fewest, most)),
-        ("quality", _quality(told)),
+        ("quality", _quality(data)),
     ]
-    if told.get("note"):
-        facts.append(("note", told["note"]))
+    if data.get("note"):
+        facts.append(("note", data["note"]))
     print_facts(facts)
 
 
@@ -84,13 +84,13 @@ def _span(fewest: int, most: int) -> str:
     return counted(most, "PE") if fewest == most else f"{fewest} to {counted(most, 'PE')}"
 
 
-def _quality(told: dict[str, Any]) -> str:
-    bound = told["lower_bound"]
-    if not told["dominating"]:
+def _quality(data: dict[str, Any]) -> str:
+    bound = data["lower_bound"]
+    if not data["dominating"]:
         return "some PEs are more than one hop from an I/O node"
-    if told["optimal"]:
+    if data["optimal"]:
         return "all PEs within one hop, and no placement needs fewer I/O nodes"
-    if told["optimal"] is None:
+    if data["optimal"] is None:
         fewest = counted(bound, "I/O node")
         return f"all PEs within one hop; no placement can do with fewer than {fewest}"
     return f"all PEs within one hop; {counted(bound, 'I/O node')} would do"

@@ -11,7 +11,7 @@ import click
 def read(
     _context: click.Context, _parameter: click.Parameter, value: str | None
 ) -> tuple[str, ...]:
-    """``png,svg`` as a tuple, each once."""
+    """Convert ``png,svg`` to a tuple without duplicates."""
     words = [word.strip().lower() for word in (value or "").split(",") if word.strip()]
     from isthmus.arguments import FORMS
 
@@ -22,7 +22,7 @@ def read(
 
 
 def plots_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command ``plots``, a tuple of suffixes."""
+    """Add --plots, which passes a tuple of suffixes."""
     return click.option(
         "--plots",
         metavar="png,svg",

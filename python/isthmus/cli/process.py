@@ -1,4 +1,4 @@
-"""The process of a command: how it begins, how it ends, what it says of a mistake.
+"""The process of a command: its start, its end, and its error messages.
 
 Exit statuses are those of docs/command-line.md.
 """
@@ -16,15 +16,15 @@ from types import FrameType
 from typing import Any, NoReturn
 
 NAME, COMPLETE = "isthmus", "_ISTHMUS_COMPLETE"
-"""The command, and the variable by which a shell asks it to complete a word."""
+"""The name of the command, and the environment variable of shell completion."""
 NO_MEMORY = "not enough memory; give the process more, or run less at a time (--memory, --jobs)"
 DONE, FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
 
 def run() -> NoReturn:
-    """Run the command that the process was started for, and end the process."""
+    """Run the command and end the process."""
     try:
-        with _interrupts_heard():
+        with _interrupts_handled():
             _settle()
             status = _command()
     except KeyboardInterrupt:
@@ -33,24 +33,24 @@ def run() -> NoReturn:
 
 
 def _settle() -> None:
-    """Set the process up for a command."""
-    # A run that is ended from outside tidies up as after Ctrl-C.
+    """Configure the process for a command."""
+    # SIGTERM cleans up like Ctrl-C.
     signal.signal(signal.SIGTERM, _terminated)
-    # Its terminal has gone; one that was begun by nohup goes on.
+    # SIGHUP means that the terminal has closed; under nohup the command continues.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _terminated)
-    # Results of many points are millions of objects without circles: to look for these in all
-    # of them again and again would take longer than to read and draw them.
+    # Results of many points are millions of objects without reference cycles. Frequent garbage
+    # collection would take longer than reading and plotting them.
     gc.set_threshold(100_000, 20, 100)
-    # Nothing here multiplies matrices, and numpy's threads for that would spin for a while when
-    # it is imported: a tenth of a second of processor in each process.
+    # Matrix products are not used, and numpy's threads for them spin after the import: 0.1 s of
+    # processor time in each process.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # Where Ctrl-C hits a destructor, Python would print it and forget it.
+    # Python would print and drop a Ctrl-C that arrives in a destructor.
     sys.unraisablehook = _unraisable
 
 
 def _command() -> int:
-    """Run the command; the exit status. A mistake becomes one line on standard error."""
+    """Run the command and return the exit status. An error is one line on standard error."""
     from isthmus.cli import streams
 
     streams.settle()
@@ -59,7 +59,7 @@ def _command() -> int:
     from isthmus.errors import IsthmusError, RunFailedError
 
     try:
-        with _interrupts_heard():
+        with _interrupts_handled():
             status = _invoke()
             sys.stdout.flush()
     except click.exceptions.Abort:
@@ -84,7 +84,7 @@ def _command() -> int:
 
 
 def _invoke() -> object:
-    """Complete a word for a shell that asks for it, or run the command."""
+    """Answer a shell completion request, or run the command."""
     from click.exceptions import Exit
 
     from isthmus.cli.commands import cli
@@ -102,7 +102,7 @@ def _invoke() -> object:
 
 
 def _say(message: str, status: int) -> int:
-    """Print a mistake in one line; nobody hears it where standard error cannot be written."""
+    """Print an error in one line, if standard error is writable."""
     from isthmus.errors import one_line
     from isthmus.progress.terminal import say
 
@@ -111,7 +111,7 @@ def _say(message: str, status: int) -> int:
 
 
 def _usage(error: Any) -> str:
-    """What was wrong with the words of the command line, and where its help is."""
+    """Return the message of a usage error, with a pointer to the help."""
     import click
 
     message: str = error.format_message()
@@ -125,20 +125,20 @@ def _usage(error: Any) -> str:
 
 
 def _of_file(error: OSError) -> str:
-    """A disk that fails, a folder taken away: the message names the file where there is one."""
+    """Return the message of an OS error, with the file name if known."""
     place = f"{error.filename}: " if error.filename else ""
     return f"{place}{error.strerror or error}"
 
 
 @contextmanager
-def _interrupts_heard() -> Iterator[None]:
-    """Raise Ctrl-C again where something else was raised of it, as Python before 3.12 does where it
-    hits a class that is being made.
+def _interrupts_handled() -> Iterator[None]:
+    """Restore a Ctrl-C that Python has converted to another error, as before 3.12 during the
+    creation of a class.
     """
     try:
         yield
     except Exception as error:
-        # An error may be its own cause.
+        # The chain of causes may contain a cycle.
         seen: list[BaseException] = []
         cause: BaseException | None = error
         while cause is not None and not any(cause is each for each in seen):
@@ -150,28 +150,28 @@ def _interrupts_heard() -> Iterator[None]:
 
 
 def _unexpected(error: Exception) -> str:
-    """A mistake of isthmus itself: enough to find it, and how to see more."""
+    """Return the message of an internal error, with its location and how to get a traceback."""
     import traceback
 
     if os.environ.get("ISTHMUS_TRACEBACK"):
         traceback.print_exception(error)
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, NameError) and frames and "polars" in frames[-1].filename:
-        # It warns, and goes on, where its library could not be loaded.
+        # polars only warns if its library could not be loaded.
         return f"polars could not be loaded: {NO_MEMORY}, or install polars again"
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""  # noqa: PTH119
-    told = f"{type(error).__name__}: {error}".rstrip(": ")
+    text = f"{type(error).__name__}: {error}".rstrip(": ")
     return (
-        f"an error of isthmus itself: {told}{place}; please report it with the command "
+        f"an error of isthmus itself: {text}{place}; please report it with the command "
         "(ISTHMUS_TRACEBACK=1 shows where it comes from)"
     )
 
 
 def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
-    """Told to end: the same way out as Ctrl-C, with a status of its own."""
+    """Handle a termination signal: exit like Ctrl-C, with another status."""
     global _ended_by  # noqa: PLW0603 - signal handlers have nothing else
     _ended_by = number
-    # A terminal that goes is told by the system and by the shell: once is enough.
+    # A closed terminal sends SIGHUP twice, from the system and the shell; ignore the second.
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     raise KeyboardInterrupt
 
@@ -180,8 +180,8 @@ _ended_by: int = signal.SIGINT
 
 
 def ended() -> None:
-    """End a command that goes on until it is told to end: well after Ctrl-C, after another signal
-    with its status.
+    """Exit a command that runs until it is stopped: with success after Ctrl-C, with the status of
+    any other signal.
 
     Raises:
         Exit: it was SIGTERM or SIGHUP.
@@ -193,32 +193,32 @@ def ended() -> None:
         raise Exit(128 + _ended_by)
 
 
-def _unraisable(told: Any) -> None:
-    """Ctrl-C in a destructor or a callback: raised again where it can be heard."""
-    if told.exc_type is not None and issubclass(told.exc_type, KeyboardInterrupt):
-        # A little later: here, too, it would be lost.
+def _unraisable(hook_args: Any) -> None:
+    """Raise a Ctrl-C in a destructor or callback again where it can be handled."""
+    if hook_args.exc_type is not None and issubclass(hook_args.exc_type, KeyboardInterrupt):
+        # Raised slightly later, as it would be lost here as well.
         again = Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
         again.daemon = True
         again.start()
     elif os.environ.get("ISTHMUS_TRACEBACK"):
-        sys.__unraisablehook__(told)
+        sys.__unraisablehook__(hook_args)
 
 
 def _interrupted() -> NoReturn:
-    """End at once after Ctrl-C: threads of the core may still work, and nobody waits for them."""
+    """Exit at once after Ctrl-C, without waiting for threads of the core."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _say("interrupted", INTERRUPTED)
     _quit(128 + _ended_by)
 
 
 def _quit(status: int) -> NoReturn:
-    """End without asking anyone."""
+    """Exit without clean-up."""
     _flushed()
     os._exit(status)
 
 
 def _flushed() -> bool:
-    """Whether all that was said is out; Python tries the rest again when it ends, and complains."""
+    """Whether all output was flushed; otherwise Python would retry at exit and print an error."""
     from isthmus.cli.streams import OutputError
 
     well = True
@@ -231,12 +231,12 @@ def _flushed() -> bool:
 
 
 def _end(status: int) -> NoReturn:
-    """End the process; nothing that happens from here on is told."""
+    """End the process without further messages."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if status in (INTERRUPTED, BROKEN_PIPE):
         _quit(128 + _ended_by if status == INTERRUPTED else status)
     if not _flushed():
         _quit(status)
-    # Nor does it look for circles in millions of objects that go with the process.
+    # Skip the garbage collection of objects that end with the process.
     gc.freeze()
     sys.exit(status)

@@ -1,4 +1,4 @@
-"""``isthmus redistribute``: plans of distributed arrays, here or on a machine to come."""
+"""``isthmus redistribute``: plans of distributed arrays, on this or a simulated machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isthmus.arrays.descriptions import Description
 
 _LATER = {"run": "redistribute_run", "predict": "redistribute_predict"}
-"""Subcommands with modules of their own, which are imported when they are called."""
+"""Subcommands whose modules are imported when they are called."""
 
 
 @click.group(
@@ -50,10 +50,10 @@ def command() -> None:
 
 
 def described(file: Path, changes: tuple[str, ...]) -> Description:
-    """What a file of the command line says, with the changes beside it.
+    """Read a redistribution file of the command line, with changes.
 
     Raises:
-        IsthmusError: it cannot be read or makes no sense.
+        IsthmusError: the file cannot be read or is invalid.
 
     """
     from isthmus.arrays.descriptions import read
@@ -101,26 +101,26 @@ def plan(
     from isthmus.cli.streams import document
     from isthmus.cli.waiting import waiting
 
-    told = described(file, changes)
+    task = described(file, changes)
     with waiting("Planning"):
-        of = summary.summary(told)
-        words = str(told.plan)
+        of = summary.summary(task)
+        words = str(task.plan)
         known = None if rates is None else Rates.load(rates)
-        orders = (told.order, told.order)
+        orders = (task.order, task.order)
         took = (
-            {} if known is None or of is None else known.all(told.plan, told.dtype, orders=orders)
+            {} if known is None or of is None else known.all(task.plan, task.dtype, orders=orders)
         )
     if plot is not None:
         from isthmus.arrays.drawing import draw_redistribution
         from isthmus.plots.graph import save
 
         with waiting("Drawing"):
-            save(draw_redistribution(told), plot)
+            save(draw_redistribution(task), plot)
     if as_json:
-        found = summary.as_json(told, of) | ({"predicted_s": took} if took else {})
+        found = summary.as_json(task, of) | ({"predicted_s": took} if took else {})
         document(json.dumps(found, ensure_ascii=False))
         return
     click.echo(words)
-    print_facts([*summary.facts(told, of), *summary.times(took)])
+    print_facts([*summary.facts(task, of), *summary.times(took)])
     if plot is not None:
         click.echo(f"Drawn: {plot}")

@@ -1,4 +1,4 @@
-"""``isthmus redistribute predict``: a plan as a job on a machine that may not be there yet."""
+"""``isthmus redistribute predict``: a plan as a job on a simulated machine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from isthmus.arrays.prediction import Prediction
 
 NO_ANSWER = (
-    "Whether it pays to reshuffle before data go to I/O servers is told where {} has a table [io]."
+    "Whether it pays to reshuffle before data go to I/O servers "
+    "is told where {} has a table [io]."  # codespell:ignore told
 )
 OF_MACHINE = ("machine", "workload")
-"""Changes whose keys begin so are of the machine's scenario."""
+"""Changes with these key prefixes belong to the machine's scenario."""
 
 
 @click.command(
@@ -69,7 +70,7 @@ def command(
     seed: int | None,
     as_json: bool,
 ) -> None:
-    """Run the plan as a job and say how long it takes."""
+    """Run the plan as a job and print its time."""
     from isthmus.arrays import prediction
     from isthmus.arrays.descriptions import read
     from isthmus.arrays.machine_job import Machine
@@ -93,26 +94,26 @@ def command(
     def described(more: Any) -> Description:
         return read(text, name, [*rest, *more])
 
-    told = described(())
+    task = described(())
     machine_text, machine_name = read_scenario(scenario)
-    machine = Machine.read(machine_text, machine_name, machines, told.nodes, seed)
+    machine = Machine.read(machine_text, machine_name, machines, task.nodes, seed)
     machine.threads = threads(jobs)
     with voice().progress() as watch:
         machine.watch = watch
         if blocks:
             found = prediction.with_blocks(described, machine, blocks, bytes_max=size)
         else:
-            one = prediction.predict(told, machine, bytes_max=size)
+            one = prediction.predict(task, machine, bytes_max=size)
     if blocks:
-        _blocks(told, machine, found, plot, as_json)
+        _blocks(task, machine, found, plot, as_json)
     elif as_json:
-        _document({**_head(told, machine), **_json(one)})
+        _document({**_head(task, machine), **_json(one)})
     else:
-        _print(told, machine, one)
+        _print(task, machine, one)
 
 
 def _blocks(
-    told: Description,
+    task: Description,
     machine: Machine,
     found: list[tuple[int, Description, Prediction]],
     plot: Path | None,
@@ -129,16 +130,16 @@ def _blocks(
         from isthmus.arrays.drawing import draw_blocks
         from isthmus.plots.graph import save
 
-        save(draw_blocks(told, found), plot)
+        save(draw_blocks(task, found), plot)
     if as_json:
         rows = [{"block": size, **_json(one)} for size, _, one in found]
-        answer = crossover(found) if told.io is not None else None
-        _document({**_head(told, machine), "blocks": rows, "answer": answer})
+        answer = crossover(found) if task.io is not None else None
+        _document({**_head(task, machine), "blocks": rows, "answer": answer})
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     table.add_column("blocks of", justify="right")
     table.add_column("redistribution", justify="right")
-    if told.io is not None:
+    if task.io is not None:
         for head in ("small requests", "reshuffled first", "answer"):
             table.add_column(head, justify="right" if head != "answer" else "left")
     for size, _, one in found:
@@ -148,17 +149,17 @@ def _blocks(
         table.add_row(*row)
     out = console()
     out.table(table)
-    if told.io is not None:
+    if task.io is not None:
         out.text(sentence(crossover(found)))
     else:
-        out.text(NO_ANSWER.format(told.file))
+        out.text(NO_ANSWER.format(task.file))
     out.text(_sure([each for _, _, one in found for each in _times(one)]))
     if plot is not None:
         click.echo(f"Drawn: {plot}")
 
 
-def _print(told: Description, machine: Machine, one: Prediction) -> None:
-    """Say what comes out; what a model predicts has its place beside `redistribution`."""
+def _print(task: Description, machine: Machine, one: Prediction) -> None:
+    """Print the prediction."""
     from isthmus.cli.console import console, print_facts
     from isthmus.wording import quantity, sentence
 
@@ -172,8 +173,8 @@ def _print(told: Description, machine: Machine, one: Prediction) -> None:
     for name, of in (("small requests", one.direct), ("large requests", one.after)):
         if of is not None:
             each = quantity(of.bytes / of.messages, "B")
-            told_of = f"{of.messages:,} of {each} to {len(machine.servers)} I/O servers"
-            rows.append((name, f"{_time(of)}, {told_of}"))
+            words = f"{of.messages:,} of {each} to {len(machine.servers)} I/O servers"
+            rows.append((name, f"{_time(of)}, {words}"))
     if one.whole is not None:
         rows.append(("reshuffled first", _time(one.whole)))
     print_facts(rows)
@@ -181,7 +182,7 @@ def _print(told: Description, machine: Machine, one: Prediction) -> None:
     if one.sentence:
         out.text(sentence(one.sentence))
     else:
-        out.text(NO_ANSWER.format(told.file))
+        out.text(NO_ANSWER.format(task.file))
     out.text(_sure(_times(one)))
 
 
@@ -192,14 +193,14 @@ def _times(one: Prediction) -> list[Time]:
 def _time(of: Time) -> str:
     from isthmus.wording import quantity
 
-    told = quantity(of.seconds, "s")
+    text = quantity(of.seconds, "s")
     if not of.exact:
-        told += f" ± {100 * (of.high - of.low) / 2 / of.seconds:.2g}%"
-    return told + ("*" if of.share < 1 else "")
+        text += f" ± {100 * (of.high - of.low) / 2 / of.seconds:.2g}%"
+    return text + ("*" if of.share < 1 else "")
 
 
 def _sure(times: list[Time]) -> str:
-    """How far these numbers can be trusted as those of the described machine."""
+    """Return a note on the accuracy of these times."""
     part = min(of.share for of in times)
     words = "All replications came to the same."
     if not all(of.exact for of in times):
@@ -211,15 +212,15 @@ def _sure(times: list[Time]) -> str:
     return words
 
 
-def _head(told: Description, machine: Machine) -> dict[str, Any]:
+def _head(task: Description, machine: Machine) -> dict[str, Any]:
     import isthmus
 
     return {
         "version": isthmus.__version__,
         "seed": machine.seed,
-        "title": told.title,
+        "title": task.title,
         "machine": machine.file,
-        "bytes": told.bytes,
+        "bytes": task.bytes,
         "nodes": len(machine.nodes),
         "io_servers": len(machine.servers),
     }
@@ -251,7 +252,7 @@ def _json(one: Prediction) -> dict[str, Any]:
     }
 
 
-def _document(told: dict[str, Any]) -> None:
+def _document(answer: dict[str, Any]) -> None:
     from isthmus.cli.streams import document
 
-    document(json.dumps(told, ensure_ascii=False))
+    document(json.dumps(answer, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""``isthmus redistribute run``: a plan carried out here, checked element by element."""
+"""``isthmus redistribute run``: execution of a plan on this machine, with a full check."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def command(
     rates: Path | None,
     as_json: bool,
 ) -> int:
-    """Move made-up data and say how it went."""
+    """Move synthetic data and print the result."""
     from isthmus.arrays import trial
     from isthmus.errors import IsthmusError
 
@@ -83,65 +83,65 @@ def command(
         raise IsthmusError(
             "--threads: ranks of MPI move data themselves; leave it out, or --no-mpi"
         )
-    # Some launchers give ranks a terminal of their own, whose output goes on into a file or pipe.
+    # Some launchers give ranks a pseudo-terminal, whose output ends in a file or pipe.
     os.environ["TERM"] = "dumb"
     comm = _world()
     try:
-        told = _alike(comm, lambda: _ready(file, changes, memory))
+        task = _read_on_all(comm, lambda: _ready(file, changes, memory))
         with _steps(quiet=comm.rank != 0) as tell:
-            known = _known_to_all(comm, rates, form)
-            found = trial.by_ranks(comm, told, form=form, repeat=repeat, tell=tell, rates=known)
+            known = _broadcast_rates(comm, rates, form)
+            found = trial.by_ranks(comm, task, form=form, repeat=repeat, tell=tell, rates=known)
     except IsthmusError:
-        # All ranks have found the same; one of them says so.
+        # All ranks raise the same error; rank 0 prints it.
         if comm.rank == 0:
             raise
         return 2
     if found is not None:
-        _print(told, found, as_json)
+        _print(task, found, as_json)
         _keep(rates, found)
     return 0
 
 
 def _ready(file: Path, changes: tuple[str, ...], memory: str | None) -> Description:
-    """What is to be moved by ranks, of which each reads it, and has room for its part."""
+    """Read the redistribution and check that its memory fits."""
     from isthmus.arrays import trial
     from isthmus.errors import IsthmusError
 
     if str(file) == "-":
         raise IsthmusError("FILE: each rank of MPI reads it; give a file, not - (standard input)")
-    told, bound = _told(file, changes, memory)
-    trial.afford(told, bound, buffers=True)
-    return told
+    task, bound = _task(file, changes, memory)
+    trial.afford(task, bound, buffers=True)
+    return task
 
 
-def _alike(comm: Any, read: Callable[[], Description]) -> Description:
-    """What each rank reads, if all can.
+def _read_on_all(comm: Any, read: Callable[[], Description]) -> Description:
+    """Read the redistribution on each rank.
 
     Raises:
-        IsthmusError: on all ranks, what the first says that cannot.
+        IsthmusError: on all ranks, the error of the first rank that fails.
 
     """
     from isthmus.errors import IsthmusError
 
-    told, problem = None, ""
+    task, problem = None, ""
     try:
-        told = read()
+        task = read()
     except IsthmusError as error:
         problem = str(error)
     problems = comm.allgather(problem)
-    if told is None or any(problems):
+    if task is None or any(problems):
         raise IsthmusError(next(said for said in problems if said))
-    return told
+    return task
 
 
-def _known_to_all(comm: Any, path: Path | None, form: str | None) -> Rates | None:
-    """What was measured of this machine before, read by one rank."""
+def _broadcast_rates(comm: Any, path: Path | None, form: str | None) -> Rates | None:
+    """Return earlier rates of this machine, which rank 0 reads for all."""
     from isthmus.errors import IsthmusError
 
     found: tuple[Rates | None, str] = (None, "")
     if comm.rank == 0:
         try:
-            found = (_known(path, comm.size, FORMS if form is None else (form,)), "")
+            found = (_read_rates(path, comm.size, FORMS if form is None else (form,)), "")
         except IsthmusError as error:
             found = (None, str(error))
     rates, problem = comm.bcast(found)
@@ -150,8 +150,8 @@ def _known_to_all(comm: Any, path: Path | None, form: str | None) -> Rates | Non
     return rates  # type: ignore[no-any-return]
 
 
-def _known(path: Path | None, count: int, forms: Sequence[str]) -> Rates | None:
-    """What was measured before of one of these forms, by so many ranks or threads."""
+def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | None:
+    """Return earlier rates if they include `count` ranks or threads and one of the forms."""
     from isthmus.arrays.costs import Rates
     from isthmus.errors import IsthmusError
 
@@ -188,18 +188,18 @@ def _threads(
     from isthmus.arrays import trial
     from isthmus.core import processors
 
-    told, bound = _told(file, changes, memory)
-    trial.afford(told, bound, buffers=False)
+    task, bound = _task(file, changes, memory)
+    trial.afford(task, bound, buffers=False)
     with _steps() as tell:
         count = threads or processors()
-        known = _known(rates, count, ["threads"])
-        found = trial.by_threads(told, threads=count, repeat=repeat, tell=tell, rates=known)
-    _print(told, found, as_json)
+        known = _read_rates(rates, count, ["threads"])
+        found = trial.by_threads(task, threads=count, repeat=repeat, tell=tell, rates=known)
+    _print(task, found, as_json)
     _keep(rates, found)
     return 0
 
 
-def _told(
+def _task(
     file: Path, changes: tuple[str, ...], memory: str | None
 ) -> tuple[Description, int | None]:
     from isthmus.cli.redistribute import described
@@ -210,10 +210,10 @@ def _told(
 
 
 def _world() -> Any:
-    """All ranks.
+    """Return the communicator of all ranks.
 
     Raises:
-        IsthmusError: there is no MPI for Python.
+        IsthmusError: mpi4py is missing.
 
     """
     from isthmus.errors import IsthmusError
@@ -229,7 +229,7 @@ def _world() -> Any:
 
 @contextmanager
 def _steps(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
-    """What is going on, beside a spinner; of ranks that are not to speak nothing."""
+    """Yield a function that shows the current step beside a spinner, unless `quiet`."""
     from isthmus.cli.voice import voice
     from isthmus.cli.waiting import waiting
 
@@ -240,15 +240,15 @@ def _steps(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
         yield voice().step
 
 
-def _print(told: Description, of: Trial, as_json: bool) -> None:
-    """Say how it went."""
+def _print(task: Description, of: Trial, as_json: bool) -> None:
+    """Print the result."""
     from isthmus.cli.console import print_facts
     from isthmus.cli.streams import document
     from isthmus.wording import number, quantity
 
     if as_json:
         found = {
-            "title": told.title,
+            "title": task.title,
             "form": of.form,
             "ranks": of.ranks,
             "threads": of.threads,
@@ -272,7 +272,7 @@ def _print(told: Description, of: Trial, as_json: bool) -> None:
     print_facts(
         [
             ("moved", f"{quantity(of.bytes, 'B')} by {who}, {len(of.seconds)} times: {fast}"),
-            ("predicted", f"{of.predicted_s * 1e3:.3g} ms; {_beside(of):+.0%}"),
+            ("predicted", f"{of.predicted_s * 1e3:.3g} ms; {_excess(of):+.0%}"),
             ("checked", f"{of.checked:,} elements, all in their places"),
             ("rate", f"{quantity(of.bytes_per_s, 'B/s')} (median)"),
             ("processor", f"{number(of.cpu_s_per_gb)} s for each GB"),
@@ -281,8 +281,8 @@ def _print(told: Description, of: Trial, as_json: bool) -> None:
     )
 
 
-def _beside(of: Trial) -> float:
-    """How much longer than the median of what was measured it was predicted to take."""
+def _excess(of: Trial) -> float:
+    """Return the relative excess of the predicted time over the measured median."""
     import statistics
 
     return of.predicted_s / statistics.median(of.seconds) - 1

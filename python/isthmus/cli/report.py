@@ -23,7 +23,7 @@ from isthmus.cli.voice import Voiced
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 @plots_option
 def command(directory: Path, plots: tuple[str, ...]) -> None:
-    """Read DIR/result.json and write the rest anew."""
+    """Read DIR/result.json and write all other files again."""
     from isthmus.cli.console import print_answer, print_study
     from isthmus.faults import outcomes, summaries
     from isthmus.faults.page import read_study, write_study

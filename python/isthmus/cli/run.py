@@ -142,10 +142,10 @@ def command(
 
 
 def source_of(file: Path, changes: tuple[str, ...], seed: int | None, quick: bool) -> Source:
-    """What is run: a scenario that is given, or what a folder was begun with.
+    """Return the source of a run: a scenario file, or the scenario of an existing folder.
 
     Raises:
-        IsthmusError: it cannot be read, or a folder's run is to be changed.
+        IsthmusError: the source cannot be read, or changes are given for a folder.
 
     """
     from isthmus.cli.source import read_scenario
@@ -159,7 +159,7 @@ def source_of(file: Path, changes: tuple[str, ...], seed: int | None, quick: boo
     source = Source.read(file)
     if changes or seed is not None or quick:
         raise IsthmusError(
-            f"{file}: the run of this folder is what it was begun with; leave changes, --seed and "
-            "--quick out, or give the scenario and another folder"
+            f"{file}: the run of this folder is what it was started with; leave changes, --seed "
+            "and --quick out, or give the scenario and another folder"
         )
     return source

@@ -1,4 +1,4 @@
-"""``isthmus run --on``: a run that others do, on the user's cluster."""
+"""``isthmus run --on``: runs on the user's cluster."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 ARRAY_MAX = 4_000_000
-"""Most tasks that a Slurm can be set up for."""
+"""Maximum size of a Slurm array in any configuration."""
 TIME_MIN_S = 60.0
 """Slurm counts time limits in minutes."""
 TIME_MAX_S = 10 * 365 * 86400.0
-"""More than any Slurm gives a task."""
+"""Longer than any time limit of Slurm."""
 
 
 def on_options(command: F) -> F:
-    """Add --on and what belongs to it."""
+    """Add --on and its further options."""
     for option in reversed(
         (
             click.option(
@@ -66,7 +66,7 @@ def on_options(command: F) -> F:
 
 @dataclass(frozen=True)
 class On:
-    """Where a run is to be done; here if nothing is given."""
+    """The options of --on; empty for a run on this machine."""
 
     on: str | None
     time: str | None
@@ -96,14 +96,14 @@ class On:
             "--detach": self.detach,
         }
         for name, value in given.items():
-            # An empty word is a mistake that is told.
+            # An empty text is an error as well.
             if value not in (None, False, ()):
                 asked = "give --on slurm as well" if self.on is None else f"not with --on {self.on}"
                 raise IsthmusError(f"{name}: is for a run on Slurm; {asked}")
 
     @property
     def address(self) -> str | None:
-        """Of Dask's scheduler; None if there is none yet."""
+        """Address of Dask's scheduler; None for a local cluster."""
         where, _, address = (self.on or "").partition("=")
         return address if where == "dask" and address else None
 
@@ -111,7 +111,7 @@ class On:
         return self.on is not None
 
     def threads(self, jobs: int | None) -> int:
-        """Threads of each process that does points."""
+        """Return the number of threads of each worker process."""
         return (jobs or 1) if self.on == "slurm" else 1
 
     def run(
@@ -125,7 +125,7 @@ class On:
         expiry_s: float | None,
         workers: int | None,
     ) -> Ending:
-        """Have the run done."""
+        """Run on the cluster."""
         if self.on != "slurm":
             if expiry_s is not None:
                 raise IsthmusError(f"--expiry: is for parts of a run, not with --on {self.on}")
@@ -166,9 +166,9 @@ class On:
         except Stopped:
             return partial(interrupted, folder)
         except Detached as end:
-            return partial(_goes_on, end, folder)
+            return partial(_report_after_interrupt, end, folder)
         if self.detach and array:
-            return partial(_left, array, sweep, folder, as_json=as_json)
+            return partial(_report_pending, array, sweep, folder, as_json=as_json)
         if array:
             voice().step(
                 f"Slurm job {array}; its script and what its tasks say are in {sweep.place}"
@@ -176,7 +176,7 @@ class On:
         try:
             return ended(lambda: sweep.finished(array, plots), job, folder, as_json=as_json)
         except Detached as end:
-            return partial(_goes_on, end, folder)
+            return partial(_report_after_interrupt, end, folder)
 
     def _by_dask(
         self,
@@ -208,7 +208,7 @@ class On:
         def run() -> Results:
             with ExitStack() as stack:
                 refuse_unready(folder)
-                # Where nothing is to be computed there is no need of a cluster.
+                # No cluster is needed if nothing is left to compute.
                 if fresh or (job.lacks(folder) and not job.stands(folder)):
                     if self.address:
                         state = "Dask: asked for its scheduler"
@@ -221,7 +221,7 @@ class On:
 
 
 def _shown(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
-    """Print what would be submitted; the exit status."""
+    """Print the job that would be submitted; return the exit status."""
     import json
 
     from isthmus.cli.process import DONE
@@ -238,8 +238,8 @@ def _shown(script: Script | None, sweep: Sweep, *, as_json: bool) -> int:
     return DONE
 
 
-def _left(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
-    """Say what goes on; the exit status."""
+def _report_pending(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
+    """Report the jobs that continue; return the exit status."""
     import json
 
     from isthmus.cli.process import DONE
@@ -261,8 +261,8 @@ def _left(array: Array, sweep: Sweep, folder: Path, *, as_json: bool) -> int:
     return DONE
 
 
-def _goes_on(end: Any, folder: Path) -> int:
-    """Say what goes on after Ctrl-C; the exit status."""
+def _report_after_interrupt(end: Any, folder: Path) -> int:
+    """Report the jobs that continue after Ctrl-C; return the exit status."""
     from isthmus.cli.process import INTERRUPTED
     from isthmus.progress.terminal import say
 

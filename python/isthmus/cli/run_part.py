@@ -1,4 +1,4 @@
-"""``isthmus run --part``: a part of a run, beside others that do the rest."""
+"""``isthmus run --part``: one part of a run that several processes share."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from isthmus.sweeps import Selection
 
 EXPIRY_MIN_S = 1.0
-"""Least time after which others are taken to be gone."""
+"""Minimum lease time, after which another process counts as dead."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command was asked to do of the run; nothing set if all of it."""
+    """The requested part of the run; all fields unset for the whole run."""
 
     part: str | None
     points: str | None
@@ -31,15 +31,15 @@ class Asked:
     expiry: str | None
 
     def __bool__(self) -> bool:
-        # An empty word is a mistake that is told, and not all of the run.
+        # An empty text is an error and does not mean the whole run.
         return (self.part, self.points, self.searches) != (None, None, None)
 
     @property
     def expiry_s(self) -> float | None:
-        """The time after which claims are taken over, in seconds; None if none is given.
+        """The time in seconds after which leases expire; None if it is not given.
 
         Raises:
-            IsthmusError: it is no time, or too short.
+            IsthmusError: it is not a time, or too short.
 
         """
         if self.expiry is None:
@@ -49,11 +49,11 @@ class Asked:
     def check(
         self, out: Path | None, *, fresh: bool, plots: bool, as_json: bool, on: str | None
     ) -> None:
-        """Refuse what makes no sense together.
+        """Refuse options that contradict each other.
 
         Raises:
-            IsthmusError: two ways to say which part, or an option that parts do not have, or a bad
-                --expiry.
+            IsthmusError: two selections of a part, an option that parts do not support, or an
+                invalid --expiry.
 
         """
         if self.part is not None and (self.points, self.searches) != (None, None):
@@ -62,7 +62,7 @@ class Asked:
             raise IsthmusError(f"--on {on}: is for all of a run; leave --part, --points, ... out")
         if self.expiry is not None and not self and not on:
             raise IsthmusError("--expiry: is for parts of a run; give --part or --points as well")
-        # Told before a job is submitted, all of whose tasks would fail by it.
+        # Checked before a job is submitted, as it would make all tasks fail.
         _ = self.expiry_s
         if not self:
             return
@@ -73,7 +73,7 @@ class Asked:
                 raise IsthmusError(f"{name}: is not for parts of a run; see isthmus collect --help")
 
     def run(self, job: Job, out: Path | None) -> Ending:
-        """Do the part."""
+        """Run the part."""
         from isthmus import sweeps
         from isthmus.cli.process import DONE, FAILED
         from isthmus.cli.running import interrupted
@@ -86,7 +86,7 @@ class Asked:
         assert out is not None
         part = self._selection(job)
         if not part:
-            # One script for runs of any size may have more parts than there are points.
+            # A script for runs of any size may define more parts than points.
             there = Selection.whole(job.summary["points"], job.summary["searches"]).words
             voice().note(f"--part {self.part}: nothing is to be done, there are {there}")
         expiry_s = EXPIRY_S if self.expiry_s is None else self.expiry_s
@@ -96,7 +96,7 @@ class Asked:
             return partial(interrupted, out, stop.reached)
 
         def ending() -> int:
-            # Why it ends with an error is said in any case.
+            # Failures are printed even with --quiet.
             for failure in done.failed:
                 say(f"{out}: {failure.entry} failed: {failure.reason}")
             verb = "is" if len(part) == 1 else "are"

@@ -1,4 +1,4 @@
-"""What `run`, `faults` and `papers run` have in common: options, folder, an interruption."""
+"""Common code of `run`, `faults` and `papers run`: options, folder, interruption."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def jobs_option(command: F) -> F:
     )(command)
 
 
-def seed_option(told: str) -> Callable[[F], F]:
-    """Add --seed; its help says whose seed it is."""
-    return click.option("--seed", type=click.IntRange(0, SEED_MAX), help=told)
+def seed_option(text: str) -> Callable[[F], F]:
+    """Add --seed with a help text."""
+    return click.option("--seed", type=click.IntRange(0, SEED_MAX), help=text)
 
 
 def memory_option(command: F) -> F:
@@ -46,17 +46,17 @@ def memory_option(command: F) -> F:
 
 
 def threads(jobs: int | None) -> int:
-    """The threads asked for, or one for each processor that the process may use."""
+    """Return the requested threads; the default is one for each usable processor."""
     from isthmus.core import processors
 
     return jobs or processors()
 
 
 def folder_given(out: Path | None) -> Path | None:
-    """The folder asked for.
+    """Return the requested folder.
 
     Raises:
-        IsthmusError: it is the present one, over which results are not spread.
+        IsthmusError: it is the current folder, which results must not fill.
 
     """
     if out is not None:
@@ -67,11 +67,11 @@ def folder_given(out: Path | None) -> Path | None:
 
 
 Ending = Callable[[], int]
-"""What a command has to say last, once its bar is gone; gives the exit status."""
+"""Last step of a command after its progress bar: prints the result, returns the exit status."""
 
 
 def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) -> Ending:
-    """Have a whole run done: what may mislead in it, its answer or how it was interrupted."""
+    """Run to the end; the returned step prints warnings, and the answer or the interruption."""
     from isthmus.cli.voice import voice
     from isthmus.execution import Stopped
 
@@ -80,7 +80,7 @@ def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) 
             voice().note(f"{job.file}: {warning}")
         if results is None:
             return interrupted(folder, reached)
-        return told(results, folder, as_json=as_json)
+        return print_results(results, folder, as_json=as_json)
 
     results, reached = None, None
     try:
@@ -88,13 +88,13 @@ def ended(run: Callable[[], Results], job: Job, folder: Path, *, as_json: bool) 
     except Stopped as stop:
         reached = stop.reached
     except KeyboardInterrupt:
-        # Before the first point began, or after the last.
+        # Interrupted before the first point or after the last.
         pass
     return ending
 
 
-def told(results: Results, folder: Path, *, as_json: bool) -> int:
-    """Print the answer of a run, or its result as JSON; the exit status."""
+def print_results(results: Results, folder: Path, *, as_json: bool) -> int:
+    """Print the answer of a run, or its result as JSON; return the exit status."""
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice
     from isthmus.sweeps.words import of_memory
@@ -113,12 +113,12 @@ def told(results: Results, folder: Path, *, as_json: bool) -> int:
 
 
 def interrupted(folder: Path, reached: tuple[int, int] | None = None) -> int:
-    """Say what is kept after Ctrl-C, and how to go on; the exit status."""
+    """Report the kept points after Ctrl-C and how to continue; return the exit status."""
     from isthmus.progress.terminal import say
     from isthmus.wording import counted
 
     if not folder.is_dir():
-        say("interrupted; nothing was begun")
+        say("interrupted; nothing was started")
         return INTERRUPTED
     if reached is None:
         kept = f"finished points are kept in {folder}"

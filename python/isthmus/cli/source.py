@@ -1,4 +1,4 @@
-"""Scenarios that the command line names: files, and ``-`` for standard input."""
+"""Scenarios of the command line: files, or ``-`` for standard input."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from isthmus.core import decoded, read_text
 from isthmus.errors import IsthmusError
 
 STDIN = "-"
-"""Stands for standard input in place of a file."""
+"""Argument for standard input instead of a file."""
 SHOWN = "<stdin>"
-"""What standard input is called in messages."""
+"""Name of standard input in messages."""
 
 
 def read_scenario(file: Path | str) -> tuple[str, str]:
-    """The text of a scenario, and what it is called in messages.
+    """Return the text of a scenario and its name in messages.
 
     Raises:
-        IsthmusError: it cannot be read or is not text.
+        IsthmusError: the file cannot be read or is not text.
 
     """
     name = os.fspath(file)
     if name != STDIN:
         voice().step(f"reading {name}")
-        # Messages are text, whatever bytes the name of the file has.
+        # The file name may hold bytes that are not valid text.
         return read_text(Path(name)), os.fsencode(name).decode("utf-8", "replace")
     voice().step("reading standard input")
     if sys.stdin is None:

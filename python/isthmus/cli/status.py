@@ -1,4 +1,4 @@
-"""``isthmus status``: how far a run is that others do."""
+"""``isthmus status``: the progress of a run in other processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from isthmus.cli.voice import Voiced
 
 SHOWN = 10
-"""Most lines of what runs, and of what failed."""
+"""Maximum number of lines for running and for failed work."""
 
 
 @click.command(

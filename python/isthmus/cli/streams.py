@@ -1,7 +1,7 @@
-"""Standard output and error, made fit for use: closed ones, full ones, ones that know ASCII only.
+"""Robust standard output and error: closed, full or ASCII-only streams.
 
-What cannot be shown in the encoding of a stream is written in ASCII that says the same. Documents
-(JSON, TOML) are UTF-8 whatever the locale.
+Characters outside a stream's encoding are replaced by ASCII with the same meaning. Documents (JSON,
+TOML) are always UTF-8.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ _ASCII = {
     "ß": "ss",
     "\u00a0": " ",
 }
-"""What is written where only ASCII can be."""
+"""ASCII replacements of characters."""
 
 
 class OutputError(Exception):
     """Standard output cannot be written.
 
-    Not an OSError, so that no library on the way takes it for something that it may settle.
+    It is not an OSError, so that no library handles it.
     """
 
     def __init__(self, error: OSError) -> None:
@@ -58,11 +58,11 @@ class OutputError(Exception):
 
 
 def settle() -> None:
-    """Make standard output and error usable, whatever the process was started with."""
+    """Make standard output and error usable in any environment."""
     _fill_descriptors()
     codecs.register_error("isthmus", _spelt)
     if sys.stderr is None:
-        sys.stderr = _opened_nowhere()
+        sys.stderr = _open_null()
     if sys.stdout is None:
         sys.stdout = _text(_Unwritable(errno.EBADF))
     elif isinstance(sys.stdout, io.TextIOWrapper):
@@ -87,7 +87,7 @@ def document(text: str) -> None:
 
 
 def _fill_descriptors() -> None:
-    """Open what was closed on nothing, so that no file of ours gets the number of a stream."""
+    """Open closed standard descriptors on the null device, so that no file gets their number."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -95,7 +95,7 @@ def _fill_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _opened_nowhere() -> TextIO:
+def _open_null() -> TextIO:
     return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123
 
 
@@ -104,7 +104,7 @@ def _text(raw: io.BufferedIOBase, encoding: str = "utf-8", **options: Any) -> io
 
 
 class _Guarded(io.BufferedIOBase):
-    """A binary stream whose failures are told from those of other files."""
+    """A binary stream that raises `OutputError`, unlike other files."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -132,7 +132,7 @@ class _Guarded(io.BufferedIOBase):
 
 
 class _Unwritable(io.BufferedIOBase):
-    """A stream that was closed before the process began."""
+    """A stream that was closed before the process started."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -145,7 +145,7 @@ class _Unwritable(io.BufferedIOBase):
 
 
 def _spelt(error: UnicodeError) -> tuple[str, int]:
-    """What cannot be encoded, spelt in ASCII."""
+    """Error handler: replace characters outside the encoding by ASCII."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]

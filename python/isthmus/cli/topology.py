@@ -1,4 +1,4 @@
-"""``isthmus topology``: what a machine's networks look like and whether they can block."""
+"""``isthmus topology``: the networks of a machine and their freedom from deadlock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from isthmus.errors import IsthmusError
 from isthmus.wording import counted
 
 LISTED_IO_NODES = 4096
-"""Most I/O nodes up to which the core lists the links of their network."""
+"""Maximum number of I/O nodes for which the core lists the links of their network."""
 
 
 @click.command(
@@ -114,8 +114,8 @@ def command(
     if fabric is not None:
         _refuse(of_cubes, "--fabric")
         with waiting("Walking the fabric"):
-            told = describe_fabric(fabric, size, rings, routing, failed_nodes, failed_links)
-        print_fabric(told, draw, as_json)
+            data = describe_fabric(fabric, size, rings, routing, failed_nodes, failed_links)
+        print_fabric(data, draw, as_json)
         return
     _refuse(of_fabrics, "hypercubes and graphs; --fabric names a fabric of rings")
     if dimension is None and graph is None:
@@ -126,7 +126,7 @@ def command(
     one_of_two(dimension, graph)
     network = graph is None if io_network is None else io_network
     with waiting("Walking the network"):
-        told = topology(
+        data = topology(
             dimension,
             graph,
             method=method,
@@ -141,39 +141,39 @@ def command(
     if draw is not None:
         from isthmus.plots.graph import draw_topology, save
 
-        save(draw_topology(told), draw)
+        save(draw_topology(data), draw)
     if as_json:
-        document(json.dumps(told))
+        document(json.dumps(data))
         return
-    _print(told, network)
+    _print(data, network)
     if draw is not None:
         click.echo(f"Drawn: {draw}")
 
 
 def _refuse(options: dict[str, Any], where: str) -> None:
-    """Refuse options that mean nothing for the kind of machine at hand."""
+    """Refuse options that do not apply to the kind of machine."""
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise IsthmusError(f"{', '.join(given)}: not with {where}")
 
 
-def _print(told: dict[str, Any], io_network: bool) -> None:
+def _print(data: dict[str, Any], io_network: bool) -> None:
     from isthmus.cli.console import print_facts
 
     facts = [
-        ("network", _size(told)),
-        ("distances", _histogram(told["distances"])),
-        ("I/O nodes", f"{len(told['io_nodes'])} at PEs {numbers(told['io_nodes'])}"),
-        ("PEs", coverage(told["coverage"])),
+        ("network", _size(data)),
+        ("distances", _histogram(data["distances"])),
+        ("I/O nodes", f"{len(data['io_nodes'])} at PEs {numbers(data['io_nodes'])}"),
+        ("PEs", coverage(data["coverage"])),
     ]
     if io_network:
-        facts.append(("I/O network", _io_network(told)))
-    facts.append(("deadlock", _deadlock(told["deadlock"])))
-    if told["deadlock"]["free"] and (cycle := told["deadlock"]["cycle"]):
+        facts.append(("I/O network", _io_network(data)))
+    facts.append(("deadlock", _deadlock(data["deadlock"])))
+    if data["deadlock"]["free"] and (cycle := data["deadlock"]["cycle"]):
         facts.append(("in one layer", f"possible: {' → '.join(cycle)}"))
-    if other := told["deadlock"]["alternative"]:
-        facts.append(("instead", _deadlock({**other, "channels": told["deadlock"]["channels"]})))
-    if broadcast := told.get("broadcast"):
+    if other := data["deadlock"]["alternative"]:
+        facts.append(("instead", _deadlock({**other, "channels": data["deadlock"]["channels"]})))
+    if broadcast := data.get("broadcast"):
         facts.append(
             (
                 "broadcast",
@@ -181,28 +181,28 @@ def _print(told: dict[str, Any], io_network: bool) -> None:
                 f"(no scheme needs fewer than {broadcast['lower_bound']})",
             )
         )
-    if told["faults"]:
-        facts.append(("faults", "; ".join(told["faults"])))
-    if told["unreachable"]:
-        facts.append(("cut off", numbers(told["unreachable"])))
+    if data["faults"]:
+        facts.append(("faults", "; ".join(data["faults"])))
+    if data["unreachable"]:
+        facts.append(("cut off", numbers(data["unreachable"])))
     print_facts(facts)
 
 
-def _size(told: dict[str, Any]) -> str:
+def _size(data: dict[str, Any]) -> str:
     kind = (
-        told["kind"] if told["dimension"] is None else f"{told['dimension']}-dimensional hypercube"
+        data["kind"] if data["dimension"] is None else f"{data['dimension']}-dimensional hypercube"
     )
-    state = "" if told["connected"] else ", not connected"
-    diameter = "not computed" if told["diameter"] is None else told["diameter"]
-    nodes, links = counted(told["nodes"], "node"), counted(told["links"], "link")
+    state = "" if data["connected"] else ", not connected"
+    diameter = "not computed" if data["diameter"] is None else data["diameter"]
+    nodes, links = counted(data["nodes"], "node"), counted(data["links"], "link")
     size = f"{nodes}, {links}, diameter {diameter}"
     return f"{kind}: {size}{state}"
 
 
-def _io_network(told: dict[str, Any]) -> str:
-    edges, distances = told["io_edges"], told["io_distances"]
-    # Edges are listed up to 4096 nodes only; with more nodes an empty list says nothing.
-    listed = edges or len(told["io_nodes"]) <= LISTED_IO_NODES
+def _io_network(data: dict[str, Any]) -> str:
+    edges, distances = data["io_edges"], data["io_distances"]
+    # Links are listed up to 4096 nodes only; above, an empty list has no meaning.
+    listed = edges or len(data["io_nodes"]) <= LISTED_IO_NODES
     links = f"{counted(len(edges), 'link')}; " if listed else ""
     return links + _histogram(distances)
 

@@ -1,4 +1,4 @@
-"""How much a command says beside its answer: -q, -v, and the bar."""
+"""Verbosity of a command: -q, -v, and the progress bar."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _KEY = "isthmus.voice"
 
 @dataclass
 class Voice:
-    """What may be said on standard error; errors always may."""
+    """The verbosity of messages on standard error; errors are always printed."""
 
     quiet: bool = False
     verbose: bool = False
 
     def note(self, text: str) -> None:
-        """Print what a user should know, unless asked to be quiet."""
+        """Print a notice, except with -q."""
         if not self.quiet:
             say(text)
 
     def step(self, text: str) -> None:
-        """Print what is going on, if asked to."""
+        """Print a step, only with -v."""
         if self.verbose:
             say(text)
 
     def progress(self) -> AbstractContextManager[Watch]:
-        """Show how far it is: a bar on a terminal, a line each with -v, nothing with -q."""
+        """Show the progress: a bar on a terminal, lines with -v, nothing with -q."""
         if self.quiet:
             return nullcontext(unwatched)
         return lines() if self.verbose else bar()
 
 
 def voice() -> Voice:
-    """The voice of the command that is running."""
+    """Return the verbosity of the running command."""
     context = click.get_current_context(silent=True)
     if context is None:
         return Voice()
@@ -83,10 +83,10 @@ class Voiced(click.Command):
         ]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words of the command line; whatever is wrong with them names the command."""
+        """Parse the arguments; usage errors name the command."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            # Of an option without its value click does not say whose it is.
+            # click does not set the context of an option without value.
             error.ctx = error.ctx or ctx
             raise

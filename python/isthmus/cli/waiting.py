@@ -1,4 +1,4 @@
-"""A sign of life on a terminal while the core works and nobody knows how far it is."""
+"""A spinner on a terminal during work of the core without known progress."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 DELAY_S = 0.7
-"""What takes no longer needs no sign."""
+"""Seconds before the spinner appears."""
 
 
 @contextmanager
 def waiting(words: str) -> Iterator[None]:
-    """Show `words` beside a spinner on standard error, if that is a terminal and it takes long."""
+    """Show `words` beside a spinner on standard error, if it is a terminal and the work is long."""
     from isthmus.cli.voice import voice
     from isthmus.progress import terminal
 
