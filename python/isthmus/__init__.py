@@ -11,12 +11,12 @@ confidence interval::
     results.table            # a polars data frame with units in its column names
     results.plot()
 
-Importing is quick: the core, polars and matplotlib are loaded when first used.
+Importing is fast: the core, polars and matplotlib are loaded when first used.
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # "typing" itself takes longer than all that is below
+TYPE_CHECKING = False  # importing "typing" takes longer than the rest of this module
 
 if TYPE_CHECKING:
     from typing import Any
@@ -53,7 +53,7 @@ _HOMES = {
     "simulate": "api",
     "topology": "networks",
 }
-"""Modules of what is not in `isthmus.objects`."""
+"""Home modules of public names outside `isthmus.objects`."""
 
 
 def __getattr__(name: str) -> Any:
@@ -65,7 +65,7 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"isthmus.{_HOMES[name]}"), name)
     if name == "__all__":
         return __dir__()
-    # Objects are classes: of a module that is not loaded yet Python asks here as well.
+    # Scenario objects are classes; Python also calls this for submodules that are not loaded.
     if name[:1].isupper():
         objects = import_module("isthmus.objects")
         if name in objects.__all__:

@@ -19,14 +19,14 @@ def load(path: str | Path) -> Scenario:
 def check(
     machine: Machine, workload: AnyWorkload, sweep: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Say what would be run, without running it, as ``isthmus check --json`` tells it.
+    """Return a description of the run without running it, like ``isthmus check --json``.
 
     Returns:
-        ``points``, ``machines``, ``axes``, ``resolved`` (every value that counts and where it is
-        from), ``capacity`` (demand against supply), ``warnings`` and more; see `Scenario.check`.
+        ``points``, ``machines``, ``axes``, ``resolved`` (every effective value and its origin),
+        ``capacity`` (demand against supply), ``warnings`` and more; see `Scenario.check`.
 
     Raises:
-        IsthmusError: the machine, the workload or the sweep makes no sense.
+        IsthmusError: the machine, the workload or the sweep is invalid.
 
     """
     return Scenario.of(machine, workload, sweep=sweep).check()
@@ -50,10 +50,10 @@ def simulate(
     memory: str | None = None,
     progress: bool | None = None,
 ) -> Results:
-    """Simulate a workload on a machine, with the queueing model beside it.
+    """Simulate a workload on a machine and evaluate the queueing model.
 
-    Runs stop by themselves when every measure asked for is known to `precision`; see
-    `Scenario.of` for `sweep` and `search`, and `Scenario.run` for the rest.
+    Runs stop when every requested measure has reached `precision`. See `Scenario.of` for `sweep`
+    and `search`, and `Scenario.run` for the other arguments.
 
     >>> from isthmus import Hypercube, Workload
     >>> cube = Hypercube(dimension=3, io_link_lanes=1)
@@ -89,11 +89,11 @@ def analyze(
     sweep: Mapping[str, Any] | None = None,
     title: str | None = None,
 ) -> Results:
-    """Evaluate the analysis only: the queueing model of section 6 of the hypercube paper, the
-    bounds and the queueing estimate of SCI rings, the estimate of fat trees; nothing is simulated.
+    """Evaluate the analysis without simulation: the queueing model of section 6 of the hypercube
+    paper, bounds and queueing estimate of SCI rings, the estimate of fat trees.
 
     Every mean is null; the model's values are in the column ``analytic``. Outside the model's
-    domain the column is empty, and ``results.answer.unmodelled`` says why. The load that saturates
-    and the part that limits it stand in what `simulate` gives.
+    domain the column is empty, and ``results.answer.unmodelled`` gives the reason. Only `simulate`
+    returns the saturation load and the bottleneck.
     """
     return Scenario.of(machine, workload, sweep=sweep, title=title).analyze()

@@ -1,4 +1,4 @@
-"""Arguments of the package's functions: of the right type, or an error that names them."""
+"""Checks of the arguments of public functions; errors name the argument."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from isthmus.errors import IsthmusError
 
 SEED_MAX = 2**64 - 1
 SECONDS_MAX = 1000 * 365 * 86400.0
-"""More than anybody waits."""
+"""Longest accepted time in seconds."""
 TIME_UNITS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-"""Units of times in seconds, as the core has them."""
+"""Units of time in seconds, as in the core."""
 _TIME = re.compile(
     r"\s*(?P<minus>-)?(?P<number>[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?)\s*(?P<unit>[^\s0-9]+)\s*"
 )
 JOBS_MAX = 4096
-"""Most threads that can be asked for."""
+"""Maximum number of threads."""
 PES_MAX = 2**32 - 1
-"""The largest number that the core takes."""
+"""Largest number of PEs that the core accepts."""
 APPLICATIONS = ("sorting", "fft", "matrix-product", "grid", "io-bound", "search")
 """Applications that `balance` knows."""
 FORMS = ("png", "svg")
-"""The forms in which plots are written as files."""
+"""File formats of plots."""
 
 
 def shown(value: object) -> str:
-    """A value for a message: cut, in one line, whatever its `repr` does."""
+    """Return a value for a message, cut to one line; errors of its `repr` are caught."""
     try:
         text = flat(repr(value))
     except Exception:
@@ -39,7 +39,7 @@ def shown(value: object) -> str:
 
 
 def refuse(name: str, value: object, right: str) -> IsthmusError:
-    """An error that says what an argument is and what it should be."""
+    """Return an error with the value of an argument and the expected one."""
     kind = type(value).__name__
     what = shown(value)
     if isinstance(value, type):
@@ -48,21 +48,21 @@ def refuse(name: str, value: object, right: str) -> IsthmusError:
 
 
 def one_of(name: str, value: object, kinds: tuple[type, ...], right: str) -> None:
-    """Refuse what is of none of these kinds; True and False are no numbers."""
+    """Refuse a value of another type; True and False are not numbers."""
     flag = isinstance(value, bool) and bool not in kinds
     if flag or not isinstance(value, kinds):
         raise refuse(name, value, right)
 
 
 def text(name: str, value: object, example: str) -> None:
-    """Refuse what is not text."""
+    """Refuse a value that is not a text."""
     one_of(name, value, (str,), f"text, such as {example!r}")
     if isinstance(value, str) and not utf8(value):
         raise refuse(name, value, f"text that UTF-8 can hold, such as {example!r}")
 
 
 def utf8(value: str) -> bool:
-    """Whether UTF-8 can hold it: it has no half of a pair of UTF-16."""
+    """Whether UTF-8 can encode a text: it has no unpaired surrogate."""
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
@@ -71,16 +71,16 @@ def utf8(value: str) -> bool:
 
 
 def seconds(name: str, value: str, least: float, example: str, most: float = SECONDS_MAX) -> float:
-    """A time with its unit, in seconds.
+    """Return a time with a unit, in seconds.
 
     Raises:
-        IsthmusError: it is none, has no unit, or is less than `least` seconds or more than `most`.
+        IsthmusError: it is not a time, has no unit, or is outside `least` to `most` seconds.
 
     """
     number = _counted(value, "1 s")
     words = _TIME.fullmatch(value)
     if number is None and words and not words["minus"] and words["unit"] in TIME_UNITS:
-        # The core takes no time of half a year; one who waits may be told of it.
+        # The core refuses times of half a year, which are valid timeouts here.
         number = float(words["number"]) * TIME_UNITS[words["unit"]]
     if number is None:
         if words and words["minus"]:
@@ -99,10 +99,10 @@ def seconds(name: str, value: str, least: float, example: str, most: float = SEC
 
 
 def amount(name: str, value: str, example: str) -> float:
-    """An amount of memory with its unit, in bytes.
+    """Return an amount of memory with a unit, in bytes.
 
     Raises:
-        IsthmusError: it is none, or has no unit.
+        IsthmusError: it is not an amount of data, or has no unit.
 
     """
     number = _counted(value, "1 B")
@@ -115,7 +115,7 @@ def amount(name: str, value: str, example: str) -> float:
 
 
 def _counted(value: str, one: str) -> float | None:
-    """A quantity in the unit of another one; None if it is none of that kind."""
+    """Return a quantity in the unit of another one; None if the kinds differ."""
     import json
 
     from isthmus import _core
@@ -127,19 +127,19 @@ def _counted(value: str, one: str) -> float | None:
 
 
 def choice(name: str, value: object, known: Sequence[str]) -> None:
-    """Refuse what is none of some words."""
+    """Refuse a value that is not one of some words."""
     if not isinstance(value, str) or value not in known:
         words = [f'"{word}"' for word in known]
         raise IsthmusError(f"{name}: {shown(value)}; it is {', '.join(words[:-1])} or {words[-1]}")
 
 
 def flag(name: str, value: object) -> None:
-    """Refuse what is neither True nor False."""
+    """Refuse a value that is not a bool."""
     one_of(name, value, (bool,), "True or False")
 
 
 def path(name: str, value: object, example: str) -> None:
-    """Refuse what cannot be the path of a file or folder."""
+    """Refuse a value that cannot be a path."""
     one_of(name, value, (str, os.PathLike), f"a path, such as {example!r}")
     given = os.fsdecode(value)  # type: ignore[arg-type]
     if not given or "\0" in given or not utf8(given):
@@ -147,7 +147,7 @@ def path(name: str, value: object, example: str) -> None:
 
 
 def mapping(name: str, value: object, example: str) -> None:
-    """Refuse what does not map text to something."""
+    """Refuse a value that is not a mapping with text keys."""
     one_of(name, value, (Mapping,), f"a mapping, such as {example}")
     assert isinstance(value, Mapping)
     for each in value:
@@ -156,7 +156,7 @@ def mapping(name: str, value: object, example: str) -> None:
 
 
 def whole(name: str, value: object, least: int, most: int) -> None:
-    """Refuse what is not a whole number in a range."""
+    """Refuse a value that is not a whole number in a range."""
     index: Any = value
     if not isinstance(value, int) and hasattr(value, "__index__"):
         with suppress(TypeError):  # a list of numpy has it, and refuses
@@ -168,10 +168,10 @@ def whole(name: str, value: object, least: int, most: int) -> None:
 
 
 def forms(name: str, value: object) -> tuple[str, ...]:
-    """The forms of plots asked for: True is all of `FORMS`, False none.
+    """Return the requested formats of plots: True means all of `FORMS`, False none.
 
     Raises:
-        IsthmusError: it is neither, nor some of `FORMS`.
+        IsthmusError: it is neither a bool nor some of `FORMS`.
 
     """
     if isinstance(value, bool):
@@ -185,7 +185,7 @@ def items(what: str, given: Any) -> list[Any]:
     """Return the items of a list.
 
     Raises:
-        IsthmusError: it is no list.
+        IsthmusError: it is not a list.
 
     """
     try:
@@ -195,7 +195,7 @@ def items(what: str, given: Any) -> list[Any]:
 
 
 def same_lengths(what: str, **given: Any) -> list[list[Any]]:
-    """Return lists that have one item for each dimension, in the order in which they are given.
+    """Return arguments with one item for each dimension as lists, in the given order.
 
     Raises:
         IsthmusError: their lengths differ.
@@ -213,10 +213,10 @@ def same_lengths(what: str, **given: Any) -> list[list[Any]]:
 
 
 def whole_numbers(what: str, numbers: Sequence[int], below: int, least: int = 0) -> list[int]:
-    """Return whole numbers from `least` to before `below`.
+    """Return whole numbers from `least` to `below` - 1.
 
     Raises:
-        IsthmusError: another number, or no list.
+        IsthmusError: a number is outside, or it is not a list.
 
     """
     import operator

@@ -1,27 +1,27 @@
-"""Text in columns of a terminal: how wide it is, and cut to a width."""
+"""The width of text on a terminal, and cutting to a width."""
 
 from __future__ import annotations
 
 import unicodedata
 
 VALUE = 60
-"""Columns of a value in a message; what is longer is cut."""
+"""Maximum columns of a value in a message."""
 
 
 def columns(text: str) -> int:
-    """Columns that a text takes on a terminal."""
+    """Return the columns of a text on a terminal."""
     return sum(_wide(letter) for letter in text)
 
 
 def flat(text: str) -> str:
-    """A text in one line: what cannot be printed is a space, and spaces are one."""
+    """Return a text in one line; unprintable characters and runs of blanks become one blank."""
     if not text.isprintable():
         text = "".join(c if c.isprintable() else " " for c in text)
     return " ".join(text.split())
 
 
 def cut(text: str, width: int = VALUE) -> str:
-    """The text if it fits into so many columns, else its begin and an ellipsis."""
+    """Return a text cut to `width` columns, with an ellipsis."""
     used = fits = 0
     for place, letter in enumerate(text):
         used += _wide(letter)

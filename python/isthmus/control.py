@@ -1,4 +1,4 @@
-"""The control interface of a stream manager's daemon, for operators: a line of JSON each way."""
+"""Client of the daemon's control interface for operators: JSON lines in both directions."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 VERSION = 2
-"""Of the language."""
+"""Version of the control protocol."""
 PORT_MAX = 65535
 LINE_BYTES = 1 << 20
-"""Bytes of a line at most."""
+"""Maximum bytes of a line."""
 TLS_ALERT = b"\x15\x03"
-"""How TLS begins an alert: a record of type 21, of some version 3 (RFC 8446, section 5.1)."""
+"""First bytes of a TLS alert: a record of type 21, version 3.x (RFC 8446, section 5.1)."""
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST")
-"""What OpenSSL says of an answer that is no record of TLS."""
+"""Reasons of OpenSSL for an answer that is not TLS."""
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """How to get in."""
+    """The address and credentials of a control interface."""
 
     address: str
     """``unix:/PATH``, ``tcp:HOST:PORT`` or ``tls:HOST:PORT``."""
     token: str | None = None
     authority: Path | None = None
-    """A file of certificates that are trusted; those of the system, if not given."""
+    """A file of trusted certificates; the default is those of the system."""
     timeout: float = 10.0
-    """Seconds until an answer is missed."""
+    """Timeout of an answer in seconds."""
 
     def wrong(self, problem: object, right: str) -> IsthmusError:
         """Return an error about the address."""
@@ -45,7 +45,7 @@ class Endpoint:
         """Connect.
 
         Raises:
-            IsthmusError: nobody listens there, or shows a certificate that is trusted.
+            IsthmusError: no daemon listens there, or its certificate is not trusted.
 
         """
         kind, _, rest = self.address.partition(":")
@@ -72,7 +72,7 @@ class Endpoint:
             made = socket.create_connection((host.strip("[]"), int(port)), self.timeout)
             if context is None:
                 return made
-            # A certificate names an address without its interface.
+            # Certificates name an address without its zone.
             name = host.strip("[]").partition("%")[0]
             return context.wrap_socket(made, server_hostname=name)
         except OSError as error:
@@ -94,16 +94,16 @@ class Endpoint:
             ) from None
 
     def _trusting(self) -> ssl.SSLContext:
-        """Whom to trust.
+        """Return the TLS context with the trusted certificates.
 
         Raises:
-            IsthmusError: the file is not there, or holds no certificate.
+            IsthmusError: the file does not exist, or holds no certificate.
 
         """
         try:
             return ssl.create_default_context(cafile=self.authority)
         except OSError as error:
-            # That of a file which holds none is one of TLS, which is one of the system too.
+            # A file without certificates raises an SSLError, which is an OSError as well.
             bad = isinstance(error, ssl.SSLError)
             why = "no certificate in PEM" if bad else error.strerror or error
             raise IsthmusError(
@@ -115,10 +115,10 @@ class Control:
     """A session of an operator."""
 
     def __init__(self, endpoint: Endpoint, name: str) -> None:
-        """Get in.
+        """Connect and authenticate.
 
         Raises:
-            IsthmusError: nobody is there, or the daemon does not let in.
+            IsthmusError: no daemon answers, or it refuses the session.
 
         """
         self._door = endpoint
@@ -135,24 +135,24 @@ class Control:
             raise
 
     def __enter__(self) -> Self:
-        """Use it as a context: it is closed at its end."""
+        """Return the session, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave."""
+        """Close the session."""
         self.close()
 
     def close(self) -> None:
-        """Leave."""
+        """Close the session."""
         self._lines.close()
         self._socket.close()
 
     def ask(self, ask: str, **fields: Any) -> Any:
-        """Ask, and return the answer.
+        """Send a request and return the answer.
 
         Raises:
             IsthmusError: the daemon refuses.
-            RunFailedError: it is gone, or says nothing.
+            RunFailedError: the daemon has ended, or the request timed out.
 
         """
         self._number += 1
@@ -173,13 +173,13 @@ class Control:
         return self._door.wrong("this is no daemon of isthmus", "give the address of one")
 
     def overview(self) -> dict[str, Any]:
-        """Return all that there is, of all applications."""
+        """Return all connections and streams of all applications."""
         found = self.ask("overview", all=True)["overview"]["overview"]
         assert isinstance(found, dict)
         return found
 
     def _reply(self) -> dict[str, Any]:
-        """Return the next answer; an operator that does not watch is told nothing else."""
+        """Return the next reply; a session without watch receives no events."""
         line = self._lines.readline(LINE_BYTES + 1)
         if not line.endswith(b"\n"):
             if line.startswith(TLS_ALERT):

@@ -1,4 +1,4 @@
-"""Calls into the core, with its refusals as `IsthmusError`."""
+"""Calls into the core; its errors become `IsthmusError`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Any, BinaryIO, ParamSpec, TypeVar
 from isthmus.errors import IsthmusError, RunFailedError
 
 TEXT_MAX = 200_000_000
-"""Most bytes of a scenario or graph; a device may have no end."""
+"""Maximum bytes of a scenario or graph, as a device may be endless."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call a function of the core; its ValueErrors are one complete line for the user.
+    """Call a function of the core; its ValueErrors are complete messages for the user.
 
     Raises:
-        IsthmusError: the core refuses what it was asked.
+        IsthmusError: the core refuses the arguments.
         RunFailedError: the core failed.
-        KeyboardInterrupt: Ctrl-C, heard by all that takes time: see the stub of the core.
+        KeyboardInterrupt: Ctrl-C, which all long calls handle; see the stub of the core.
 
     """
     try:
@@ -39,24 +39,24 @@ def ask(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 
 def ask_json(function: Callable[[str], str], spec: dict[str, Any]) -> dict[str, Any]:
-    """Call a function of the core that takes and gives JSON."""
+    """Call a function of the core with JSON argument and result."""
     answer = json.loads(ask(function, json.dumps(spec)))
     assert isinstance(answer, dict)
     return answer
 
 
 def processors() -> int:
-    """Threads of a run if nobody says how many: processors that this process may use."""
+    """Return the default number of threads: the usable processors."""
     from isthmus import _core
 
     return _core.processors()
 
 
 def read_text(path: Path) -> str:
-    """Read a file the user named.
+    """Read a text file.
 
     Raises:
-        IsthmusError: it cannot be read or is not text.
+        IsthmusError: the file cannot be read or is not text.
 
     """
     try:
@@ -67,11 +67,11 @@ def read_text(path: Path) -> str:
 
 
 def decoded(file: BinaryIO, shown: str) -> str:
-    """All text of an open file, which is called `shown` in messages.
+    """Return all text of an open file; messages call it `shown`.
 
     Raises:
-        OSError: it cannot be read.
-        IsthmusError: it is not text, or longer than `TEXT_MAX`.
+        OSError: the file cannot be read.
+        IsthmusError: the file is not text, or longer than `TEXT_MAX`.
 
     """
     data = file.read(TEXT_MAX + 1)
@@ -79,7 +79,7 @@ def decoded(file: BinaryIO, shown: str) -> str:
         most = TEXT_MAX // 1_000_000
         raise IsthmusError(f"{shown}: longer than {most} MB; give a file of at most that")
     try:
-        # Ends of lines as in any text file.
+        # Convert line ends.
         return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8").read()
     except UnicodeDecodeError as error:
         raise IsthmusError(f"{shown}: not a text file in UTF-8 ({error.reason})") from error
@@ -89,7 +89,7 @@ def overrides(words: tuple[str, ...]) -> list[str]:
     """Check that each word has the form key=value.
 
     Raises:
-        IsthmusError: one has not.
+        IsthmusError: a word has another form.
 
     """
     for word in words:
@@ -103,7 +103,7 @@ def overrides(words: tuple[str, ...]) -> list[str]:
 
 
 def _decoded(word: str) -> str:
-    """A word of the command line, in UTF-8 even where the locale knows ASCII only."""
+    """Return an argument of the command line as UTF-8, also in an ASCII locale."""
     try:
         word.encode("utf-8")
     except UnicodeEncodeError:
@@ -115,7 +115,7 @@ def _decoded(word: str) -> str:
 
 
 def parse_toml(text: str, source: str) -> dict[str, Any]:
-    """Read TOML; `source` names it in an error.
+    """Parse TOML; errors call it `source`.
 
     Raises:
         IsthmusError: it is not TOML.

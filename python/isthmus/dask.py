@@ -1,4 +1,4 @@
-"""Points on the user's Dask cluster, or on one of this machine that lasts as long as the run."""
+"""Execution of points on a Dask cluster, or on a local cluster for the length of the run."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.wording import counted
 
 ANSWER_S = 30.0
-"""Seconds that a scheduler is given to answer, at first and later."""
+"""Timeout in seconds of answers from the scheduler."""
 WORKERLESS_S = 30.0
-"""Seconds without any worker after which it is said who is waited for."""
+"""Seconds without a worker until a notice is printed."""
 LOOK_S = 2.0
-"""Seconds between two questions to the scheduler how many workers there are."""
+"""Seconds between queries for the number of workers."""
 CLOSE_S = 10.0
-"""Seconds that workers of a local cluster are given to end; then they are killed."""
+"""Seconds until workers of a local cluster that do not end are killed."""
 ADDRESS = re.compile(
     r"(?:(?:tcp|tls|ws|wss|ucx)://)?(?P<host>[^\s/:]+|\[[^\s/]+\]):(?P<port>[0-9]{1,5})"
 )
@@ -38,19 +38,19 @@ EXAMPLE = "tcp://10.0.0.1:8786"
 NO_PAGES: dict[str, list[str]] = {
     f"distributed.{server}.http.routes": [] for server in ("scheduler", "nanny", "worker")
 }
-"""Settings of Dask: each server has a port for HTTP, which serves nothing."""
+"""Dask settings that disable the pages of its HTTP servers."""
 MEMORY_MIN = 1_000_000
-"""Least bytes that the core takes as a bound."""
+"""Smallest memory bound that the core accepts, in bytes."""
 
 
 def is_client(executor: object) -> bool:
-    """Whether it is a client of Dask, without loading what was not loaded."""
+    """Whether an executor is a Dask client, without importing Dask."""
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(executor, distributed.Client)
 
 
 def refuse_unfit(client: Any) -> None:
-    """Refuse a client of Dask that cannot be given work.
+    """Refuse an unusable Dask client.
 
     Raises:
         IsthmusError: it is closed, or asynchronous.
@@ -69,18 +69,19 @@ def refuse_unfit(client: Any) -> None:
 
 @contextmanager
 def connected(address: str | None, workers: int) -> Iterator[Any]:
-    """A client of the scheduler at an address, or of a cluster of this machine that ends with it.
+    """Yield a client of the scheduler at an address, or of a temporary local cluster.
 
     Args:
-        address: that of the scheduler, such as ``tcp://10.0.0.1:8786``; None for a local cluster.
-        workers: processes of a local cluster, each of which does one point at a time.
+        address: address of the scheduler, such as ``tcp://10.0.0.1:8786``; None for a local
+            cluster.
+        workers: number of processes of a local cluster; each runs one point at a time.
 
     Raises:
         IsthmusError: Dask is not installed, or no scheduler answers within 30 s.
 
     """
     try:
-        # What it says on its own would come in between; errors are told in our words.
+        # Its own messages would disturb the output; errors are converted.
         import distributed
     except ImportError as error:
         raise IsthmusError(
@@ -101,7 +102,7 @@ def connected(address: str | None, workers: int) -> Iterator[Any]:
 
 @contextmanager
 def _silent(distributed: Any) -> Iterator[None]:
-    """Keep log lines of Dask off the terminal; what matters of them is told as errors."""
+    """Suppress log lines of Dask; errors are reported as exceptions."""
     import dask
 
     logger = logging.getLogger(distributed.__name__)
@@ -114,7 +115,7 @@ def _silent(distributed: Any) -> Iterator[None]:
     for each in loggers:
         each.setLevel(logging.CRITICAL + 1)
     quiet = dict.fromkeys(("distributed", "distributed.client", "distributed.nanny"), "critical")
-    # Nobody looks at profiles and curves of workers of ours.
+    # Disable profiles and statistics of the workers, which are not used.
     conf = {
         "logging": quiet,
         "distributed.worker.profile.enabled": False,
@@ -133,8 +134,8 @@ def _silent(distributed: Any) -> Iterator[None]:
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Begin helpers of Python that read no module of the folder one is in, as `dask.py` (from 3.11
-    on), and that say nothing of what a command that was ended leaves to them.
+    """Start Python helper processes that import no modules from the current folder, such as
+    `dask.py` (from 3.11 on), and that print no messages after an interrupted command.
     """
     quiet = "ignore:resource_tracker"
     conf = {
@@ -155,8 +156,8 @@ def _alone() -> Iterator[None]:
 
 @contextmanager
 def _local(distributed: Any, workers: int) -> Iterator[Any]:
-    """Yield a client of a cluster of this machine. Only processes with its key can use the cluster:
-    connections are encrypted, both ends prove that they have the key, and no file holds it.
+    """Yield a client of a local cluster. Connections are encrypted and mutually authenticated by a
+    key that no file contains, so other processes cannot use the cluster.
 
     Raises:
         IsthmusError: cryptography is not installed.
@@ -170,8 +171,8 @@ def _local(distributed: Any, workers: int) -> Iterator[Any]:
         raise IsthmusError(
             "--on dask: cryptography is not installed; pip install 'isthmus[dask]'"
         ) from error
-    # Threads and processes that the cluster starts inherit the blocked signal: Ctrl-C reaches this
-    # process alone, which ends the others. The resource tracker unblocks it where it is started.
+    # Threads and processes of the cluster inherit the blocked signal, so Ctrl-C reaches only this
+    # process, which ends the others. The resource tracker would unblock it when it starts.
     with _alone(), dask.config.set(NO_PAGES):
         resource_tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
@@ -203,7 +204,7 @@ def _client(distributed: Any, address: str) -> Any:
     if found is None or not 1 <= int(found["port"]) <= PORT_MAX:
         raise IsthmusError(f"--on dask={address}: is no address; {right}")
     try:
-        # Anything may listen there; a client would wait for its first word without end.
+        # Another service may listen there; a client would wait for its answer forever.
         asyncio.run(asyncio.wait_for(_asked(distributed, address, found["host"]), ANSWER_S))
         return distributed.Client(address, timeout=ANSWER_S, set_as_default=False)
     except Exception as error:
@@ -214,7 +215,7 @@ def _client(distributed: Any, address: str) -> Any:
 
 
 async def _asked(distributed: Any, address: str, host: str) -> None:
-    """Ask at an address who is there; an error of any kind if it is no scheduler."""
+    """Query an address; raise any error if it is not a scheduler."""
     await asyncio.get_running_loop().getaddrinfo(host.strip("[]"), None)
     secured = distributed.Security().get_connection_args("client")
     async with distributed.core.rpc(address, connection_args=secured) as there:
@@ -224,8 +225,8 @@ async def _asked(distributed: Any, address: str, host: str) -> None:
 
 
 def share_of_memory(of: int, limit: int | None = None) -> str:
-    """What each of several simulations at once on this machine may take where one may take half of
-    it, or of the limit.
+    """Return the memory for each of several simultaneous simulations: a share of half the machine's
+    memory, or of half the limit.
     """
     from isthmus import _core
 
@@ -236,7 +237,7 @@ def share_of_memory(of: int, limit: int | None = None) -> str:
 
 
 def worker_memory() -> str | None:
-    """What a simulation in a thread of a worker may take; None where no worker calls this."""
+    """Return the memory for a simulation in a worker thread; None outside of a worker."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -249,7 +250,7 @@ def worker_memory() -> str | None:
 
 @dataclass(frozen=True)
 class _Call:
-    """The call of a function: unpickled, it is what the function returns."""
+    """A function call that unpickles to the result of the call."""
 
     function: Callable[..., Any]
     words: tuple[Any, ...]
@@ -265,7 +266,7 @@ class Workers:
         refuse_unfit(client)
         self.client = client
         self.note = note
-        """Told what a user should know."""
+        """Receives notices for the user."""
         self._address = client.scheduler.address
         self._loop: asyncio.AbstractEventLoop = client.loop.asyncio_loop
         self._fetched: list[tuple[dict[int, Any], Future[Any]]] = []
@@ -274,30 +275,30 @@ class Workers:
         self._next_look = 0.0
         self._workers = 0
         self.threads = 0
-        """Of all workers, as far as is known."""
+        """Threads of all known workers."""
         self._said = False
 
     def submit(self, function: Callable[..., Any], *words: Any) -> Any:
-        """Have a worker call the function.
+        """Submit a function call to the workers.
 
-        What is sent can be read by who has no isthmus: Dask ends a worker that cannot read a task.
+        The task unpickles without isthmus, as Dask ends a worker that cannot unpickle a task.
         """
         call = pickle.dumps(_Call(function, words))
-        # Two runs of the same scenario share nothing, least of all an end that one of them makes.
+        # A unique key, so that cancelling one run does not affect another run of the same scenario.
         key = f"isthmus-{function.__name__}-{uuid.uuid4().hex}"
         with self._open():
             return self.client.submit(pickle.loads, call, key=key, pure=False)
 
     def cancel(self, futures: Iterable[Any]) -> None:
-        """Have nobody begin what is not begun."""
+        """Cancel tasks that have not started."""
         with suppress(RunFailedError), self._open():
             self.client.cancel(list(futures))
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
-        """What of futures that are done is here by now: an exception for what is lost.
+        """Return the received results of finished futures; an exception for lost ones.
 
-        What has become known together is fetched together. It is not waited for, as Dask may look
-        for a worker that is gone for long.
+        Futures that finish together are fetched together, without waiting: Dask may search for a
+        lost worker for a long time.
         """
         asked = {at for batch, _ in self._fetched for at in batch}
         if new := {at: future for at, future in futures.items() if at not in asked}:
@@ -336,13 +337,13 @@ class Workers:
         return error
 
     def state(self, left: str) -> str:
-        """How the workers do, in a few words; the user is told if there are none.
+        """Return the state of the workers in words; print a notice if there are none.
 
         Args:
-            left: how much is not done.
+            left: the remaining work, in words.
 
         Raises:
-            RunFailedError: the scheduler is gone.
+            RunFailedError: the connection to the scheduler is lost.
 
         """
         if self.client.status == "closed":
@@ -372,7 +373,7 @@ class Workers:
                 f"the Dask scheduler at {self._address} has had no worker for {WORKERLESS_S:g} s; "
                 f"start one by `dask worker {self._address}`; {waited}"
             )
-        # Until they were counted nothing is known.
+        # Workers have not been counted yet.
         return f"Dask: {counted(self._workers, 'worker')}" if self._workers else ""
 
     def _say(self, text: str) -> None:
@@ -381,12 +382,12 @@ class Workers:
         self._said = True
 
     def _is_lost(self) -> bool:
-        """Whether the scheduler has left the client; for a while that looks for it again."""
+        """Whether the client has lost the scheduler; it tries to reconnect for a while."""
         return bool(self.client.status != "running")
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """Dask closes a client whose scheduler is gone at any time, from another thread."""
+        """Convert errors of a client that Dask has closed from another thread."""
         try:
             yield
         except Exception as error:

@@ -1,4 +1,4 @@
-"""Errors that the user can act on: one sentence that says what, where and what would be right."""
+"""Errors that the user can fix: one sentence with cause, location and correction."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterable
 
 
 class IsthmusError(Exception):
-    """Something the user can put right; the command line prints it in one line and exits 2."""
+    """An error that the user can fix; the command line prints it in one line and exits with 2."""
 
     def __str__(self) -> str:
-        # Names of files, and words of libraries, may have several lines.
+        # File names and messages of libraries may contain line breaks.
         return one_line(super().__str__())
 
 
 class RunFailedError(IsthmusError):
-    """A run that began and could not be finished; the command line exits 1."""
+    """A run that started but could not finish; the command line exits with 1."""
 
 
 def meant(word: str, known: Iterable[str], otherwise: str, likeness: float = 0.6) -> str:
-    """The end of an error about a word that is not known: the nearest that is, or else a hint."""
+    """Return the end of an error on an unknown word: a similar known word, or a hint."""
     from difflib import get_close_matches
 
     near = get_close_matches(word, list(known), n=1, cutoff=likeness)
@@ -26,16 +26,16 @@ def meant(word: str, known: Iterable[str], otherwise: str, likeness: float = 0.6
 
 
 LONGEST = 1000
-"""Characters of the longest error that is printed whole."""
+"""Maximum characters of an error that is printed in full."""
 
 
 def one_line(message: str) -> str:
-    """An error as one line that a terminal can show: control characters are written out, and of a
-    long one the middle is left out.
+    """Return an error as one printable line: control characters are escaped, and the middle of a
+    long message is cut.
     """
     words = " ".join(message.splitlines())
     words = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in words)
     if len(words) <= LONGEST:
         return words
-    # The end says what would be right.
+    # The end holds the correction.
     return f"{words[: LONGEST // 2]} … {words[-LONGEST // 2 :]}"

@@ -1,4 +1,4 @@
-"""One run of a scenario by the core: watched, interruptible, its results kept."""
+"""One run of a scenario by the core, with progress, interruption and stored results."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from isthmus.sweeps.selection import Selection
 
 TICK_S = 0.1
-"""Seconds between two looks at the progress."""
+"""Seconds between progress updates."""
 CANCEL_S = 60.0
-"""Seconds that a cancelled run is given to end; then its error is told all the same."""
+"""Seconds that a cancelled run may take to end, before its error is reported anyway."""
 
 
 class Stopped(Exception):  # noqa: N818 - an interruption, not an error
@@ -38,12 +38,12 @@ class Stopped(Exception):  # noqa: N818 - an interruption, not an error
             "interrupted" + (" after {} of {} points".format(*reached) if reached else "")
         )
         self.reached = reached
-        """Points that are finished, and all of them; None where it is not known."""
+        """Number of finished points and of all points; None if unknown."""
 
 
 @dataclass
 class Job:
-    """What to run: a scenario's text with changes, a seed, a number of threads."""
+    """A run: a scenario's text with changes, a seed, a number of threads."""
 
     text: str
     file: str
@@ -52,19 +52,15 @@ class Job:
     jobs: int = 1
     quick: bool = False
     watch: Watch = field(default=unwatched, repr=False, compare=False)
-    """Told how far it is, from the building of machines to the last drawing."""
+    """Receives the progress, from building machines to drawing plots."""
     memory: str | None = None
-    """What simulations may take, such as "4 GB"; half of what there is if None."""
+    """Memory bound of simulations, such as "4 GB"; None for half of the machine."""
     executor: Any = field(default=None, repr=False, compare=False)
-    """Who runs the points: an executor of `concurrent.futures` or a Dask client; this process if
-    None.
-    """
+    """Executor of the points, of `concurrent.futures` or a Dask client; None for this process."""
     elsewhere: bool = False
-    """Whether an executor is to run the points; it may be there only once there is work for it."""
+    """Whether an executor runs the points; it may be created only once there is work."""
     share: str | None = None
-    """What simulations of an executor's workers may take, where `memory` is not given and that is
-    known all the same.
-    """
+    """Memory bound of simulations in an executor's workers, if it is known without `memory`."""
 
     def __post_init__(self) -> None:
         from isthmus import _core
@@ -72,7 +68,7 @@ class Job:
         self.elsewhere = self.elsewhere or self.executor is not None
 
         self.warnings: list[str] = []
-        """What may mislead in a run of this length, known once it begins."""
+        """Warnings on a run of this length, known once it starts."""
         if self.seed is not None:
             arguments.whole("seed", self.seed, 0, arguments.SEED_MAX)
             self.seed = int(self.seed)
@@ -80,7 +76,7 @@ class Job:
         self.jobs = int(self.jobs)
         if self.memory is not None:
             arguments.text("memory", self.memory, "4 GB")
-            # Told before a folder is made for the run.
+            # Checked before a folder is created.
             ask(_core.memory_amount, self.memory)
 
         self.watch(Progress("building", title=Path(self.file).name))
@@ -94,18 +90,18 @@ class Job:
     def run(
         self, journal: Path | None = None, first: Callable[[Any], None] | None = None
     ) -> Results:
-        """Run to the end; `first` is called with what the core is about to run, and may refuse.
+        """Run to the end; `first` is called with the experiment before it starts and may raise.
 
         Raises:
-            Stopped: Ctrl-C; finished points are in the journal, if there is one.
-            IsthmusError: the scenario makes no sense or the journal is not this run's.
-            RunFailedError: the run could not be finished.
+            Stopped: Ctrl-C; a journal keeps finished points.
+            IsthmusError: the scenario is invalid, or the journal belongs to another run.
+            RunFailedError: the run could not finish.
 
         """
         return Results.of_core(self._made(journal, first), canonical=self.canonical)
 
     def _made(self, journal: Path | None, first: Callable[[Any], None] | None) -> Bytes:
-        """The JSON of the results; what the core has built for them is gone then."""
+        """Return the results as JSON and free the core's data."""
         self.watch(Progress("building", title=self.title or self.name))
         experiment = self.experiment(journal)
         if first:
@@ -116,7 +112,7 @@ class Job:
         return self._ended(experiment, None)
 
     def experiment(self, journal: Path | None = None, expiry_s: float | None = None) -> Any:
-        """Build what the core runs; with `expiry_s` to do parts of it beside other processes."""
+        """Build the core's experiment; with `expiry_s`, for parts beside other processes."""
         from isthmus import _core
 
         return ask(
@@ -133,7 +129,7 @@ class Job:
         )
 
     def _ended(self, experiment: Any, part: tuple[list[int], list[int]] | None) -> Bytes:
-        """Run all of it, or a part, to the end; what came of it as JSON."""
+        """Run an experiment, or a part of it, to the end; return the result as JSON."""
         try:
             experiment.start(part)
             while not experiment.wait(TICK_S):
@@ -141,10 +137,10 @@ class Job:
             self.watch(self._progress(experiment))
             return self._result(experiment)
         except BaseException as error:
-            # A watch may raise anything; whatever it was, no run is left behind that computes on
-            # and writes to a journal whose folder is free again.
+            # A watch may raise any error. The run must not continue in the background and write to
+            # a journal whose folder is unlocked.
             experiment.cancel()
-            # In steps: a second Ctrl-C waits for nothing.
+            # In short steps, so that a second Ctrl-C takes effect at once.
             for _ in range(round(CANCEL_S / TICK_S)):
                 if experiment.wait(TICK_S):
                     break
@@ -155,12 +151,12 @@ class Job:
     def _reached(
         self, experiment: Any, part: tuple[list[int], list[int]] | None = None
     ) -> tuple[int, int]:
-        """Points and searches, of a part or of all, that are finished, and how many there are: also
-        those that the journal had before and whose turn has not come.
+        """Return the number of finished points and searches and of all of them, in a part or the
+        whole run. Entries from an earlier run count even before their turn.
         """
         wanted = part or tuple(map(range, experiment.counts()))
         total, kept = sum(map(len, wanted)), 0
-        # What cannot be looked for is told by who begins again.
+        # A restart reports the problem of an unreadable journal.
         with suppress(ValueError):
             lacks = zip(wanted, experiment.missing(), strict=True)
             kept = total - sum(len(set(some).intersection(left)) for some, left in lacks)
@@ -196,19 +192,19 @@ class Job:
         try:
             run(spec, self.executor, experiment, tell)
         except KeyboardInterrupt:
-            # More may be there than was told.
+            # More points may have finished since the last progress update.
             raise Stopped(self._reached(experiment)) from None
 
     def run_part(
         self, journal: Path, part: tuple[list[int], list[int]], expiry_s: float
     ) -> list[tuple[str, str]]:
-        """Do some points and searches of the run, by their positions, beside other processes.
+        """Run some points and searches, given by position, beside other processes.
 
-        Returns what could not be done: the entry of the journal, and why.
+        Returns the failed journal entries with reasons.
 
         Raises:
             Stopped: Ctrl-C; finished points are in the journal.
-            IsthmusError: the journal is not this run's, or cannot be used.
+            IsthmusError: the journal belongs to another run or is unusable.
 
         """
         report = self._ended(self.experiment(journal, expiry_s), part)
@@ -224,18 +220,17 @@ class Job:
         plots: tuple[str, ...] = (),
         only_collect: Callable[[Any], None] | None = None,
     ) -> Results:
-        """Run to the end and write everything to a folder, which is checked before any work.
+        """Run to the end and write all files to a folder, which is checked first.
 
-        Results that the folder holds are taken from there, unless memory has ended a point of them
-        and there is more now. `write` writes tables and page in place of
-        `isthmus.results.folder.write_results`, and tells how far it is with that; `also`
-        are files that one needs to read the result, kept with it; `plots` are the forms (``png``,
-        ``svg``) in which every plot is drawn as a file; `only_collect` is given where nothing is to
-        be computed, and is as `first` of `run`.
+        Results in the folder are reused, unless a lack of memory has ended one of their points and
+        more is available now. `write` replaces `isthmus.results.folder.write_results` and reports
+        its progress. `also` are further files that the result needs. `plots` are the formats
+        (``png``, ``svg``) of plot files. `only_collect` is like `first` of `run`, for runs without
+        computation.
 
         Raises:
-            Stopped: Ctrl-C; the same call goes on from the finished points.
-            IsthmusError: as `run`, or the folder cannot be used.
+            Stopped: Ctrl-C; the same call continues from the finished points.
+            IsthmusError: as `run`, or the folder is unusable.
 
         """
         from isthmus.owned import OwnedFolder
@@ -277,24 +272,24 @@ class Job:
                 else:
                     write_results(own, results, tell, plots=plots)
             except KeyboardInterrupt:
-                # Wherever it was heard: what is finished is in the folder.
+                # Wherever Ctrl-C was raised, the folder holds the finished points.
                 total = sum(counts)
                 done = total if results else total - len(self.lacks(own.path))
                 raise Stopped((done, total)) from None
         return results
 
     def lacks(self, folder: Path) -> Selection:
-        """The points and searches that the journal of a folder does not have."""
-        from isthmus.sweeps.state import missing_units
+        """Return the points and searches that are missing in the journal of a folder."""
+        from isthmus.sweeps.state import lacking
 
         return missing_units(folder, self.summary["points"], self.summary["searches"])
 
     def stands(self, folder: Path, *, go_on: bool = True) -> bool:
-        """Whether a folder, which nobody holds for that, has results that stand, so that nothing is
-        to be computed. With `go_on` they do not where more memory may have them otherwise.
+        """Whether an unlocked folder has final results, so that nothing is left to compute. With
+        `go_on` results that more memory could improve are not final.
 
         Raises:
-            IsthmusError: it holds other results.
+            IsthmusError: the folder holds results of another run.
 
         """
         from isthmus.owned import OwnedFolder
@@ -305,8 +300,8 @@ class Job:
         return own is not None and self._standing(own, go_on=go_on) is not None
 
     def _standing(self, own: OwnedFolder, *, go_on: bool) -> Results | None:
-        """The results that a folder holds, unless a point that memory has ended gets further with
-        more of it, or has got.
+        """Return the results in a folder, unless a point that ran out of memory could continue, or
+        has continued, with more.
         """
         from isthmus.results.folder import RESULT, result_key
 
@@ -319,8 +314,8 @@ class Job:
         return None if further else results
 
     def _has_more(self, own: OwnedFolder) -> bool:
-        """Whether simulations are known to have more memory than those whose results a folder
-        holds: with less, worse results would take the place of better ones.
+        """Whether more memory is available than for the results in a folder; with less, worse
+        results would replace better ones.
         """
         from isthmus.results.folder import memory_of
 
@@ -328,7 +323,7 @@ class Job:
         return before is not None and now is not None and now > before
 
     def _memory_bytes(self) -> float | None:
-        """What simulations may take; None where that depends on who computes."""
+        """Return the memory bound in bytes; None if it depends on the worker."""
         from isthmus import _core
 
         if (given := self.memory or self.share) is not None:
@@ -337,7 +332,7 @@ class Job:
 
     @property
     def identity(self) -> Identity:
-        """Whose results a folder is to hold."""
+        """Return the identity of the run in its folder."""
         from isthmus import __version__
         from isthmus.owned import Identity
 
@@ -348,7 +343,7 @@ class Job:
         state = json.loads(experiment.progress())
         done, others = state["points_done"], state["elsewhere"]
         return Progress(
-            # A process that does a part builds what it needs when it needs it.
+            # A process that runs a part builds machines on demand.
             "simulating" if state["begun"] or done or others else "building",  # codespell:ignore
             done,
             state["points_total"],
@@ -358,7 +353,7 @@ class Job:
         )
 
     def provenance(self, results: Results, began: datetime, duration_s: float) -> dict[str, Any]:
-        """Say what was run, when, how long, with what."""
+        """Return the provenance: run, time, duration, versions."""
         run = results.run
         return {
             "isthmus": run.version,

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, then renamed into it."""
+"""Atomic file writes: a temporary file in the same folder is renamed when complete."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     Bytes = bytes | memoryview
-    """Hundreds of megabytes that the core gives away are not copied to be `bytes`."""
+    """Buffers of the core may be very large, so they are not copied to `bytes`."""
 
 NAME_MAX = 150
-"""Most characters of a file's name that its temporary name repeats."""
+"""Maximum characters of a file name that its temporary name contains."""
 
 
 def ready_folder(folder: Path) -> None:
-    """Create a folder, before any work.
+    """Create a folder before the work starts.
 
     Raises:
-        IsthmusError: it cannot be created or written to.
+        IsthmusError: the folder cannot be created, or is not writable.
 
     """
     try:
@@ -36,10 +36,10 @@ def ready_folder(folder: Path) -> None:
 
 
 def refuse_unready(folder: Path) -> None:
-    """Refuse a folder that `ready_folder` would refuse, as far as is seen without making it.
+    """Refuse a folder that `ready_folder` would refuse, without creating it.
 
     Raises:
-        IsthmusError: it could not be created or written to.
+        IsthmusError: the folder could not be created, or is not writable.
 
     """
     try:
@@ -53,33 +53,33 @@ def refuse_unready(folder: Path) -> None:
 
 
 def _refuse_closed(folder: Path, there: Path) -> None:
-    """Refuse a folder if what there is of it may not be written to."""
+    """Refuse a folder whose existing part is not writable."""
     if os.access(there, os.W_OK | os.X_OK):
         return
-    # Who only asks for access is not told which of the two it is.
+    # An access check does not distinguish a read-only file system from missing permission.
     fixed = hasattr(os, "statvfs") and os.statvfs(there).f_flag & os.ST_RDONLY
     number = errno.EROFS if fixed else errno.EACCES
     raise unwritable(folder, OSError(number, os.strerror(number)))
 
 
 def unwritable(folder: Path, error: OSError) -> IsthmusError:
-    """What to say of a folder that cannot be written to."""
+    """Return the error for a folder that is not writable."""
     right = "choose another folder"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         right = "make room there, and give the command again"
     elif folder.is_dir():
-        # What was finished may lie there.
+        # The folder may hold finished points.
         right = "have it made writable, or choose another folder"
     return IsthmusError(f"{folder}: cannot write here ({error.strerror}); {right}")
 
 
 class FileError(IsthmusError):
-    """A file that could not be read, written or removed: which one, and why."""
+    """A file that could not be read, written or removed, with the reason."""
 
 
 @contextmanager
 def telling_of(path: Path, what: str) -> Iterator[None]:
-    """Say of which file an error of the system is, and what could not be done.
+    """Convert an OSError to an error that names the file and the failed operation.
 
     Raises:
         FileError: in place of an OSError.
@@ -92,16 +92,16 @@ def telling_of(path: Path, what: str) -> Iterator[None]:
 
 
 def beside(name: str) -> str:
-    """A temporary name that no other process takes, nor this one twice."""
+    """Return a unique temporary name."""
     return f".{name[:NAME_MAX]}.{os.getpid()}.{token_hex(8)}.part"
 
 
 def write_bytes(path: Path, data: Bytes) -> None:
-    """Write a file whole, in place of the ordinary file that may be there.
+    """Write a file atomically; replace an existing ordinary file.
 
     Raises:
-        IsthmusError: what is there is a link, a folder or a device.
-        FileError: it cannot be written.
+        IsthmusError: a link, a folder or a device has this name.
+        FileError: the file cannot be written.
 
     """
     with telling_of(path, "cannot be written"):
@@ -112,11 +112,11 @@ def write_bytes(path: Path, data: Bytes) -> None:
 
 
 def write_new(path: Path, data: bytes) -> None:
-    """Write a file whole where nothing is.
+    """Write a new file atomically.
 
     Raises:
-        FileExistsError: there is something.
-        FileError: it cannot be written.
+        FileExistsError: the name is taken.
+        FileError: the file cannot be written.
 
     """
     with telling_of(path, "cannot be written"):
@@ -130,13 +130,13 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def _named(temporary: Path, path: Path) -> bool:
-    """Give a file its name unless that is taken; whether it was free."""
+    """Rename a file unless the name is taken; return whether it was free."""
     try:
         os.link(temporary, path)
     except FileExistsError:
         return False
     except OSError:
-        # A file system without hard links: there the look that was taken before must do.
+        # Without hard links, only this earlier check remains.
         if os.path.lexists(path):
             return False
         temporary.rename(path)
@@ -145,15 +145,15 @@ def _named(temporary: Path, path: Path) -> bool:
 
 @contextmanager
 def _whole_beside(path: Path, data: Bytes) -> Iterator[Path]:
-    """The whole file under a temporary name, which is gone afterwards."""
+    """Yield the complete file under a temporary name, which is removed afterwards."""
     temporary = path.with_name(beside(path.name))
-    # O_EXCL: never through a link, never into what another process writes.
+    # O_EXCL: never follow a link, never write to a file of another process.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         with os.fdopen(os.open(temporary, flags, 0o666), "wb") as file:
             file.write(data)
             file.flush()
-            # Without it a power cut may leave the new name with nothing in it.
+            # Without it, a power failure may leave an empty file.
             os.fsync(file.fileno())
         yield temporary
     finally:
@@ -161,15 +161,15 @@ def _whole_beside(path: Path, data: Bytes) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file whole, as `write_bytes` does."""
+    """Write a text file atomically, like `write_bytes`."""
     write_bytes(path, text.encode())
 
 
 def refuse_unless_file(path: Path) -> None:
-    """Refuse to write where something other than an ordinary file is.
+    """Refuse to replace anything except an ordinary file.
 
     Raises:
-        IsthmusError: a link (whatever it points to), a folder or a device is there.
+        IsthmusError: a link (with any target), a folder or a device has this name.
 
     """
     try:
@@ -181,7 +181,7 @@ def refuse_unless_file(path: Path) -> None:
 
 
 def kind_of(mode: int) -> str:
-    """What a file's mode says that it is."""
+    """Return the kind of a file from its mode, in words."""
     if stat.S_ISLNK(mode):
         return "a symbolic link, which is not followed,"
     return "a folder" if stat.S_ISDIR(mode) else "something that is no ordinary file"

@@ -1,8 +1,7 @@
-"""Values that users give outside of scenarios: options and fields of a TOML file, each with its
-place.
+"""User input outside of scenarios: options, and fields of a TOML file with their positions.
 
-The core reads the file and the overrides, and reports the place of each value. An error names the
-file and line (or the override), the field, the problem and a correct value.
+The core reads the file and its changes, and returns the position of each value. An error names file
+and line (or the change), field, problem and correction.
 """
 
 from __future__ import annotations
@@ -21,37 +20,37 @@ from isthmus.errors import IsthmusError, meant
 _BARE = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 """Pattern of a number without a unit."""
 WHOLE_MAX = 2**63 - 1
-"""The largest whole number of TOML."""
+"""Largest integer in TOML."""
 LIST_MAX = 1 << 20
-"""The maximum length of a list."""
+"""Maximum number of items of a list."""
 
 _UNITS = {
     "an amount of data": ("B", '"64 KiB"', 1e18),
     "a time": ("s", '"10 us"', 86_400),
     "a bandwidth": ("B/s", '"5 GB/s"', 1e18),
 }
-"""For each quantity, by name: its base unit, an example, and its maximum."""
+"""Kinds of quantities with their base unit, an example, and the maximum."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """A value of the file, with its place."""
+    """A value of the file with its position."""
 
     at: str
-    """File and line, or the override; an error begins with it."""
+    """Position for errors: file and line, or the change."""
     field: str
-    """The dotted key of the value."""
+    """Dotted key."""
     kind: str
     """``table``, ``list``, ``text``, ``integer``, ``number``, ``flag`` or ``other``."""
     value: Any
 
     def wrong(self, problem: str, right: str) -> IsthmusError:
-        """Return an error with the place of this value, the problem and a correct value."""
+        """Return an error with position, problem and correction."""
         field = f"{self.field}: " if self.field else ""
         return IsthmusError(f"{self.at}: {field}{problem}; {right}")
 
     def described(self) -> str:
-        """Describe the value for an error."""
+        """Return a description of the value."""
         if self.kind == "text":
             return f'the text "{cut(flat(self.value))}"'
         if self.kind in ("integer", "number"):
@@ -61,14 +60,14 @@ class Given:
         return {"table": "a table", "list": "a list"}.get(self.kind, str(self.value))
 
     def expected(self, what: str, example: str) -> IsthmusError:
-        """Return an error about a value of the wrong type."""
+        """Return an error on a value of the wrong kind."""
         return self.wrong(f"{self.described()} where {what} is expected", f"write {example}")
 
     def items(self, what: str, example: str) -> list[Given]:
         """Return the items of a list.
 
         Raises:
-            IsthmusError: the value is not a list, or has too many items.
+            IsthmusError: it is not a list, or too long.
 
         """
         if self.kind != "list":
@@ -78,10 +77,10 @@ class Given:
         return [given(item, f"{self.field}[{at}]") for at, item in enumerate(self.value)]
 
     def whole(self, least: int, most: int = WHOLE_MAX) -> int:
-        """Return the value as a whole number within a range.
+        """Return a whole number in a range.
 
         Raises:
-            IsthmusError: the value is not a whole number, or out of range.
+            IsthmusError: it is not a whole number, or outside.
 
         """
         to = f"{least} or more" if most == WHOLE_MAX else f"{least} to {most}"
@@ -92,10 +91,10 @@ class Given:
         return int(self.value)
 
     def wholes(self, least: int, example: str) -> list[int]:
-        """Return the value as a list of one or more whole numbers.
+        """Return a non-empty list of whole numbers.
 
         Raises:
-            IsthmusError: the value is not such a list, or a number is too small.
+            IsthmusError: it is not such a list, or a number is too small.
 
         """
         found = [each.whole(least) for each in self.items("a list of whole numbers", example)]
@@ -104,10 +103,10 @@ class Given:
         return found
 
     def word(self, words: Sequence[str]) -> str:
-        """Return the value as one of a set of words.
+        """Return one of some words.
 
         Raises:
-            IsthmusError: the value is not one of them.
+            IsthmusError: it is another value.
 
         """
         known = ", ".join(f'"{word}"' for word in words)
@@ -119,7 +118,7 @@ class Given:
         return str(self.value)
 
     def text(self, example: str) -> str:
-        """Return the value as text.
+        """Return a text.
 
         Raises:
             IsthmusError: the value is not text.
@@ -130,11 +129,11 @@ class Given:
         return str(self.value)
 
     def quantity(self, what: str, least: float = 0.0) -> float:
-        """Parse a number with a unit: ``an amount of data`` in bytes, ``a time`` in seconds, ``a
+        """Return a number with a unit: ``an amount of data`` in bytes, ``a time`` in seconds, ``a
         bandwidth`` in bytes per second.
 
         Raises:
-            IsthmusError: the unit is missing or wrong, or the number is out of range.
+            IsthmusError: the unit is missing or of another kind, or the number is too small.
 
         """
         from isthmus import _core
@@ -143,7 +142,7 @@ class Given:
         bare = self.kind == "text" and _BARE.fullmatch(self.value)
         if bare or self.kind in ("integer", "number"):
             number = cut(str(self.value).strip())
-            # Use the number in the example only if it is in range.
+            # Suggest the user's number only if it would be accepted.
             meant_ = f'"{number} {unit}"' if least <= float(self.value) <= most else example
             raise self.wrong(
                 f"the unit of {number} is missing",
@@ -167,17 +166,17 @@ class Given:
         return found
 
     def data(self, least: int = 1) -> int:
-        """Return the value as an amount of data in whole bytes.
+        """Return an amount of data in whole bytes.
 
         Raises:
-            IsthmusError: the value is not an amount of data, or too small.
+            IsthmusError: it is not an amount of data, or too small.
 
         """
         return round(self.quantity("an amount of data", least))
 
 
 def given(node: dict[str, Any], field: str) -> Given:
-    """Return a value from a node of the tree that the core returns for a file."""
+    """Return a node of the core's tree as the value of a field."""
     (kind,) = (key for key in node if key != "at")
     return Given(node["at"], field, kind, node[kind])
 
@@ -186,7 +185,7 @@ class Table:
     """A table of the file, whose fields are read one after another."""
 
     def __init__(self, table: Given, at: str) -> None:
-        """Create a table from a value; `at` is the place of its key.
+        """Read a table; `at` is the position of its key.
 
         Raises:
             IsthmusError: the value is not a table.
@@ -208,7 +207,7 @@ class Table:
         return f"{self.field}.{name}" if self.field else name
 
     def get(self, name: str) -> Given | None:
-        """Return a field, or None if the file does not have it."""
+        """Return a field, or None if it is not given."""
         self._known.append(name)
         found = self._fields.get(name)
         return found[1] if found else None
@@ -229,18 +228,18 @@ class Table:
         return found
 
     def table(self, name: str) -> Table | None:
-        """Return a table below this one, or None if the file does not have it."""
+        """Return a sub-table, or None if it is not given."""
         found = self.get(name)
         return None if found is None else Table(found, self._fields[name][0])
 
     def wrong(self, name: str, problem: str, right: str = "") -> IsthmusError:
-        """Return an error about a field; about the table if the field is missing."""
+        """Return an error on a field, at the table if the field is not given."""
         place = self._fields[name][0] if name in self._fields else self.at
         end = f"; {right}" if right else ""
         return IsthmusError(f"{place}: {self.key(name) if name else self.field}: {problem}{end}")
 
     def at_field(self, error: IsthmusError) -> IsthmusError:
-        """Return an error of another check at the field of this table that it names."""
+        """Return an error with the position of the field that it names."""
         words = str(error)
         found = re.match(r"(\w+): ", words)
         if found and found[1] in self._fields:
@@ -248,10 +247,10 @@ class Table:
         return self.wrong("", words)
 
     def end(self) -> None:
-        """Check that the file has no other fields than those that were read.
+        """Refuse fields that were never read.
 
         Raises:
-            IsthmusError: there is an unknown field; the message suggests a known one.
+            IsthmusError: an unknown field exists; the message suggests a similar name.
 
         """
         known = list(dict.fromkeys(self._known))
@@ -266,7 +265,7 @@ def read(text: str, file: str, changes: Sequence[str]) -> Table:
     """Read a TOML file and overrides ``key=value``.
 
     Raises:
-        IsthmusError: the text is not TOML, or an override is invalid.
+        IsthmusError: it is not TOML, or a change is invalid.
 
     """
     from isthmus import _core

@@ -1,8 +1,8 @@
 """Medical imaging by the stream manager (Steenkiste 1996, section 7.2).
 
-32 ranks make triangles of the surface that 52 slices show, each as many as there are in its lines.
-One rank at a time has control over two routes to the interface and sends what it has, half by
-either; then the next one has it, and the others compute for the next image meanwhile.
+32 ranks compute the triangles of a surface from 52 slices, each in its own lines. One rank at a
+time controls two routes to the interface and sends half of its triangles over each. It then passes
+control to the next rank, while the others compute the next image.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from isthmus.core import ask_json
 from isthmus.errors import IsthmusError
 
 IMAGES_MAX = 1000
-"""Images of one run."""
+"""Maximum number of images of a run."""
 RANKS = 32
-"""Ranks that have lines of all slices."""
+"""Number of ranks; each has lines of all slices."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """How it went."""
+    """The result of a run."""
 
     images: int
-    """Images of which all triangles came to the sink."""
+    """Number of images whose triangles have all arrived at the sink."""
     triangles: int
-    """Triangles that came, each looked at."""
+    """Number of triangles that arrived, all checked."""
     bytes: int
-    """Their bytes."""
+    """Bytes of these triangles."""
     seconds: float
-    """Until the last was confirmed."""
+    """Seconds until the last confirmation."""
     sending_seconds: float
-    """Of these while a rank that had control sent."""
+    """Seconds in which a rank with control was sending."""
     of_rank: tuple[int, int]
-    """Triangles of an image, of the rank with the fewest and of that with the most."""
+    """Minimum and maximum number of triangles of a rank in an image."""
     ranks: tuple[float, float, float]
-    """Parts of time in which ranks computed, waited for control, and sent."""
+    """Fractions of time in which ranks computed, waited for control, and sent."""
 
     def as_json(self) -> dict[str, Any]:
-        """Values for a document; parts of time from 0 to 1."""
+        """Return the result as JSON values; fractions of time are 0 to 1."""
         computed, waited, sent = self.ranks
         return {
             "images": self.images,
@@ -56,10 +56,10 @@ class Sent:
 
 
 def send(images: int = 4) -> Sent:
-    """Make the triangles of so many images on threads, and send them by the stream manager.
+    """Compute the triangles of images on threads and send them with the stream manager.
 
     Raises:
-        IsthmusError: there are not so many images; what came is not what was sent.
+        IsthmusError: too many images, or the received data differ from the sent data.
 
     """
     from isthmus import _core

@@ -1,6 +1,6 @@
-"""Points of a scenario carried out on the machine at hand, and the file that keeps what it took.
+"""Measurements of a scenario's points on this machine, and the file that stores them.
 
-One file holds what was measured of several scenarios::
+One file holds the measurements of several scenarios::
 
     {
       "isthmus": "0.1.0",
@@ -16,7 +16,7 @@ One file holds what was measured of several scenarios::
       }
     }
 
-``each`` has the value of each turn, in that unit.
+``each`` lists the value of each repetition in that unit.
 """
 
 from __future__ import annotations
@@ -36,33 +36,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MEASURE, UNIT, BYTES = "accepted", "MB/s", 1e6
-"""What is measured, in which unit, and bytes per second of it."""
+"""The measure, its unit, and bytes per second of the unit."""
 GROWTH = 16
-"""How many times more is moved after a first trial that was too short."""
+"""Growth factor of the data after a trial that was too short."""
 TRIALS = 8
-"""Trials at most until a turn takes as long as it should."""
+"""Maximum number of trials until a repetition takes long enough."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a scenario, carried out or not."""
+    """A point of a scenario, measured or not."""
 
     at: dict[str, str]
-    """Its values of the axes."""
+    """Values of the axes."""
     missing: str | None
-    """Why it cannot be carried out here."""
+    """Reason why it cannot be measured here, or None."""
     each: tuple[float, ...] = ()
-    """MB/s of each turn."""
+    """MB/s of each repetition."""
 
     @property
     def median(self) -> float:
-        """MB/s of the turn in the middle."""
+        """Median of the repetitions in MB/s."""
         return statistics.median(self.each)
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a scenario took."""
+    """The measurements of a scenario."""
 
     name: str
     pace: str
@@ -70,12 +70,12 @@ class Measured:
 
     @property
     def carried_out(self) -> list[Point]:
-        """The points that were."""
+        """The measured points."""
         return [point for point in self.points if point.each]
 
     @property
     def left_out(self) -> dict[str, int]:
-        """Why points were not, and how many."""
+        """Number of points that were not measured, by reason."""
         found: dict[str, int] = {}
         for point in self.points:
             if point.missing:
@@ -83,7 +83,7 @@ class Measured:
         return found
 
     def as_json(self, command: str) -> dict[str, Any]:
-        """What the file has of it."""
+        """Return the entry of the file."""
         return {
             "machine": f"{processors()} processors, {platform.platform()}",
             "measured": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
@@ -102,18 +102,18 @@ def measure(
     seconds: float,
     tell: Callable[[int, int], None],
 ) -> Measured:
-    """Carry out all points that can be, in turns that alternate, so that noise meets all alike.
+    """Measure all possible points in alternating repetitions, so that noise affects all equally.
 
     Args:
-        question: text of the ``scenario``, the ``file`` that it is called, ``overrides``.
-        pace: ``free``, links as fast as memory, or ``described``, as fast as the scenario says.
-        turns: of each point.
-        seconds: that one turn takes at least.
-        tell: called with the turns that are done and their number.
+        question: text of the ``scenario``, its ``file`` name, and ``overrides``.
+        pace: ``free``, with links as fast as memory, or ``described``, as fast as in the scenario.
+        turns: number of repetitions of each point.
+        seconds: minimum duration of a repetition.
+        tell: called with the number of finished repetitions and of all.
 
     Raises:
-        IsthmusError: the scenario makes no sense, is of another kind, or has no point that can be
-            carried out here; a point went wrong.
+        IsthmusError: the scenario is invalid, is of another kind, or has no point that can be
+            measured here; or a measurement failed.
 
     """
     from isthmus import _core
@@ -154,7 +154,7 @@ def measure(
 
 
 def _enough(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
-    """Bytes of which a turn takes so long."""
+    """Return the bytes for which a repetition takes `seconds`."""
     least = 1
     for _ in range(TRIALS):
         took = once(least)
@@ -167,10 +167,10 @@ def _enough(once: Callable[[int], dict[str, Any]], seconds: float) -> int:
 
 
 def kept(path: Path) -> dict[str, Any]:
-    """What a file holds, by the names of scenarios; nothing if it is not there.
+    """Read the entries of a file by scenario name; an empty mapping if it does not exist.
 
     Raises:
-        IsthmusError: it is not such a file.
+        IsthmusError: it is another kind of file.
 
     """
     if not path.exists():
@@ -187,10 +187,10 @@ def kept(path: Path) -> dict[str, Any]:
 
 
 def keep(path: Path, measured: Measured, command: str) -> None:
-    """Add what was measured to a file, in place of what it held of the same scenario.
+    """Store measurements in a file; replace those of the same scenario.
 
     Raises:
-        IsthmusError: the file cannot be written, or is something else.
+        IsthmusError: the file cannot be written, or is another kind of file.
 
     """
     from isthmus import __version__

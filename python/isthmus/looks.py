@@ -1,8 +1,8 @@
-"""How series are told apart in every picture: colour, marker, dash, the same for page and paper.
+"""The style of series in all plots: colour, marker and dash, the same for page and paper.
 
-The first colours are those of Okabe and Ito (2008), which the colour-blind can tell apart, without
-the yellow that is lost on white; the baseline is grey. Markers differ too, so that a print in black
-and white can be read, and dashes where there are more series than colours.
+The first colours are those of Okabe and Ito (2008) for colour-blind readers, without the yellow
+that is invisible on white; the baseline is grey. Markers differ as well, for prints in black and
+white. Dashes differ if there are more series than colours.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ DASHES = ["-", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (8, 2))]
 
 @dataclass(frozen=True)
 class Look:
-    """How one series is drawn."""
+    """The style of one series."""
 
     number: int
-    """Number of its colour, the baseline's 0: ``--sN`` of the report."""
+    """Number of the colour, ``--sN`` of the report; the baseline has 0."""
     marker: str
     dash: Any
 
     @property
     def colour(self) -> str:
-        """Its colour on white paper."""
+        """Colour on white paper."""
         return BASELINE if self.number == 0 else COLOURS[self.number - 1]
 
 
 def look(view: View, series: Series) -> Look:
-    """Colour by the first of several series axes, marker and dash by the others; one axis: both."""
+    """Return the style: with several series axes the first sets the colour, the others the rest."""
     first, rest = series.label.partition(", ")[::2]
     if rest:
         heads = list(dict.fromkeys(s.label.partition(", ")[0] for s in view.series))
@@ -62,10 +62,10 @@ def look(view: View, series: Series) -> Look:
 
 
 def colour_number(position: int) -> int:
-    """Number of the colour of what comes at a position, the baseline first."""
+    """Return the colour number of a position, with the baseline first."""
     return 0 if position == 0 else (position - 1) % len(COLOURS) + 1
 
 
 def job_colours(point: PointResult) -> dict[str, str]:
-    """A colour for each job, whether it ran or not."""
+    """Return a colour for each job, active or not."""
     return {job.name: COLOURS[n % len(COLOURS)] for n, job in enumerate(point.jobs)}

@@ -1,4 +1,4 @@
-"""What the command line answers without a run: placements, balance, topologies, fields."""
+"""Functions that need no run: placements, balance, topologies, fields."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def place(
     count: int | None = None,
     pes: Sequence[int | str] | None = None,
 ) -> dict[str, Any]:
-    """Place I/O nodes on a hypercube or on any graph, as ``isthmus place --json`` tells it.
+    """Place I/O nodes on a hypercube or on any graph, like ``isthmus place --json``.
 
     Args:
-        dimension: of a hypercube of 2^dimension nodes, 1 to 20.
-        graph: a file instead, GraphML or an edge list, two names a line. Every vertex is a PE; the
-            roles and widths of a network of switches count in `Graph` only.
+        dimension: dimension of a hypercube of 2^dimension nodes, 1 to 20.
+        graph: a GraphML file or an edge list (two names a line) instead. Every vertex is a PE;
+            roles and widths of a network of switches are used in `Graph` only.
         method: ``"combined"``, ``"hamming"``, ``"dominating"``, ``"stride"``, ``"clustered"`` or
             ``"list"``; the first for hypercubes and ``"dominating"`` for graphs if left out.
         count: number of I/O nodes (stride, clustered).
@@ -43,7 +43,7 @@ def place(
         ``optimal``, ``lower_bound`` and more.
 
     Raises:
-        IsthmusError: neither or both of dimension and graph are given, or they make no sense.
+        IsthmusError: not exactly one of dimension and graph is given, or it is invalid.
 
     >>> place(7)["perfect"], len(place(7)["io_nodes"])
     (True, 16)
@@ -74,10 +74,10 @@ def topology(
     failed_links: Links = (),
     failed_io_links: Links = (),
 ) -> dict[str, Any]:
-    """Describe a machine's networks, as ``isthmus topology --json`` tells it.
+    """Describe a machine's networks, like ``isthmus topology --json``.
 
     Args:
-        dimension: of a hypercube, or
+        dimension: dimension of a hypercube, or
         graph: a file with any graph, read as for `place`, or
         fabric: a fabric of SCI rings, with its own faults.
         method: how I/O nodes are placed, with `count` and `pes`: as for `place`.
@@ -85,18 +85,18 @@ def topology(
         pes: PEs with an I/O node (list).
         io_network: whether I/O nodes have a network of their own; in hypercubes if left out.
         failed_pes: PEs that have failed.
-        failed_io_nodes: I/O nodes that have, by their position in the placement.
-        failed_links: links between neighbouring PEs that have.
-        failed_io_links: links between neighbouring I/O nodes that have, by position.
+        failed_io_nodes: I/O nodes that have failed, by their position in the placement.
+        failed_links: links between neighbouring PEs that have failed.
+        failed_io_links: links between neighbouring I/O nodes that have failed, by position.
 
     Returns:
-        Of a hypercube or graph ``nodes``, ``links``, ``diameter``, ``distances``, ``io_nodes``,
+        For a hypercube or graph: ``nodes``, ``links``, ``diameter``, ``distances``, ``io_nodes``,
         ``servers``, ``deadlock`` (whether routing is free of it, and the proof or the cycle),
-        ``broadcast`` and more; of a fabric ``summary``, ``ring_lengths``, ``rings_per_node``,
+        ``broadcast`` and more; for a fabric: ``summary``, ``ring_lengths``, ``rings_per_node``,
         ``links``, ``distances``, ``deadlock``.
 
     Raises:
-        IsthmusError: not one of dimension, graph and fabric is given, or it makes no sense.
+        IsthmusError: not exactly one of dimension, graph and fabric is given, or it is invalid.
 
     >>> topology(3)["diameter"]
     3
@@ -132,26 +132,26 @@ def balance(
     io_bandwidth: str | None = None,
     io_node_bandwidth: str | None = None,
 ) -> dict[str, Any]:
-    """Size the I/O side for an application, as ``isthmus balance --json`` tells it (section 3 of
-    the hypercube paper).
+    """Size the I/O side for an application, like ``isthmus balance --json`` (section 3 of the
+    hypercube paper).
 
     Args:
         application: ``"sorting"``, ``"fft"``, ``"matrix-product"``, ``"grid"``, ``"io-bound"`` or
             ``"search"``.
         pes: number of PEs.
         grid_dimensions: dimensions of the grid (grid only).
-        memory: of one PE, such as ``"8 MB"``; by the simple law if left out.
+        memory: memory of one PE, such as ``"8 MB"``; the default uses the simple law.
         word: size of one value in it; ``"8 B"`` if left out.
         mips: speed of one PE, in million instructions per second.
-        io_bandwidth: with which one PE is balanced, such as ``"5 MB/s"``.
-        io_node_bandwidth: of one I/O node; `io_bandwidth` if left out.
+        io_bandwidth: I/O bandwidth that balances one PE, such as ``"5 MB/s"``.
+        io_node_bandwidth: bandwidth of one I/O node; the default is `io_bandwidth`.
 
     Returns:
         ``factor`` (I/O bandwidth of the machine over that of one PE), ``law``, ``io_nodes``,
         ``pes_per_io_node``, ``hamming`` (the nearest perfect placement) and more.
 
     Raises:
-        IsthmusError: something makes no sense.
+        IsthmusError: an argument is invalid.
 
     >>> balance("sorting", 128)["simple_law"]
     'N / log N'
@@ -178,11 +178,11 @@ def balance(
 
 
 def fields(pattern: str = "*") -> list[dict[str, Any]]:
-    """The fields of a scenario file whose key holds a pattern, or matches it if it has ``*``,
-    ``?`` or ``[``, as ``isthmus check --fields --json`` tells them.
+    """Return the fields of a scenario file whose key contains a pattern, or matches it if it has
+    ``*``, ``?`` or ``[``, like ``isthmus check --fields --json``.
 
     Returns:
-        Of each field ``key``, ``type``, ``units``, ``default``, ``range``, ``meaning``,
+        For each field ``key``, ``type``, ``units``, ``default``, ``range``, ``meaning``,
         ``applies`` and ``machine`` (the kind that has it).
 
     Raises:
@@ -210,10 +210,10 @@ def fields(pattern: str = "*") -> list[dict[str, Any]]:
 
 
 def described(dimension: int | None, graph: str | Path | None) -> dict[str, Any]:
-    """The hypercube or graph asked for, as the core wants it.
+    """Return a hypercube or graph in the form that the core takes.
 
     Raises:
-        IsthmusError: neither or both were given, or the graph cannot be read.
+        IsthmusError: not exactly one was given, or the graph cannot be read.
 
     """
     if (dimension is None) == (graph is None):
@@ -234,7 +234,7 @@ def _placement(
     count: int | None,
     pes: Sequence[int | str] | None,
 ) -> dict[str, Any]:
-    """The placement asked for; PEs alone mean a list."""
+    """Return the placement for the core; PEs without a method mean a list."""
     usual = "combined" if of_hypercube else "dominating"
     spec: dict[str, Any] = {"method": method or ("list" if pes else usual)}
     if count is not None:
@@ -245,7 +245,7 @@ def _placement(
 
 
 def _fabric(fabric: Fabric) -> dict[str, Any]:
-    """Ask the core for one fabric: its summary and what `isthmus._core.rings` tells beside."""
+    """Return summary and ring data of one fabric, from `isthmus._core.rings`."""
     from isthmus import _core
     from isthmus.scenario import Scenario
 

@@ -1,8 +1,9 @@
-"""Process optimisation by the stream manager, and up to how many cells its interface suffices.
+"""Process optimisation with the stream manager, and the number of cells that its interface
+supports.
 
-Steenkiste 1996, section 7.1: four quadrants of cells, in each 15 that compute samples and one that
-forwards them to the interface, in SUs of 16 KB that make TUs of 64 KB. `live` carries that out with
-threads; `growth` simulates the interface with what more cells compute.
+Steenkiste 1996, section 7.1: in each of four quadrants 15 cells compute samples, and one forwards
+them to the interface in SUs of 16 KB, which form TUs of 64 KB. `live` runs this with threads;
+`growth` simulates the interface with the data of more cells.
 """
 
 from __future__ import annotations
@@ -18,41 +19,41 @@ if TYPE_CHECKING:
     import isthmus
 
 QUADRANTS, NODES = 4, 15
-"""Quadrants, and cells that compute in each."""
+"""Number of quadrants, and of computing cells in each."""
 CELLS = QUADRANTS * (NODES + 1)
-"""Of the paper's machine."""
+"""Number of cells of the paper's machine."""
 RATE = "23.33 /ms"
-"""Samples that one cell computes in a time, if nobody says otherwise: the paper's."""
+"""Default rate of samples of one cell, as in the paper."""
 RATE_PER_S = 1.4e6 / (QUADRANTS * NODES)
-"""Samples that one cell computes in a second: 1,400 Ksamples/s by all."""
+"""Samples per second of one cell: 1,400 Ksamples/s of all cells."""
 SAMPLE_BYTES = 4
 """The paper's 6 MB/s over 1,400 Ksamples/s, as a whole number of bytes."""
 GROWTH = (64, 128, 256, 512, 1024)
-"""Cells of the machines that are looked at."""
+"""Numbers of cells of the simulated machines."""
 CARRIED = 0.97
-"""Part of what is offered that counts as carried: the rest is the ends of a run."""
+"""Fraction of the offered load that counts as fully carried; the rest is start and end of a run."""
 BUSY = 0.6
-"""Part of all processors from which on computing is what keeps them busy."""
+"""Fraction of all processors from which computing is the limit."""
 TUS = 256
 """TUs of a simulated run."""
 
 
 @dataclass(frozen=True)
 class Live:
-    """How it went on threads, with the real manager."""
+    """The result of a run on threads with the real stream manager."""
 
     samples: int
-    """Samples that came to the sink."""
+    """Number of samples that arrived at the sink."""
     checked: int
-    """Of these computed again there, and found the same."""
+    """Number of samples that were recomputed there and were equal."""
     seconds: float
-    """Until the last was confirmed."""
+    """Seconds until the last confirmation."""
     nodes: tuple[float, float]
-    """Parts of time in which nodes computed, and waited for their forwarder."""
+    """Fractions of time in which nodes computed, and waited for their forwarder."""
     forwarders: tuple[float, float]
-    """Parts of time in which forwarders waited for samples, and sent or waited to."""
+    """Fractions of time in which forwarders waited for samples, and were sending."""
     busy: float | None
-    """Part of all processors that computing took; none where nodes had a rate to keep."""
+    """Fraction of all processors used for computing; None if nodes have a fixed rate."""
 
     @property
     def samples_per_s(self) -> float:
@@ -66,13 +67,13 @@ class Live:
 
     @property
     def limit(self) -> str:
-        """What it is limited by: who waits for whom, if it is not that there are few processors."""
+        """The limit of the run: processors, or the part that others wait for."""
         if self.busy is not None and self.busy >= BUSY:
             return "the processors of this machine"
         return "computing" if self.forwarders[0] > self.nodes[1] else "communication"
 
     def as_json(self) -> dict[str, Any]:
-        """Values for a document; parts of time from 0 to 1."""
+        """Return the result as JSON values; fractions of time are 0 to 1."""
         return {
             "samples": self.samples,
             "checked": self.checked,
@@ -88,7 +89,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Point:
-    """A machine of so many cells, simulated."""
+    """The simulation of a machine with some number of cells."""
 
     cells: int
     offered: float
@@ -98,36 +99,36 @@ class Point:
 
     @property
     def limit(self) -> str:
-        """What it is limited by."""
+        """The limit of the machine, in words."""
         return "computing" if self.carried >= CARRIED * self.offered else "communication"
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Machines of more and more cells before one interface."""
+    """Simulations of one interface with growing numbers of cells."""
 
     points: tuple[Point, ...]
     most: float
-    """MB/s that the interface sends if there is always something to send."""
+    """MB/s that the interface sends under permanent load."""
     cells: float
-    """Cells that compute so much."""
+    """Number of cells that produce this load."""
 
     def as_json(self) -> dict[str, Any]:
-        """Values for a document."""
+        """Return the result as JSON values."""
         points = [{**asdict(point), "limit": point.limit} for point in self.points]
         return {"unit": "MB/s", "points": points, "most": self.most, "cells_at_limit": self.cells}
 
 
 def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = RATE) -> Live:
-    """Compute samples on threads and send them by the stream manager to a sink that checks.
+    """Compute samples on threads and send them with the stream manager to a checking sink.
 
     Args:
-        time: how long.
-        nodes: threads that compute, in each quadrant.
-        rate: samples of one of these in a time; none: as many as it can.
+        time: duration of the run.
+        nodes: computing threads in each quadrant.
+        rate: samples of one thread per time; None means as fast as possible.
 
     Raises:
-        IsthmusError: something of that cannot be; what came is not what was sent.
+        IsthmusError: an argument is invalid, or the received data differ from the sent data.
 
     """
     from isthmus import _core
@@ -136,7 +137,7 @@ def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = RATE) -> L
         raise IsthmusError("the stream manager runs on Linux alone")
     reply = ask_json(_core.optimise, {"time": time, "nodes": nodes, "rate": rate})
     computed, waited = reply.pop("nodes")
-    # Threads that wait for a processor count as computing: it can be above what there is.
+    # Threads that wait for a processor count as computing, so the sum may exceed 1.
     busy = None if rate else min(1.0, computed * QUADRANTS * nodes / processors())
     return Live(
         **{**reply, "forwarders": tuple(reply["forwarders"])}, nodes=(computed, waited), busy=busy
@@ -144,15 +145,15 @@ def live(*, time: str = "5 s", nodes: int = NODES, rate: str | None = RATE) -> L
 
 
 def growth(cells: Sequence[int] = GROWTH, *, outside: str = "100 MB/s") -> Growth:
-    """Simulate the interface with what machines of more cells compute.
+    """Simulate the interface with the data of machines with more cells.
 
-    The machine is the four forwarding cells at the links of the interface. What lies behind them is
-    how much they are given: 15 of 16 cells compute, each as fast as the paper's.
+    The simulated machine consists of the four forwarding cells at the links of the interface. The
+    other cells set their load: 15 of 16 cells compute, each as fast as in the paper.
 
     Args:
-        cells: of each machine.
-        outside: what the network outside carries; 100 MB/s is HIPPI, 40 MB/s what the paper's
-            programs reached to the Cray.
+        cells: number of cells of each machine.
+        outside: bandwidth of the external network; 100 MB/s is HIPPI, 40 MB/s is the paper's
+            measured rate to the Cray.
 
     """
     import isthmus

@@ -1,4 +1,4 @@
-"""Points of a run, each done by whoever an executor gives it to: processes, threads, a cluster."""
+"""Execution of a run's points by an executor: processes, threads or a cluster."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.wording import counted
 
 TICK_S = 0.05
-"""Seconds between two looks at what is done."""
+"""Seconds between polls for finished tasks."""
 BUSY_TICK_S = 0.2
-"""The same while workers have more before them than passes until what is done is known and more is
-handed out, two looks later: each look costs something.
+"""Seconds between polls while workers have enough queued tasks for two such intervals, as each poll
+costs time.
 """
 TASK_S = 1.0
-"""Seconds of points that are worth a task of their own, of processor where one thread does them;
-shorter ones are handed out together. A task of Dask costs some 5 ms of processor, half of it the
-worker's.
+"""Target duration of a task in processor seconds; shorter points are grouped. A task of Dask costs
+about 5 ms of processor time, half of it on the worker.
 """
 LEAST_S = 0.001
-"""What a point is taken to take at least."""
+"""Minimum assumed duration of a point in seconds."""
 RECENT = 16
-"""Tasks that tell how long points take."""
+"""Number of recent tasks that estimate the duration of a point."""
 AHEAD = 4
-"""Tasks for each thread of the workers that are handed out before those before them are done."""
+"""Number of queued tasks for each worker thread."""
 UNSHARED_S = 1.0
-"""What the core asks for where claims of others are lost, with a journal in memory: not used."""
+"""Lease time for a journal in memory, which the core requires but does not use."""
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """A run as the core is told of it."""
+    """The description of a run for the core."""
 
     text: str
     file: str
@@ -50,9 +49,9 @@ class RunSpec:
     quick: bool
     memory: str | None
     jobs: int
-    """Threads of each worker."""
+    """Number of threads of each worker."""
     version: str
-    """Of isthmus, which workers must have as well."""
+    """Version of isthmus, which workers must match."""
 
 
 Entries = list[tuple[str, bytes]]
@@ -63,20 +62,20 @@ Part = tuple[list[int], list[int]]
 
 @dataclass(frozen=True)
 class Done:
-    """What a worker has done."""
+    """The result of a task."""
 
     entries: Entries
     failed: list[str]
-    """Why points and searches could not be done."""
+    """Reasons of failed points and searches."""
     took_s: float
-    """Seconds by the clock, or of processor where that is less; see `_now`."""
+    """Wall-clock seconds, or processor seconds if that is less; see `_now`."""
 
 
 def check(executor: object) -> None:
-    """Refuse what cannot be given work.
+    """Refuse an unusable executor.
 
     Raises:
-        IsthmusError: it is no executor, or a client of Dask that is closed or asynchronous.
+        IsthmusError: it is not an executor, or a Dask client that is closed or asynchronous.
 
     """
     if dask.is_client(executor):
@@ -87,16 +86,16 @@ def check(executor: object) -> None:
 
 
 class Pool:
-    """An executor of `concurrent.futures`, or what is used like one."""
+    """An executor with the interface of `concurrent.futures`."""
 
     threads: int | None = None
-    """It does not tell how many there are."""
+    """Number of threads, which is unknown."""
 
     def __init__(self, executor: Any) -> None:
         self.submit = executor.submit
 
     def answers(self, futures: Mapping[int, Any]) -> Mapping[int, Any]:
-        """What futures that are done have come to; an exception for what is lost."""
+        """Return the results of finished futures; an exception for lost ones."""
         results: dict[int, Any] = {}
         for at, future in futures.items():
             try:
@@ -106,29 +105,29 @@ class Pool:
         return results
 
     def cancel(self, futures: Iterable[Any]) -> None:
-        """Have nobody begin what is not begun."""
-        # A pool of Python that learns of them only as it ends waits for ever then (3.11, for one):
-        # one more task has it look at once.
+        """Cancel tasks that have not started."""
+        # A Python pool that processes cancellations only at shutdown may hang (3.11, for example).
+        # One more task makes it process them now.
         if sum(each.cancel() for each in futures):
             with suppress(Exception):
                 self.submit(int)
 
     def state(self, _left: str) -> str:
-        """Nothing is known of the workers."""
+        """Return an empty text, as the state of the workers is unknown."""
         return ""
 
 
 def run(
     spec: RunSpec, executor: Any, experiment: Any, tell: Callable[[int, int, str], None]
 ) -> None:
-    """Have the executor do what the journal of `experiment` lacks, and put it there as it comes.
+    """Run the missing entries of the journal of `experiment` and store them as they finish.
 
-    `tell` is told how many points and searches are in the journal, of how many, and how the
-    workers do.
+    `tell` receives the number of finished points and searches, the total, and the state of the
+    workers.
 
     Raises:
-        IsthmusError: a worker has another isthmus, or what it sends cannot be kept.
-        RunFailedError: a point cannot be done, or a worker ended without an answer.
+        IsthmusError: a worker has another version of isthmus, or its result cannot be stored.
+        RunFailedError: a point failed, or a worker ended without an answer.
 
     """
     waiting = Waiting(*experiment.missing())
@@ -149,7 +148,7 @@ def run(
                 ready = {i: future for i, (_, future) in under_way.items() if future.done()}
                 answers = workers.answers(ready) if ready else {}
             wrong = None
-            # What is done is kept before anything is said of what is not.
+            # Store finished entries before errors are raised.
             for i, answer in answers.items():
                 if isinstance(answer, BaseException):
                     wrong = wrong or _user_error(spec, answer)
@@ -171,61 +170,61 @@ def run(
 
 
 class Waiting:
-    """Points and searches that nobody was given, and how many of them make a task."""
+    """The queue of unassigned points and searches, and the size of tasks."""
 
     def __init__(self, points: list[int], searches: list[int]) -> None:
         self._points, self._searches = deque(points), deque(searches)
         self._recent: deque[float] = deque(maxlen=RECENT)
-        """Seconds that a point took, in the latest tasks."""
+        """Seconds of a point in recent tasks."""
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of queued points and searches."""
         return len(self._points) + len(self._searches)
 
     def tick_s(self, threads: int | None) -> float:
-        """Seconds until the next look at what is done, of workers with so many threads."""
+        """Return the seconds until the next poll, for workers with `threads` threads."""
         if not self._known or not self.count:
             return TICK_S
-        # Of the tasks that are handed out now the shortest.
+        # The shortest task at the current size.
         task_s = self._together(threads) * min(self._recent)
         return BUSY_TICK_S if AHEAD * task_s >= 2 * BUSY_TICK_S else TICK_S
 
     def handed_out(self, under_way: int, threads: int | None) -> Iterator[Part]:
-        """What is handed out now, beside so many tasks, to workers with so many threads.
+        """Yield the tasks to submit now, with `under_way` tasks outstanding on `threads` threads.
 
-        None if nobody knows: then it is all, point by point.
+        An unknown number of threads gets all points as single tasks.
         """
         room = self.count if threads is None else self._most(threads) - under_way
         while room > 0 and self.count:
             room -= 1
             if self._searches:
-                # They take longest: at the end all would wait for one.
+                # Searches take longest, so they start first.
                 yield [], [self._searches.popleft()]
             else:
                 together = min(self._together(threads), len(self._points))
                 yield [self._points.popleft() for _ in range(together)], []
 
     def _most(self, threads: int) -> int:
-        # At first few points, enough to tell how long they take: each is a task of its own.
+        # Start with few single points, to estimate their duration.
         least = AHEAD * RECENT if self._known or self._searches else RECENT
         return max(AHEAD * threads, least)
 
     @property
     def _known(self) -> bool:
-        """Whether enough points are done to say how long they take."""
+        """Whether enough points have finished for an estimate of their duration."""
         return len(self._recent) >= RECENT // 2
 
     def _together(self, threads: int | None) -> int:
-        # Nothing is known before some of the first are done. Towards the end there are tasks for
-        # all threads.
+        # Single points until an estimate exists. Towards the end, tasks shrink to occupy all
+        # threads.
         if threads is None or not self._known:
             return 1
         fits = TASK_S / max(*self._recent, LEAST_S)
         return max(1, min(int(fits), len(self._points) // (AHEAD * max(threads, 1))))
 
     def took(self, part: Part, seconds: float) -> None:
-        """A task is done."""
+        """Record the duration of a finished task."""
         points, searches = part
         if not searches:
             self._recent.append(seconds / len(points))
@@ -239,7 +238,7 @@ def _workers_of(executor: Any) -> Any:
 
 @contextmanager
 def _user_errors(spec: RunSpec) -> Iterator[None]:
-    """Tell an error of the executor in our words."""
+    """Convert errors of the executor to errors of isthmus."""
     try:
         yield
     except IsthmusError:
@@ -249,7 +248,7 @@ def _user_errors(spec: RunSpec) -> Iterator[None]:
 
 
 def _user_error(spec: RunSpec, error: BaseException) -> IsthmusError:
-    """The error of a worker in our words."""
+    """Return an error of a worker as an error of isthmus."""
     if isinstance(error, IsthmusError):
         return error
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "isthmus":
@@ -268,7 +267,7 @@ def _user_error(spec: RunSpec, error: BaseException) -> IsthmusError:
 
 
 def run_part(spec: RunSpec, part: Part) -> Done:
-    """Do some points and searches; a worker of the executor does this."""
+    """Run some points and searches; called on a worker."""
     from isthmus import __version__
 
     if spec.version != __version__:
@@ -278,12 +277,12 @@ def run_part(spec: RunSpec, part: Part) -> Done:
         )
     try:
         experiment = _prepared(spec)
-        # What is read once says nothing of how long points take.
+        # Reading the scenario once must not count for the duration of points.
         began = _now()
         entries, report = experiment.compute(part)
         took_s = min(now - then for now, then in zip(_now(), began, strict=True))
     except BaseException:
-        # It may have been stopped, and would do nothing any more.
+        # A stopped experiment cannot be reused.
         _of_thread.prepared = None
         raise
     failed = [reason for _, reason in json.loads(report)["failed"]]
@@ -291,8 +290,8 @@ def run_part(spec: RunSpec, part: Part) -> Done:
 
 
 def _now() -> tuple[float, float]:
-    """Two clocks: one goes on while this process is stopped or waits for a processor that others
-    have; the other counts all threads, and of several at work at once it is ahead.
+    """Return wall-clock and processor time. The first includes time in which the process is stopped
+    or waits for a processor; the second exceeds it if several threads work.
     """
     return time.perf_counter(), time.process_time()
 
@@ -301,7 +300,7 @@ _of_thread = threading.local()
 
 
 def _prepared(spec: RunSpec) -> Any:
-    """A run whose parts a thread of a worker does, one after another: read once."""
+    """Return the run of this worker thread, cached between parts."""
     known, experiment = getattr(_of_thread, "prepared", None) or (None, None)
     if known == spec:
         return experiment

@@ -1,4 +1,4 @@
-"""A scenario as an object: from a file, or put together from a machine and a workload."""
+"""A scenario as an object: from a file, or from a machine and a workload."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isthmus.scenario_fields import Described, attributes, plain, settings, toml
 
 @dataclass(frozen=True)
 class Scenario:
-    """What to run: a scenario's text, and changes to it.
+    """The text of a scenario, with changes.
 
     >>> from isthmus import Hypercube, Workload
     >>> scenario = Scenario.of(Hypercube(dimension=3, io_link_lanes=1), Workload(rate="5 /ms"))
@@ -30,9 +30,9 @@ class Scenario:
     text: str
     """The scenario file's text (TOML)."""
     file: str = "<python>"
-    """Where it is from, for messages."""
+    """Name of its source in messages."""
     changes: tuple[str, ...] = ()
-    """``key=value`` each, as on the command line."""
+    """Changes in the form ``key=value``, as on the command line."""
 
     def __post_init__(self) -> None:
         arguments.text("text", self.text, "version = 1")
@@ -60,21 +60,21 @@ class Scenario:
         name: str = "notebook",
         title: str | None = None,
     ) -> Scenario:
-        """Put a scenario together.
+        """Create a scenario from objects.
 
         Args:
-            machine: what it runs on.
-            workload: what it does.
+            machine: the machine.
+            workload: the workload.
             sweep: values by field; a field is an attribute of the machine or the workload
                 (``"io_link_lanes"``, ``"device.access"``) or a key of the scenario file
                 (``"machine.lanes.io_link"``). Several fields: all combinations. A list of tables
                 ``[{"label": ..., "field": value, ...}]`` is an axis of variants, and so is one of
                 objects: ``{"placement": [Placement(kind="stride", count=8), "combined"]}``, or
                 machines by the name ``"machine"``. What these leave out is that of `machine`.
-            search: also find where it saturates.
-            precision: half-width of the intervals asked for, or a whole `Precision`.
+            search: parameters of a search for the saturation load.
+            precision: requested half-width of the intervals, or a `Precision`.
             name: a short name of letters, digits, - and _.
-            title: for plots and the report.
+            title: title of plots and report.
 
         """
         _check(machine, workload, sweep, search, precision)
@@ -105,19 +105,19 @@ class Scenario:
         return cls("\n".join(lines) + "\n")
 
     def changed(self, **changes: Any) -> Scenario:
-        """The same with some fields changed: ``changed(dimension=5, locality=0.5)``.
+        """Return a copy with changed fields: ``changed(dimension=5, locality=0.5)``.
 
-        Attributes of machine and workload are named as they are; any key of the scenario file
-        can be given as ``**{"stop.precision": "1%"}``.
+        Attributes of machine and workload are keywords; any key of the scenario file can be given
+        as ``**{"stop.precision": "1%"}``.
         """
         words = [f"{field_key(n)}={_word(plain(v, n))}" for n, v in changes.items()]
         return replace(self, changes=(*self.changes, *words))
 
     def check(self) -> dict[str, Any]:
-        """Say what would be run: name, axes, points, machines, the effective scenario.
+        """Return a description of the run: name, axes, points, machines, the effective scenario.
 
         Raises:
-            IsthmusError: the scenario makes no sense; the message says where and what would.
+            IsthmusError: the scenario is invalid; the message gives position and correction.
 
         """
         from isthmus import _core
@@ -127,7 +127,7 @@ class Scenario:
         return checked
 
     def analyze(self) -> Results:
-        """Evaluate the queueing model at every point; nothing is simulated."""
+        """Evaluate the queueing model at every point, without simulation."""
         from isthmus import _core
 
         text = ask(_core.analyze, self.text, self.file, list(self.changes))
@@ -145,31 +145,31 @@ class Scenario:
         memory: str | None = None,
         progress: bool | None = None,
     ) -> Results:
-        """Simulate every point, with the queueing model beside it.
+        """Simulate every point and evaluate the queueing model.
 
         Args:
-            seed: master seed; the same seed gives the same numbers. The scenario's if left out.
-            jobs: threads; one for each processor that may be used if left out. The numbers do not
-                depend on it.
-            quick: wider intervals, in seconds.
-            out: also write all files to this folder, and go on from points finished there.
-            plots: whether every plot is written there as a file: True, or forms such as
-                ``("png",)``. The report has its pictures in any case.
-            executor: who runs the points: any executor of `concurrent.futures`, or a Dask
-                ``Client``, whose workers have the same isthmus. The results have the same bytes.
-                A point (with a search, all its loads) is run in one piece, on as many threads as
-                `jobs` says, one if left out. With `out` finished points are kept there as they
-                come, and a later call with any executor, or none, goes on from them.
-            memory: what simulations may take, such as "4 GB"; with an executor in each of its
-                workers. Half of what the process that runs them may use if left out, of a worker
-                of Dask shared by its threads.
-            progress: a bar that shows points, speed and time left: True, False, or None for one in
-                notebooks and on terminals only.
+            seed: master seed, which determines all numbers; the default is that of the scenario.
+            jobs: number of threads, which does not affect the numbers; the default is one for each
+                usable processor.
+            quick: whether wider intervals suffice, for a run of seconds.
+            out: folder for all files; a run continues from points finished there.
+            plots: whether plots are written there as files: True, or formats such as ``("png",)``.
+                The report always contains its charts.
+            executor: executor of the points, of `concurrent.futures` or a Dask ``Client``, whose
+                workers have the same isthmus. The results have the same bytes. A point (with a
+                search, all its loads) is one task on `jobs` threads, by default one. With `out`,
+                finished points are stored there, and a later call with any executor, or none,
+                continues from them.
+            memory: memory bound of simulations, such as "4 GB"; with an executor, that of each
+                worker. The default is half of the memory that the process may use; threads of a
+                Dask worker share it.
+            progress: whether to show a progress bar; None shows one in notebooks and on terminals
+                only.
 
         Raises:
-            IsthmusError: the scenario makes no sense, or the folder cannot be used.
+            IsthmusError: the scenario is invalid, or the folder is unusable.
             RunFailedError: a worker of the executor ended without an answer.
-            KeyboardInterrupt: interrupted; finished points are kept if there is a folder.
+            KeyboardInterrupt: interrupted; with a folder, finished points are kept.
 
         """
         from isthmus.execution import Job, Stopped
@@ -198,7 +198,7 @@ class Scenario:
 
 
 def _check(machine: object, workload: object, sweep: object, search: object, stop: object) -> None:
-    """Refuse arguments of the wrong kind, each by its name."""
+    """Refuse arguments of the wrong type, by name."""
     machines, works = get_args(Machine), get_args(AnyWorkload)
     arguments.one_of("machine", machine, machines, "a " + _or(machines, "dimension=3"))
     arguments.one_of("workload", workload, works, "a " + _or(works, 'rate="2 /ms"'))
@@ -212,16 +212,16 @@ def _check(machine: object, workload: object, sweep: object, search: object, sto
 
 
 def _or(kinds: Sequence[type], example: str) -> str:
-    """Classes in words, the first with an example."""
+    """Return class names as text, the first with an example."""
     named = [kind.__name__ for kind in kinds]
     return f"{', '.join(named[:-1])} or {named[-1]}, such as {named[0]}({example})"
 
 
 def field_key(name: str) -> str:
-    """The scenario key of an attribute of machine or workload; a key is returned as it is.
+    """Return the scenario key of an attribute of machine or workload; return a key unchanged.
 
     Raises:
-        IsthmusError: there is no such attribute.
+        IsthmusError: the attribute does not exist.
 
     """
     arguments.text("field", name, "io_link_lanes")
@@ -274,7 +274,7 @@ def _sweep(sweep: Mapping[str, Any]) -> list[str]:
 
 
 def _variants(name: str, given: Sequence[Any]) -> list[dict[str, Any]]:
-    """Objects as the variants of an axis: what each of them gives."""
+    """Return objects as the variants of an axis."""
     prefix = name if name in ("machine", "workload") else field_key(name)
     variants = []
     for value in given:

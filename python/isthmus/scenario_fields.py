@@ -1,6 +1,6 @@
-"""Objects whose attributes are fields of a scenario: each attribute names its key.
+"""Objects whose attributes are fields of a scenario; each attribute has a scenario key.
 
-An attribute that is `None` is left to the core's default, so that there is one place for defaults.
+An attribute that is `None` takes the core's default, so that defaults are defined only once.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Value = Any
 """Text, number, flag, or a list of these, as a scenario file holds them."""
 T = TypeVar("T")
 INTEGER_MAX = 2**64
-"""No field takes more; Python cannot even write some that are."""
+"""Upper limit of integers; Python refuses to print very large ones."""
 VALUES_MAX = 100_000
-"""Most values of a list."""
+"""Maximum number of values of a list."""
 
 
 class Described:
     """A part of a scenario as an object: its attributes are fields.
 
-    Two of them that say the same are equal and have the same hash, whether their values were given
-    as lists, tuples or arrays.
+    Objects with equal values are equal and have the same hash, whether the values are lists, tuples
+    or arrays.
     """
 
     def __post_init__(self) -> None:
@@ -37,13 +37,13 @@ class Described:
 
     @property
     def words(self) -> str:
-        """What is given, in words: ``kind stride, count 8``."""
+        """Return the given attributes in words: ``kind stride, count 8``."""
         values = ((e.name, getattr(self, e.name)) for e in fields(self))  # type: ignore[arg-type]
         return ", ".join(f"{name} {_said(value)}" for name, value in values if value is not None)
 
 
 class Names(Mapping[str, Any]):
-    """A mapping that does not change, so that it has a hash."""
+    """An immutable, hashable mapping."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = dict(given)
@@ -61,7 +61,7 @@ class Names(Mapping[str, Any]):
         return hash(tuple(self._given.items()))
 
     def __eq__(self, other: object) -> bool:
-        # The order of jobs decides which draws which random numbers.
+        # The order of jobs determines their random numbers.
         return isinstance(other, Mapping) and list(self.items()) == list(other.items())
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class Names(Mapping[str, Any]):
 
 
 def _frozen(value: Any) -> Any:
-    """A value that does not change: lists and arrays as tuples, mappings as `Names`."""
+    """Return an immutable value: lists and arrays become tuples, mappings become `Names`."""
     try:
         if isinstance(value, list | tuple):
             return tuple(_frozen(each) for each in value)
@@ -91,22 +91,22 @@ def _said(value: Any) -> str:
 
 
 def key(name: str) -> Any:
-    """An optional attribute that is the scenario's field `name`."""
+    """Declare an optional attribute for the scenario field `name`."""
     return field(default=None, metadata={"key": name})
 
 
 def part(name: str) -> Any:
-    """An optional attribute that is an object with fields below `name`."""
+    """Declare an optional attribute for an object with fields below `name`."""
     return field(default=None, metadata={"part": name})
 
 
 def parts(name: str) -> Any:
-    """An optional attribute that is a mapping of names to objects with fields below `name`."""
+    """Declare an optional attribute for a mapping of names to objects with fields below `name`."""
     return field(default=None, metadata={"parts": name})
 
 
 def settings(described: Any, prefix: str) -> Iterator[tuple[str, Value]]:
-    """The scenario keys, below `prefix`, and values of an object's attributes that are given."""
+    """Yield scenario keys below `prefix` and values of the given attributes of an object."""
     for each in fields(described):
         value = getattr(described, each.name)
         if value is None:
@@ -128,7 +128,7 @@ def settings(described: Any, prefix: str) -> Iterator[tuple[str, Value]]:
 
 
 def names(kind: type, prefix: str) -> dict[str, str]:
-    """Attribute names of a class, dotted for parts, with the scenario keys they stand for."""
+    """Return the scenario keys of the attributes of a class, with dotted names for parts."""
     found = {}
     hints = get_type_hints(kind)
     for each in fields(kind):
@@ -148,7 +148,7 @@ def names(kind: type, prefix: str) -> dict[str, str]:
 
 @cache
 def attributes() -> dict[str, str]:
-    """The scenario key of every attribute of machines and workloads, dotted for parts."""
+    """Return the scenario keys of all attributes of machines and workloads."""
     from isthmus.objects import AnyWorkload, Machine
 
     known: dict[str, str] = {}
@@ -160,12 +160,12 @@ def attributes() -> dict[str, str]:
 
 
 def plain(value: Any, name: str = "") -> Value:
-    """The value as text, numbers and lists: tuples, ranges and numpy numbers are turned.
+    """Convert a value to text, numbers and lists, from tuples, ranges and numpy numbers.
 
-    `name` is what messages call it.
+    Messages call the value `name`.
 
     Raises:
-        IsthmusError: something in it is none of these, or it holds itself.
+        IsthmusError: it contains another type, or itself.
 
     """
     try:
@@ -178,7 +178,7 @@ def plain(value: Any, name: str = "") -> Value:
 
 
 def _plain(value: Any, name: str) -> Value:
-    # Numbers and words of numpy are kinds of these whose `repr` is another.
+    # Scalars of numpy are subclasses with another `repr`.
     if isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -206,7 +206,7 @@ def _plain(value: Any, name: str) -> Value:
 
 
 def toml_value(value: Value) -> str:
-    """A value as TOML writes it."""
+    """Return a value in TOML notation."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):

@@ -1,4 +1,4 @@
-"""What tables, pictures and pages are made from: texts, and the code that makes them of these."""
+"""Digests of the inputs of tables, plots and pages: texts and the generating code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 FOLDERS = ("report", "charts", "scenes", "plots", "answer", "results", "faults", "papers")
 MODULES = ("columns.py", "looks.py", "value.py", "wording.py")
-"""With the folders, all of the package that decides what is in tables, pictures and pages."""
+"""Modules that, with the folders below, determine the content of tables, plots and pages."""
 
 
 def digest_of(*parts: str) -> str:
-    """Digest of what an output is made from: the given texts, and the code that makes it.
+    """Return a digest of the inputs of an output: the given texts and the generating code.
 
-    An output that was made from the same digest need not be made again.
+    An output with the same digest is up to date.
     """
     total = hashlib.sha256(source_digest().encode())
     for part in parts:
@@ -30,7 +30,7 @@ def digest_of(*parts: str) -> str:
 
 @cache
 def source_digest() -> str:
-    """Digest of all of the package that takes part in making outputs."""
+    """Return a digest of all generating code of the package."""
     total = hashlib.sha256()
     for name in FOLDERS:
         for path in sorted(_all_files(files("isthmus") / name), key=lambda each: each.name):

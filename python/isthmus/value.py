@@ -1,4 +1,4 @@
-"""A number with its interval. Arithmetic between measures is the core's."""
+"""A number with its interval. The core does the arithmetic between measures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from isthmus.results.schema import Measure, Percentile
 
 CONFIDENCE = 0.95
-"""Of a number that nobody says it of: an exact one, or a bracket."""
+"""Default confidence, for exact numbers and brackets."""
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,18 @@ class Value:
     low: float | None = None
     high: float | None = None
     bracket: bool = False
-    """Whether the interval is a bracket of a search rather than one of confidence."""
+    """Whether the interval is the bracket of a search rather than a confidence interval."""
     words: str | None = None
-    """In place of a number."""
+    """Words instead of a number."""
     each: tuple[float, ...] = field(default=(), repr=False, compare=False)
-    """What each replication says, where it is of any."""
+    """Value of each replication, if there are any."""
     confidence: float = field(default=CONFIDENCE, repr=False, compare=False)
-    """Of its interval."""
+    """Confidence of the interval."""
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The interval, infinite to a side of which nothing is known; the value itself where there
-        is no interval; NaN where there is no value.
+        """Return the interval: infinite on an unknown side, the value itself without an interval,
+        NaN without a value.
         """
         if self.low is None and self.high is None:
             middle = math.nan if self.value is None else self.value
@@ -48,11 +48,11 @@ class Value:
 
     @property
     def text(self) -> str:
-        """For people: ``11.5–11.9`` or ``3.32 ± 0.02``."""
-        return self.told()
+        """The number as text: ``11.5–11.9`` or ``3.32 ± 0.02``."""
+        return self.told()  # codespell:ignore told
 
-    def told(self, digits: int = 3) -> str:
-        """The same, with so many digits or, of an interval, as many as it has."""
+    def told(self, digits: int = 3) -> str:  # codespell:ignore told
+        """Return the number as text with `digits` digits, or those of its interval."""
         if self.words is not None:
             return self.words
         if self.bracket:
@@ -62,7 +62,7 @@ class Value:
         return estimate(self.value, self.low, self.high, digits)
 
     def scaled(self, factor: float) -> tuple[float | None, float | None, float | None]:
-        """Value and interval times a positive factor."""
+        """Return value and interval times a positive factor."""
         low, high = self.low, self.high
         return (
             None if self.value is None else factor * self.value,
@@ -72,27 +72,39 @@ class Value:
 
     @classmethod
     def of(cls, found: Measure | Percentile | None, confidence: float) -> Value:
-        """A measured mean or percentile, with what each replication says of it."""
+        """Return a measured mean or percentile with its replications."""
         if found is None:
             return cls(None)
         middle = found.mean if hasattr(found, "mean") else found.value
         each = tuple(found.each)
         if middle is not None and not each and found.low is None and found.high is None:
-            # Not exact: it is not known how far it may be off.
+            # Without an interval the error is unknown, so it is not exact.
             each = (middle,)
         return cls(middle, found.low, found.high, each=each, confidence=confidence)
 
     def over(self, other: Value) -> Value:
-        """The quotient of two numbers that cannot be negative; none over zero."""
+        """Return the quotient of two non-negative numbers; no value over zero."""
         return compare("ratio", [self, other])
 
+    def plus(self, other: Value) -> Value:
+        """Return the sum."""
+        return compare("sum", [self, other])
+
     def minus(self, other: Value) -> Value:
-        """The difference."""
+        """Return the difference."""
         return compare("difference", [self, other])
+
+    def above(self, other: Value) -> Value:
+        """Return the excess over `other` in percent; both are non-negative."""
+        return compare("percent_more", [self, other])
+
+    def below(self, other: Value) -> Value:
+        """Return the shortfall below `other` in percent; both are non-negative."""
+        return compare("percent_less", [self, other])
 
 
 def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) -> Value:
-    """What comes out of an operation on numbers, by the core: the one way to compare results.
+    """Return the result of an operation of the core on numbers, the only way to compare results.
 
     `operation` is ``ratio``, ``difference``, ``sum``, ``percent_more``, ``percent_less``,
     ``geometric_mean`` or ``{"mean": weights}``. Replications of the same number are compared in
@@ -116,21 +128,21 @@ def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) 
 
 @dataclass(frozen=True)
 class Compared:
-    """How the second of two numbers differs from the first."""
+    """The comparison of a second number with a first."""
 
     difference: Value
-    """The second less the first."""
+    """The second minus the first."""
     ratio: Value
-    """The second over the first; no number where there is none, as over zero."""
+    """The second over the first; no value over zero."""
     differs: bool
-    """Whether they differ, at the confidence of all comparisons made together."""
+    """Whether they differ, at the joint confidence of all comparisons."""
 
 
 def differences(pairs: Sequence[tuple[Value, Value]], confidence: float) -> list[Compared]:
-    """How the second number of each pair differs from the first, by the core.
+    """Compare the second number of each pair with the first, by the core.
 
-    All are judged together: that any is said to differ where none does has a chance of
-    ``1 - confidence`` at most. Every number has a value.
+    All comparisons are joint: the probability of any false difference is at most ``1 -
+    confidence``. Every number must have a value.
     """
     from isthmus import _core
     from isthmus.core import ask
@@ -156,7 +168,7 @@ def _operand(value: Value) -> dict[str, object]:
 
 
 def _value(found: dict[str, Any] | None, bracket: bool, confidence: float) -> Value:
-    """A quantity of the core; no number where it has none."""
+    """Convert a quantity of the core; without a number there is no value."""
     if found is None:
         return Value(None)
     each = tuple(found["each"])
@@ -164,5 +176,5 @@ def _value(found: dict[str, Any] | None, bracket: bool, confidence: float) -> Va
 
 
 def _end(end: float | None) -> float | None:
-    """An end of an interval, None where there is none."""
+    """Return an end of an interval; None if it is infinite."""
     return None if end is None or math.isinf(end) else end

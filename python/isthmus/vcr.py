@@ -11,37 +11,37 @@ from isthmus.core import ask
 from isthmus.errors import IsthmusError
 
 SCREENS = 4
-"""Cameras, and so screens."""
+"""Number of cameras and of screens."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """How far a VCR is."""
+    """The progress of a VCR."""
 
     frames: int
-    """Frames that all screens have shown."""
+    """Number of frames that all screens have shown."""
     seconds: float
-    """From the time of the first frame on."""
+    """Seconds since the first frame."""
     in_step: int
-    """Frames of any screen that began when all screens had shown the one before."""
+    """Number of frames that started after all screens had shown the previous frame."""
     apart: int
-    """Frames of any screen that began before that."""
+    """Number of frames that started earlier."""
     bytes: int
-    """Bytes that were shown, on all screens."""
+    """Bytes shown on all screens."""
     viewers: int
-    """Who looks at the page."""
+    """Number of open pages."""
     missed: int
-    """Frames that viewers were not sent, as they had not taken earlier ones."""
+    """Number of frames that were dropped for slow viewers."""
     waits: tuple[str, ...] = ()
-    """What streams waited for when they last stood still."""
+    """Reasons of the last stalls of streams."""
 
     @property
     def rate(self) -> float:
-        """Frames per second. The first frame has no time before it."""
+        """Frames per second, without the first frame."""
         return (self.frames - 1) / self.seconds if self.frames > 1 else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """Values for a document; times in seconds, sizes in bytes."""
+        """Return the progress as JSON values; times in seconds, sizes in bytes."""
         return {
             "frames": self.frames,
             "seconds": self.seconds,
@@ -59,13 +59,13 @@ class Vcr:
 
     Args:
         rate: frames per second, as ``"30 /s"``.
-        color: four bytes a pixel, and not one of grey.
-        films: files of frames of 496 x 486 pixels without headers, for the cameras one after the
-            other; none: a pattern that moves.
-        address: of the page, on this machine; port 0: one that is free.
+        color: whether pixels have four bytes rather than one grey byte.
+        films: files with frames of 496 x 486 pixels without headers, for the cameras in order; the
+            default is a moving pattern.
+        address: local address of the page; port 0 picks a free port.
 
     Raises:
-        IsthmusError: one of these cannot be.
+        IsthmusError: an argument is invalid.
 
     """
 
@@ -97,18 +97,18 @@ class Vcr:
         return f"http://{ask(self._vcr.address)}/"
 
     def shown(self) -> Shown:
-        """How far it is."""
+        """Return the progress."""
         return _shown(ask(self._vcr.figures))
 
     def failure(self) -> str | None:
-        """Why it has ended by itself, if it has."""
+        """Return the reason of an early end, or None."""
         return ask(self._vcr.failure)
 
     def finish(self) -> Shown:
-        """Play to its end what was begun.
+        """Finish the current frame and stop.
 
         Raises:
-            IsthmusError: why it ended before.
+            IsthmusError: the VCR has failed before.
 
         """
         return _shown(ask(self._vcr.finish))

@@ -1,4 +1,4 @@
-"""How measures, channels, numbers and intervals are called and written for people."""
+"""Labels of measures and channels, and formats of numbers and intervals."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _JOB_ASPECTS = {
     "phase": "time of a phase",
     "accepted": "accepted bandwidth",
 }
-"""What is measured of jobs; the name of the measure begins with that of the job."""
+"""Measures of jobs; the name of a measure starts with that of its job."""
 _FLOWS = {"io": "I/O", "messages": "PE-PE"}
 _UNITS = {"us": "µs", "1/ms": "messages/ms", "/ms": "messages/ms", "1": "", "1/us": "1/µs"}
 _SIZES = (
@@ -78,19 +78,19 @@ _SIZES = (
     ("ns", "µs", "ms", "s"),
     ("MIPS", "GIPS", "TIPS"),
 )
-"""Units that differ by factors of a thousand, ascending."""
+"""Units in steps of a thousand, ascending."""
 LONG_US = 10_000
-"""Microseconds from which a time in a sentence has a larger unit."""
+"""Microseconds from which a sentence uses a larger unit of time."""
 LOPSIDED = 2
-"""An interval whose halves differ by more than this factor is told by its ends."""
+"""An interval whose halves differ by more than this factor is written with both ends."""
 
 
 EXACT = "Nothing was drawn at random: the numbers are exact."
-"""Of a run without intervals."""
+"""Note on a run without intervals."""
 
 
 def measure_label(name: str, *, of_jobs: bool = False) -> str:
-    """Name of a measure for an axis or a heading, without its unit.
+    """Return the label of a measure for an axis or a heading, without its unit.
 
     Of jobs, a measure begins with the name of the job: ``io: packet latency``.
     """
@@ -109,12 +109,12 @@ def measure_label(name: str, *, of_jobs: bool = False) -> str:
 
 
 def job_label(job: str) -> str:
-    """What measures call a job; ``servers`` are the I/O servers of all jobs together."""
+    """Return the label of a job; ``servers`` are the I/O servers of all jobs."""
     return "I/O servers" if job == "servers" else job
 
 
 def measure_subject(name: str, *, of_jobs: bool = False) -> str:
-    """Who is measured, in the plural: ``I/O reads`` for ``read.network``."""
+    """Return the measured items in the plural: ``I/O reads`` for ``read.network``."""
     if of_jobs:
         job, _, quantity = name.rpartition(".")
         subjects = {"packet": "packets", "phase": "phases"}
@@ -123,26 +123,26 @@ def measure_subject(name: str, *, of_jobs: bool = False) -> str:
 
 
 def flow_label(flow: str) -> str:
-    """Name of the flow of demands that decides a verdict."""
+    """Return the label of the flow that decides a verdict."""
     return _FLOWS.get(flow, flow)
 
 
 def unit_label(unit: str | None) -> str:
-    """A unit as people write it: ``µs`` for ``us``."""
+    """Return a unit in usual notation: ``µs`` for ``us``."""
     return _UNITS.get(unit or "", unit or "")
 
 
 def with_unit(label: str, unit: str | None) -> str:
-    """Axis title: ``latency (µs)``, or just the label for a pure number."""
+    """Return an axis title: ``latency (µs)``, or only the label for a pure number."""
     text = unit_label(unit)
     return f"{label} ({text})" if text else label
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """A number to so many significant digits, as people write it: ``1.23``, ``12,346``.
+    """Return a number with `digits` significant digits: ``1.23``, ``12,346``.
 
-    Digits before the decimal point are never rounded away below 100,000. Exponents are for what
-    is below 0.0001 or has more than nine digits before the point.
+    Below 100,000 digits before the decimal point are never rounded. Numbers below 0.0001 or with
+    more than nine digits before the point have an exponent.
     """
     if value is None or not math.isfinite(value):
         return "–"
@@ -158,12 +158,12 @@ def number(value: float | None, digits: int = 3) -> str:
 
 
 def _magnitude(value: float, digits: int) -> int:
-    """The power of ten of the first digit, once rounded: 9.999 is 10.0 and has magnitude 1."""
+    """Return the power of ten of the rounded first digit: 9.999 is 10.0, with magnitude 1."""
     return int(f"{value:.{digits - 1}e}".partition("e")[2])
 
 
 def quantity(value: float | None, unit: str, digits: int = 3) -> str:
-    """A number with its unit, in the size of unit that people would choose: ``1.02 TB/s``."""
+    """Return a number with a suitable multiple of its unit: ``1.02 TB/s``."""
     for family in _SIZES:
         if unit in family and value and math.isfinite(value):
             position = family.index(unit)
@@ -178,13 +178,13 @@ def quantity(value: float | None, unit: str, digits: int = 3) -> str:
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """So many things, in words that agree with their number: ``1 claim``, ``1,024 nodes``."""
+    """Return a count with singular or plural noun: ``1 claim``, ``1,024 nodes``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """An interval, both ends to the digits of the larger: ``11.5–11.9``; ``≥ 11.5`` if it has no
-    upper end.
+    """Return an interval with the same digits at both ends: ``11.5–11.9``; ``≥ 11.5`` without upper
+    end.
     """
     if low is None or high is None:
         return "–" if low is None else f"≥ {number(low, digits)}"
@@ -198,12 +198,11 @@ def interval(low: float | None, high: float | None, digits: int = 3) -> str:
 
 
 def estimate(mean: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
-    """A mean with its half-width: ``11.7 ± 0.2``; just the mean without an interval, or if the
-    interval is nothing but it, as that of an exact run is.
+    """Return a mean with its half-width: ``11.7 ± 0.2``; only the mean without an interval or with
+    an interval of zero width.
 
-    ``12.1 (≥ 9.8)`` where nothing is known above, ``0 (≤ 0.4)`` where nothing was counted, ``34.3
-    (30.3 to 115.9)`` where one half is more than twice the other, ``> 1400`` where only a
-    lower bound is known.
+    Special forms: ``12.1 (≥ 9.8)`` without upper end, ``0 (≤ 0.4)`` if nothing was counted, ``34.3
+    (30.3 to 115.9)`` if one half is more than twice the other, ``> 1400`` for a lower bound.
     """
     if mean is None:
         return "–" if low is None else f"> {number(low, digits)}"
@@ -225,13 +224,13 @@ def estimate(mean: float | None, low: float | None, high: float | None, digits: 
 
 
 def sentence(text: str) -> str:
-    """The text with a capital first letter and a full stop. A symbol stays as it is: ``b = 1``."""
+    """Return a text with a capital first letter and a full stop, except for symbols: ``b = 1``."""
     first = text[:1] if text[1:4] == " = " else text[:1].upper()
     return first + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def estimate_in_unit(mean: float | None, low: float | None, high: float | None, unit: str) -> str:
-    """As `estimate`, with the unit; long times in ms or s: ``881 ± 4 s``."""
+    """Return an estimate with its unit; long times are in ms or s: ``881 ± 4 s``."""
     size = abs(mean if mean is not None else low or 0.0)
     factor, word = 1.0, unit_label(unit)
     if unit == "us" and size >= LONG_US:
@@ -241,7 +240,7 @@ def estimate_in_unit(mean: float | None, low: float | None, high: float | None, 
 
 
 def ended(by: str | None) -> str:
-    """Words for what ended a point before its rules did, to follow another phrase."""
+    """Return the cause of a point's early end, as a suffix of another phrase."""
     return {
         "backlog": "; ended early: more waits than a verdict needs",
         "memory": "; ended early: more waits than the run has memory for",
