@@ -280,7 +280,7 @@ class Job:
 
     def lacks(self, folder: Path) -> Selection:
         """Return the points and searches that are missing in the journal of a folder."""
-        from isthmus.sweeps.state import lacking
+        from isthmus.sweeps.state import missing_units
 
         return missing_units(folder, self.summary["points"], self.summary["searches"])
 

@@ -86,21 +86,9 @@ class Value:
         """Return the quotient of two non-negative numbers; no value over zero."""
         return compare("ratio", [self, other])
 
-    def plus(self, other: Value) -> Value:
-        """Return the sum."""
-        return compare("sum", [self, other])
-
     def minus(self, other: Value) -> Value:
         """Return the difference."""
         return compare("difference", [self, other])
-
-    def above(self, other: Value) -> Value:
-        """Return the excess over `other` in percent; both are non-negative."""
-        return compare("percent_more", [self, other])
-
-    def below(self, other: Value) -> Value:
-        """Return the shortfall below `other` in percent; both are non-negative."""
-        return compare("percent_less", [self, other])
 
 
 def compare(operation: str | dict[str, list[float]], operands: Sequence[Value]) -> Value:
