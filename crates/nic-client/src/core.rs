@@ -6,7 +6,9 @@ use crate::link::Link;
 use crate::lock::{locked, waited};
 use crate::pending::{Pending, Slot};
 use crate::registry::Registry;
-use isthmus_nic_protocol::{Answer, Asked, Event, Refusal, RefusalKind, Request, Told, write};
+use isthmus_nic_protocol::{
+    Answer, Event, Message, NumberedRequest, Refusal, RefusalKind, Request, write,
+};
 use isthmus_wire::{Expired, Remote, Timeout, Transport};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
@@ -134,7 +136,8 @@ impl Core {
         }
         state.asked += 1;
         let id = state.asked;
-        let line = write(&Asked { id, request }).map_err(|error| Error::Misfit(error.0))?;
+        let line =
+            write(&NumberedRequest { id, request }).map_err(|error| Error::Misfit(error.0))?;
         state.unsent_bytes += line.len();
         state.unsent.push_back(line);
         state.slots.insert(id, Slot::waiting(noticed));
@@ -323,16 +326,16 @@ impl Core {
     }
 
     /// Takes in what the daemon told.
-    pub fn hear(&self, told: Told) -> std::result::Result<(), String> {
+    pub fn hear(&self, told: Message) -> std::result::Result<(), String> {
         match told {
-            Told::Answer { id, answer } => self.put(id, Ok(answer)),
-            Told::Refused {
+            Message::Answer { id, answer } => self.put(id, Ok(answer)),
+            Message::Refused {
                 id: Some(id),
                 refusal,
             } => self.put(id, Err(refusal)),
-            Told::Refused { id: None, refusal } => return Err(refusal.text),
-            Told::Event { event } => self.keep(event),
-            Told::Link { key, news, .. } => {
+            Message::Refused { id: None, refusal } => return Err(refusal.text),
+            Message::Event { event } => self.keep(event),
+            Message::Link { key, news, .. } => {
                 let known = locked(&self.lasting).get(&key).and_then(Weak::upgrade);
                 if let Some(link) = known {
                     link.hear(&news);
@@ -396,7 +399,7 @@ impl State {
         self.asked += 1;
         let id = self.asked;
         // A line of a few words is written.
-        let line = write(&Asked { id, request }).unwrap_or_default();
+        let line = write(&NumberedRequest { id, request }).unwrap_or_default();
         self.unsent_bytes += line.len();
         self.unsent.push_back(line);
         Some(id)

@@ -1,7 +1,7 @@
 //! The thread of a session: writes requests, takes in what the daemon tells.
 
 use crate::core::{Core, hush_bell};
-use isthmus_nic_protocol::{Lines, Told, read};
+use isthmus_nic_protocol::{Lines, Message, read};
 use isthmus_wire::{Moved, Transport};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
@@ -124,7 +124,7 @@ impl Post<'_> {
     fn hear(&mut self) -> Result<(), String> {
         let garbled = |error| format!("the daemon sent what is no line of its language: {error}");
         while let Some(line) = self.lines.take().map_err(garbled)? {
-            let told: Told = read(&line).map_err(garbled)?;
+            let told: Message = read(&line).map_err(garbled)?;
             self.core.hear(told)?;
         }
         Ok(())

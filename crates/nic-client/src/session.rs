@@ -9,7 +9,8 @@ use crate::post;
 use crate::renewing;
 use crate::stream::strange;
 use isthmus_nic_protocol::{
-    Answer, Asked, Carrier, Event, Lines, RefusalKind, Request, Told, VERSION, read, write,
+    Answer, Carrier, Event, Lines, Message, NumberedRequest, RefusalKind, Request, VERSION, read,
+    write,
 };
 use isthmus_ring::{Consumer, Handles, Producer};
 use isthmus_wire::{Moved, Remote, Timeout, Transport, wait_ready};
@@ -417,7 +418,8 @@ fn first(
             format!("{name} has not answered for {}", timeout.given())
         }),
     };
-    let asked = write(&Asked { id: 0, request }).map_err(|error| Error::Misfit(error.0))?;
+    let asked =
+        write(&NumberedRequest { id: 0, request }).map_err(|error| Error::Misfit(error.0))?;
     write_all(wire, &asked, timeout).map_err(failed)?;
     let line = loop {
         if let Some(line) = line(wire, timeout).map_err(failed)? {
@@ -425,9 +427,9 @@ fn first(
         }
     };
     match read(&line).map_err(|error| failed(Error::Garbled(error.to_string())))? {
-        Told::Answer { answer, .. } => Ok(answer),
-        Told::Refused { refusal, .. } => Err(Error::Refused(refusal)),
-        Told::Event { .. } | Told::Link { .. } => Err(failed(Error::Garbled(
+        Message::Answer { answer, .. } => Ok(answer),
+        Message::Refused { refusal, .. } => Err(Error::Refused(refusal)),
+        Message::Event { .. } | Message::Link { .. } => Err(failed(Error::Garbled(
             "it tells events before it lets anybody in".into(),
         ))),
     }

@@ -1,6 +1,6 @@
 //! A daemon that says what a test wants: lines and nothing behind them.
 
-use isthmus_nic_client::words::{Answer, Asked, Lines, Request, Told, read, write};
+use isthmus_nic_client::words::{Answer, Lines, Message, NumberedRequest, Request, read, write};
 use isthmus_nic_client::{Address, Session, Timeout};
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -54,7 +54,7 @@ impl Side {
     }
 
     /// The next request; none once the client has left.
-    pub fn next(&mut self) -> Option<Asked> {
+    pub fn next(&mut self) -> Option<NumberedRequest> {
         let mut piece = [0; 4096];
         loop {
             if let Some(line) = self.lines.take().unwrap() {
@@ -67,13 +67,13 @@ impl Side {
         }
     }
 
-    pub fn tell(&mut self, told: &Told) {
+    pub fn tell(&mut self, told: &Message) {
         // The client may have left.
         let _ = self.socket.write_all(&write(told).unwrap());
     }
 
     pub fn answer(&mut self, id: u64, answer: Answer) {
-        self.tell(&Told::Answer { id, answer });
+        self.tell(&Message::Answer { id, answer });
     }
 }
 

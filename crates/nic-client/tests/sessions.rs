@@ -2,7 +2,7 @@
 
 use crate::fake::{daemon, listener, listening, name, soon, welcome};
 use isthmus_nic_client::words::{
-    Answer, Carrier, Event, Refusal, RefusalKind, Request, Told, VERSION, write,
+    Answer, Carrier, Event, Message, Refusal, RefusalKind, Request, VERSION, write,
 };
 use isthmus_nic_client::{Address, Error, Opening, Session, Timeout};
 use std::io::Write;
@@ -54,7 +54,7 @@ fn a_refusal_is_told_by_its_kind_and_in_its_words() {
     let said = refusal.clone();
     let address = listening(move |mut side| {
         let id = Some(side.next().unwrap().id);
-        side.tell(&Told::Refused { id, refusal: said });
+        side.tell(&Message::Refused { id, refusal: said });
     });
     let error = Session::connect(&address, None, "who", soon()).unwrap_err();
     assert_eq!(error, Error::Refused(refusal));
@@ -159,7 +159,7 @@ fn events_that_nobody_takes_are_counted() {
                 adu,
                 good: true,
             };
-            side.tell(&Told::Event { event });
+            side.tell(&Message::Event { event });
         }
         let asked = side.next().unwrap().id;
         side.answer(asked, Answer::Done);
@@ -297,7 +297,7 @@ fn what_cannot_be_is_refused_before_it_is_asked() {
 fn what_comes_for_a_link_in_place_of_rings_is_told() {
     let (listener, address) = listener();
     std::thread::spawn(move || {
-        let line = |answer| write(&Told::Answer { id: 0, answer }).unwrap();
+        let line = |answer| write(&Message::Answer { id: 0, answer }).unwrap();
         let mut hello = listener.accept().unwrap().0;
         hello.write_all(&line(welcome())).unwrap();
         let mut link = listener.accept().unwrap().0;

@@ -1,119 +1,120 @@
-//! What is told.
+//! Messages of the daemon.
 
 use crate::request::Direction;
 use serde::{Deserialize, Serialize};
 
-/// A line of the daemon.
+/// A message of the daemon, one line.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Told {
-    /// What was asked is done.
+pub enum Message {
+    /// A request is done.
     Answer {
         /// The number of the request.
         id: u64,
-        /// What came of it.
+        /// The result.
         answer: Answer,
     },
-    /// What was asked is refused, and nothing was done.
+    /// A request is refused and had no effect.
     Refused {
-        /// The number of the request; none, if it could not be read.
+        /// The number of the request; none if it could not be read.
         id: Option<u64>,
-        /// Why, and what would do.
+        /// The reason and the remedy.
         refusal: Refusal,
     },
-    /// Something happened.
+    /// An event.
     Event {
         /// What.
         event: Event,
     },
-    /// Of a lasting link, to the session of its process alone.
+    /// News of a lasting link, for the session of its process only.
     Link {
         /// The link.
         link: u16,
-        /// Its key: another link may have its number by now.
+        /// Its key, as another link may have the number by now.
         key: String,
         /// What.
         news: LinkNews,
     },
 }
 
-/// What is told of a lasting link.
+/// News of a lasting link.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkNews {
-    /// All of its bytes before this one have come.
+    /// The daemon has received all bytes before this one.
     Taken {
-        /// How many, over all of its sockets.
+        /// The number of bytes, over all of its sockets.
         bytes: u64,
     },
-    /// Its socket is gone, and it waits for another one.
+    /// Its socket is gone, and the link waits for a new one.
     Cut {
         /// The number of the socket that is gone.
         nth: u32,
     },
 }
 
-/// Why something is refused.
+/// The reason of a refusal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Refusal {
-    /// What kind of reason, for programs.
+    /// The kind of the reason, for programs.
     pub kind: RefusalKind,
-    /// In one line: what, where, what would do.
+    /// One line with the problem, its location and the remedy.
     pub text: String,
 }
 
-/// Kinds of reasons why something is refused.
+/// Kinds of reasons of a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusalKind {
-    /// The request is no request.
+    /// The request is invalid.
     Garbled,
-    /// Another version of the language.
+    /// Another version of the protocol.
     Version,
-    /// A token or a ticket that lets nobody in, or not that far.
+    /// A token or a ticket that is invalid, or does not grant the right.
     Denied,
-    /// Something that is not there.
+    /// An object that does not exist.
     Unknown,
-    /// It asks for more than there is, or than one may have.
+    /// The request exceeds the available amount or a limit.
     Limit,
-    /// It does not go with what is there.
+    /// The request conflicts with the current state.
     Conflict,
-    /// The daemon ends, or the application.
+    /// The daemon or the application ends.
     Ending,
-    /// It was begun, and failed: a file that was closed, and not kept.
+    /// The operation started and failed: a closed file was not kept.
     Failed,
 }
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// Nothing more is to be said.
+    /// The request is done.
     Done,
-    /// Let in.
+    /// The client is admitted.
     Welcome {
         /// The application's number.
         application: u32,
-        /// Its ticket, for further processes and links.
+        /// The application's ticket, for further processes and links.
         ticket: String,
-        /// The number of this session, for links that last.
+        /// The number of this session, for lasting links.
         session: u32,
-        /// How long a link over TCP or TLS may be without its socket; 0: it is gone with that.
+        /// How long a link over TCP or TLS may be without a socket; 0: it ends with its socket.
         link_grace_ns: u64,
-        /// Version of isthmus that the daemon is of.
+        /// The daemon's version of isthmus.
         isthmus: String,
-        /// Bytes of staging memory that its active streams may have, in each direction.
+        /// Bytes of staging memory of the application's active streams, in each direction.
         staging_bytes: u64,
-        /// Bytes of network memory that its connections may have, in each direction.
+        /// Bytes of network memory of the application's connections, in each direction.
         network_bytes: u64,
     },
-    /// The socket is a link now; or the descriptors of its rings come next.
+    /// The socket is a link now, or the descriptors of its rings follow.
     Linked,
-    /// The same, of a link that lasts.
+    /// The socket is a lasting link now.
     Lasts {
-        /// Bytes that the daemon has received over it: what follows them is to be written.
+        /// Bytes that the daemon has received over the link. The rank must write the bytes after
+        /// them.
         received: u64,
-        /// How long it may be without a socket.
+        /// How long the link may be without a socket.
         grace_ns: u64,
     },
     /// A connection's number.
@@ -121,29 +122,29 @@ pub enum Answer {
         /// The number.
         connection: u32,
     },
-    /// Streams' numbers, in the order of their submission.
+    /// The numbers of streams, in the order of their submission.
     Streams {
         /// The numbers.
         streams: Vec<u32>,
     },
-    /// Where a stream is.
+    /// The status of a stream.
     Stream {
-        /// That.
+        /// The value.
         stream: Stream,
     },
-    /// Where a connection is.
+    /// The status of a connection.
     ConnectionStatus {
-        /// That.
+        /// The value.
         connection: Connection,
     },
-    /// All that there is.
+    /// Everything that the client may see.
     Overview {
-        /// That.
+        /// The value.
         overview: Overview,
     },
 }
 
-/// Where a stream is.
+/// The status of a stream.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Stream {
     /// Its number.
@@ -152,44 +153,44 @@ pub struct Stream {
     pub application: u32,
     /// Its connection.
     pub connection: u32,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
     /// `inactive`, `pending`, `active`, `draining`, `done`, `failed` or `cancelled`.
     pub state: String,
-    /// Whether nothing of it is under way any more.
+    /// Whether the stream has ended completely.
     pub over: bool,
-    /// Why it failed, in words.
+    /// The reason why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// ADUs that it has, if that is known.
+    /// The number of ADUs, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adus: Option<u64>,
-    /// ADUs moved: in network memory (transmit), or with the ranks (receive).
+    /// ADUs moved: to network memory (transmit) or to the ranks (receive).
     pub moved: u64,
-    /// ADUs done as the protocol says.
+    /// ADUs done, in the sense of the protocol.
     pub done: u64,
-    /// ADUs of which something is missing, of those that are told above.
+    /// Moved or done ADUs with missing data.
     pub incomplete: u64,
     /// Bytes moved.
     pub bytes: u64,
     /// Packets sent again.
     pub retransmissions: u64,
-    /// Who it waits for, in words, one each.
+    /// The reasons why it waits, one text each.
     pub waits: Vec<String>,
 }
 
-/// Where a connection is.
+/// The status of a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Connection {
     /// Its number.
     pub connection: u32,
     /// Its application's number.
     pub application: u32,
-    /// Where to.
+    /// Its destination.
     pub destination: String,
     /// Whether it is open.
     pub open: bool,
-    /// Why it is gone, if it is.
+    /// The reason why it is gone, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gone: Option<String>,
     /// Streams that have not ended.
@@ -198,7 +199,7 @@ pub struct Connection {
     pub transmit_bytes: u64,
     /// Data bytes in network memory, receive.
     pub receive_bytes: u64,
-    /// Data bytes that its streams moved to the outside, and from there.
+    /// Data bytes that its streams moved, transmit and receive.
     pub moved_bytes: [u64; 2],
     /// The congestion control of its socket, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -208,33 +209,34 @@ pub struct Connection {
 /// A link.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Link {
-    /// The application's number for it.
+    /// The application's number of the link.
     pub link: u16,
     /// Its application's number.
     pub application: u32,
     /// `rings`, `unix`, `tcp` or `tls`.
     pub carrier: String,
-    /// Whether its ends are there.
+    /// Whether its ends are attached.
     pub attached: bool,
-    /// Whether its socket was cut, and it waits for another one.
+    /// Whether its socket was cut and it waits for a new one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
 }
 
-/// All that there is.
+/// Everything that the client may see.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Overview {
-    /// Names of applications by their numbers.
+    /// Numbers and names of applications.
     pub applications: Vec<(u32, String)>,
     /// Connections.
     pub connections: Vec<Connection>,
-    /// Streams that have not ended, and the last that have.
+    /// Streams that have not ended, and the latest that have.
     pub streams: Vec<Stream>,
     /// Links.
     pub links: Vec<Link>,
     /// Counts of the daemon.
     pub counts: Counts,
-    /// Things that found no room in the line: of streams those that are over, the oldest first.
+    /// Entries left out because the line was full: of streams, ended ones first, the oldest of them
+    /// first.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
 }
@@ -243,24 +245,24 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Counts of the daemon's life, and what it holds now.
+/// Counts since the start of the daemon, and its current use of memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counts {
-    /// Nanoseconds since it began.
+    /// Nanoseconds since the start.
     pub up_ns: u64,
     /// Data bytes sent for the first time.
     pub sent_bytes: u64,
-    /// Data bytes that went to ranks as good.
+    /// Data bytes delivered to ranks as good.
     pub delivered_bytes: u64,
     /// Packets sent for the first time.
     pub packets: u64,
     /// Packets sent again.
     pub retransmissions: u64,
-    /// Packets whose data was not what was sent.
+    /// Packets with corrupted data.
     pub corrupted: u64,
-    /// Staging memory used and there, transmit and receive, in bytes.
+    /// Staging memory, used and total, for transmit and receive, in bytes.
     pub staging_bytes: [(u64, u64); 2],
-    /// Network memory used and there, transmit and receive, in bytes.
+    /// Network memory, used and total, for transmit and receive, in bytes.
     pub network_bytes: [(u64, u64); 2],
 }
 
@@ -270,28 +272,28 @@ pub struct Counts {
 pub enum Event {
     /// A connection is open.
     Opened {
-        /// Which.
+        /// The connection.
         connection: u32,
     },
     /// A connection is closed.
     Closed {
-        /// Which.
+        /// The connection.
         connection: u32,
     },
     /// A connection is gone.
     Lost {
-        /// Which.
+        /// The connection.
         connection: u32,
         /// Why.
         reason: String,
     },
-    /// An ADU is moved: the ranks' memory is theirs.
+    /// An ADU is moved: the ranks may reuse their memory.
     Moved {
         /// The stream.
         stream: u32,
         /// The ADU.
         adu: u64,
-        /// Whether all of it came.
+        /// Whether it is complete.
         good: bool,
     },
     /// An ADU is done.
@@ -300,58 +302,58 @@ pub enum Event {
         stream: u32,
         /// The ADU.
         adu: u64,
-        /// Whether nothing of it is missing.
+        /// Whether it is complete.
         good: bool,
     },
     /// A stream ended.
     Ended {
-        /// Where it is.
+        /// Its final status.
         stream: Stream,
     },
     /// A stream made no progress for the stated time.
     Stalled {
         /// The stream.
         stream: u32,
-        /// For how long.
+        /// The duration.
         idle_ns: u64,
-        /// Who waits for what, in words.
+        /// The reasons why it waits, one text each.
         waits: Vec<String>,
     },
-    /// Bytes are missing that nobody will send again.
+    /// Bytes are permanently missing.
     Missing {
         /// The stream.
         stream: u32,
         /// The ADU.
         adu: u64,
-        /// The first of them, counted in the ADU.
+        /// The offset of the first one in the ADU.
         from: u64,
-        /// How many.
+        /// The number of them.
         bytes: u64,
     },
-    /// A rank sent what is not next. Its stream fails.
+    /// A rank sent data out of order. Its stream fails.
     OutOfStep {
         /// The link.
         link: u16,
         /// The stream.
         stream: u32,
-        /// What came, and what was next.
+        /// The received data, and the expected data.
         reason: String,
     },
-    /// Data came that was not what was sent. It was thrown away.
+    /// Corrupted data arrived and was discarded.
     Corrupted {
-        /// Where, in words.
+        /// A text with the location.
         text: String,
         /// The connection.
         connection: u32,
     },
-    /// The socket of a lasting link is cut: it waits for another one.
+    /// The socket of a lasting link is cut, and the link waits for a new one.
     LinkCut {
         /// The link.
         link: u16,
         /// Why.
         reason: String,
     },
-    /// A lasting link has another socket, and goes on.
+    /// A lasting link has a new socket and continues.
     LinkRestored {
         /// The link.
         link: u16,
@@ -365,32 +367,33 @@ pub enum Event {
         /// Why.
         reason: String,
     },
-    /// A file is there, whole and synced.
+    /// A file is complete and synced.
     Kept {
         /// The connection that wrote it.
         connection: u32,
-        /// Where.
+        /// Its path.
         path: String,
         /// Its bytes.
         bytes: u64,
     },
-    /// A file was not kept: what was there before is there still.
+    /// A file was not kept. The earlier file, if any, is unchanged.
     NotKept {
         /// The connection that wrote it.
         connection: u32,
-        /// Where.
+        /// Its path.
         path: String,
         /// Why.
         reason: String,
     },
-    /// The daemon ends: it takes nothing new, and what is under way may go on for so long.
+    /// The daemon ends: it refuses new requests, and active streams may continue for the time of
+    /// grace.
     Ending {
-        /// For how long.
+        /// The duration.
         grace_ns: u64,
     },
-    /// Events were left out, as this session read them too slowly.
+    /// Events were left out because this session read too slowly.
     Missed {
-        /// How many.
+        /// The number of them.
         events: u64,
     },
 }

@@ -1,48 +1,49 @@
-//! The control interface of the stream manager in words (Steenkiste 1996, sections 5.1 to 5.3): what
-//! applications and operators ask, and what they are told. A line of JSON each, of at most
-//! [`LINE_BYTES`].
+//! The protocol of the stream manager's control interface (Steenkiste 1996, sections 5.1 to 5.3):
+//! requests of applications and operators, and messages of the daemon. Each is a line of JSON of at
+//! most [`LINE_BYTES`].
 //!
-//! A *session* is one socket to the daemon, Unix or TCP, over TLS or not. Its first line is a
+//! A *session* is one socket to the daemon: Unix or TCP, with or without TLS. Its first line is a
 //! [`Request::Hello`], a [`Request::Join`] or a [`Request::Link`]:
 //!
-//! - `hello` makes an *application*, which lives as long as this session, and has a *ticket*;
-//! - `join` is another process or rank of that application: it shows the ticket;
-//! - `link` makes of the socket itself a link of that application. After the answer no further line
-//!   comes: either frames of links, or one message with the descriptors of two rings, and then the
-//!   socket is only how either side sees that the other is there.
+//! - `hello` creates an *application*, which lives as long as this session and has a *ticket*;
+//! - `join` adds another process or rank to that application, by the ticket;
+//! - `link` turns the socket into a link of that application. After the answer no further line
+//!   follows: either frames of links, or one message with the descriptors of two rings. With rings,
+//!   the socket only shows each side that the other is alive.
 //!
-//! A link over a socket may *last* ([`Lasting`]): when the socket is cut, its rank asks for the link
-//! again with the same key within a time of grace, both sides say how many bytes they have
-//! received, and go on from there. What was received is confirmed over the session of the rank's
-//! process ([`Request::Taken`], [`Told::Link`]), where nothing that waits on the link stands in the
-//! way; each side keeps what is not confirmed. With the session its links last no more.
+//! A link over a socket may *last* ([`Lasting`]). When its socket is cut, the rank requests the
+//! link again with the same key within a time of grace. Both sides report how many bytes they have
+//! received, and continue from there. Received bytes are confirmed over the session of the rank's
+//! process ([`Request::Taken`], [`Message::Link`]), where data of the link cannot delay the
+//! confirmation. Each side keeps unconfirmed bytes. The link ends with the session.
 //!
-//! Each request but [`Request::Taken`] has a number of the client's choice, and is answered once by
-//! it, in any order. What
-//! happens to streams and connections of an application comes beside answers as [`Told::Event`], to
-//! sessions that asked for it by `watch`; nothing is told of a stream or a connection before the
-//! answer that gives its number.
+//! Each request except [`Request::Taken`] has a number that the client chooses. The daemon answers
+//! it once, with that number, in any order. Events of an application's streams and connections
+//! arrive between answers as [`Message::Event`], in sessions that requested them with `watch`. No
+//! event of a stream or a connection precedes the answer with its number.
 //!
-//! Numbers of streams and connections are the daemon's; links are the application's own, from 0. All
-//! sizes are in bytes, all times in nanoseconds, as the names of the fields say.
+//! The daemon assigns numbers to streams and connections; an application numbers its own links from
+//! 0. All sizes are in bytes and all times in nanoseconds, as the names of the fields say.
 
 mod answer;
+mod convert;
 mod line;
 mod request;
-mod terms;
 
 pub use answer::{
-    Answer, Connection, Counts, Event, Link, LinkNews, Overview, Refusal, RefusalKind, Stream, Told,
+    Answer, Connection, Counts, Event, Link, LinkNews, Message, Overview, Refusal, RefusalKind,
+    Stream,
 };
 pub use line::{Garbled, LINE_BYTES, Lines, number, read, write};
 pub use request::{
-    Asked, Carrier, Checksum, Direction, Format, Geometry, Lasting, Other, Pixel, Protocol,
-    Request, Spec,
+    Carrier, Checksum, Direction, Format, Geometry, Lasting, NumberedRequest, Other, Pixel,
+    Protocol, Request, Spec,
 };
 
-/// The version of this language. Who speaks another one is refused, and told both.
+/// The version of this protocol. A client with another version is refused, and the refusal names
+/// both.
 pub const VERSION: u32 = 2;
 
-/// How long bytes of a link that lasts may go without an acknowledgement before either end takes
-/// its path for cut, in milliseconds.
+/// How long bytes of a lasting link may stay without an acknowledgement before either end treats
+/// its path as cut, in milliseconds.
 pub const LINK_SILENCE_MS: u32 = 20_000;

@@ -1,16 +1,16 @@
-//! Lines: cut from bytes as they come, read, and written.
+//! Lines of the protocol: splitting received bytes, reading and writing.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
-/// Bytes of a line at most, its end not counted. A submission of 64 streams with 1,000 SUs each fits.
+/// Maximum size of a line without its end. A submission of 64 streams with 1,000 SUs each fits.
 pub const LINE_BYTES: usize = 1 << 20;
 
-/// What came is no line of this language.
+/// An invalid line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Garbled(
-    /// What is wrong, and what would do.
+    /// The problem and the remedy.
     pub String,
 );
 
@@ -22,18 +22,18 @@ impl fmt::Display for Garbled {
 
 impl std::error::Error for Garbled {}
 
-/// Bytes as they come, cut into lines. Holds no more than was pushed and not taken.
+/// A buffer that splits received bytes into lines.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
     bytes: Vec<u8>,
-    /// Bytes in front that were taken.
+    /// Bytes at the front that were taken.
     taken: usize,
-    /// Bytes in front that were taken, or looked at and have no end of line.
+    /// Bytes at the front that were taken, or searched and contain no end of line.
     looked: usize,
 }
 
 impl Lines {
-    /// Adds bytes.
+    /// Add received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.taken);
         self.looked -= self.taken;
@@ -41,11 +41,11 @@ impl Lines {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Takes the next line, without its end. None: more is to come. [`Lines::rest`] has what is
-    /// behind. All lines that are there are best taken before more is pushed.
+    /// Take the next line, without its end. None if no line is complete. [`Lines::rest`] has what
+    /// is behind. All lines that are there are best taken before more is pushed.
     ///
     /// # Errors
-    /// A line of more than [`LINE_BYTES`]. What comes after it cannot be read either.
+    /// A line of more than [`LINE_BYTES`]. Nothing after it can be read either.
     pub fn take(&mut self) -> Result<Option<Vec<u8>>, Garbled> {
         let end = self.bytes[self.looked..]
             .iter()
@@ -64,22 +64,22 @@ impl Lines {
         Ok(Some(line))
     }
 
-    /// What came behind the last line: the first bytes of a link, if the socket is one now.
+    /// Return the bytes after the last line: the first bytes of a link, if the socket is one now.
     #[must_use]
     pub fn rest(mut self) -> Vec<u8> {
         self.bytes.split_off(self.taken)
     }
 }
 
-/// Reads a line: [`Asked`](crate::Asked) or [`Told`](crate::Told).
+/// Read a line: [`NumberedRequest`](crate::Asked) or [`Message`](crate::Told).
 ///
 /// # Errors
-/// [`Garbled`], with what is wrong first.
+/// [`Garbled`], with the first problem.
 pub fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, Garbled> {
     serde_json::from_slice(line).map_err(|error| Garbled(error.to_string()))
 }
 
-/// The number of a request that cannot be read otherwise, if it has one: by it, it is refused.
+/// Return the number of an invalid request, if it has one, for its refusal.
 #[must_use]
 pub fn number(line: &[u8]) -> Option<u64> {
     #[derive(serde::Deserialize)]
@@ -90,10 +90,10 @@ pub fn number(line: &[u8]) -> Option<u64> {
     numbered.map(|numbered| numbered.id)
 }
 
-/// Writes a line, with its end.
+/// Write a line with its end.
 ///
 /// # Errors
-/// A line of more than [`LINE_BYTES`], which nobody would read: say it in several.
+/// A line of more than [`LINE_BYTES`], which no peer reads. Split it into several requests.
 pub fn write<T: Serialize>(said: &T) -> Result<Vec<u8>, Garbled> {
     let mut line = serde_json::to_vec(said).map_err(|error| Garbled(error.to_string()))?;
     if line.len() > LINE_BYTES {

@@ -1,4 +1,4 @@
-//! What is asked.
+//! Requests of clients.
 
 pub use isthmus_stream::checksum::Checksum;
 pub use isthmus_stream::{Direction, Protocol};
@@ -6,233 +6,237 @@ use serde::{Deserialize, Serialize};
 
 /// A request and its number.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Asked {
-    /// The client's number; the answer has it too.
+#[serde(expecting = "struct Asked")]
+pub struct NumberedRequest {
+    /// The client's number of the request, which the answer repeats.
     pub id: u64,
-    /// What.
+    /// The request.
     #[serde(flatten)]
     pub request: Request,
 }
 
-/// What makes a link last when its socket is cut.
+/// Settings of a link that outlasts its sockets.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lasting {
-    /// The session of the process that asks, by its number in [`Answer::Welcome`](crate::Answer).
+    /// The number of the session of the requesting process, from
+    /// [`Answer::Welcome`](crate::Answer).
     pub session: u32,
-    /// A secret of the rank's choice: whoever shows it is the owner of the link. 16 to 64
-    /// characters.
+    /// A secret that the rank chooses. A client that shows it owns the link. 16 to 64 characters.
     pub key: String,
-    /// How long it may be without a socket; as long as the daemon lets it, if it is left out.
+    /// How long the link may be without a socket; by default the daemon's maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grace_ns: Option<u64>,
-    /// The number of this socket: greater than of any that was asked for before, so that what
-    /// comes late from one that was given up is known. From 1.
+    /// The number of this socket, from 1. It must be greater than every earlier number of this
+    /// link, so that late data of an abandoned socket is recognized.
     pub nth: u32,
-    /// If the link was made before: bytes that have come over it.
+    /// Bytes received over the link before, if it exists already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received: Option<u64>,
 }
 
-/// What can be asked.
+/// A request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Request {
-    /// A new application.
+    /// Create an application.
     Hello {
         /// [`VERSION`](crate::VERSION) of the client.
         version: u32,
-        /// The secret that lets in; none where the daemon asks for none.
+        /// The token, if the daemon requires one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         token: Option<String>,
-        /// What the application calls itself, for logs and tables.
+        /// The name of the application, for logs and tables.
         name: String,
-        /// Whether an operator's rights are asked for: to see all applications and to cancel
-        /// streams of all. The token is the operator's then; where there is none, they are the
-        /// daemon's own user's, over a Unix socket.
+        /// Whether the client requests an operator's rights: to see all applications and to cancel
+        /// streams of all. The token must be the operator's then. Without an operator's token, the
+        /// daemon's own user has these rights over a Unix socket.
         #[serde(default)]
         operator: bool,
-        /// Whether events are told.
+        /// Whether the session receives events.
         #[serde(default)]
         watch: bool,
     },
-    /// A further process of an application.
+    /// Join an application as a further process.
     Join {
         /// [`VERSION`](crate::VERSION) of the client.
         version: u32,
         /// The application's ticket.
         ticket: String,
-        /// Whether events are told.
+        /// Whether the session receives events.
         #[serde(default)]
         watch: bool,
     },
-    /// Makes a link of this socket.
+    /// Turn this socket into a link.
     Link {
         /// [`VERSION`](crate::VERSION) of the client.
         version: u32,
         /// The application's ticket.
         ticket: String,
-        /// The application's number for the link. One that has ends already is refused, unless it
-        /// lasts and the key is that of its rank.
+        /// The application's number of the link. A link that already has ends is refused, unless it
+        /// lasts and the key matches.
         link: u16,
-        /// What carries it.
+        /// The carrier of its data.
         carrier: Carrier,
-        /// If it is to outlast its socket. Without, the link is gone with that.
+        /// Settings of a lasting link. Without them, the link ends with its socket.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lasting: Option<Lasting>,
     },
-    /// All of a lasting link's bytes before this one have come. Not answered.
+    /// Confirm the bytes of a lasting link that have arrived. The daemon does not answer.
     Taken {
         /// The link.
         link: u16,
         /// Its key: another link may have its number by now.
         key: String,
-        /// How many bytes, over all of its sockets.
+        /// The number of bytes, over all of its sockets.
         bytes: u64,
     },
-    /// A lasting link is given up by its rank: once this is answered it is gone with its socket, and
-    /// that it is closed is no cut.
+    /// Release a lasting link. After the answer, the link is gone with its socket, and closing the
+    /// socket is no cut.
     Unlink {
         /// The link.
         link: u16,
-        /// Its key. A link that is not there, or has another, is left as it is.
+        /// Its key. A request for a missing link or with another key has no effect.
         key: String,
     },
-    /// Opens a connection.
+    /// Open a connection.
     Open {
-        /// Where to, as `raw:tcp:127.0.0.1:5000`, `file:/data/image`; or `raw:accept:ADDRESS`,
-        /// which waits there for a peer whose first packet shows the channel, or
-        /// `tcp:accept:ADDRESS`, for whoever comes first, with plain bytes, or `udp:accept:ADDRESS`,
-        /// for a datagram that shows the channel. Port 0 is any free one;
-        /// where the connection is told, it has the one that was taken.
+        /// The destination, for example `raw:tcp:127.0.0.1:5000` or `file:/data/image`.
+        /// `raw:accept:ADDRESS` waits there for a peer whose first packet shows the channel,
+        /// `tcp:accept:ADDRESS` for any peer with plain bytes, and `udp:accept:ADDRESS` for a
+        /// datagram that shows the channel. Port 0 selects a free port; the status of the
+        /// connection shows the actual one.
         destination: String,
-        /// The number that packets carry. Both ends give the same.
+        /// The number that packets carry, the same at both ends.
         #[serde(default)]
         channel: u32,
-        /// When a packet is done; what is natural for the destination, if it is left out.
+        /// When a packet is done; by default as suits the destination.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         protocol: Option<Protocol>,
         /// The checksum of data.
         #[serde(default)]
         checksum: Checksum,
-        /// Network memory of the transmit direction that it may have; what the daemon lets a
-        /// connection have, if it is left out.
+        /// Maximum network memory of the transmit direction; by default the daemon's limit of a
+        /// connection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         share_bytes: Option<u64>,
-        /// Network memory that is set aside for what comes; 0 if it only transmits.
+        /// Network memory reserved for received data; 0 if the connection only transmits.
         #[serde(default)]
         window_bytes: u64,
     },
-    /// Closes a connection, once its streams have ended. Answered at once; if it goes to a file,
-    /// when that is kept, and refused if it is not.
+    /// Close a connection whose streams have ended. The answer for a connection that writes a file
+    /// follows when the file is kept; if it is not kept, the request is refused. Other connections
+    /// are answered at once.
     Close {
         /// Which.
         connection: u32,
     },
-    /// Registers streams, all or none.
+    /// Register streams, all or none.
     Submit {
-        /// Which. Those of one submission may name each other.
+        /// The streams. They may name each other.
         streams: Vec<Spec>,
     },
-    /// The next ADU of a stream of variable ADUs.
+    /// Announce the next ADU of a stream with ADUs of variable size.
     Announce {
-        /// Which stream.
+        /// The stream.
         stream: u32,
         /// Bytes of the ADU.
         adu_bytes: u64,
     },
-    /// How many ADUs a stream has, told late.
+    /// Set the number of ADUs of a stream that was submitted without it.
     Finish {
-        /// Which stream.
+        /// The stream.
         stream: u32,
-        /// How many.
+        /// The number of ADUs.
         adus: u64,
     },
-    /// Cancels a stream.
+    /// Cancel a stream.
     Cancel {
         /// Which.
         stream: u32,
     },
-    /// Answered when the stream has ended, or so many of its ADUs are done.
+    /// Wait until the stream has ended or the given number of its ADUs are done.
     Wait {
-        /// Which stream.
+        /// The stream.
         stream: u32,
-        /// How many ADUs; the end, if it is left out.
+        /// The number of ADUs; without it, the end of the stream.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         adus: Option<u64>,
-        /// Whether ADUs that are moved count: the ranks' memory is theirs then.
+        /// Whether to wait for moved ADUs instead of done ones. The ranks may reuse their memory
+        /// then.
         #[serde(default)]
         moved: bool,
     },
-    /// Where a stream is, and what it waits for.
+    /// Request the status of a stream, with the reasons why it waits.
     Stream {
         /// Which.
         stream: u32,
     },
-    /// Where a connection is.
+    /// Request the status of a connection.
     Connection {
         /// Which.
         connection: u32,
     },
-    /// All that there is of the application or, to an operator, of all.
+    /// Request everything of the application or, for an operator, of all applications.
     Overview {
-        /// Whether all applications are meant.
+        /// Whether to include all applications.
         #[serde(default)]
         all: bool,
     },
-    /// Sets a frame buffer's geometry, and clears it.
+    /// Set the geometry of a frame buffer and clear it.
     Geometry {
-        /// The screen's name, as in `framebuffer:NAME`.
+        /// The name of the screen, as in `framebuffer:NAME`.
         screen: String,
-        /// Its form.
+        /// Its geometry.
         geometry: Geometry,
     },
-    /// Resets a device: a frame buffer is cleared, and its counts are 0.
+    /// Reset a frame buffer: clear it and set its counts to 0.
     Reset {
         /// Its name.
         screen: String,
     },
 }
 
-/// What carries a link.
+/// The carrier of a link's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Carrier {
     /// The socket of the request.
     Socket,
-    /// Rings in shared memory, one each way, of about so many bytes; over a Unix socket only.
+    /// Rings in shared memory, one in each direction; over a Unix socket only. The sizes are
+    /// rounded up.
     Rings {
-        /// Bytes of each; 0: none in that direction.
+        /// Bytes of the ring from the rank; 0: no ring in that direction.
         from_rank_bytes: u64,
-        /// Bytes of the one to the rank.
+        /// Bytes of the ring to the rank; 0: no ring in that direction.
         to_rank_bytes: u64,
     },
 }
 
-/// How the data of a stream is cut (paper, 5.2).
+/// How the data of a stream is divided (paper, 5.2).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Format {
-    /// Bytes of an ADU; each has its own, told by `announce`, if it is left out.
+    /// Bytes of an ADU; without it, `announce` gives the size of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adu_bytes: Option<u64>,
     /// Bytes of a TU.
     pub tu_bytes: u64,
-    /// The links that the SUs of a TU go over, in their order in the TU.
+    /// The links of the SUs of a TU, in their order in the TU.
     pub su_order: Vec<u16>,
-    /// SUs are cut at multiples of this many bytes.
+    /// The size of an SU is a multiple of this number of bytes.
     pub granule_bytes: u64,
-    /// Bytes of data of a packet at most.
+    /// Maximum bytes of data in a packet.
     pub packet_bytes: u64,
 }
 
-/// A stream that another comes after or goes in step with.
+/// A reference to a stream in the dependencies of another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Other {
-    /// One that was submitted before.
+    /// The number of an earlier stream.
     Stream(u32),
-    /// One of the same submission, by its place there.
+    /// The index of a stream in the same submission.
     Here(usize),
 }
 
@@ -242,34 +246,35 @@ pub enum Other {
 pub struct Spec {
     /// Its connection.
     pub connection: u32,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
-    /// How its data is cut.
+    /// How its data is divided.
     pub format: Format,
-    /// How many ADUs; none, if that is told later.
+    /// The number of ADUs; none if `finish` sets it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adus: Option<u64>,
-    /// ADUs that it may move before another that waits has its turn.
+    /// ADUs that it may move before another waiting stream gets a turn.
     #[serde(default = "one")]
     pub quantum: u32,
     /// Whether it keeps its resources until it ends.
     #[serde(default)]
     pub permanent: bool,
-    /// Streams that are done before it begins.
+    /// Streams that must be done before it starts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<Other>,
-    /// Streams that it goes in lock step with.
+    /// Streams with which it proceeds in lock step.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_step_with: Vec<Other>,
-    /// Whether an ADU is finished for these when it is moved, and not only when it is done.
+    /// Whether a moved ADU already counts as finished for these streams, instead of only a done
+    /// one.
     #[serde(default)]
     pub moved_is_finished: bool,
-    /// Whether packets are sent as soon as their data is there, and not when a TU is: for streams
-    /// that are sent, of which a TU has several packets.
+    /// Whether packets are sent as soon as their data is available, before their TU is complete.
+    /// For transmitted streams with several packets per TU.
     #[serde(default)]
     pub cut_through: bool,
-    /// The sums that ranks make of what they send, so that the interface need not (paper, 4.1): those
-    /// of the connection's checksum, or none.
+    /// Checksums that ranks compute of the data they send, so that the interface need not (paper,
+    /// 4.1): those of the connection's checksum, or none.
     #[serde(default = "no_sums")]
     pub rank_sums: Checksum,
 }
@@ -282,17 +287,17 @@ fn one() -> u32 {
     1
 }
 
-/// What a pixel is.
+/// The format of a pixel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pixel {
-    /// A byte of grey.
+    /// One byte of grey.
     Grey,
-    /// Four bytes: red, green, blue, and one that is not looked at.
+    /// Four bytes: red, green, blue, and an ignored one.
     Color,
 }
 
-/// The form of a frame buffer.
+/// The geometry of a frame buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
@@ -300,9 +305,9 @@ pub struct Geometry {
     pub width: u32,
     /// Lines.
     pub height: u32,
-    /// What a pixel is.
+    /// The format of a pixel.
     pub pixel: Pixel,
-    /// Whether an ADU is a field, every second line, the first line's first.
+    /// Whether an ADU is a field of every second line; the field with the first line is first.
     #[serde(default)]
     pub interlaced: bool,
 }

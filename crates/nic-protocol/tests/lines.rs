@@ -1,8 +1,9 @@
-//! Lines of the control interface: read back as written, however they are cut; garbage is told.
+//! Lines of the protocol: reading returns the written requests for every split of the bytes, and
+//! rejects garbage.
 
 use isthmus_nic_protocol::{
-    Asked, Carrier, Checksum, Direction, Format, LINE_BYTES, Lasting, Lines, Other, Protocol,
-    Request, Spec, read, write,
+    Carrier, Checksum, Direction, Format, LINE_BYTES, Lasting, Lines, NumberedRequest, Other,
+    Protocol, Request, Spec, read, write,
 };
 use proptest::prelude::*;
 
@@ -122,16 +123,16 @@ fn request() -> impl Strategy<Value = Request> {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_however_it_is_cut(
+    fn requests_are_read_back_for_every_split(
         asked in proptest::collection::vec((any::<u64>(), request()), 1..6),
         piece in 1_usize..300,
     ) {
-        let asked: Vec<Asked> =
-            asked.into_iter().map(|(id, request)| Asked { id, request }).collect();
+        let asked: Vec<NumberedRequest> =
+            asked.into_iter().map(|(id, request)| NumberedRequest { id, request }).collect();
         let mut bytes: Vec<u8> = asked.iter().flat_map(|asked| write(asked).unwrap()).collect();
         bytes.extend_from_slice(b"IL\x01");
         let mut lines = Lines::default();
-        let mut found: Vec<Asked> = Vec::new();
+        let mut found: Vec<NumberedRequest> = Vec::new();
         for piece in bytes.chunks(piece) {
             lines.push(piece);
             while let Some(line) = lines.take().unwrap() {
@@ -143,19 +144,19 @@ proptest! {
     }
 
     #[test]
-    fn garbage_is_told_and_never_more_than_a_line_is_held(
+    fn garbage_is_rejected_and_at_most_one_line_is_kept(
         bytes in proptest::collection::vec(any::<u8>(), 0..2000),
     ) {
         let mut lines = Lines::default();
         lines.push(&bytes);
         while let Some(line) = lines.take().unwrap() {
-            prop_assert!(read::<Asked>(&line).is_err());
+            prop_assert!(read::<NumberedRequest>(&line).is_err());
         }
     }
 }
 
 #[test]
-fn a_line_without_end_is_refused() {
+fn a_line_without_an_end_is_refused() {
     let mut lines = Lines::default();
     lines.push(&vec![b'x'; LINE_BYTES]);
     assert_eq!(lines.take(), Ok(None));
@@ -164,7 +165,7 @@ fn a_line_without_end_is_refused() {
 }
 
 #[test]
-fn a_line_that_nobody_would_read_is_not_written() {
+fn a_line_above_the_limit_is_not_written() {
     let name = "x".repeat(LINE_BYTES);
     assert!(write(&name).unwrap_err().0.contains("1048578 bytes"));
     let name = "x".repeat(LINE_BYTES - 2);
@@ -172,7 +173,7 @@ fn a_line_that_nobody_would_read_is_not_written() {
 }
 
 #[test]
-fn many_short_lines_of_one_push_are_taken_each_once() {
+fn each_of_many_short_lines_is_taken_once() {
     let mut lines = Lines::default();
     lines.push(&vec![b'\n'; LINE_BYTES]);
     let mut count = 0;
@@ -185,10 +186,10 @@ fn many_short_lines_of_one_push_are_taken_each_once() {
 }
 
 #[test]
-fn what_is_wrong_is_named() {
-    let wrong = read::<Asked>(br#"{"id":1,"ask":"cancel","stream":"two"}"#).unwrap_err();
+fn errors_name_the_problem() {
+    let wrong = read::<NumberedRequest>(br#"{"id":1,"ask":"cancel","stream":"two"}"#).unwrap_err();
     assert!(wrong.0.contains("two"), "{wrong}");
-    let wrong = read::<Asked>(br#"{"id":1,"ask":"canel","stream":2}"#).unwrap_err();
+    let wrong = read::<NumberedRequest>(br#"{"id":1,"ask":"canel","stream":2}"#).unwrap_err();
     assert!(
         wrong.0.contains("canel") && wrong.0.contains("cancel"),
         "{wrong}"

@@ -1,12 +1,12 @@
-//! Plays rounds in which manager, rank and sink are killed in turn, and prints a line for each:
-//! `cargo run --release -p isthmus-nic --example kills -- --rounds 200 --seed 1`.
+//! Run rounds in which manager, rank and sink are killed in turn, and print a line for each: `cargo
+//! run --release -p isthmus-nic --example kills -- --rounds 200 --seed 1`.
 
 #[path = "../tests/kills/mod.rs"]
 mod kills;
 
 use kills::{Victim, round};
 
-/// What stands above rows: B are bytes, `beyond` those of an ADU that is not whole.
+/// Column titles: B are bytes, `beyond` are the bytes of an incomplete ADU.
 const HEAD: &str = "round killed  links     ADU_B   TU_B done sink beyond  what the rank said";
 
 fn main() {

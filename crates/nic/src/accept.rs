@@ -1,11 +1,12 @@
-//! Peers that come in: `raw:accept:ADDRESS` waits at an address for one whose first packet shows
-//! the connection's channel, `tcp:accept:ADDRESS` for whoever comes. Several connections may wait at
-//! one address, by different channels; the port is closed when none does. `udp:accept:ADDRESS` has
-//! its port alone, and waits for a datagram that shows the channel: whence that came is its peer.
+//! Incoming peers. `raw:accept:ADDRESS` waits for a peer whose first packet shows the connection's
+//! channel, `tcp:accept:ADDRESS` for any peer. Several connections with different channels may wait
+//! at one address; the port closes when none waits any more. `udp:accept:ADDRESS` has a port of its
+//! own and waits for a datagram that shows the channel; the sender of that datagram becomes the
+//! peer.
 
-use crate::hub::{State, Waits};
 use crate::refusal::refusal;
 use crate::shared::Shared;
+use crate::state::{PendingAccept, State};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::ConnectionId;
 use isthmus_stream::wire::Header;
@@ -19,68 +20,70 @@ use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How long a peer may take to show a channel, and one that nobody waits for is kept.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a peer may take to show a channel, and how long a peer whose channel is not expected is
+/// kept.
+const CHANNEL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether anybody waits still.
+/// How often the thread checks whether a connection still waits.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What the system is asked to keep of datagrams that have come before their connection is seated.
-const KEPT: usize = 4 << 20;
+/// Requested size of the kernel's receive buffer, for datagrams that arrive before their connection
+/// takes the socket.
+const RECEIVE_BUFFER_BYTES: usize = 4 << 20;
 
-/// Peers that have not shown their channel, at most at each address.
-const PEERS: usize = 64;
+/// Maximum number of peers per address that have not shown their channel.
+const MAX_PEERS: usize = 64;
 
-impl Waits {
-    /// Whether it waits for such a peer over TCP.
-    fn takes(&self, address: SocketAddr, channel: Option<u32>) -> bool {
+impl PendingAccept {
+    /// Whether it waits for a TCP peer with this address and channel.
+    fn accepts(&self, address: SocketAddr, channel: Option<u32>) -> bool {
         !self.datagrams && (self.address, self.channel) == (address, channel)
     }
 }
 
 impl State {
-    /// A connection waits no more: it has its peer, or is gone.
+    /// Stop waiting: the connection has its peer or is gone. Returns whether it was waiting.
     pub fn stop_waiting(&mut self, id: ConnectionId) -> bool {
-        let Some(waits) = self.accepting.remove(&id) else {
+        let Some(pending) = self.accepting.remove(&id) else {
             return false;
         };
-        if !waits.datagrams {
-            self.leave_address(waits.address);
+        if !pending.datagrams {
+            self.release_address(pending.address);
         }
         true
     }
 
-    /// The first connection that waits for such a peer waits no more; the name of the socket that
-    /// it is given.
-    fn seated(&mut self, such: impl Fn(&Waits) -> bool) -> Option<String> {
-        let (id, _) = self.accepting.iter().find(|(_, one)| such(one))?;
+    /// Take the first waiting connection that `matches`, and return the name of the socket that it
+    /// is to be given.
+    fn take_accept(&mut self, matches: impl Fn(&PendingAccept) -> bool) -> Option<String> {
+        let (id, _) = self.accepting.iter().find(|(_, one)| matches(one))?;
         let id = *id;
         self.stop_waiting(id);
         self.connections.get(&id)?.given.clone()
     }
 
-    /// The channel that datagrams have to show at an address, if a connection waits for them there.
+    /// Return the channel that datagrams must show at an address, if a connection waits there.
     fn datagrams_at(&self, address: SocketAddr) -> Option<u32> {
         let mut all = self.accepting.values();
-        let waits = all.find(|one| one.datagrams && one.address == address);
-        waits.filter(|_| !self.ending)?.channel
+        let pending = all.find(|one| one.datagrams && one.address == address);
+        pending.filter(|_| !self.ending)?.channel
     }
 
-    /// One less waits there.
-    pub fn leave_address(&mut self, address: SocketAddr) {
+    /// Decrease the number of connections that wait at an address.
+    pub fn release_address(&mut self, address: SocketAddr) {
         if let Some(users) = self.listening.get_mut(&address) {
             *users = users.saturating_sub(1);
         }
     }
 }
 
-/// Listens for one more connection; where, with the port as it is.
+/// Listen for one more connection. Returns the address with the actual port.
 pub(crate) fn listen(shared: &Shared, at: SocketAddr) -> Result<SocketAddr, Refusal> {
     let refused = |error: std::io::Error| {
         let text = format!("listening at {at}: {error}");
         refusal(RefusalKind::Conflict, text)
     };
-    // Ports are bound and given up under the lock, so that nobody finds one that is neither.
+    // Ports are bound and released under the lock, so that a released port is always free to bind.
     let mut state = shared.hub.state();
     if let Some(users) = state.listening.get_mut(&at) {
         *users += 1;
@@ -97,18 +100,18 @@ pub(crate) fn listen(shared: &Shared, at: SocketAddr) -> Result<SocketAddr, Refu
     Ok(address)
 }
 
-/// A peer, until when it is kept, and its channel once that is known.
-struct Guest {
+/// A connected peer that has not been handed to a connection.
+struct Peer {
     socket: Socket,
     from: SocketAddr,
     until: Instant,
     channel: Option<u32>,
-    /// Whether a part of its header is there, which a poll would tell again and again.
-    begun: bool,
+    /// Whether a part of its header has arrived. Polling the socket would return at once then.
+    has_data: bool,
 }
 
 fn serve(shared: &Shared, address: SocketAddr, listener: TcpListener) {
-    let mut guests: Vec<Guest> = Vec::new();
+    let mut peers: Vec<Peer> = Vec::new();
     loop {
         {
             let mut state = shared.hub.state();
@@ -119,66 +122,67 @@ fn serve(shared: &Shared, address: SocketAddr, listener: TcpListener) {
                 return;
             }
         }
-        sleep(&listener, &guests);
+        sleep(&listener, &peers);
         loop {
             let (socket, from) = match listener.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(_) => {
-                    // Descriptors may be there again soon.
+                    // Descriptors may become available soon.
                     std::thread::sleep(TICK);
                     break;
                 }
             };
-            let guest = Guest {
+            let peer = Peer {
                 socket: socket.into(),
                 from,
-                until: Instant::now() + PATIENCE,
+                until: Instant::now() + CHANNEL_TIMEOUT,
                 channel: None,
-                begun: false,
+                has_data: false,
             };
-            if guests.len() == PEERS {
+            if peers.len() == MAX_PEERS {
                 // The oldest silent peer is closed, so that silent peers cannot keep out the others.
-                let silent = guests.iter().position(|guest| !guest.begun);
-                let first = guests.remove(silent.unwrap_or(0));
+                let silent = peers.iter().position(|peer| !peer.has_data);
+                let first = peers.remove(silent.unwrap_or(0));
                 first.refused(shared, address, "others come, and it shows no channel");
             }
-            guests.push(guest);
+            peers.push(peer);
         }
         let now = Instant::now();
-        let mut left = Vec::new();
-        for mut guest in guests {
-            if waits(shared, address, None) {
-                guest.log(shared, address, "plain bytes");
-                seat(shared, address, None, guest.socket);
-            } else if !guest.look() {
-                guest.refused(shared, address, "it left, or speaks no packets");
-            } else if let Some(channel) =
-                guest.channel.filter(|it| waits(shared, address, Some(*it)))
+        let mut waiting = Vec::new();
+        for mut peer in peers {
+            if is_awaited(shared, address, None) {
+                peer.log(shared, address, "plain bytes");
+                hand_over(shared, address, None, peer.socket);
+            } else if !peer.read_channel() {
+                peer.refused(shared, address, "it left, or speaks no packets");
+            } else if let Some(channel) = peer
+                .channel
+                .filter(|it| is_awaited(shared, address, Some(*it)))
             {
-                guest.log(shared, address, &format!("channel {channel}"));
-                seat(shared, address, Some(channel), guest.socket);
-            } else if guest.until <= now {
-                guest.refused(shared, address, "it shows no channel that is waited for");
+                peer.log(shared, address, &format!("channel {channel}"));
+                hand_over(shared, address, Some(channel), peer.socket);
+            } else if peer.until <= now {
+                peer.refused(shared, address, "it shows no channel that is waited for");
             } else {
-                left.push(guest);
+                waiting.push(peer);
             }
         }
-        guests = left;
+        peers = waiting;
     }
 }
 
-/// Until somebody comes or says something, or it is time to look.
-fn sleep(listener: &TcpListener, guests: &[Guest]) {
+/// Sleep until a peer connects or sends, or for one `TICK`.
+fn sleep(listener: &TcpListener, peers: &[Peer]) {
     let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
-    let mute = guests.iter().filter(|guest| !guest.begun);
-    fds.extend(mute.map(|guest| PollFd::from_borrowed_fd(guest.socket.as_fd(), PollFlags::IN)));
+    let silent = peers.iter().filter(|peer| !peer.has_data);
+    fds.extend(silent.map(|peer| PollFd::from_borrowed_fd(peer.socket.as_fd(), PollFlags::IN)));
     let tick = Timespec::try_from(TICK).ok();
-    // Interrupted or not, all is looked at again.
+    // Interrupted or not, the caller checks everything again.
     let _ = poll(&mut fds, tick.as_ref());
 }
 
-impl Guest {
+impl Peer {
     fn log(&self, shared: &Shared, at: SocketAddr, result: &str) {
         let what = format!("peer at {at}");
         shared
@@ -192,24 +196,25 @@ impl Guest {
             .hub
             .gate
             .log_refusal(&self.from.to_string(), &format!("peer at {at}"), why);
-        shared.hub.state().tally.refused += 1;
+        shared.hub.state().counters.refused += 1;
     }
 
-    /// Looks at what it has sent so far, which stays in its socket; false if it is no peer.
-    fn look(&mut self) -> bool {
+    /// Read the channel from the data received so far, which stays in the socket. Returns false if
+    /// this is no valid peer.
+    fn read_channel(&mut self) -> bool {
         let mut head = [0; Header::BYTES];
         match self.socket.peek(&mut head) {
             Ok(Moved::End) | Err(_) => false,
             Ok(Moved::Some(Header::BYTES)) => match Header::decode(&head) {
                 Ok(header) => {
-                    self.begun = true;
+                    self.has_data = true;
                     self.channel = Some(header.channel);
                     true
                 }
                 Err(_) => false,
             },
             Ok(Moved::Some(_)) => {
-                self.begun = true;
+                self.has_data = true;
                 true
             }
             Ok(Moved::None) => true,
@@ -217,38 +222,39 @@ impl Guest {
     }
 }
 
-/// A port of datagrams that is bound; dropped once it is known whether a connection waits there.
+/// A bound UDP port. Drop it once the connection is registered or refused.
 pub(crate) struct Bound {
     pub address: SocketAddr,
-    /// Its thread looks when this is gone.
+    /// The thread of the port starts when this is dropped.
     _known: Sender<()>,
 }
 
-/// Binds a port for one connection, whose peer sends datagrams.
+/// Bind a port for one connection whose peer sends datagrams.
 pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     let refused = |error: std::io::Error| {
         let text = format!("waiting for datagrams at {at}: {error}");
         refusal(RefusalKind::Conflict, text)
     };
-    let begun = Instant::now();
+    let started = Instant::now();
     let socket = loop {
         match bind_udp(at) {
-            // One that waited here may just have been closed, and its thread not have looked since.
-            Err(error) if error.kind() == ErrorKind::AddrInUse && begun.elapsed() < 3 * TICK => {
+            // A connection that waited here may just have closed, and its thread may still hold the
+            // port.
+            Err(error) if error.kind() == ErrorKind::AddrInUse && started.elapsed() < 3 * TICK => {
                 std::thread::sleep(TICK / 10);
             }
             bound => break bound.map_err(refused)?,
         }
     };
-    // Less than that costs datagrams, which are repaired or told to be lost.
-    let _ = sockopt::set_socket_recv_buffer_size(&socket, KEPT);
+    // A smaller buffer loses datagrams, which are repaired or reported as missing.
+    let _ = sockopt::set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER_BYTES);
     let address = socket.local_addr().map_err(refused)?;
     socket.set_nonblocking(true).map_err(refused)?;
     let (known, knows) = channel();
     let own = shared.clone();
     let thread = std::thread::Builder::new().name("nic-accept".into());
     let thread = thread.spawn(move || {
-        // Nothing is sent: it ends when the other side is gone.
+        // Nothing is sent: this returns when the sender is dropped.
         let _ = knows.recv();
         datagrams(&own, address, socket);
     });
@@ -259,47 +265,47 @@ pub(crate) fn bind(shared: &Shared, at: SocketAddr) -> Result<Bound, Refusal> {
     })
 }
 
-/// Until a datagram has come that shows the channel which is waited for, or nobody waits. What others have sent
-/// meanwhile stays behind it, and is the manager's to refuse.
+/// Wait for a datagram with the expected channel, until no connection waits any more. Datagrams of
+/// other senders that arrive meanwhile stay queued behind it, and the manager refuses them.
 fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
     let mut head = [0; Header::BYTES];
-    let mut strangers = 0;
+    let mut rejected = 0;
     loop {
         let wanted = match shared.hub.state().datagrams_at(address) {
             Some(channel) => channel,
             None => return,
         };
         let mut fds = [PollFd::new(&socket, PollFlags::IN)];
-        // Interrupted or not, it is looked again.
+        // Interrupted or not, the loop checks again.
         let _ = poll(&mut fds, Timespec::try_from(TICK).ok().as_ref());
         let Ok((len, from)) = socket.peek_from(&mut head) else {
             continue;
         };
         let header = Header::decode(&head[..len]).ok();
-        let say = |result: &str| {
+        let log = |result: &str| {
             let what = format!("datagram at {address}");
             shared.hub.log().record(&from.to_string(), &what, result);
         };
         if header.is_none_or(|header| header.channel != wanted) {
-            // It is taken away, as it would be in front for ever.
+            // Remove it, as it would block the queue.
             let _ = socket.recv_from(&mut head);
-            strangers += 1;
-            if strangers == 1 {
-                say("refused: it shows no channel that is waited for; more such are not told");
+            rejected += 1;
+            if rejected == 1 {
+                log("refused: it shows no channel that is waited for; more such are not reported");
             }
             continue;
         }
         if let Err(error) = socket.connect(from) {
-            say(&format!("refused: {error}"));
+            log(&format!("refused: {error}"));
             let _ = socket.recv_from(&mut head);
             continue;
         }
-        say(&format!("channel {wanted}"));
+        log(&format!("channel {wanted}"));
         let hub = Arc::clone(&shared.hub);
-        // Without a driver nobody waits.
+        // Without a driver no connection waits.
         let _ = shared.client.call(move |driver| {
             let mut state = hub.state();
-            if let Some(name) = state.seated(|one| one.datagrams && one.address == address) {
+            if let Some(name) = state.take_accept(|one| one.datagrams && one.address == address) {
                 driver.give_datagrams(&name, socket);
             }
         });
@@ -307,19 +313,19 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
     }
 }
 
-fn waits(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> bool {
+fn is_awaited(shared: &Shared, address: SocketAddr, channel: Option<u32>) -> bool {
     let state = shared.hub.state();
     let mut all = state.accepting.values();
-    all.any(|waits| waits.takes(address, channel))
+    all.any(|pending| pending.accepts(address, channel))
 }
 
-/// Gives the peer to the connection that waits for it, if one does still.
-fn seat(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: Socket) {
+/// Hand the socket to the connection that waits for this peer, if it still waits.
+fn hand_over(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket: Socket) {
     let hub = Arc::clone(&shared.hub);
-    // Without a driver nobody waits.
+    // Without a driver no connection waits.
     let _ = shared.client.call(move |driver| {
         let mut state = hub.state();
-        if let Some(name) = state.seated(|one| one.takes(address, channel)) {
+        if let Some(name) = state.take_accept(|one| one.accepts(address, channel)) {
             driver.give(&name, socket);
         }
     });

@@ -1,4 +1,4 @@
-//! What the operator says.
+//! Settings of the daemon.
 
 use crate::policy::Policy;
 use isthmus_stream_net::{Driver, lacking};
@@ -6,30 +6,30 @@ use isthmus_wire::{Address, Error, Result};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What a daemon is given.
+/// The configuration of a daemon.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it listens, whom it admits, where it logs.
+    /// Addresses, admission and logs.
     pub server: isthmus_daemon::Config,
-    /// What applications may have.
+    /// Limits of applications.
     pub limits: Limits,
-    /// What applications may reach.
+    /// Destinations that applications may reach.
     pub policy: Policy,
     /// Time without progress after which a stream is reported as stalled.
     pub stall: Duration,
-    /// Where a page shows screens that streams draw on; none: there are no screens.
+    /// Address of the page that shows screens; without it there are no screens.
     pub screens: Option<SocketAddr>,
-    /// How long a link over TCP or TLS may be without its socket, before its rank is taken for
-    /// gone; zero: no link outlasts its socket.
+    /// How long a link over TCP or TLS may be without a socket before its rank counts as gone;
+    /// zero: no link outlasts its socket.
     pub link_grace: Duration,
-    /// How long streams that are under way may go on when it is told to end.
+    /// How long active streams may go on when the daemon is asked to end.
     pub grace: Duration,
 }
 
-/// What applications may have. What exceeds it is refused, and the limit named.
+/// Limits of applications. A request that exceeds one is refused, and the refusal names the limit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Applications at a time; an operator's do not count.
+    /// Applications at a time, without those of operators.
     pub applications: u32,
     /// Connections of an application.
     pub connections: u32,
@@ -39,17 +39,17 @@ pub struct Limits {
     pub links: u32,
     /// Staging memory of an application's active streams, in bytes, in each direction.
     pub staging_bytes: u64,
-    /// Network memory of an application, in bytes, in each direction: data on its way, and receive
+    /// Network memory of an application, in bytes, in each direction: unconfirmed data and receive
     /// windows.
     pub network_bytes: u64,
-    /// Of it that of one connection.
+    /// The part of it that one connection may have.
     pub connection_bytes: u64,
-    /// Memory of an application's rings, in bytes, all together.
+    /// Memory of all rings of an application, in bytes.
     pub ring_bytes: u64,
-    /// Memory of an application's screens, in bytes: of each its newest frame and the one that is
-    /// drawn. Of all screens, as many times as there may be applications.
+    /// Memory of an application's screens, in bytes: each has its newest frame and the frame being
+    /// drawn. The limit of all screens is this times the number of applications.
     pub screen_bytes: u64,
-    /// Requests of a session that wait to be answered.
+    /// Requests of a session that may wait for an answer.
     pub waits: u32,
 }
 
@@ -71,7 +71,7 @@ impl Default for Limits {
 }
 
 impl Config {
-    /// A daemon that listens there, with usual limits.
+    /// Create the configuration of a daemon that listens there, with default limits.
     #[must_use]
     pub fn new(listen: Vec<Address>) -> Self {
         Self {
@@ -87,13 +87,13 @@ impl Config {
 }
 
 impl Config {
-    /// Whether it may be started.
+    /// Check the configuration.
     pub(crate) fn check(&self) -> Result<()> {
         self.fits()?;
         self.shares()
     }
 
-    /// Whether no part is more than its whole; `u64::MAX` is all of it.
+    /// Check that no part exceeds its whole; `u64::MAX` stands for the whole.
     fn shares(&self) -> Result<()> {
         let (part, bytes) = (self.limits.connection_bytes, self.limits.network_bytes);
         if part != u64::MAX && part > bytes {
@@ -105,9 +105,9 @@ impl Config {
         Ok(())
     }
 
-    /// What the stream manager has: for each application what it may have, so that none waits for
-    /// what another holds. A link costs nothing here, so that there are as many engines as anybody
-    /// wants.
+    /// Return the configuration of the stream manager. It has the memory that all applications may
+    /// have together, so that none waits for memory of another. Engines cost nothing here and are
+    /// unlimited.
     pub(crate) fn manager(&self) -> isthmus_stream::Config {
         let all = |bytes: u64| bytes.saturating_mul(u64::from(self.limits.applications.max(1)));
         isthmus_stream::Config {
@@ -119,7 +119,7 @@ impl Config {
         }
     }
 
-    /// Whether the machine has the memory that one application may have.
+    /// Check that the machine has the memory that one application may have.
     fn fits(&self) -> Result<()> {
         let limits = &self.limits;
         for (flag, bytes, times) in [

@@ -1,10 +1,10 @@
-//! The daemon: listens, lets sessions in, ends.
+//! The daemon: start, reload and stop.
 
 use crate::config::Config;
 use crate::error::Result;
-use crate::hub::Hub;
-use crate::leftovers::{self, Writing};
+use crate::leftovers::{self, WriteJournal};
 use crate::shared::Shared;
+use crate::state::Hub;
 use isthmus_daemon::{Listeners, Log, Roots, Server};
 use isthmus_framebuffer::{Page, Screens};
 use isthmus_nic_protocol::Event;
@@ -14,32 +14,31 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long connections that are closed may take to send and write what is left.
+/// How long closed connections may take to send and write their remaining data.
 const LINGER: Duration = Duration::from_secs(6);
 
 /// How long sessions may take to read their last lines.
 const LEAVE: Duration = Duration::from_secs(3);
 
-/// A daemon that runs. Dropped, it ends without grace.
+/// A running daemon. Dropping it ends it without grace.
 #[derive(Debug)]
 pub struct Daemon {
     shared: Arc<Shared>,
     server: Server,
     service: Option<Service>,
     page: Option<Page>,
-    /// Removed when all else has ended.
-    _writing: Option<Writing>,
+    /// Removed after everything else has ended.
+    _writing: Option<WriteJournal>,
 }
 
 impl Daemon {
-    /// Starts it.
+    /// Start a daemon.
     ///
     /// # Errors
-    /// A configuration that cannot be; an address that is taken; a system without descriptors or
-    /// threads.
+    /// An invalid configuration; an address in use; no descriptors or threads left.
     pub fn start(mut config: Config) -> Result<Self> {
         config.check()?;
-        let (policy, roots) = config.policy.settled()?;
+        let (policy, roots) = config.policy.resolved()?;
         config.policy = policy;
         let listeners = Listeners::bind(config.server.clone())?;
         let gate = listeners.gate();
@@ -53,9 +52,9 @@ impl Daemon {
         }
         let writing = keep_journal(&roots, &driver, gate.log());
         let hub = Arc::new(Hub::new(config, roots, Arc::clone(gate), screens));
-        let hears = Arc::clone(&hub);
-        let tell = move |driver: &mut Driver, event| hears.heard(driver, event);
-        let service = Service::start_with(driver, tell)?;
+        let observer = Arc::clone(&hub);
+        let on_event = move |driver: &mut Driver, event| observer.on_event(driver, event);
+        let service = Service::start_with(driver, on_event)?;
         let client = service.client();
         let shared = Arc::new(Shared { hub, client });
         Ok(Self {
@@ -71,42 +70,42 @@ impl Daemon {
         self.shared.hub.log().record(who, what, result);
     }
 
-    /// Open the log again, after it was moved away, and read the tokens and the certificate again. What
-    /// cannot be read is logged, and the old value stays in use. Sessions continue.
+    /// Open the log again after it was moved away, and read the tokens and the certificate again. A
+    /// failed read is logged, and the old value stays in use. Sessions continue.
     pub fn reload(&self) {
         self.server.reload();
     }
 
-    /// Where screens are shown.
+    /// Return the address of the page of screens.
     #[must_use]
     pub fn page(&self) -> Option<SocketAddr> {
         self.page.as_ref().map(Page::address)
     }
 
-    /// Where Prometheus asks.
+    /// Return the address of the metrics.
     #[must_use]
     pub fn metrics(&self) -> Option<SocketAddr> {
         self.server.metrics()
     }
 
-    /// Where it listens, with ports as they are.
+    /// Return the addresses that it listens at, with their actual ports.
     #[must_use]
     pub fn addresses(&self) -> &[Address] {
         self.server.addresses()
     }
 
-    /// Whether the stream manager runs; if not, [`Daemon::stop`] says why.
+    /// Return whether the stream manager runs. If not, [`Daemon::stop`] returns the reason.
     #[must_use]
-    pub fn runs(&self) -> bool {
+    pub fn is_running(&self) -> bool {
         self.shared.client.call(|_| ()).is_ok()
     }
 
-    /// Ends it: nothing new is taken; streams go on for the time of grace, then they are cancelled;
-    /// what is sent and written still may take some seconds more. Returns as soon as nothing is
-    /// left.
+    /// End the daemon. It refuses new requests, and cancels streams that still run after the time
+    /// of grace. Remaining data may take some seconds more. Returns as soon as everything is sent
+    /// and written.
     ///
     /// # Errors
-    /// Why the stream manager had ended before.
+    /// The reason why the stream manager ended before.
     pub fn stop(mut self) -> Result<()> {
         let grace = self.shared.hub.config.grace;
         self.end(grace)
@@ -142,11 +141,11 @@ impl Daemon {
         let state = self.shared.hub.state();
         let grace_ns = u64::try_from(grace.as_nanos()).unwrap_or(u64::MAX);
         for app in state.apps.keys() {
-            state.tell(*app, Event::Ending { grace_ns });
+            state.notify(*app, Event::Ending { grace_ns });
         }
     }
 
-    /// Waits until something is so, or until then.
+    /// Wait until the condition holds, at most until then.
     fn wait(&self, until: Instant, wanted: impl Fn(&mut Driver) -> bool + Copy + Send + 'static) {
         while let Ok(false) = self.shared.client.call(move |driver| wanted(driver)) {
             if Instant::now() >= until {
@@ -156,10 +155,10 @@ impl Daemon {
         }
     }
 
-    /// Ends all applications.
+    /// End all applications.
     fn dismiss(&self) {
         let hub = Arc::clone(&self.shared.hub);
-        // Without a driver there are none.
+        // Without a driver there are no applications.
         let _ = self.shared.client.call(move |driver| {
             let mut state = hub.state();
             state.refuse_waiters();
@@ -173,14 +172,14 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // Why it had ended was there to be asked for.
+        // `stop` would have returned the error.
         let _ = self.end(Duration::ZERO);
     }
 }
 
-/// Removes what daemons left that were killed, and notes what is written from now on. Where this
-/// cannot be done the daemon works without it.
-fn keep_journal(roots: &Roots, driver: &Driver, log: &Log) -> Option<Writing> {
+/// Remove the unfinished files of killed daemons and start a new journal. If this fails, the daemon
+/// works without a journal.
+fn keep_journal(roots: &Roots, driver: &Driver, log: &Log) -> Option<WriteJournal> {
     let directory = roots.first()?;
     match leftovers::clean(directory, roots) {
         Ok(removed) => removed
@@ -191,7 +190,7 @@ fn keep_journal(roots: &Roots, driver: &Driver, log: &Log) -> Option<Writing> {
     let writing = directory
         .try_clone()
         .map_err(|error| isthmus_wire::Error::system("a directory", error));
-    let writing = writing.and_then(Writing::begin);
+    let writing = writing.and_then(WriteJournal::begin);
     match writing.and_then(|writing| Ok((writing.journal()?, writing))) {
         Ok((journal, writing)) => {
             driver.keep_journal(journal);

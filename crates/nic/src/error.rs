@@ -1,4 +1,4 @@
-//! Errors of the daemon, each one line: what, where, and the fix.
+//! Errors of the daemon. Each is one line with the location, the problem and the remedy.
 
 use std::fmt;
 

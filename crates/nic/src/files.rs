@@ -1,26 +1,27 @@
-//! Files that connections write: one connection each, and who closes it is told what became of it.
+//! Files that connections write, one connection each. The answer to closing the connection reports
+//! whether the file was kept.
 
-use crate::hub::{Awaited, State};
 use crate::refusal::refusal;
-use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Told};
+use crate::state::{State, WaitTarget};
+use isthmus_nic_protocol::{Answer, Message, Refusal, RefusalKind};
 use isthmus_stream::{ConnectionId, Manager};
 use isthmus_stream_net::Event;
 
-/// What becomes of the file of a connection.
+/// The state of the file of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum File {
-    /// It is being written, or about to be kept.
+    /// It is being written.
     Written,
-    /// It is there, whole and synced.
+    /// It is complete and synced.
     Kept,
-    /// Nothing was asked: what was there before is there still.
+    /// Nothing was written; the earlier file, if any, is unchanged.
     Unused,
-    /// What was there before is there still: why.
+    /// It was discarded for this reason; the earlier file, if any, is unchanged.
     NotKept(String),
 }
 
 impl File {
-    /// The answer to who closes its connection; none while that is not known.
+    /// Return the answer to closing the connection; none while the file is being written.
     pub fn answer(&self) -> Option<Result<Answer, Refusal>> {
         match self {
             Self::Written => None,
@@ -34,16 +35,16 @@ impl File {
 }
 
 impl State {
-    /// Refuses a file that a connection writes already: the last to be closed would be all that is
-    /// left.
+    /// Refuse a file that another connection is writing: the later close would overwrite the
+    /// earlier file.
     pub fn is_free(&self, destination: &str) -> Result<(), Refusal> {
         let mut all = self.connections.iter();
-        let Some((id, line)) = all
-            .find(|(_, line)| line.file == Some(File::Written) && line.destination == destination)
-        else {
+        let Some((id, entry)) = all.find(|(_, entry)| {
+            entry.file == Some(File::Written) && entry.destination == destination
+        }) else {
             return Ok(());
         };
-        let (app, name) = (line.app, self.name(line.app));
+        let (app, name) = (entry.app, self.name(entry.app));
         let text = format!(
             "`{destination}`: application {app} ({name}) writes it over connection {id}: wait until \
              that is closed, or take another name"
@@ -51,16 +52,16 @@ impl State {
         Err(refusal(RefusalKind::Conflict, text))
     }
 
-    /// Forgets connections that the manager has forgotten, but for those whose files are not
-    /// settled.
+    /// Forget connections that the manager has forgotten, except those whose files are still being
+    /// written.
     pub fn forget_connections(&mut self, manager: &Manager) {
-        self.connections.retain(|id, line| {
-            line.file == Some(File::Written) || manager.connection_status(*id).is_ok()
+        self.connections.retain(|id, entry| {
+            entry.file == Some(File::Written) || manager.connection_status(*id).is_ok()
         });
     }
 
-    /// What became of a file, to those who closed its connection.
-    pub fn settle_file(&mut self, event: &Event) {
+    /// Record the result of a file and answer the waiting requests to close its connection.
+    pub fn update_file(&mut self, event: &Event) {
         let (connection, file) = match event {
             Event::Kept { connection, .. } => (connection, File::Kept),
             Event::Unused { connection, .. } => (connection, File::Unused),
@@ -70,27 +71,27 @@ impl State {
             _ => return,
         };
         let answer = file.answer();
-        if let Some(line) = self.connections.get_mut(connection) {
-            line.file = Some(file);
+        if let Some(entry) = self.connections.get_mut(connection) {
+            entry.file = Some(file);
         }
-        let waiters = self.waiters.remove(&Awaited::File(*connection));
+        let waiters = self.waiters.remove(&WaitTarget::File(*connection));
         for waiter in waiters.into_iter().flatten() {
             let id = waiter.id;
-            let told = match &answer {
-                Some(Err(refusal)) => Told::Refused {
+            let message = match &answer {
+                Some(Err(refusal)) => Message::Refused {
                     id: Some(id),
                     refusal: refusal.clone(),
                 },
-                _ => Told::Answer {
+                _ => Message::Answer {
                     id,
                     answer: Answer::Done,
                 },
             };
-            waiter.mailbox.end_wait(&told);
+            waiter.mailbox.end_wait(&message);
         }
     }
 
-    /// The file of a connection, if it goes to one.
+    /// Return the file of a connection that writes one.
     pub fn file(&self, id: ConnectionId) -> Option<&File> {
         self.connections.get(&id)?.file.as_ref()
     }

@@ -1,43 +1,43 @@
-//! Links that outlast their sockets: whose they are, and how their ranks take them up again.
+//! Links that outlast their sockets: their owners, and how ranks reconnect them.
 
-use crate::acts::Asker;
-use crate::hub::{AppLink, Hub, Owner, State};
-use crate::links::{HANDSHAKE, Sent, application, reserve};
-use crate::mailbox::line;
+use crate::convert;
+use crate::links::{HANDSHAKE, Rejected, application, reserve};
+use crate::mailbox::encode;
 use crate::refusal::refusal;
+use crate::requests::Caller;
 use crate::shared::Shared;
-use crate::words;
+use crate::state::{AppLink, Hub, Owner, State};
 use isthmus_daemon::is_same;
 use isthmus_nic_protocol::{
-    Answer, LINK_SILENCE_MS, Lasting, LinkNews, Refusal, RefusalKind, Told,
+    Answer, LINK_SILENCE_MS, Lasting, LinkNews, Message, Refusal, RefusalKind,
 };
 use isthmus_stream::{AppId, LinkId};
 use isthmus_stream_net::unconfirmed::UNCONFIRMED_BYTES;
-use isthmus_stream_net::{Driver, Error, Event as Heard};
+use isthmus_stream_net::{Driver, Error, Event as NetEvent};
 use isthmus_wire::Transport;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Characters of a key.
-const KEY: std::ops::RangeInclusive<usize> = 16..=64;
+/// Allowed length of a key, in characters.
+const KEY_CHARACTERS: std::ops::RangeInclusive<usize> = 16..=64;
 
-/// A link that waits for the socket over which it was asked for.
+/// A link that is ready to take the socket of the request.
 struct Renewed {
     id: LinkId,
     incarnation: u64,
-    /// Bytes that came over it before.
+    /// Bytes received over its earlier sockets.
     received: u64,
     grace: Duration,
 }
 
-/// Makes a lasting link of the socket, or gives it to the one that there is.
+/// Make a new lasting link of the socket, or attach the socket to the existing link.
 pub(crate) fn link(
     shared: &Shared,
     mut wire: Transport,
     id: u64,
     ticket: &str,
     (number, lasting): (u16, &Lasting),
-) -> Result<(), Sent> {
+) -> Result<(), Rejected> {
     let Renewed {
         id: link,
         incarnation,
@@ -54,8 +54,8 @@ pub(crate) fn link(
     let nth = lasting.nth;
     let peer = wire.peer().clone();
     wire.limit_silence(LINK_SILENCE_MS);
-    // After the answer there are frames only. A rank that does not take it comes again.
-    let answered = line(&Told::Answer { id, answer });
+    // Only frames follow the answer. A rank that does not receive it reconnects.
+    let answered = encode(&Message::Answer { id, answer });
     if !wire.write_all(&answered, Instant::now() + HANDSHAKE) {
         return Ok(());
     }
@@ -66,7 +66,8 @@ pub(crate) fn link(
     let hub = Arc::clone(&shared.hub);
     let give = move |driver: &mut Driver| {
         let mut state = hub.state();
-        // Given up meanwhile, its number may be another link's, which waits for its own socket.
+        // If the link was released meanwhile, another link may have its number and wait for its own
+        // socket.
         if driver.incarnation(link) != incarnation || !driver.restore(link, nth, socket) {
             return None;
         }
@@ -74,7 +75,7 @@ pub(crate) fn link(
         state.link_mut(link)?.carrier = name;
         Some(format!("{} #{app} {peer}", state.name(app)))
     };
-    // A driver that has ended takes nothing, and the rank sees its link closed.
+    // If the driver has ended, the rank sees its link closed.
     if let Ok(Some(who)) = shared.client.call(give) {
         let what = format!("link {number} over {name}, socket {nth}");
         shared.hub.log().record(&who, &what, "ok");
@@ -89,36 +90,36 @@ fn renew(
     lasting: &Lasting,
 ) -> Result<Renewed, Refusal> {
     let app = application(shared, ticket)?;
-    let most = shared.hub.config.link_grace;
-    if most.is_zero() {
+    let limit = shared.hub.config.link_grace;
+    if limit.is_zero() {
         let text = "this daemon lets no link outlast its socket: leave `lasting` out";
         return Err(refusal(RefusalKind::Conflict, text));
     }
     let characters = lasting.key.chars().count();
-    if !KEY.contains(&characters) {
-        let (least, most) = (KEY.start(), KEY.end());
-        let text = format!("a key of {characters} characters: {least} to {most}");
+    if !KEY_CHARACTERS.contains(&characters) {
+        let (least, limit) = (KEY_CHARACTERS.start(), KEY_CHARACTERS.end());
+        let text = format!("a key of {characters} characters: {least} to {limit}");
         return Err(refusal(RefusalKind::Garbled, text));
     }
     let grace = lasting
         .grace_ns
-        .map_or(most, Duration::from_nanos)
-        .min(most);
+        .map_or(limit, Duration::from_nanos)
+        .min(limit);
     let (hub, lasting) = (Arc::clone(&shared.hub), lasting.clone());
     let called = shared.client.call(move |driver| {
         let mut state = hub.state();
         let asked = (app, number, lasting.received);
-        let id = match state.owned(asked, &lasting)? {
+        let id = match state.find_owned(asked, &lasting)? {
             Some(id) => id,
             None => begin(&hub, &mut state, driver, (app, number), (&lasting, grace))?,
         };
         let renewed = driver.renew(id, lasting.nth, lasting.received.unwrap_or(0));
         let received = renewed.map_err(|error| match error {
-            // By the application's own number.
+            // The text names the application's own number.
             Error::Lasting(_, why) => {
                 refusal(RefusalKind::Conflict, format!("link {number}: {why}"))
             }
-            other => words::refused(&other),
+            other => convert::refused(&other),
         })?;
         Ok(Renewed {
             id,
@@ -127,10 +128,10 @@ fn renew(
             grace,
         })
     });
-    called.map_err(|error| words::refused(&error))?
+    called.map_err(|error| convert::refused(&error))?
 }
 
-/// A new link.
+/// Create a link.
 fn begin(
     hub: &Hub,
     state: &mut State,
@@ -141,7 +142,7 @@ fn begin(
     let asked = UNCONFIRMED_BYTES as u64;
     let id = reserve(hub, state, driver, (app, number), asked)?;
     let attached = driver.attach_lasting(id, grace);
-    attached.map_err(|error| words::refused(&error))?;
+    attached.map_err(|error| convert::refused(&error))?;
     if let Some(link) = state.link_mut(id) {
         link.wipe();
         link.incarnation = driver.incarnation(id);
@@ -155,8 +156,8 @@ fn begin(
 }
 
 impl State {
-    /// The lasting link that is asked for; none, if it is to be made.
-    fn owned(
+    /// Return the existing lasting link; none if the request is for a new one.
+    fn find_owned(
         &self,
         (app, number, received): (AppId, u16, Option<u64>),
         lasting: &Lasting,
@@ -178,7 +179,7 @@ impl State {
                 Some(_) => Err(refusal(
                     RefusalKind::Unknown,
                     format!(
-                        "link {number} is not there to be made anew: its time of grace is over, \
+                        "link {number} is not there to be made again: its time of grace is over, \
                          or it was given up"
                     ),
                 )),
@@ -191,25 +192,25 @@ impl State {
         Ok(Some(id))
     }
 
-    /// A link of the session that asks.
-    fn own_link(&self, asker: &Asker, number: u16, key: &str) -> Option<LinkId> {
-        let link = self.apps.get(&asker.app)?.links.get(&number)?;
+    /// Return a link that belongs to the caller's session.
+    fn own_link(&self, caller: &Caller, number: u16, key: &str) -> Option<LinkId> {
+        let link = self.apps.get(&caller.app)?.links.get(&number)?;
         let owner = link.owner.as_ref()?;
-        let own =
-            owner.session == asker.mailbox.session && is_same(owner.key.as_bytes(), key.as_bytes());
+        let own = owner.session == caller.mailbox.session
+            && is_same(owner.key.as_bytes(), key.as_bytes());
         own.then_some(link.id)
     }
 
-    /// A rank has received so many bytes of its link.
+    /// Confirm the bytes of a link that its rank has received.
     pub fn taken(
         &mut self,
         driver: &mut Driver,
-        asker: &Asker,
+        caller: &Caller,
         (number, key): (u16, &str),
         bytes: u64,
     ) {
-        if let Some(id) = self.own_link(asker, number, key) {
-            // That so many were not written is the end of the link, which is told.
+        if let Some(id) = self.own_link(caller, number, key) {
+            // A confirmation of unsent bytes ends the link, which its own event reports.
             let confirmed = driver.confirm(id, bytes);
             if let Some(link) = self.link_mut(id).filter(|_| confirmed.is_err()) {
                 link.owner = None;
@@ -217,9 +218,9 @@ impl State {
         }
     }
 
-    /// A rank gives its link up.
-    pub fn unlink(&mut self, driver: &mut Driver, asker: &Asker, number: u16, key: &str) {
-        if let Some(id) = self.own_link(asker, number, key) {
+    /// Release a link at the request of its rank.
+    pub fn unlink(&mut self, driver: &mut Driver, caller: &Caller, number: u16, key: &str) {
+        if let Some(id) = self.own_link(caller, number, key) {
             driver.forsake(id, "its rank gave it up");
             if let Some(link) = self.link_mut(id) {
                 link.owner = None;
@@ -227,8 +228,8 @@ impl State {
         }
     }
 
-    /// A session has ended: its links are gone with their sockets.
-    pub fn forsake_links(&mut self, driver: &mut Driver, app: AppId, session: u32) {
+    /// End the links of a session that has ended.
+    pub fn drop_links(&mut self, driver: &mut Driver, app: AppId, session: u32) {
         let links = self.apps.get_mut(&app).map(|app| &mut app.links);
         let of_session = |link: &&mut AppLink| {
             let owner = link.owner.as_ref();
@@ -241,10 +242,10 @@ impl State {
         }
     }
 
-    /// Tells the process of a lasting link what it is to know, and notes whether it is cut.
-    pub fn hear_of_link(&mut self, event: &Heard) {
+    /// Notify the process of a lasting link of an event, and record whether the link is cut.
+    pub fn on_link_event(&mut self, event: &NetEvent) {
         let (id, incarnation, news, cut) = match event {
-            Heard::LinkTaken {
+            NetEvent::LinkTaken {
                 link,
                 incarnation,
                 bytes,
@@ -252,7 +253,7 @@ impl State {
                 let news = LinkNews::Taken { bytes: *bytes };
                 (*link, *incarnation, Some(news), None)
             }
-            Heard::LinkCut {
+            NetEvent::LinkCut {
                 link,
                 incarnation,
                 nth,
@@ -261,10 +262,10 @@ impl State {
                 let news = LinkNews::Cut { nth: *nth };
                 (*link, *incarnation, Some(news), Some(true))
             }
-            Heard::LinkRestored {
+            NetEvent::LinkRestored {
                 link, incarnation, ..
             }
-            | Heard::LinkGone {
+            | NetEvent::LinkGone {
                 link, incarnation, ..
             } => (*link, *incarnation, None, Some(false)),
             _ => return,

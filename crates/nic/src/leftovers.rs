@@ -1,9 +1,9 @@
-//! Files that a daemon was writing when it was killed: the next one removes them.
+//! Removal of files that a killed daemon left unfinished.
 //!
 //! A daemon keeps a journal of the files that it writes ([`Journal`]) in the first directory of
-//! `--files`, and holds a lock on it. A journal that can be locked is of a daemon that has ended. Only
-//! what it names is removed, and of that only files of this user that have the name of a part, lie
-//! below `--files` and are not locked.
+//! `--files`, and holds a lock on it. A journal without a lock belongs to a daemon that has ended.
+//! Only files that it names are removed, and only if they belong to this user, have the name of a
+//! part, lie below `--files` and are not locked.
 
 use isthmus_daemon::Roots;
 use isthmus_stream_net::{Journal, is_part};
@@ -18,50 +18,50 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// What the names of journals begin with, before 32 hexadecimal digits.
+/// Prefix of the names of journals, before 32 hexadecimal digits.
 const NAME: &str = ".isthmus-writing-";
 
 /// The journal of a daemon. It is removed when the daemon ends.
 #[derive(Debug)]
-pub(crate) struct Writing {
+pub(crate) struct WriteJournal {
     directory: OwnedFd,
     name: String,
     file: File,
 }
 
-impl Writing {
+impl WriteJournal {
     /// Make the journal.
     ///
     /// # Errors
-    /// A directory in which no file can be made.
+    /// No file can be created in the directory.
     pub fn begin(directory: OwnedFd) -> Result<Self> {
         let name = format!("{NAME}{}", random_key()?);
         let what = |error| Error::system(format!("making {name}"), error);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &name, flags, Mode::RUSR | Mode::WUSR).map_err(what)?;
         // From here on it is removed when this is dropped.
-        let made = Self {
+        let parts = Self {
             directory,
             name: name.clone(),
             file: file.into(),
         };
-        flock(&made.file, FlockOperation::NonBlockingLockExclusive).map_err(what)?;
-        Ok(made)
+        flock(&parts.file, FlockOperation::NonBlockingLockExclusive).map_err(what)?;
+        Ok(parts)
     }
 
-    /// Return what a driver writes the journal with.
+    /// Return the handle with which a driver writes the journal.
     ///
     /// # Errors
-    /// The disk has no room for it; no descriptor is left.
+    /// The disk is full; no descriptor is left.
     pub fn journal(&self) -> Result<Journal> {
         let journal = self.file.try_clone().and_then(Journal::new);
         journal.map_err(|error| Error::system("the journal of files", error))
     }
 }
 
-impl Drop for Writing {
+impl Drop for WriteJournal {
     fn drop(&mut self) {
-        // A writer that hangs is left to the next daemon.
+        // Files of a writer that hangs are left to the next daemon.
         if Journal::paths(&self.file).is_ok_and(|paths| paths.is_empty()) {
             let _ = unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
@@ -77,13 +77,13 @@ pub(crate) fn is_journal(name: &str) -> bool {
 /// What happened to a file that a journal names.
 enum Removal {
     Removed,
-    /// It is not there, or was no part.
+    /// It does not exist, or is no part.
     Absent,
-    /// It is there still. A later start may remove it.
+    /// It still exists. A later start may remove it.
     Kept,
 }
 
-/// Remove what daemons left that were killed. A journal stays while something that it names does.
+/// Remove the files that killed daemons left. A journal stays while a file that it names exists.
 ///
 /// # Returns
 /// The paths of the files removed.
@@ -103,7 +103,7 @@ pub(crate) fn clean(directory: &OwnedFd, roots: &Roots) -> Result<Vec<String>> {
         let Some((journal, found)) = own_and_locked(directory, name.as_ref()) else {
             continue;
         };
-        // One that others can write is not a daemon's.
+        // A journal that other users can write is not a daemon's.
         let Some(paths) = Journal::paths(&journal)
             .ok()
             .filter(|_| found.st_mode & 0o077 == 0)
@@ -149,7 +149,7 @@ fn remove(roots: &Roots, path: &Path) -> Removal {
 
 /// Open and lock a regular file of this user; none if it is not such a file, or locked.
 fn own_and_locked(directory: impl AsFd, name: &OsStr) -> Option<(File, Stat)> {
-    // Not kept waiting by a FIFO.
+    // `NONBLOCK`, so that opening a FIFO does not wait.
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = openat(&directory, name, flags, Mode::empty()).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;

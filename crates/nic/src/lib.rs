@@ -1,33 +1,34 @@
-//! The daemon of the stream manager: several applications share one interface (Steenkiste 1996,
-//! sections 5.1 to 5.3), each in sessions of its own, in the words of `isthmus-nic-protocol`.
+//! The daemon of the stream manager. Several applications share one interface (Steenkiste 1996,
+//! sections 5.1 to 5.3), each in its own sessions, over the protocol of `isthmus-nic-protocol`.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | `config`, `error` | settings and errors |
-//! | `policy` | what applications may reach |
-//! | `daemon`, `service`, `shared` | starts and stops; the service that `isthmus-daemon` serves |
+//! | `policy` | networks and directories that applications may reach |
+//! | `daemon`, `service`, `shared` | start and stop; the service that `isthmus-daemon` serves |
 //! | `session`, `mailbox` | one connection: lines in, answers and events out |
-//! | `links`, `accept`, `files` | sockets that become links, rings, peers that come in, files |
-//! | `tally`, `metrics` | counts for Prometheus |
-//! | `words`, `acts` | what is asked, done on the driver's thread |
-//! | `hub` | who is there |
-//! | `hear`, `told` | what the driver tells, in words, and to whom |
+//! | `links`, `lasting` | links over sockets and rings, and links that outlast their sockets |
+//! | `accept`, `files` | incoming peers, and files that connections write |
+//! | `counters`, `metrics` | counters, and their text for Prometheus |
+//! | `convert`, `requests` | requests, handled on the driver's thread |
+//! | `state` | applications, links, connections and waiting requests |
+//! | `events`, `report` | events and status of the driver, for sessions |
 //!
-//! The driver's thread never waits for a client: what it tells goes to a `mailbox` with
-//! bounds, and a session that reads too slowly is told how many events it missed.
+//! The driver's thread never waits for a client. It puts its messages into a bounded `mailbox`, and
+//! a session that reads too slowly receives the number of events that it missed.
 //!
 //! Linux only, as the drivers are: this crate is empty elsewhere.
 
 #![cfg(target_os = "linux")]
 
 mod accept;
-mod acts;
 mod config;
+mod convert;
+mod counters;
 mod daemon;
 mod error;
+mod events;
 mod files;
-mod hear;
-mod hub;
 mod lasting;
 mod leftovers;
 mod links;
@@ -35,12 +36,12 @@ mod mailbox;
 mod metrics;
 mod policy;
 mod refusal;
+mod report;
+mod requests;
 mod service;
 mod session;
 mod shared;
-mod tally;
-mod told;
-mod words;
+mod state;
 
 pub use config::{Config, Limits};
 pub use daemon::Daemon;

@@ -1,12 +1,12 @@
-//! Sockets that become links of an application, and rings that are made for it.
+//! Links of an application over sockets and rings.
 
-use crate::hub::{AppLink, Hub, State};
+use crate::convert;
 use crate::lasting;
-use crate::mailbox::line;
+use crate::mailbox::encode;
 use crate::refusal::{ending, refusal};
 use crate::shared::Shared;
-use crate::words;
-use isthmus_nic_protocol::{Answer, Carrier, Lasting, Refusal, RefusalKind, Told};
+use crate::state::{AppLink, Hub, State};
+use isthmus_nic_protocol::{Answer, Carrier, Lasting, Message, Refusal, RefusalKind};
 use isthmus_ring::{Consumer, Handles, Producer, ring};
 use isthmus_stream::{AppId, LinkId};
 use isthmus_stream_net::{Driver, Ends};
@@ -15,50 +15,51 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a rank may take to take its answer, and its rings.
+/// How long a rank may take to receive its answer and its rings.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Bytes of the smallest and the largest ring.
-const RING: (u64, u64) = (4 << 10, 1 << 30);
+/// Size of the smallest and of the largest ring.
+const RING_BYTES: (u64, u64) = (4 << 10, 1 << 30);
 
-/// Why a socket is not let in, and the socket.
-pub(crate) type Sent = (Transport, Option<u64>, Refusal);
+/// The socket of a refused request, the number of the request and the refusal.
+pub(crate) type Rejected = (Transport, Option<u64>, Refusal);
 
-/// The driver's ends of a link, and the ranks'.
-struct Made {
+/// The ends of a new link: the driver's, and handles of the rank's.
+struct LinkParts {
     ends: Ends,
     handles: Vec<Handles>,
     name: &'static str,
     bytes: u64,
 }
 
-/// A link that a session is about to attach: free again, if it does not.
-struct Claim<'a> {
+/// Reserves a link that a session is about to attach. Dropping it releases the reservation.
+struct AttachGuard<'a> {
     shared: &'a Shared,
     id: LinkId,
 }
 
-impl Claim<'_> {
-    /// It was attached, and its claim taken away with that: it may be another's already.
-    fn used(self) {
+impl AttachGuard<'_> {
+    /// Drop the guard without a release: attaching the link has ended the reservation, and a new
+    /// one may exist.
+    fn disarm(self) {
         std::mem::forget(self);
     }
 }
 
-impl Drop for Claim<'_> {
+impl Drop for AttachGuard<'_> {
     fn drop(&mut self) {
         self.shared.hub.state().attaching.remove(&self.id);
     }
 }
 
-/// Makes a link of the socket, or rings that go with it.
+/// Make a link of the socket, or of new rings that the socket accompanies.
 pub(crate) fn link(
     shared: &Shared,
     mut wire: Transport,
     id: u64,
     ticket: &str,
     (number, carrier, lasts): (u16, Carrier, Option<Lasting>),
-) -> Result<(), Sent> {
+) -> Result<(), Rejected> {
     if let Some(lasts) = lasts {
         return match carrier {
             Carrier::Socket => lasting::link(shared, wire, id, ticket, (number, &lasts)),
@@ -76,61 +77,62 @@ pub(crate) fn link(
     };
     let deadline = Instant::now() + HANDSHAKE;
     let peer = wire.peer().clone();
-    let linked = line(&Told::Answer {
+    let linked = encode(&Message::Answer {
         id,
         answer: Answer::Linked,
     });
     match carrier {
         Carrier::Socket => {
-            // After the answer there are frames only, and none before the driver has it.
+            // Only frames follow the answer, and the driver sends none before it has the socket.
             if !wire.write_all(&linked, deadline) {
                 return Ok(());
             }
             let name = wire.kind();
-            // Without a socket the rank sees its link closed.
+            // If this fails, the rank sees its link closed.
             let Ok(socket) = wire.into_socket() else {
                 return Ok(());
             };
             let ends = Ends::socket(socket);
-            let made = Made {
+            let parts = LinkParts {
                 ends,
                 handles: Vec::new(),
                 name,
                 bytes: 0,
             };
-            attach(shared, app, claim, made, None, &peer);
+            attach(shared, app, claim, parts, None, &peer);
         }
         Carrier::Rings {
             from_rank_bytes,
             to_rank_bytes,
         } => {
-            let mut made = match rings(from_rank_bytes, to_rank_bytes) {
-                Ok(made) => made,
+            let mut parts = match rings(from_rank_bytes, to_rank_bytes) {
+                Ok(parts) => parts,
                 Err(refusal) => return Err((wire, Some(id), refusal)),
             };
             if !wire.write_all(&linked, deadline) {
                 return Ok(());
             }
-            let handles = std::mem::take(&mut made.handles);
+            let handles = std::mem::take(&mut parts.handles);
             for handles in handles {
                 if handles.send(&wire, deadline).is_err() {
                     return Ok(());
                 }
             }
             let socket = wire.into_socket().ok().map(OwnedFd::from);
-            attach(shared, app, claim, made, socket, &peer);
+            attach(shared, app, claim, parts, socket, &peer);
         }
     }
     Ok(())
 }
 
-/// The application, and the link for this session to attach, with rings of so many bytes.
+/// Reserve a link with rings of `asked` bytes for this session to attach, and return its
+/// application.
 fn claim<'a>(
     shared: &'a Shared,
     ticket: &str,
     number: u16,
     asked: u64,
-) -> Result<(AppId, Claim<'a>), Refusal> {
+) -> Result<(AppId, AttachGuard<'a>), Refusal> {
     let app = application(shared, ticket)?;
     let hub = Arc::clone(&shared.hub);
     let called = shared.client.call(move |driver| {
@@ -139,12 +141,12 @@ fn claim<'a>(
         state.attaching.insert(id, asked);
         Ok(id)
     });
-    let id = called.map_err(|error| words::refused(&error))??;
-    Ok((app, Claim { shared, id }))
+    let id = called.map_err(|error| convert::refused(&error))??;
+    Ok((app, AttachGuard { shared, id }))
 }
 
-/// The driver's number of a link that has no ends, if the application may have it with so many
-/// bytes of memory of its own.
+/// Return the driver's number of a link without ends, if the application may have it with `asked`
+/// bytes of memory.
 pub(crate) fn reserve(
     hub: &Hub,
     state: &mut State,
@@ -155,10 +157,10 @@ pub(crate) fn reserve(
     if state.ending {
         return Err(ending());
     }
-    let most = hub.config.limits.links;
-    state.make_room(driver, app, &[number], most);
+    let limit = hub.config.limits.links;
+    state.make_room(driver, app, &[number], limit);
     let before = state.link_numbers(app);
-    let id = state.link(app, number, most)?;
+    let id = state.link(app, number, limit)?;
     if driver.is_attached(id) || state.attaching.contains_key(&id) {
         let text = format!(
             "link {number} has its ends: take another number, or close the socket of the one \
@@ -166,19 +168,19 @@ pub(crate) fn reserve(
         );
         return Err(refusal(RefusalKind::Conflict, text));
     }
-    let (has, most) = (ring_bytes(state, driver, app), hub.config.limits.ring_bytes);
-    if asked > 0 && has.saturating_add(asked) > most {
+    let (has, limit) = (ring_bytes(state, driver, app), hub.config.limits.ring_bytes);
+    if asked > 0 && has.saturating_add(asked) > limit {
         state.forget_links(app, &before);
         let text = format!(
             "rings of {asked} bytes, or what is kept for a link that lasts, beside {has}: an \
-             application may have {most} bytes of rings"
+             application may have {limit} bytes of rings"
         );
         return Err(refusal(RefusalKind::Limit, text));
     }
     Ok(id)
 }
 
-/// Bytes of the rings that are asked for, if they can be had over this socket.
+/// Return the size of the requested rings, if this socket supports them.
 fn asked(wire: &Transport, carrier: Carrier) -> Result<u64, Refusal> {
     let Carrier::Rings {
         from_rank_bytes,
@@ -192,17 +194,17 @@ fn asked(wire: &Transport, carrier: Carrier) -> Result<u64, Refusal> {
         return Err(refusal(RefusalKind::Conflict, text));
     }
     let sizes = [from_rank_bytes, to_rank_bytes];
-    if sizes == [0, 0] || sizes.iter().any(|bytes| *bytes > RING.1) {
+    if sizes == [0, 0] || sizes.iter().any(|bytes| *bytes > RING_BYTES.1) {
         let text = format!(
             "rings of {from_rank_bytes} and {to_rank_bytes} bytes: one at least, of at most {}",
-            RING.1
+            RING_BYTES.1
         );
         return Err(refusal(RefusalKind::Conflict, text));
     }
     Ok(sizes.iter().map(|bytes| capacity(*bytes)).sum())
 }
 
-/// Bytes of an application's rings, and of those that it is about to have.
+/// Return the size of an application's rings, including reserved ones.
 fn ring_bytes(state: &State, driver: &Driver, app: AppId) -> u64 {
     let links = state
         .apps
@@ -212,22 +214,22 @@ fn ring_bytes(state: &State, driver: &Driver, app: AppId) -> u64 {
     let bytes = |link: &AppLink| match state.attaching.get(&link.id) {
         Some(asked) => *asked,
         None if driver.is_attached(link.id) => link.ring_bytes,
-        // Its ranks are gone, and its rings with them.
+        // Its ranks and its rings are gone.
         None => 0,
     };
     links.map(bytes).sum()
 }
 
-/// The bytes that a ring of about so many has.
+/// Return the size of a ring for a requested size.
 fn capacity(bytes: u64) -> u64 {
     match bytes {
         0 => 0,
-        bytes => bytes.clamp(RING.0, RING.1).next_power_of_two(),
+        bytes => bytes.clamp(RING_BYTES.0, RING_BYTES.1).next_power_of_two(),
     }
 }
 
-fn rings(from_rank: u64, to_rank: u64) -> Result<Made, Refusal> {
-    let refused = |error: isthmus_ring::Error| words::refused(&error.into());
+fn rings(from_rank: u64, to_rank: u64) -> Result<LinkParts, Refusal> {
+    let refused = |error: isthmus_ring::Error| convert::refused(&error.into());
     let make = |bytes: u64| -> Result<Option<(Producer, Consumer)>, Refusal> {
         let bytes = capacity(bytes);
         (bytes > 0)
@@ -245,7 +247,7 @@ fn rings(from_rank: u64, to_rank: u64) -> Result<Made, Refusal> {
         handles.push(consumer.into_handles());
         producer
     });
-    Ok(Made {
+    Ok(LinkParts {
         ends: Ends::rings(source, drain),
         handles,
         name: "rings",
@@ -253,36 +255,37 @@ fn rings(from_rank: u64, to_rank: u64) -> Result<Made, Refusal> {
     })
 }
 
-/// Gives the link to the driver. If the application has ended meanwhile, it is closed.
+/// Give the link to the driver. If the application has ended meanwhile, the link is closed.
 fn attach(
     shared: &Shared,
     app: AppId,
-    claim: Claim<'_>,
-    made: Made,
+    claim: AttachGuard<'_>,
+    parts: LinkParts,
     socket: Option<OwnedFd>,
     peer: &Peer,
 ) {
     let (hub, id) = (Arc::clone(&shared.hub), claim.id);
-    let carrier = made.name;
+    let carrier = parts.name;
     let give = move |driver: &mut Driver| {
         let mut state = hub.state();
         let state = &mut *state;
         let (_, number) = *state.links.get(&id)?;
         let known = state.apps.get_mut(&app)?;
         let link = known.links.get_mut(&number)?;
-        driver.attach(id, made.ends).ok()?;
-        // At once: its rank may be gone before this session goes on, and it makes room then.
+        driver.attach(id, parts.ends).ok()?;
+        // Now and not later: its rank may leave before this session continues, and its memory is
+        // free then.
         state.attaching.remove(&id);
         link.wipe();
         link.incarnation = driver.incarnation(id);
-        link.carrier = made.name;
-        link.ring_bytes = made.bytes;
+        link.carrier = parts.name;
+        link.ring_bytes = parts.bytes;
         link.socket = socket;
         Some((known.name.clone(), number))
     };
-    // A driver that has ended takes nothing, and the rank sees its link closed.
+    // If the driver has ended, the rank sees its link closed.
     if let Ok(Some((name, number))) = shared.client.call(give) {
-        claim.used();
+        claim.disarm();
         let who = format!("{name} #{app} {peer}");
         let what = format!("link {number} over {carrier}");
         shared.hub.log().record(&who, &what, "ok");
@@ -294,7 +297,7 @@ pub(crate) fn no_ticket() -> Refusal {
     refusal(RefusalKind::Denied, text)
 }
 
-/// The application of a link that is asked for.
+/// Return the application of a ticket.
 pub(crate) fn application(shared: &Shared, ticket: &str) -> Result<AppId, Refusal> {
     shared.hub.state().by_ticket(ticket).ok_or_else(no_ticket)
 }

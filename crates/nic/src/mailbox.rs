@@ -1,25 +1,25 @@
-//! Lines on their way to a client, with bounds: who puts them there never waits.
+//! Bounded queues of lines for a client. Adding a line never waits.
 
-use isthmus_nic_protocol::{Event, LINE_BYTES, LinkNews, Refusal, RefusalKind, Told, write};
+use isthmus_nic_protocol::{Event, LINE_BYTES, LinkNews, Message, Refusal, RefusalKind, write};
 use isthmus_wire::{Error, Result};
 use rustix::event::{EventfdFlags, eventfd};
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Events that wait at most, and their bytes.
-const EVENTS: usize = 4096;
-const EVENT_BYTES: usize = LINE_BYTES;
-/// Bytes of answers that wait, beyond which no further request is taken.
-const ANSWER_BYTES: usize = LINE_BYTES;
+/// Maximum number of queued events, and of their bytes.
+const MAX_EVENTS: usize = 4096;
+const MAX_EVENT_BYTES: usize = LINE_BYTES;
+/// Bytes of queued answers above which no further request is read.
+const MAX_ANSWER_BYTES: usize = LINE_BYTES;
 
-/// The lines that one session is to be sent.
+/// The queued lines of one session.
 #[derive(Debug)]
 pub(crate) struct Mailbox {
     inner: Mutex<Inner>,
     /// Wakes the session's thread.
     wake: OwnedFd,
-    /// Whether events are told.
+    /// Whether the client receives events.
     pub watch: bool,
     /// The session's number.
     pub session: u32,
@@ -32,12 +32,12 @@ struct Inner {
     event_bytes: usize,
     answer_bytes: usize,
     missed: u64,
-    /// News of lasting links that were not sent yet: of each and its kind the last.
+    /// Unsent news of lasting links: the latest of each kind per link.
     news: BTreeMap<(u16, bool), (String, LinkNews)>,
-    /// Requests that are answered later.
+    /// Requests that wait for a later answer.
     waits: u32,
-    /// Why the session is to end.
-    leave: bool,
+    /// Whether the session must end.
+    dismissed: bool,
 }
 
 #[derive(Debug)]
@@ -46,20 +46,20 @@ struct Line {
     event: bool,
 }
 
-/// The bytes of a line. One that is too long says so in its place.
-pub(crate) fn line(told: &Told) -> Vec<u8> {
-    let id = match told {
-        Told::Answer { id, .. } => Some(*id),
-        Told::Refused { id, .. } => *id,
-        Told::Event { .. } | Told::Link { .. } => None,
+/// Encode a message as a line. A refusal replaces a message that is too long.
+pub(crate) fn encode(message: &Message) -> Vec<u8> {
+    let id = match message {
+        Message::Answer { id, .. } => Some(*id),
+        Message::Refused { id, .. } => *id,
+        Message::Event { .. } | Message::Link { .. } => None,
     };
-    write(told).unwrap_or_else(|error| {
+    write(message).unwrap_or_else(|error| {
         let refusal = Refusal {
             kind: RefusalKind::Limit,
             text: format!("the answer is {error}"),
         };
-        // A line of a few words is written.
-        write(&Told::Refused { id, refusal }).unwrap_or_default()
+        // A short line always fits.
+        write(&Message::Refused { id, refusal }).unwrap_or_default()
     })
 }
 
@@ -76,92 +76,93 @@ impl Mailbox {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // Each change of it is whole.
+        // A thread that panics with the lock leaves the queues consistent.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ring(&self) {
-        // It fails only where the count is full, and then the session is woken anyway.
+    fn wake_session(&self) {
+        // Writing fails only if the counter is full, and then the session wakes anyway.
         let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
     }
 
-    /// What to sleep on.
+    /// Return the descriptor that becomes readable when lines arrive.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
 
-    /// After a sleep.
-    pub fn heed(&self) {
-        // Empty, if nobody woke it.
+    /// Reset the wake-up descriptor.
+    pub fn clear_wake(&self) {
+        // Reading fails if the counter is 0 already.
         let _ = rustix::io::read(&self.wake, &mut [0; 8]);
     }
 
-    /// An answer or a refusal. Whoever asks waits until those before were sent.
-    pub fn answer(&self, told: &Told) {
-        let bytes = line(told);
+    /// Queue an answer or a refusal. The session reads no further request while too many are
+    /// queued.
+    pub fn answer(&self, message: &Message) {
+        let bytes = encode(message);
         let mut inner = self.inner();
         inner.answer_bytes += bytes.len();
         let event = false;
         inner.lines.push_back(Line { bytes, event });
         drop(inner);
-        self.ring();
+        self.wake_session();
     }
 
-    /// An event, as a line. Where there is no room it is counted.
+    /// Queue the line of an event. If the queue is full, the event is counted as missed.
     pub fn event(&self, bytes: &[u8]) {
         let mut inner = self.inner();
-        let full = inner.events >= EVENTS || inner.event_bytes + bytes.len() > EVENT_BYTES;
-        if full || inner.missed > 0 && inner.events > EVENTS / 2 {
+        let full = inner.events >= MAX_EVENTS || inner.event_bytes + bytes.len() > MAX_EVENT_BYTES;
+        if full || inner.missed > 0 && inner.events > MAX_EVENTS / 2 {
             inner.missed += 1;
             return;
         }
-        inner.tell_missed();
+        inner.report_missed();
         inner.push_event(bytes.to_vec());
         drop(inner);
-        self.ring();
+        self.wake_session();
     }
 
-    /// What a lasting link's rank is to know: it takes the place of what it was to know before, be
-    /// that of a link that had its number.
+    /// Queue news of a lasting link for its rank. They replace earlier unsent news of that number,
+    /// even of an earlier link.
     pub fn news(&self, link: u16, key: String, news: LinkNews) {
         let cut = matches!(news, LinkNews::Cut { .. });
         self.inner().news.insert((link, cut), (key, news));
-        self.ring();
+        self.wake_session();
     }
 
-    /// One more request waits; false if there are as many as may be.
-    pub fn begin_wait(&self, most: u32) -> bool {
+    /// Add a waiting request. Returns false if the limit is reached.
+    pub fn begin_wait(&self, limit: u32) -> bool {
         let mut inner = self.inner();
-        let room = inner.waits < most;
+        let room = inner.waits < limit;
         inner.waits += u32::from(room);
         room
     }
 
-    /// The answer to one that waited.
-    pub fn end_wait(&self, told: &Told) {
+    /// Queue the answer to a waiting request.
+    pub fn end_wait(&self, message: &Message) {
         let mut inner = self.inner();
         inner.waits = inner.waits.saturating_sub(1);
         drop(inner);
-        self.answer(told);
+        self.answer(message);
     }
 
-    /// Whether a further request is taken.
-    pub fn takes(&self) -> bool {
-        self.inner().answer_bytes < ANSWER_BYTES
+    /// Return whether there is room for a further request.
+    pub fn has_room(&self) -> bool {
+        self.inner().answer_bytes < MAX_ANSWER_BYTES
     }
 
-    /// Moves lines to `out`, as many as are worth a call of the system.
-    pub fn take(&self, out: &mut Vec<u8>) {
+    /// Move queued lines to `out`, up to the size of one system call.
+    pub fn drain(&self, out: &mut Vec<u8>) {
         let mut inner = self.inner();
         while let Some(((link, _), (key, news))) = inner.news.pop_first() {
-            out.extend(line(&Told::Link { link, key, news }));
+            out.extend(encode(&Message::Link { link, key, news }));
         }
         while out.len() < 64 << 10 {
             let Some(line) = inner.lines.pop_front() else {
                 if inner.missed == 0 {
                     return;
                 }
-                inner.tell_missed();
+                inner.report_missed();
                 continue;
             };
             if line.event {
@@ -174,15 +175,15 @@ impl Mailbox {
         }
     }
 
-    /// Tells the session to end when all is sent.
+    /// Ask the session to end when all lines are sent.
     pub fn dismiss(&self) {
-        self.inner().leave = true;
-        self.ring();
+        self.inner().dismissed = true;
+        self.wake_session();
     }
 
-    /// Whether it was told so.
-    pub fn dismissed(&self) -> bool {
-        self.inner().leave
+    /// Return whether the session must end.
+    pub fn is_dismissed(&self) -> bool {
+        self.inner().dismissed
     }
 }
 
@@ -194,12 +195,12 @@ impl Inner {
         self.lines.push_back(Line { bytes, event });
     }
 
-    /// Says how many events were left out, in their place.
-    fn tell_missed(&mut self) {
+    /// Queue an event with the number of missed events, in their place.
+    fn report_missed(&mut self) {
         let events = std::mem::take(&mut self.missed);
         if events > 0 {
             let event = Event::Missed { events };
-            self.push_event(line(&Told::Event { event }));
+            self.push_event(encode(&Message::Event { event }));
         }
     }
 }
@@ -209,11 +210,11 @@ mod tests {
     use super::*;
     use isthmus_nic_protocol::{Answer, Lines, read};
 
-    fn told(mailbox: &Mailbox) -> Vec<Told> {
+    fn messages(mailbox: &Mailbox) -> Vec<Message> {
         let mut all = Vec::new();
         loop {
             let mut out = Vec::new();
-            mailbox.take(&mut out);
+            mailbox.drain(&mut out);
             if out.is_empty() {
                 return all;
             }
@@ -230,23 +231,23 @@ mod tests {
         Event::Moved { stream, adu, good }
     }
 
-    /// Answers + events + those counted as missed are all that was put there, in order, whenever
-    /// the client reads.
+    /// Answers, events and missed events together are all that was queued, in order, whenever the
+    /// client reads.
     #[test]
-    fn a_slow_reader_is_told_how_many_events_it_missed() {
+    fn a_slow_reader_receives_the_count_of_missed_events() {
         let mailbox = Mailbox::new(0, true).unwrap();
-        let (mut sent, mut next, mut missed, mut told_events) = (0, 0, 0, 0);
+        let (mut sent, mut next, mut missed, mut delivered) = (0, 0, 0, 0);
         for burst in [3, 10_000, 1, 6_000, 0, 50_000, 7] {
             for _ in 0..burst {
-                mailbox.event(&line(&Told::Event { event: moved(sent) }));
+                mailbox.event(&encode(&Message::Event { event: moved(sent) }));
                 sent += 1;
             }
             let (id, answer) = (burst, Answer::Done);
-            mailbox.answer(&Told::Answer { id, answer });
+            mailbox.answer(&Message::Answer { id, answer });
             let mut answers = 0;
-            for told in told(&mailbox) {
-                match told {
-                    Told::Event { event } => match event {
+            for message in messages(&mailbox) {
+                match message {
+                    Message::Event { event } => match event {
                         Event::Missed { events } => {
                             missed += events;
                             next += events;
@@ -254,10 +255,10 @@ mod tests {
                         event => {
                             assert_eq!(event, moved(next));
                             next += 1;
-                            told_events += 1;
+                            delivered += 1;
                         }
                     },
-                    Told::Answer { id, .. } => {
+                    Message::Answer { id, .. } => {
                         assert_eq!(id, burst);
                         answers += 1;
                     }
@@ -265,15 +266,15 @@ mod tests {
                 }
             }
             assert_eq!(answers, 1);
-            assert_eq!(next, sent, "what was not told was counted");
+            assert_eq!(next, sent, "missed events are counted");
         }
-        assert_eq!(missed + told_events, sent);
-        assert!(missed > 50_000 - EVENTS as u64 && told_events > EVENTS as u64);
+        assert_eq!(missed + delivered, sent);
+        assert!(missed > 50_000 - MAX_EVENTS as u64 && delivered > MAX_EVENTS as u64);
     }
 
-    /// However much is told of a link, it takes the room of a line of each kind.
+    /// Any amount of news of a link takes the room of one line of each kind.
     #[test]
-    fn the_last_news_of_a_link_are_told() {
+    fn only_the_latest_news_of_a_link_are_sent() {
         let mailbox = Mailbox::new(0, false).unwrap();
         for bytes in 1..=100_000 {
             mailbox.news(3, "three".into(), LinkNews::Taken { bytes });
@@ -281,7 +282,7 @@ mod tests {
         }
         mailbox.news(3, "three".into(), LinkNews::Cut { nth: 7 });
         let key = |link| if link == 3 { "three" } else { "four" };
-        let news = |link, news| Told::Link {
+        let news = |link, news| Message::Link {
             link,
             key: key(link).into(),
             news,
@@ -291,6 +292,6 @@ mod tests {
             news(3, LinkNews::Cut { nth: 7 }),
             news(4, LinkNews::Taken { bytes: 200_000 }),
         ];
-        assert_eq!(told(&mailbox), wanted);
+        assert_eq!(messages(&mailbox), wanted);
     }
 }

@@ -1,21 +1,21 @@
 //! The metrics of the stream manager.
 
-use crate::hub::{Hub, State};
-use crate::tally::ENDS;
+use crate::counters::ENDS;
+use crate::state::{Hub, State};
 use isthmus_daemon::{Gate, Text};
-use isthmus_stream::{Direction, State as At};
+use isthmus_stream::{Direction, State as StreamState};
 use isthmus_stream_net::Driver;
 
-/// Return all metrics of a moment.
-pub(crate) fn text(hub: &Hub, state: &State, driver: &Driver) -> String {
-    let mut text = Text::new("isthmus_nic", hub.began);
-    present(&mut text, state, driver, &hub.gate);
-    memory(&mut text, driver);
-    totals(&mut text, state, driver);
+/// Return the current value of all metrics.
+pub(crate) fn render(hub: &Hub, state: &State, driver: &Driver) -> String {
+    let mut text = Text::new("isthmus_nic", hub.started);
+    add_gauges(&mut text, state, driver, &hub.gate);
+    add_memory(&mut text, driver);
+    add_counters(&mut text, state, driver);
     text.finish()
 }
 
-fn present(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
+fn add_gauges(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
     let (unauthenticated, dropped) = gate.unauthenticated();
     let apps = state.apps.len();
     text.gauge("applications", "Applications now.", apps);
@@ -33,11 +33,11 @@ fn present(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
         }
     }
     text.gauge("links", "Links with ends now.", whole);
-    let help = "Links now that were cut and may be made anew.";
+    let help = "Links now that were cut and may be made again.";
     text.gauge("links_cut", help, cut);
     let manager = driver.manager();
-    let lines = state.connections.keys();
-    let found = lines.filter_map(|id| manager.connection_status(*id).ok());
+    let ids = state.connections.keys();
+    let found = ids.filter_map(|id| manager.connection_status(*id).ok());
     let (open, opening) =
         found
             .filter(|one| one.gone.is_none())
@@ -49,14 +49,14 @@ fn present(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
     text.gauges("connections", "Connections now.", "state", &each);
     let mut streams = [0; 4];
     for id in manager.streams() {
-        let place = match manager.status(id).map(|status| status.state) {
-            Ok(At::Inactive) => 0,
-            Ok(At::Pending) => 1,
-            Ok(At::Active) => 2,
-            Ok(At::Draining) => 3,
+        let index = match manager.status(id).map(|status| status.state) {
+            Ok(StreamState::Inactive) => 0,
+            Ok(StreamState::Pending) => 1,
+            Ok(StreamState::Active) => 2,
+            Ok(StreamState::Draining) => 3,
             _ => continue,
         };
-        streams[place] += 1;
+        streams[index] += 1;
     }
     let names = ["inactive", "pending", "active", "draining"];
     let each: Vec<_> = names.into_iter().zip(streams).collect();
@@ -64,10 +64,10 @@ fn present(text: &mut Text, state: &State, driver: &Driver, gate: &Gate) {
     text.gauges("streams", help, "state", &each);
 }
 
-fn memory(text: &mut Text, driver: &Driver) {
+fn add_memory(text: &mut Text, driver: &Driver) {
     let manager = driver.manager();
-    let ways = [Direction::Transmit, Direction::Receive];
-    let [(out, sent), (into, held)] = ways.map(|way| manager.used(way));
+    let directions = [Direction::Transmit, Direction::Receive];
+    let [(out, sent), (into, held)] = directions.map(|direction| manager.used(direction));
     let (label, has) = ("direction", manager.config());
     let help = "Staging memory in use.";
     let each = [("transmit", out), ("receive", into)];
@@ -81,9 +81,9 @@ fn memory(text: &mut Text, driver: &Driver) {
     text.gauge("network_limit_bytes", help, has.network_bytes);
 }
 
-fn totals(text: &mut Text, state: &State, driver: &Driver) {
+fn add_counters(text: &mut Text, state: &State, driver: &Driver) {
     let counts = driver.manager().statistics();
-    let tally = &state.tally;
+    let counters = &state.counters;
     for (name, help, value) in [
         (
             "sent_bytes_total",
@@ -134,47 +134,47 @@ fn totals(text: &mut Text, state: &State, driver: &Driver) {
         (
             "connections_lost_total",
             "Connections that were lost.",
-            tally.lost,
+            counters.lost,
         ),
         (
             "links_cut_total",
             "Times that a link lost its socket and waited for another one.",
-            tally.links_cut,
+            counters.links_cut,
         ),
         (
             "links_restored_total",
-            "Times that a link was made anew.",
-            tally.links_restored,
+            "Times that a link was made again.",
+            counters.links_restored,
         ),
         (
             "links_gone_total",
             "Links whose other end was gone.",
-            tally.links_gone,
+            counters.links_gone,
         ),
         (
             "stalls_total",
             "Times that a stream made no progress for long.",
-            tally.stalls,
+            counters.stalls,
         ),
         (
             "applications_total",
             "Applications that were let in.",
-            tally.applications,
+            counters.applications,
         ),
         (
             "requests_total",
             "Requests that were answered.",
-            tally.answered,
+            counters.answered,
         ),
         (
             "refusals_total",
             "Requests that were refused.",
-            tally.refused,
+            counters.refused,
         ),
     ] {
         text.counter(name, help, value);
     }
-    let each: Vec<_> = ENDS.into_iter().zip(tally.ended).collect();
+    let each: Vec<_> = ENDS.into_iter().zip(counters.ended).collect();
     let help = "Streams that ended, by how.";
     text.counters("streams_ended_total", help, "end", &each);
 }
@@ -187,16 +187,15 @@ mod tests {
     use isthmus_wire::Address;
     use std::sync::Arc;
 
-    /// Each metric has one head, before its values, and a name that says its unit as Prometheus
-    /// wants it.
+    /// Each metric has one head before its values and a name with its unit, as Prometheus requires.
     #[test]
-    fn the_text_is_what_prometheus_reads() {
+    fn the_text_has_the_format_of_prometheus() {
         let config = Config::new(vec![Address::parse("tcp:127.0.0.1:0").unwrap()]);
         let driver = Driver::new(config.manager()).unwrap();
         let listeners = Listeners::bind(config.server.clone()).unwrap();
         let gate = Arc::clone(listeners.gate());
         let hub = Hub::new(config, Roots::default(), gate, None);
-        let text = text(&hub, &hub.state(), &driver);
+        let text = render(&hub, &hub.state(), &driver);
         let (mut heads, mut kind) = (Vec::new(), String::new());
         for line in text.lines() {
             let mut words = line.split(' ');

@@ -1,4 +1,4 @@
-//! What applications may reach through the daemon: networks, and directories for files.
+//! The networks and directories that applications may reach through the daemon.
 
 use crate::leftovers::is_journal;
 use crate::refusal::refusal;
@@ -13,10 +13,10 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-/// What destinations begin with.
+/// Prefixes of destinations, for messages.
 const KINDS: &str = "raw:tcp:, raw:accept:, raw:unix: with a path, tcp:, tcp:accept:, file:, framebuffer:, udp: or \
      udp:accept:";
-/// What those begin with that do not wait for a peer.
+/// Prefixes of destinations that do not wait for a peer.
 const BEGINS: [&str; 7] = [
     "raw:tcp:",
     "raw:unix:",
@@ -26,38 +26,39 @@ const BEGINS: [&str; 7] = [
     "framebuffer:",
     "udp:",
 ];
-/// What destinations begin with that wait for a peer.
-const ACCEPT: [(&str, Speaks); 3] = [
-    ("raw:accept:", Speaks::Packets),
-    ("tcp:accept:", Speaks::Bytes),
-    ("udp:accept:", Speaks::Datagrams),
+/// Prefixes of destinations that wait for a peer.
+const ACCEPT: [(&str, PeerKind); 3] = [
+    ("raw:accept:", PeerKind::Packets),
+    ("tcp:accept:", PeerKind::Bytes),
+    ("udp:accept:", PeerKind::Datagrams),
 ];
 
-/// What a peer speaks that is waited for.
+/// The protocol of an incoming peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Speaks {
-    /// Packets, of which the first shows a channel.
+pub(crate) enum PeerKind {
+    /// Packets; the first shows a channel.
     Packets,
     /// Plain bytes.
     Bytes,
-    /// Packets as datagrams, each of which shows a channel.
+    /// Datagrams; each shows a channel.
     Datagrams,
 }
 
-/// What the peer speaks that a destination waits for, and where, if it waits for one.
-pub(crate) fn waits(words: &str) -> Option<(Speaks, &str)> {
+/// Return the protocol and the address of a destination that waits for a peer; none for other
+/// destinations.
+pub(crate) fn parse_accept(words: &str) -> Option<(PeerKind, &str)> {
     let mut all = ACCEPT.into_iter();
-    all.find_map(|(begin, speaks)| Some((speaks, words.strip_prefix(begin)?)))
+    all.find_map(|(begin, kind)| Some((kind, words.strip_prefix(begin)?)))
 }
 
-/// What applications may reach.
+/// The destinations that applications may reach.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Networks that connections may go to.
     pub to: Vec<Network>,
     /// Networks at whose addresses connections may wait for peers.
     pub accept: Vec<Network>,
-    /// Directories below which files are written and Unix sockets connected to; none: nowhere.
+    /// Directories below which files are written and Unix sockets connected to.
     pub files: Vec<PathBuf>,
 }
 
@@ -73,11 +74,11 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The same with the directories as they really are, and these opened.
+    /// Resolve and open the directories.
     ///
     /// # Errors
-    /// A directory that is not there.
-    pub(crate) fn settled(mut self) -> Result<(Self, Roots)> {
+    /// A directory does not exist.
+    pub(crate) fn resolved(mut self) -> Result<(Self, Roots)> {
         for directory in &mut self.files {
             let what = format!("directory {} for files", directory.display());
             let real = std::fs::canonicalize(&*directory);
@@ -92,21 +93,21 @@ impl Policy {
         Ok((self, roots))
     }
 
-    /// The destination, if it may be reached: with names looked up and links in paths followed,
-    /// which may take as long as it takes.
+    /// Return the destination, if the policy allows it, with host names and symbolic links
+    /// resolved. This may take long.
     pub(crate) fn check(
         &self,
         words: &str,
         roots: &Roots,
     ) -> std::result::Result<Allowed, Refusal> {
-        if let Some((speaks, address)) = waits(words) {
+        if let Some((kind, address)) = parse_accept(words) {
             let address = numeric(address).map_err(|found| {
                 let right = "an address is numeric with a port up to 65535, as 127.0.0.1:5000";
                 let why = found.as_deref().unwrap_or(right);
                 refusal(RefusalKind::Garbled, format!("`{words}`: {why}"))
             })?;
             within(&self.accept, address, "--accept")?;
-            return Ok(Allowed::Accept(speaks, address));
+            return Ok(Allowed::Accept(kind, address));
         }
         let words = self.looked_up(words)?;
         if !BEGINS.into_iter().any(|begin| words.starts_with(begin)) {
@@ -114,7 +115,7 @@ impl Policy {
             return Err(refusal(RefusalKind::Garbled, text));
         }
         let parsed = Destination::parse(&words);
-        let parsed = parsed.map_err(|error| crate::words::refused(&error))?;
+        let parsed = parsed.map_err(|error| crate::convert::refused(&error))?;
         match parsed {
             Destination::RawTcp(address)
             | Destination::Tcp(address)
@@ -151,8 +152,8 @@ impl Policy {
         }
     }
 
-    /// The words with the address in the place of a host's name: one that may be reached, if it has
-    /// such.
+    /// Replace the host name of a destination by its address, if possible one that the policy
+    /// allows.
     fn looked_up(&self, words: &str) -> std::result::Result<String, Refusal> {
         let kinds = ["raw:tcp:", "tcp:", "udp:"];
         let kind = kinds.into_iter().find(|kind| words.starts_with(kind));
@@ -190,7 +191,7 @@ impl Policy {
     }
 }
 
-/// The path, its directory as it really is, which is below one of those that are allowed; and that
+/// Resolve a path: return it with its real directory, which must lie below an allowed one, and that
 /// directory, opened.
 fn below(
     roots: &Roots,
@@ -207,7 +208,7 @@ fn below(
         .paths()
         .map(|path| path.display().to_string())
         .collect();
-    // Where links lead now; what is opened below has none.
+    // Symbolic links are resolved here; opening the directory below follows none.
     let real = match std::fs::canonicalize(parent) {
         Ok(real) => real,
         Err(_) if shown.is_empty() => parent.to_owned(),
@@ -242,7 +243,7 @@ fn below(
     }
 }
 
-/// Refuses what cannot become a file, before anything is sent to it.
+/// Refuse a path that cannot become a file, before any data is sent.
 fn place(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<(), Refusal> {
     let refuse = |kind, why: String| Err(refusal(kind, format!("`{words}`: {why}")));
     let name = Path::new(path).file_name().unwrap_or_default();
@@ -271,7 +272,7 @@ fn place(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<()
     }
 }
 
-/// The Unix socket at a path, as it is in its directory: a link would lead to anywhere.
+/// Open the Unix socket at a path. A symbolic link is refused, as it may leave the directory.
 fn socket(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<OwnedFd, Refusal> {
     let refuse = |kind, why: String| refusal(kind, format!("`{words}`: {why}"));
     let name = Path::new(path).file_name().unwrap_or_default();
@@ -294,19 +295,20 @@ fn socket(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<O
     }
 }
 
-/// What a connection is opened to.
+/// An allowed destination.
 #[derive(Debug)]
 pub(crate) enum Allowed {
-    /// A destination, in the driver's words.
+    /// A destination in the driver's form.
     To(String),
-    /// One below the directories for files, and what was found there: the directory of a file, or a
-    /// socket.
+    /// A destination below the directories for files, with the opened directory of a file, or the
+    /// opened socket.
     Found(String, OwnedFd),
-    /// A peer that comes in here, and speaks that.
-    Accept(Speaks, SocketAddr),
+    /// An incoming peer with this protocol, at this address.
+    Accept(PeerKind, SocketAddr),
 }
 
-/// Whether one of the networks holds the address; `flag` adds to them.
+/// Check that one of the networks contains the address; `flag` names the option that adds a
+/// network.
 fn within(
     networks: &[Network],
     address: SocketAddr,

@@ -1,14 +1,14 @@
-//! Refusals, and what is said when the daemon ends.
+//! Refusals.
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 
-/// A refusal.
+/// Build a refusal.
 pub(crate) fn refusal(kind: RefusalKind, text: impl Into<String>) -> Refusal {
     let text = text.into();
     Refusal { kind, text }
 }
 
-/// What is said to those who come when the daemon ends.
+/// Return the refusal for clients that connect while the daemon ends.
 pub(crate) fn ending() -> Refusal {
     refusal(
         RefusalKind::Ending,

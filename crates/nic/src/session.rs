@@ -1,17 +1,17 @@
 //! A session: one socket, one thread, lines in, answers and events out.
 
 use crate::accept;
-use crate::acts::{self, Asker, act};
-use crate::hub::App;
-use crate::links::{self, Sent, no_ticket};
-use crate::mailbox::{Mailbox, line};
-use crate::policy::{Allowed, Speaks};
+use crate::convert;
+use crate::links::{self, Rejected, no_ticket};
+use crate::mailbox::{Mailbox, encode};
+use crate::policy::{Allowed, PeerKind};
 use crate::refusal::{ending, refusal};
+use crate::requests::{self, Caller, handle};
 use crate::shared::Shared;
-use crate::words;
+use crate::state::App;
 use isthmus_daemon::{Refusals, SessionSlot, Slot};
 use isthmus_nic_protocol::{
-    Answer, Asked, Lines, Refusal, RefusalKind, Request, Told, VERSION, number, read,
+    Answer, Lines, Message, NumberedRequest, Refusal, RefusalKind, Request, VERSION, number, read,
 };
 use isthmus_stream::Limits;
 use isthmus_wire::{Moved, Peer, Transport, random_key, wait_ready};
@@ -21,25 +21,25 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the last words to a client may take.
-const LAST: Duration = Duration::from_secs(2);
+/// How long sending the last lines to a client may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Bytes of a first line, at most: nobody has been admitted yet.
-const FIRST_BYTES: usize = 8 << 10;
+/// Maximum size of the first line, which comes from a client that is not admitted yet.
+const FIRST_LINE_BYTES: usize = 8 << 10;
 
-/// Characters of an application's name at most.
+/// Maximum length of an application's name, in characters.
 const NAME: usize = 64;
 
-/// Lets somebody in, or not, and stays with them until they leave.
+/// Admit or refuse a client, and serve its session until it ends.
 pub(crate) fn run(shared: &Shared, slot: Slot, mut wire: Transport) {
     let gate = &shared.hub.gate;
-    let most = gate.hello();
-    let deadline = Instant::now() + most;
+    let limit = gate.hello();
+    let deadline = Instant::now() + limit;
     if wait_ready(&wire, PollFlags::IN, deadline) {
         slot.mark_active();
     }
-    let said = wire.read_first_line(FIRST_BYTES, deadline);
-    let (id, refusal) = match (slot.leave(), said) {
+    let event = wire.read_first_line(FIRST_LINE_BYTES, deadline);
+    let (id, refusal) = match (slot.leave(), event) {
         (true, Ok(line)) => match begin(shared, wire, &line) {
             Ok(()) => return,
             Err((back, id, refusal)) => {
@@ -48,7 +48,7 @@ pub(crate) fn run(shared: &Shared, slot: Slot, mut wire: Transport) {
             }
         },
         (true, Err(why)) => {
-            let text = format!("{why}: begin with hello, join or link, within {most:?}");
+            let text = format!("{why}: begin with hello, join or link, within {limit:?}");
             (None, refusal(RefusalKind::Garbled, text))
         }
         (false, _) if shared.hub.state().ending => (None, ending()),
@@ -59,15 +59,15 @@ pub(crate) fn run(shared: &Shared, slot: Slot, mut wire: Transport) {
         }
     };
     gate.log_refusal(&wire.peer().to_string(), "begin", &refusal.text);
-    shared.hub.state().tally.refused += 1;
-    let deadline = Instant::now() + LAST;
-    // One that is gone needs no refusal.
-    let _ = wire.write_all(&line(&Told::Refused { id, refusal }), deadline);
+    shared.hub.state().counters.refused += 1;
+    let deadline = Instant::now() + CLOSE_TIMEOUT;
+    // The client may be gone.
+    let _ = wire.write_all(&encode(&Message::Refused { id, refusal }), deadline);
     wire.close_gracefully(deadline);
 }
 
-fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Sent> {
-    let asked: Asked = match read(line) {
+fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> {
+    let asked: NumberedRequest = match read(line) {
         Ok(asked) => asked,
         Err(garbled) => {
             let text = format!("{garbled}: the first line is a hello, a join or a link");
@@ -98,10 +98,10 @@ fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Sent> {
         } => links::link(shared, wire, id, &ticket, (link, carrier, lasting)),
         Request::Join { ticket, watch, .. } => {
             let found =
-                session_slot(shared).and_then(|seat| Ok((seat, join(shared, &ticket, watch)?)));
+                session_slot(shared).and_then(|slot| Ok((slot, join(shared, &ticket, watch)?)));
             match found {
-                Ok((_seat, asker)) => {
-                    Session::new(shared, wire, asker, id).stay(false);
+                Ok((_slot, caller)) => {
+                    Session::new(shared, wire, caller, id).run(false);
                     Ok(())
                 }
                 Err(refusal) => Err((wire, Some(id), refusal)),
@@ -114,15 +114,15 @@ fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Sent> {
             watch,
             ..
         } => {
-            let found = session_slot(shared).and_then(|seat| {
+            let found = session_slot(shared).and_then(|slot| {
                 Ok((
-                    seat,
+                    slot,
                     hello(shared, wire.peer(), (token, operator), name, watch)?,
                 ))
             });
             match found {
-                Ok((_seat, asker)) => {
-                    Session::new(shared, wire, asker, id).stay(true);
+                Ok((_slot, caller)) => {
+                    Session::new(shared, wire, caller, id).run(true);
                     Ok(())
                 }
                 Err(refusal) => Err((wire, Some(id), refusal)),
@@ -145,14 +145,14 @@ fn internal(error: &isthmus_wire::Error) -> Refusal {
     refusal(RefusalKind::Limit, error.to_string())
 }
 
-/// A new application, as this session lets it live.
+/// Create an application, which lives as long as this session.
 fn hello(
     shared: &Shared,
     peer: &Peer,
     (token, operator): (Option<String>, bool),
     name: String,
     watch: bool,
-) -> Result<Asker, Refusal> {
+) -> Result<Caller, Refusal> {
     let admitted = shared.hub.gate.admit(peer, token.as_deref(), operator);
     admitted.map_err(|text| refusal(RefusalKind::Denied, text))?;
     let length = name.chars().count();
@@ -172,7 +172,7 @@ fn hello(
         }
         let limits = &hub.config.limits;
         let others = state.apps.values().filter(|app| !app.operator).count();
-        // What they sent is in network memory still.
+        // Their data is still in network memory.
         let leaving = driver.manager().leaving();
         if !operator && others + leaving >= limits.applications as usize {
             let left = match leaving {
@@ -199,19 +199,19 @@ fn hello(
             sessions: vec![session],
         };
         state.apps.insert(app, known);
-        state.tally.applications += 1;
+        state.counters.applications += 1;
         Ok(app)
     });
-    let app = called.map_err(|error| words::refused(&error))??;
-    Ok(Asker {
+    let app = called.map_err(|error| convert::refused(&error))??;
+    Ok(Caller {
         app,
         operator,
         mailbox,
     })
 }
 
-/// A further session of an application.
-fn join(shared: &Shared, ticket: &str, watch: bool) -> Result<Asker, Refusal> {
+/// Add a session to an application.
+fn join(shared: &Shared, ticket: &str, watch: bool) -> Result<Caller, Refusal> {
     let mailbox = Mailbox::new(shared.hub.gate.next_session(), watch);
     let mailbox = Arc::new(mailbox.map_err(|error| internal(&error))?);
     let mut state = shared.hub.state();
@@ -223,7 +223,7 @@ fn join(shared: &Shared, ticket: &str, watch: bool) -> Result<Asker, Refusal> {
         }
         None => return Err(no_ticket()),
     };
-    Ok(Asker {
+    Ok(Caller {
         app,
         operator,
         mailbox,
@@ -234,7 +234,7 @@ fn join(shared: &Shared, ticket: &str, watch: bool) -> Result<Asker, Refusal> {
 struct Session<'a> {
     shared: &'a Shared,
     wire: Transport,
-    asker: Asker,
+    caller: Caller,
     name: String,
     lines: Lines,
     out: Vec<u8>,
@@ -243,29 +243,29 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Welcomes it.
-    fn new(shared: &'a Shared, wire: Transport, asker: Asker, id: u64) -> Self {
+    /// Create the session and queue its welcome.
+    fn new(shared: &'a Shared, wire: Transport, caller: Caller, id: u64) -> Self {
         let config = &shared.hub.config;
         let (ticket, name) = {
             let state = shared.hub.state();
-            let app = state.apps.get(&asker.app);
+            let app = state.apps.get(&caller.app);
             let known = |app: &App| (app.ticket.clone(), app.name.clone());
             app.map(known).unwrap_or_default()
         };
         let answer = Answer::Welcome {
-            application: asker.app.0,
+            application: caller.app.0,
             ticket,
-            session: asker.mailbox.session,
+            session: caller.mailbox.session,
             link_grace_ns: u64::try_from(config.link_grace.as_nanos()).unwrap_or(u64::MAX),
             isthmus: env!("CARGO_PKG_VERSION").into(),
             staging_bytes: config.limits.staging_bytes,
             network_bytes: config.limits.network_bytes,
         };
-        asker.mailbox.answer(&Told::Answer { id, answer });
+        caller.mailbox.answer(&Message::Answer { id, answer });
         Self {
             shared,
             wire,
-            asker,
+            caller,
             name,
             lines: Lines::default(),
             out: Vec::new(),
@@ -274,16 +274,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Until one side leaves. With the session that said `hello` the application ends.
-    fn stay(mut self, owner: bool) {
+    /// Serve the session until one side ends it. The application ends with the session that sent
+    /// `hello`.
+    fn run(mut self, owner: bool) {
         let what = if owner { "hello" } else { "join" };
         self.log(Some(what.into()), "ok");
-        let gone = self.converse();
+        let gone = self.serve();
         self.refusals.finish(self.shared.hub.log());
         self.log(Some(format!("leave, after {what}")), "ok");
-        let (app, mailbox) = (self.asker.app, Arc::clone(&self.asker.mailbox));
+        let (app, mailbox) = (self.caller.app, Arc::clone(&self.caller.mailbox));
         let hub = Arc::clone(&self.shared.hub);
-        // The driver's thread has ended: nothing of the application is there any more.
+        // If the driver's thread has ended, the application is gone already.
         let _ = self.shared.client.call(move |driver| {
             let mut state = hub.state();
             state.forget_waiters(&mailbox);
@@ -291,31 +292,31 @@ impl<'a> Session<'a> {
                 state.remove(driver, app);
                 return;
             }
-            state.forsake_links(driver, app, mailbox.session);
+            state.drop_links(driver, app, mailbox.session);
             if let Some(app) = state.apps.get_mut(&app) {
                 app.sessions.retain(|one| !Arc::ptr_eq(one, &mailbox));
             }
         });
         if !gone {
-            let deadline = Instant::now() + LAST;
-            self.say_all(deadline);
+            let deadline = Instant::now() + CLOSE_TIMEOUT;
+            self.flush_all(deadline);
             self.wire.close_gracefully(deadline);
         }
     }
 
-    /// Takes and answers lines; whether the other side is gone.
-    fn converse(&mut self) -> bool {
+    /// Read and answer lines. Returns whether the client is gone.
+    fn serve(&mut self) -> bool {
         let mut buffer = vec![0; 64 << 10];
         loop {
-            if !self.say() {
+            if !self.flush() {
                 return true;
             }
-            if !self.take() || self.asker.mailbox.dismissed() {
+            if !self.handle_lines() || self.caller.mailbox.is_dismissed() {
                 return false;
             }
-            let reads = self.asker.mailbox.takes();
+            let reads = self.caller.mailbox.has_room();
             if reads && self.wire.has_buffered() {
-                if !self.hear(&mut buffer) {
+                if !self.receive(&mut buffer) {
                     return false;
                 }
                 continue;
@@ -325,17 +326,17 @@ impl<'a> Session<'a> {
             let flags = when(reads, PollFlags::IN) | when(writes, PollFlags::OUT);
             let mut fds = [
                 PollFd::from_borrowed_fd(self.wire.as_fd(), flags),
-                PollFd::from_borrowed_fd(self.asker.mailbox.fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.caller.mailbox.fd(), PollFlags::IN),
             ];
-            // Interrupted or not, all is looked at again.
+            // Interrupted or not, the loop checks everything again.
             let _ = poll(&mut fds, None);
             let (found, woken) = (fds[0].revents(), !fds[1].revents().is_empty());
             if woken {
-                self.asker.mailbox.heed();
+                self.caller.mailbox.clear_wake();
             }
             if reads && !found.is_empty() {
-                // Who says no more may read still.
-                if !self.hear(&mut buffer) {
+                // A client that has closed its sending half may still read.
+                if !self.receive(&mut buffer) {
                     return false;
                 }
             } else if found.intersects(PollFlags::HUP | PollFlags::ERR) {
@@ -344,8 +345,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes what has come; false if there will be no more.
-    fn hear(&mut self, buffer: &mut [u8]) -> bool {
+    /// Read available data. Returns false at the end.
+    fn receive(&mut self, buffer: &mut [u8]) -> bool {
         match self.wire.read(buffer) {
             Ok(Moved::Some(read)) => self.lines.push(&buffer[..read]),
             Ok(Moved::None) => {}
@@ -354,8 +355,8 @@ impl<'a> Session<'a> {
         true
     }
 
-    /// Writes what the socket takes; false if the other side is gone.
-    fn say(&mut self) -> bool {
+    /// Write until the socket is full. Returns false if the client is gone.
+    fn flush(&mut self) -> bool {
         if self.wire.flush().is_err() {
             return false;
         }
@@ -363,7 +364,7 @@ impl<'a> Session<'a> {
             if self.written == self.out.len() {
                 self.out.clear();
                 self.written = 0;
-                self.asker.mailbox.take(&mut self.out);
+                self.caller.mailbox.drain(&mut self.out);
                 if self.out.is_empty() {
                     return true;
                 }
@@ -376,8 +377,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// What is left, to a client that reads it.
-    fn say_all(&mut self, deadline: Instant) {
+    /// Write everything that is left.
+    fn flush_all(&mut self, deadline: Instant) {
         loop {
             let left = &self.out[self.written..];
             if !self.wire.write_all(left, deadline) {
@@ -385,19 +386,19 @@ impl<'a> Session<'a> {
             }
             self.out.clear();
             self.written = 0;
-            self.asker.mailbox.take(&mut self.out);
+            self.caller.mailbox.drain(&mut self.out);
             if self.out.is_empty() {
                 return;
             }
         }
     }
 
-    /// Does what the lines ask that are there, while there is room for answers; false if what comes
-    /// cannot be read.
-    fn take(&mut self) -> bool {
-        while self.asker.mailbox.takes() {
+    /// Handle the received lines while there is room for answers. Returns false if a line cannot be
+    /// read.
+    fn handle_lines(&mut self) -> bool {
+        while self.caller.mailbox.has_room() {
             match self.lines.take() {
-                Ok(Some(line)) => self.ask(&line),
+                Ok(Some(line)) => self.handle_line(&line),
                 Ok(None) => return true,
                 Err(garbled) => {
                     self.refuse(None, refusal(RefusalKind::Garbled, garbled.to_string()));
@@ -409,21 +410,23 @@ impl<'a> Session<'a> {
     }
 
     fn refuse(&self, id: Option<u64>, refusal: Refusal) {
-        self.asker.mailbox.answer(&Told::Refused { id, refusal });
+        self.caller
+            .mailbox
+            .answer(&Message::Refused { id, refusal });
     }
 
-    fn ask(&self, line: &[u8]) {
-        let Asked { id, mut request } = match read(line) {
+    fn handle_line(&self, line: &[u8]) {
+        let NumberedRequest { id, mut request } = match read(line) {
             Ok(asked) => asked,
             Err(garbled) => {
                 let refusal = refusal(RefusalKind::Garbled, garbled.to_string());
                 return self.refuse(number(line), refusal);
             }
         };
-        let what = acts::logged(&request);
+        let what = requests::log_entry(&request);
         let (mut at, mut found, mut datagrams) = (None, None, None);
         if let Request::Open { destination, .. } = &mut request {
-            // Directories and names are looked up here, as that may take its time.
+            // Directories and names are looked up on this thread, as that may take long.
             let hub = &self.shared.hub;
             let allowed = hub.config.policy.check(destination, &hub.roots);
             let allowed = allowed.and_then(|allowed| match allowed {
@@ -432,8 +435,8 @@ impl<'a> Session<'a> {
                     found = Some(there);
                     Ok(words)
                 }
-                // The port may have been any.
-                Allowed::Accept(Speaks::Datagrams, address) => {
+                // Port 0 is replaced by the actual port.
+                Allowed::Accept(PeerKind::Datagrams, address) => {
                     let bound = accept::bind(self.shared, address)?;
                     let address = bound.address;
                     datagrams = Some(bound);
@@ -449,25 +452,25 @@ impl<'a> Session<'a> {
             match allowed {
                 Ok(words) => *destination = words,
                 Err(refusal) => {
-                    self.log(what, &acts::refused(&refusal));
-                    self.shared.hub.state().tally.refused += 1;
+                    self.log(what, &requests::refused(&refusal));
+                    self.shared.hub.state().counters.refused += 1;
                     return self.refuse(Some(id), refusal);
                 }
             }
         }
-        let (hub, asker) = (Arc::clone(&self.shared.hub), self.asker.clone());
+        let (hub, caller) = (Arc::clone(&self.shared.hub), self.caller.clone());
         let called = self.shared.client.call(move |driver| {
             let opens = at.map(|address| (address, hub.state().accepting.len()));
-            let result = act(&hub, driver, &asker, id, (request, found));
+            let result = handle(&hub, driver, &caller, id, (request, found));
             let mut state = hub.state();
             if let Some((address, before)) = opens
                 && state.accepting.len() == before
             {
-                state.leave_address(address);
+                state.release_address(address);
             }
             result
         });
-        // Whether it is waited for is known now.
+        // The connection is registered or refused by now.
         drop(datagrams);
         match called {
             Ok(Some(result)) => self.log(what, &result),
@@ -478,9 +481,9 @@ impl<'a> Session<'a> {
 
     fn log(&self, what: Option<String>, result: &str) {
         if let Some(what) = what {
-            let who = format!("{} #{} {}", self.name, self.asker.app, self.wire.peer());
+            let who = format!("{} #{} {}", self.name, self.caller.app, self.wire.peer());
             let log = self.shared.hub.log();
-            match result.starts_with(acts::REFUSED) {
+            match result.starts_with(requests::REFUSED) {
                 true => self.refusals.record(log, &who, &what, result),
                 false => log.record(&who, &what, result),
             }

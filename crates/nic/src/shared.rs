@@ -1,6 +1,6 @@
-//! What all threads of the daemon share.
+//! The state that all threads of the daemon share.
 
-use crate::hub::Hub;
+use crate::state::Hub;
 use isthmus_stream_net::Client;
 use std::sync::Arc;
 

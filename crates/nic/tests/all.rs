@@ -1,4 +1,4 @@
-//! The daemon, driven as clients do: by lines of JSON, links and rings.
+//! Tests of the daemon over its interfaces: lines of JSON, links and rings.
 
 #![cfg(target_os = "linux")]
 

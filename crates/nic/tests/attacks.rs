@@ -1,7 +1,7 @@
-//! Clients that mean no good, or are not well: garbage, silence, haste, sudden ends.
+//! Malicious and broken clients: garbage, silence, floods and sudden ends.
 
 use crate::rig::{Client, Rig, Socket, content, pipe, sends, sink, soon};
-use isthmus_nic_protocol::{Answer, Event, LINE_BYTES, RefusalKind, Told};
+use isthmus_nic_protocol::{Answer, Event, LINE_BYTES, Message, RefusalKind};
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::rank::Sender;
 use proptest::prelude::*;
@@ -10,8 +10,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
-/// The daemon is well: somebody is let in, and answered.
-fn well(rig: &Rig) {
+/// Check that the daemon admits and answers a client.
+fn check_health(rig: &Rig) {
     let (mut client, _) = rig.application("well");
     assert!(matches!(
         client.ask(r#""ask":"overview""#),
@@ -19,9 +19,9 @@ fn well(rig: &Rig) {
     ));
 }
 
-/// All that a socket is told until its end.
-fn all(client: &mut Client) -> Vec<Told> {
-    std::iter::from_fn(|| client.told()).collect()
+/// Return all messages of a socket until its end.
+fn all_messages(client: &mut Client) -> Vec<Message> {
+    std::iter::from_fn(|| client.next_message()).collect()
 }
 
 fn shut(client: &Client) {
@@ -33,10 +33,10 @@ fn shut(client: &Client) {
     shut.unwrap();
 }
 
-/// Sinks that take nothing fill only the memory of the applications that send to them. The stream of
-/// another application goes on, and the daemon answers.
+/// Sinks that read nothing fill only the memory of the applications that send to them. A stream of
+/// another application continues, and the daemon answers.
 #[test]
-fn sinks_that_take_nothing_stop_only_who_sends_to_them() {
+fn sinks_that_read_nothing_block_only_their_senders() {
     const ADU: u64 = 256 << 10;
     let rig = Rig::with(|config| {
         config.limits.network_bytes = 1 << 20;
@@ -84,14 +84,14 @@ fn sinks_that_take_nothing_stop_only_who_sends_to_them() {
     let rest = format!(r#""ask":"close","connection":{connection}"#);
     session.ask(&rest).unwrap();
     assert_eq!(taken.join().unwrap().1, content(3, ADU).repeat(8));
-    well(&rig);
+    check_health(&rig);
     rig.daemon.stop().unwrap();
     for (_, rank) in stuck {
         assert!(rank.join().unwrap().is_err(), "the sink takes nothing");
     }
 }
 
-/// Lines of all kinds, most of which are none; some are cut in the middle.
+/// Generate lines, most of them invalid and some cut in the middle.
 fn garbage() -> impl Strategy<Value = Vec<u8>> {
     let asked = prop_oneof![
         Just(r#"{"id":1,"ask":"hello","version":2,"name":"g"}"#.to_owned()),
@@ -128,10 +128,10 @@ fn garbage() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Whatever comes on the control port, each socket is told lines of the language and then closed,
-/// and the daemon is well.
+/// Whatever a client sends to the control port, it receives valid lines until the daemon closes the
+/// socket, and the daemon stays healthy.
 #[test]
-fn garbage_is_answered_in_words() {
+fn garbage_is_answered_with_refusals() {
     let rig = Rig::new();
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
         cases: 200,
@@ -140,21 +140,21 @@ fn garbage_is_answered_in_words() {
     });
     let tried = runner.run(&garbage(), |bytes| {
         let mut client = rig.tcp();
-        // It may be sent away before all is written.
+        // The daemon may close the socket before everything is written.
         let _ = client.socket.write_all(&bytes);
         shut(&client);
-        all(&mut client);
+        all_messages(&mut client);
         Ok(())
     });
     tried.unwrap();
-    well(&rig);
+    check_health(&rig);
     rig.daemon.stop().unwrap();
 }
 
-/// A line without end is refused when it is too long, before hello and after; in memory there is
-/// never more than a line.
+/// A line that is too long is refused, before hello and after; memory never holds more than one
+/// line.
 #[test]
-fn a_line_without_end_is_refused() {
+fn a_line_without_an_end_is_refused() {
     let rig = Rig::new();
     let mut client = rig.tcp();
     client.hello("long");
@@ -164,24 +164,24 @@ fn a_line_without_end_is_refused() {
             break;
         }
     }
-    let refused = |told: Vec<Told>| {
-        let last = told.last().expect("a refusal");
+    let refused = |messages: Vec<Message>| {
+        let last = messages.last().expect("a refusal");
         assert!(
-            matches!(last, Told::Refused { refusal, .. } if refusal.kind == RefusalKind::Garbled),
+            matches!(last, Message::Refused { refusal, .. } if refusal.kind == RefusalKind::Garbled),
             "{last:?}"
         );
     };
-    refused(all(&mut client));
+    refused(all_messages(&mut client));
     let mut client = rig.unix();
     let _ = client.socket.write_all(&piece);
-    refused(all(&mut client));
-    well(&rig);
+    refused(all_messages(&mut client));
+    check_health(&rig);
     rig.daemon.stop().unwrap();
 }
 
-/// Who asks and never reads is kept waiting at a bounded cost; others are served as ever.
+/// A client that asks and never reads is blocked at a bounded cost; others are served.
 #[test]
-fn who_never_reads_holds_up_nobody() {
+fn a_client_that_never_reads_blocks_no_other() {
     let rig = Rig::new();
     let mut slow = rig.tcp();
     slow.hello("slow");
@@ -194,7 +194,7 @@ fn who_never_reads_holds_up_nobody() {
     let line = b"{\"id\":7,\"ask\":\"overview\"}\n".repeat(1000);
     let mut written = 0;
     let deadline = soon();
-    // Until the daemon takes no more, as nobody reads its answers.
+    // Until the daemon reads no more, as the client reads no answers.
     loop {
         match socket.write(&line[written % line.len()..]) {
             Ok(bytes) => written += bytes,
@@ -206,18 +206,22 @@ fn who_never_reads_holds_up_nobody() {
             "{written} bytes of requests taken"
         );
     }
-    well(&rig);
-    // What was kept back is answered once it reads: as many as were written whole.
+    check_health(&rig);
+    // Once the client reads, every complete request is answered.
     let whole = written / (line.len() / 1000);
     for _ in 0..whole {
-        assert!(matches!(slow.told(), Some(Told::Answer { id: 7, .. })));
+        assert!(matches!(
+            slow.next_message(),
+            Some(Message::Answer { id: 7, .. })
+        ));
     }
     rig.daemon.stop().unwrap();
 }
 
-/// A watcher that does not read is told how many events it missed; the stream goes on meanwhile.
+/// A watcher that does not read receives the number of missed events; the stream continues
+/// meanwhile.
 #[test]
-fn a_watcher_that_does_not_read_is_told_what_it_missed() {
+fn a_watcher_that_does_not_read_receives_the_number_of_missed_events() {
     let rig = Rig::new();
     let (mut session, ticket) = rig.application("many");
     let mut watcher = rig.unix();
@@ -248,15 +252,15 @@ fn a_watcher_that_does_not_read_is_told_what_it_missed() {
     let mut ended = session.wait(stream);
     assert_eq!((ended.state.as_str(), ended.done), ("done", adus));
     let _rank = writer.join().unwrap();
-    // What is told of it and what was missed are all events: 2 for each ADU, and 2 more.
-    let (mut told, mut missed) = (0, 0);
-    while told + missed < 2 * adus + 2 {
-        match watcher.told() {
-            Some(Told::Event {
+    // Received and missed events together are all events: 2 per ADU, and 2 more.
+    let (mut events, mut missed) = (0, 0);
+    while events + missed < 2 * adus + 2 {
+        match watcher.next_message() {
+            Some(Message::Event {
                 event: Event::Missed { events },
             }) => missed += events,
-            Some(Told::Event { event }) => {
-                told += 1;
+            Some(Message::Event { event }) => {
+                events += 1;
                 if let Event::Ended { stream } = event {
                     ended = stream;
                 }
@@ -264,17 +268,17 @@ fn a_watcher_that_does_not_read_is_told_what_it_missed() {
             other => panic!("{other:?}"),
         }
     }
-    assert!(missed > 0, "it read all of {told} events");
-    assert_eq!((told + missed, ended.done), (2 * adus + 2, adus));
+    assert!(missed > 0, "it read all of {events} events");
+    assert_eq!((events + missed, ended.done), (2 * adus + 2, adus));
     drop(session);
     assert_eq!(taken.join().unwrap().0.adus, adus);
     rig.daemon.stop().unwrap();
 }
 
-/// A thousand sockets that say nothing, or half of a line: those beyond the limit are refused at
-/// once, those within it when their time is over, and who has begun is served all the while.
+/// A thousand sockets send nothing or half a line: those beyond the limit are refused at once, the
+/// others after their timeout, and a client that has sent hello is served all the while.
 #[test]
-fn a_thousand_that_say_nothing_are_sent_away() {
+fn a_thousand_silent_sockets_are_closed() {
     let rig = Rig::with(|config| {
         config.server.sessions = 100;
         config.server.hello = Duration::from_secs(1);
@@ -282,18 +286,21 @@ fn a_thousand_that_say_nothing_are_sent_away() {
     let (mut session, _) = rig.application("before");
     let mut silent = VecDeque::new();
     let refused = |mut client: Client| {
-        for told in all_or_reset(&mut client) {
-            assert!(matches!(told, Told::Refused { id: None, .. }), "{told:?}");
+        for message in all_or_reset(&mut client) {
+            assert!(
+                matches!(message, Message::Refused { id: None, .. }),
+                "{message:?}"
+            );
         }
     };
     for number in 0..1000 {
         let mut client = rig.tcp();
         if number % 2 == 0 {
-            // It may be closed already.
+            // The daemon may have closed it already.
             let _ = client.socket.write_all(b"{\"id\":1,");
         }
         silent.push_back(client);
-        // No more at a time than a process may have descriptors, with those of other tests.
+        // Few enough for the limit of descriptors of a process, with those of other tests.
         if silent.len() > 300 {
             refused(silent.pop_front().unwrap());
         }
@@ -303,7 +310,7 @@ fn a_thousand_that_say_nothing_are_sent_away() {
     }
     silent.into_iter().for_each(refused);
     let until = soon();
-    // Their seats are free again.
+    // Their connection slots are free again.
     loop {
         let mut client = rig.unix();
         match client.ask(r#""ask":"hello","version":2,"name":"after""#) {
@@ -315,12 +322,12 @@ fn a_thousand_that_say_nothing_are_sent_away() {
     rig.daemon.stop().unwrap();
 }
 
-fn all_or_reset(client: &mut Client) -> Vec<Told> {
+fn all_or_reset(client: &mut Client) -> Vec<Message> {
     let Socket::Tcp(socket) = &mut client.socket else {
         panic!("it is TCP");
     };
     let mut bytes = Vec::new();
-    // A socket that is closed with bytes unread is reset.
+    // Closing a socket with unread bytes resets it.
     let _ = socket.read_to_end(&mut bytes);
     let lines = bytes
         .split(|byte| *byte == b'\n')
@@ -330,10 +337,10 @@ fn all_or_reset(client: &mut Client) -> Vec<Told> {
         .collect()
 }
 
-/// Sessions, ranks and peers that end in the middle of everything, again and again, leave nothing
-/// behind: no application, link, connection, memory or descriptor.
+/// Sessions, ranks and peers that end at arbitrary moments leave nothing behind: no application,
+/// link, connection, memory or descriptor.
 #[test]
-fn who_ends_suddenly_leaves_nothing_behind() {
+fn clients_that_end_suddenly_leave_nothing_behind() {
     let rig = Rig::new();
     let (mut watch, _) = rig.application("watch");
     let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
@@ -353,7 +360,7 @@ fn who_ends_suddenly_leaves_nothing_behind() {
         half.write(r#"{"id":1,"ask":"lin"#);
         if number.is_multiple_of(3) {
             drop(link);
-            // It had no whole frame: the stream fails with its link, or with its session below.
+            // No frame was complete: the stream fails with its link, or with its session below.
             assert!(session.answer(id).is_ok());
         }
         drop(session);
@@ -364,7 +371,7 @@ fn who_ends_suddenly_leaves_nothing_behind() {
     let settled = || {
         let deadline = soon();
         loop {
-            // The daemon's own user sees all.
+            // The daemon's own user may see all applications.
             let mut operator = rig.unix();
             let hello = r#""ask":"hello","version":2,"name":"o","operator":true"#;
             operator.ask(hello).unwrap();
@@ -404,7 +411,7 @@ fn who_ends_suddenly_leaves_nothing_behind() {
     }
     settled();
     let deadline = soon();
-    // Other tests of this process have some as well.
+    // Other tests of this process have descriptors too.
     while descriptors() > before + 60 {
         assert!(
             Instant::now() < deadline,
@@ -417,8 +424,8 @@ fn who_ends_suddenly_leaves_nothing_behind() {
     rig.daemon.stop().unwrap();
 }
 
-/// A daemon is ended and another begun, again and again, while clients send, ask and come: each is
-/// told or closed, none waits for ever, and the address is free each time.
+/// Daemons are stopped and started repeatedly while clients send, ask and connect: each client gets
+/// an answer or a closed socket, none waits forever, and the address is free each time.
 #[test]
 fn it_stops_and_starts_under_load() {
     let mut rig = Rig::with(|config| config.grace = Duration::from_millis(50));
@@ -436,7 +443,7 @@ fn it_stops_and_starts_under_load() {
                         return;
                     };
                     let endless = sends(connection, 4096, 4096, &[0], 1 << 40);
-                    // One that comes late is told so, as one that waits.
+                    // A late client is refused like a waiting one.
                     let stream = match session.submit(&endless) {
                         Ok(stream) => stream,
                         Err(refusal) => {
@@ -458,7 +465,7 @@ fn it_stops_and_starts_under_load() {
                         }
                     }
                     assert_eq!(session.answer(id).unwrap_err().kind, RefusalKind::Ending);
-                    while session.told().is_some() {}
+                    while session.next_message().is_some() {}
                     taken.join().unwrap();
                 })
             })
@@ -476,13 +483,13 @@ fn it_stops_and_starts_under_load() {
         let daemon = isthmus_nic::Daemon::start(config).unwrap();
         rig = Rig { daemon, folder };
     }
-    well(&rig);
+    check_health(&rig);
     rig.daemon.stop().unwrap();
 }
 
-/// Clients that ask without end and read all they are told do not keep a stream from its end.
+/// Clients that send requests without pause and read all answers do not delay the end of a stream.
 #[test]
-fn who_asks_without_end_holds_up_no_stream() {
+fn a_flood_of_requests_delays_no_stream() {
     let rig = Rig::new();
     let over = std::sync::atomic::AtomicBool::new(false);
     let answered = std::sync::atomic::AtomicU64::new(0);

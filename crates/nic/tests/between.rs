@@ -1,4 +1,4 @@
-//! Two daemons: what the ranks of one send, those of the other receive.
+//! Streams from the ranks of one daemon to those of another.
 
 use crate::rig::{Rig, Socket, content, pipe, sends, soon, spec};
 use isthmus_nic_protocol::{Answer, Event, RefusalKind};
@@ -9,7 +9,7 @@ use isthmus_stream_net::rank::{Receiver, Sender};
 const ADU: u64 = 96 << 10;
 const TU: u64 = 64 << 10;
 
-/// What came over a link until its stream ended.
+/// Return the data received over a link until the end of its stream.
 fn received(socket: Socket, adus: u64) -> Vec<u8> {
     let mut receiver = Receiver::new(pipe(socket));
     let mut all = vec![0; (adus * ADU) as usize];
@@ -27,8 +27,8 @@ fn received(socket: Socket, adus: u64) -> Vec<u8> {
     all
 }
 
-/// Two connections wait at one port, by their channels; peers come in the other order, and each
-/// finds its own. What is sent both ways comes whole.
+/// Two connections wait at one port with different channels; their peers connect in the other
+/// order, and each finds its own. The data of both directions arrives complete.
 #[test]
 fn peers_find_their_connection_by_its_channel() {
     let (here, there) = (Rig::new(), Rig::new());
@@ -46,7 +46,7 @@ fn peers_find_their_connection_by_its_channel() {
     };
     let waits = address.replace("tcp", "accept");
     let second = receives.open(&waits, &format!("{window}2"));
-    // By a name that is looked up.
+    // By a host name.
     let named = address.replace("127.0.0.1", "localhost");
     let to_second = sending.open(&named, &format!("{window}2"));
     let to_first = sending.open(&address, &format!("{window}1"));
@@ -83,7 +83,7 @@ fn peers_find_their_connection_by_its_channel() {
         assert_eq!(receives.wait(stream).state, "done");
         assert!(taken.join().unwrap() == wanted, "the bytes are others");
     }
-    // Nobody waits there any more: the port is closed.
+    // No connection waits there any more, so the port is closed.
     let late = sending.open(&address, &format!("{window}3"));
     sending.event(|event| match event {
         Event::Lost { connection, .. } => (*connection == late).then_some(()),
@@ -93,9 +93,9 @@ fn peers_find_their_connection_by_its_channel() {
     there.daemon.stop().unwrap();
 }
 
-/// Addresses where nobody may wait, and what a peer must show.
+/// Addresses where connections must not wait, and the channel that a peer must show.
 #[test]
-fn who_waits_for_a_peer_may_and_can() {
+fn connections_wait_only_at_allowed_addresses() {
     let rig = Rig::new();
     let (mut session, _) = rig.application("waits");
     let mut refused = |address: &str, rest: &str| {
@@ -111,7 +111,7 @@ fn who_waits_for_a_peer_may_and_can() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     assert_eq!(refused(&address, "").kind, RefusalKind::Conflict);
-    // One that is closed before its peer came leaves its port.
+    // A connection that is closed before its peer connects releases its port.
     drop(taken);
     let waits = format!("raw:accept:{address}");
     let connection = session.open(&waits, "");
@@ -133,10 +133,10 @@ fn who_waits_for_a_peer_may_and_can() {
     rig.daemon.stop().unwrap();
 }
 
-/// Anything that speaks TCP can connect to a connection that waits for it: plain bytes go both
-/// ways. Before somebody comes, who waits is told where nobody has come.
+/// Any TCP client can connect to a waiting connection: plain bytes go both ways. Until then the
+/// status of a stream names the address where no peer has connected.
 #[test]
-fn plain_bytes_go_to_and_from_who_connects() {
+fn plain_bytes_go_both_ways_with_an_incoming_peer() {
     use std::io::{Read, Write};
     let rig = Rig::with(|config| config.stall = std::time::Duration::from_millis(200));
     let (mut session, ticket) = rig.application("waits");
@@ -148,7 +148,7 @@ fn plain_bytes_go_to_and_from_who_connects() {
         other => panic!("{other:?}"),
     };
     let address = destination.strip_prefix("tcp:accept:").unwrap().to_owned();
-    // One waits there: whoever comes is its peer.
+    // One connection waits there, and any client becomes its peer.
     for other in ["tcp", "raw"] {
         let rest = format!(r#""ask":"open","destination":"{other}:accept:{address}""#);
         let refusal = session.ask(&rest).unwrap_err();
@@ -179,13 +179,13 @@ fn plain_bytes_go_to_and_from_who_connects() {
     sender
         .send_adu(StreamId(sent), &format, adu, (0, 0), soon())
         .unwrap();
-    let mut heard = vec![0; ADU as usize];
-    peer.read_exact(&mut heard).unwrap();
-    assert!(heard == data, "the bytes are others");
+    let mut received_bytes = vec![0; ADU as usize];
+    peer.read_exact(&mut received_bytes).unwrap();
+    assert!(received_bytes == data, "the bytes are others");
     assert_eq!(session.wait(sent).state, "done");
     assert_eq!(session.wait(receives).state, "done");
     assert!(taken.join().unwrap() == says, "the bytes are others");
-    // Its peer has come: nobody waits there any more.
+    // Its peer has connected, so no connection waits there any more.
     let deadline = soon();
     while let Ok(late) = std::net::TcpStream::connect(&address) {
         drop(late);
@@ -195,9 +195,9 @@ fn plain_bytes_go_to_and_from_who_connects() {
     rig.daemon.stop().unwrap();
 }
 
-/// At addresses that the operator does not allow nobody waits for plain bytes either.
+/// A connection cannot wait for plain bytes at addresses that the operator does not allow.
 #[test]
-fn plain_bytes_are_waited_for_where_that_is_allowed() {
+fn plain_bytes_are_accepted_only_at_allowed_addresses() {
     let rig = Rig::new();
     let (mut session, _) = rig.application("waits");
     for (address, kind) in [

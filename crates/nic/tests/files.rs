@@ -1,4 +1,5 @@
-//! Files: one connection each, whole under their names when that is closed, or as they were.
+//! Files: one connection each. Closing it makes the complete file visible under its name; otherwise
+//! the earlier file stays.
 
 use crate::rig::{Client, Rig, pipe, sends};
 use crate::streams::{ADU, TU, data, feed};
@@ -13,7 +14,7 @@ fn close(session: &mut Client, connection: u32) -> Result<Answer, Refusal> {
     session.ask(&format!(r#""ask":"close","connection":{connection}"#))
 }
 
-/// A connection to a file of which `adus` ADUs are done.
+/// Open a connection to a file and write `adus` ADUs.
 fn written(rig: &Rig, session: &mut Client, ticket: &str, path: &Path, adus: u64) -> u32 {
     let connection = session.open(&format!("file:{}", path.display()), "");
     let spec = sends(connection, ADU, TU, &[connection as u16], adus);
@@ -25,7 +26,8 @@ fn written(rig: &Rig, session: &mut Client, ticket: &str, path: &Path, adus: u64
     connection
 }
 
-/// A file is whole and under its name when its connection is closed; elsewhere none is written.
+/// Closing the connection makes a complete file visible; files outside the allowed directories are
+/// refused.
 #[test]
 fn files_are_kept_below_the_directories_that_are_allowed() {
     let rig = Rig::new();
@@ -63,22 +65,22 @@ fn files_are_kept_below_the_directories_that_are_allowed() {
     rig.daemon.stop().unwrap();
 }
 
-/// Who closes a file that cannot be kept is told, and again when it asks again; what was at its
-/// place is there still.
+/// Closing a connection whose file cannot be kept is refused with the reason, every time. The
+/// earlier file stays.
 #[test]
-fn who_closes_a_file_that_is_not_kept_is_told() {
+fn closing_a_file_that_is_not_kept_is_refused() {
     let rig = Rig::new();
     let (mut session, ticket) = rig.application("files");
     let path = rig.folder.0.join("image");
     let connection = written(&rig, &mut session, &ticket, &path, 2);
-    // Made after the connection was opened: nothing can be put in the place of a directory.
+    // Created after the connection was opened: a file cannot replace a directory.
     std::fs::create_dir(&path).unwrap();
     for _ in 0..2 {
         let refusal = close(&mut session, connection).unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Failed);
         let (place, why) = (path.display().to_string(), "irectory");
-        let told = refusal.text.contains(&place) && refusal.text.contains(why);
-        assert!(told, "{refusal:?}");
+        let explained = refusal.text.contains(&place) && refusal.text.contains(why);
+        assert!(explained, "{refusal:?}");
     }
     assert!(path.is_dir());
     let left = std::fs::read_dir(&rig.folder.0).unwrap();
@@ -90,11 +92,11 @@ fn who_closes_a_file_that_is_not_kept_is_told() {
     rig.daemon.stop().unwrap();
 }
 
-/// A file that is being written has an unguessable name and mode 0600. Another file under that name is
-/// not kept, and a link at the destination is not replaced. A file that is replaced keeps its mode. A
-/// connection without a stream changes nothing.
+/// A file that is being written has an unguessable name and mode 0600. If another file takes that
+/// name, it is not kept. A symbolic link at the destination is not replaced. A replaced file keeps
+/// its mode. A connection without a stream changes nothing.
 #[test]
-fn a_file_is_what_was_written_and_nothing_else() {
+fn a_file_holds_exactly_the_written_bytes() {
     let rig = Rig::new();
     let (mut session, ticket) = rig.application("files");
     let path = rig.folder.0.join("image");
@@ -105,7 +107,7 @@ fn a_file_is_what_was_written_and_nothing_else() {
     };
     let mut seen = BTreeSet::new();
     let refused = |session: &mut Client, connection| close(session, connection).unwrap_err().text;
-    // Something else in the place of what was written.
+    // Another file in the place of the written one.
     let connection = written(&rig, &mut session, &ticket, &path, 1);
     let part = rig.folder.0.join(&parts()[0]);
     assert_eq!(part.metadata().unwrap().permissions().mode() & 0o777, 0o600);
@@ -115,7 +117,7 @@ fn a_file_is_what_was_written_and_nothing_else() {
     let why = refused(&mut session, connection);
     assert!(why.contains("something else was put in the place"), "{why}");
     assert!(!path.exists());
-    // Something that came to its place while it was written.
+    // A link that appears at the destination during writing.
     let connection = written(&rig, &mut session, &ticket, &path, 1);
     seen.extend(parts());
     symlink("/nowhere", &path).unwrap();
@@ -123,7 +125,7 @@ fn a_file_is_what_was_written_and_nothing_else() {
     assert!(why.contains("it is a symbolic link"), "{why}");
     std::fs::remove_file(&path).unwrap();
     assert_eq!(seen.len(), 2, "{seen:?}");
-    // A file of the daemon's own user is replaced, and keeps its mode.
+    // A file of the daemon's own user is replaced and keeps its mode.
     std::fs::write(&path, "old").unwrap();
     std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
     let unused = session.open(&format!("file:{}", path.display()), "");
@@ -137,9 +139,9 @@ fn a_file_is_what_was_written_and_nothing_else() {
     rig.daemon.stop().unwrap();
 }
 
-/// A stream that was cut short spoils its file, and who closes that is told.
+/// A cancelled stream spoils its file, and closing the connection is refused.
 #[test]
-fn who_closes_a_file_of_a_cancelled_stream_is_told() {
+fn closing_a_file_of_a_cancelled_stream_is_refused() {
     let rig = Rig::new();
     let (mut session, _) = rig.application("files");
     let path = rig.folder.0.join("image");
@@ -147,7 +149,7 @@ fn who_closes_a_file_of_a_cancelled_stream_is_told() {
     let stream = session
         .submit(&sends(connection, ADU, TU, &[0], 2))
         .unwrap();
-    // Asked before the stream has ended, and answered after that.
+    // Sent before the stream ends, and answered afterwards.
     let closes = session.send(&format!(r#""ask":"close","connection":{connection}"#));
     session
         .ask(&format!(r#""ask":"cancel","stream":{stream}"#))
@@ -159,8 +161,8 @@ fn who_closes_a_file_of_a_cancelled_stream_is_told() {
     rig.daemon.stop().unwrap();
 }
 
-/// Two connections to one file: the second is refused, of whichever application and by whichever
-/// way it is named, until the first is closed.
+/// A second connection to a file is refused, from any application and by any path to the file,
+/// until the first is closed.
 #[test]
 fn a_file_has_one_writer() {
     let rig = Rig::new();
@@ -188,8 +190,8 @@ fn a_file_has_one_writer() {
     rig.daemon.stop().unwrap();
 }
 
-/// When the daemon ends, a file that was closed is there; of one that was not nothing is, whether its
-/// stream is done or cut short: only its application knows whether more was to come.
+/// When the daemon ends, closed files are kept. An open file is not, even if its stream is done:
+/// only its application knows whether more data follows.
 #[test]
 fn files_that_were_closed_are_kept_when_the_daemon_ends() {
     let rig = Rig::new();
@@ -230,9 +232,9 @@ fn files_that_were_closed_are_kept_when_the_daemon_ends() {
     );
 }
 
-/// A file that its application did not close is as it was, whatever had come of it.
+/// A file whose connection is not closed stays as it was.
 #[test]
-fn an_application_that_ends_leaves_what_was_there() {
+fn an_application_that_ends_leaves_the_earlier_file() {
     let rig = Rig::new();
     let path = rig.folder.0.join("image");
     for adus in [0, 2] {

@@ -1,8 +1,8 @@
-//! Links that outlast their sockets, driven by hand: who may take them up again, and when not.
+//! Links that outlast their sockets: which clients may reconnect them, and when.
 
 use crate::rig::{Client, Folder, Rig, Socket, content, sends, sink};
 use isthmus_nic::Logs;
-use isthmus_nic_protocol::{Answer, Event, LinkNews, Refusal, RefusalKind, Told};
+use isthmus_nic_protocol::{Answer, Event, LinkNews, Message, Refusal, RefusalKind};
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_stream_net::unconfirmed::CONFIRM_BYTES;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const ADU: u64 = 256 << 10;
 const KEY: &str = "0123456789abcdef";
 
-/// The words of a link that lasts, of the first session.
+/// Build the request for a lasting link of the first session.
 struct Asks<'a> {
     ticket: &'a str,
     session: u32,
@@ -45,7 +45,7 @@ impl Asks<'_> {
             + &format!(r#""lasting":{{"session":{session},"key":"{key}","nth":{nth}{received}}}"#)
     }
 
-    /// The bytes that the daemon has, and the link.
+    /// Return the number of bytes that the daemon has received, and the link.
     fn ask(&self, mut client: Client) -> Result<(u64, Socket), Refusal> {
         match client.ask(&self.words())? {
             Answer::Lasts { received, .. } => Ok((received, client.socket)),
@@ -61,7 +61,7 @@ impl Asks<'_> {
     }
 }
 
-/// What a rank writes of a stream of ADUs of one SU each.
+/// Return the bytes that a rank writes for a stream of ADUs of one SU each.
 fn written(stream: u32, adus: u64) -> Vec<u8> {
     let format = Format::fixed(ADU, ADU, &[LinkId(3)]);
     let mut all = Vec::new();
@@ -124,7 +124,10 @@ fn silent_sockets_cannot_keep_out_clients() {
     for _ in 0..300 {
         let mut client = rig.tcp();
         client.write("garbage\n");
-        assert!(matches!(client.told(), Some(Told::Refused { .. })));
+        assert!(matches!(
+            client.next_message(),
+            Some(Message::Refused { .. })
+        ));
     }
     rig.daemon.stop().unwrap();
     let log = std::fs::read_to_string(path).unwrap();
@@ -136,10 +139,10 @@ fn silent_sockets_cannot_keep_out_clients() {
     assert!(log.contains("| leaves out | "), "{log}");
 }
 
-/// A rank whose socket is taken away at every hundred thousandth byte, and that leaves the old one
-/// open and writes what is wrong to it: nothing of that is taken, and what is right comes once.
+/// A rank loses its socket every 100,000 bytes, keeps the old one open and writes garbage to it:
+/// the daemon ignores the garbage and receives every right byte once.
 #[test]
-fn an_old_socket_is_not_heard_once_there_is_a_new_one() {
+fn an_old_socket_is_ignored_once_a_new_one_exists() {
     let rig = rig();
     let (mut session, ticket) = rig.application("rank");
     let (address, taken) = sink();
@@ -162,7 +165,7 @@ fn an_old_socket_is_not_heard_once_there_is_a_new_one() {
         };
         let (now, new) = asks.ask(rig.tcp()).unwrap();
         assert!(now >= received && now <= end as u64, "{now} of {end}");
-        // Whether it is closed by now or not.
+        // The old socket may be closed already.
         let _ = link.write_all(&[0x55; 1000]);
         received = now;
         session.event(restored);
@@ -176,7 +179,8 @@ fn an_old_socket_is_not_heard_once_there_is_a_new_one() {
     rig.daemon.stop().unwrap();
 }
 
-/// Whoever is not the rank, or says what cannot be, is refused in words, and the link is as it was.
+/// A client without the key, or with impossible numbers, is refused with a reason, and the link is
+/// unchanged.
 #[test]
 fn a_stale_or_a_second_owner_is_refused_and_the_link_goes_on() {
     let rig = rig();
@@ -240,7 +244,7 @@ fn a_stale_or_a_second_owner_is_refused_and_the_link_goes_on() {
         assert_eq!(refusal.kind, kind, "{refusal:?}");
         assert!(refusal.text.contains(words), "{refusal:?}");
     }
-    // One that is asked for without a key, and rings that last.
+    // A request without a key, and lasting rings.
     let plain =
         format!(r#""ask":"link","version":2,"ticket":"{ticket}","link":3,"carrier":"socket""#);
     let refusal = rig.tcp().ask(&plain).unwrap_err();
@@ -263,10 +267,10 @@ fn a_stale_or_a_second_owner_is_refused_and_the_link_goes_on() {
     rig.daemon.stop().unwrap();
 }
 
-/// What ranks wrote is confirmed; a rank that confirms what it was never sent loses its link, and
-/// one of another session is not heard.
+/// The daemon confirms the bytes of ranks. A rank that confirms bytes that it was never sent loses
+/// its link, and a confirmation from another session is ignored.
 #[test]
-fn what_is_confirmed_must_have_been_written() {
+fn only_written_bytes_can_be_confirmed() {
     let rig = rig();
     let (mut session, ticket) = rig.application("rank");
     let (address, taken) = sink();
@@ -277,13 +281,13 @@ fn what_is_confirmed_must_have_been_written() {
         .unwrap();
     link.write_all(&written(stream, 6)).unwrap();
     let confirmed = loop {
-        match session.told() {
-            Some(Told::Link {
+        match session.next_message() {
+            Some(Message::Link {
                 link: 3,
                 news: LinkNews::Taken { bytes },
                 ..
             }) => break bytes,
-            Some(Told::Event { .. }) => {}
+            Some(Message::Event { .. }) => {}
             other => panic!("{other:?}"),
         }
     };
@@ -306,7 +310,7 @@ fn what_is_confirmed_must_have_been_written() {
         other.ask(r#""ask":"cancel","stream":99"#).unwrap_err().kind,
         RefusalKind::Unknown
     );
-    // What was on its way of a link that had this number before is not of this one.
+    // Late confirmations of an earlier link of this number do not concern this one.
     session.send(r#""ask":"taken","link":3,"key":"of the link before","bytes":5"#);
     let unlink = r#""ask":"unlink","link":3,"key":"of the link before""#;
     assert!(matches!(session.ask(unlink), Ok(Answer::Done)));
@@ -321,7 +325,7 @@ fn what_is_confirmed_must_have_been_written() {
     );
     assert_eq!(session.wait(stream).state, "failed");
     let mut rest = Vec::new();
-    // Closed, in order or not.
+    // Closed, with or without a reset.
     let _ = link.read_to_end(&mut rest);
     assert!(rest.is_empty());
     let late = Asks {
@@ -332,7 +336,7 @@ fn what_is_confirmed_must_have_been_written() {
     .refused(&rig);
     assert_eq!(late.kind, RefusalKind::Unknown);
     assert!(
-        late.text.contains("link 3 is not there to be made anew"),
+        late.text.contains("link 3 is not there to be made again"),
         "{late:?}"
     );
     drop((session, other));
@@ -340,9 +344,9 @@ fn what_is_confirmed_must_have_been_written() {
     drop(taken);
 }
 
-/// What is no frame ends a link for good: it would be no frame again.
+/// Garbage ends a link permanently: it would be garbage after a reconnect too.
 #[test]
-fn garbage_is_not_waited_for() {
+fn a_link_does_not_wait_after_garbage() {
     let rig = rig();
     let (mut session, ticket) = rig.application("rank");
     let (_, mut link) = Asks::of(&ticket).ask(rig.tcp()).unwrap();
@@ -353,7 +357,7 @@ fn garbage_is_not_waited_for() {
     rig.daemon.stop().unwrap();
 }
 
-/// Without a time of grace nobody is promised one.
+/// Without a time of grace the daemon offers no lasting links.
 #[test]
 fn a_daemon_without_grace_says_so() {
     let rig = Rig::with(|config| config.link_grace = Duration::ZERO);

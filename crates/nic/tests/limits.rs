@@ -1,4 +1,4 @@
-//! Limits and places that several ask for at once, or one after another.
+//! Limits and names that several clients request at once, or one after another.
 
 use crate::rig::{Client, Rig, sends};
 use isthmus_nic_protocol::{Answer, Event, RefusalKind};
@@ -16,10 +16,10 @@ fn close(session: &mut Client, connection: u32) {
     });
 }
 
-/// The port of a connection that was closed is there for the next at once, again and again; a
-/// channel is one connection's at a time.
+/// The port of a closed connection is free for the next at once, repeatedly; only one connection at
+/// a time has a channel.
 #[test]
-fn a_port_is_taken_over_by_the_next() {
+fn a_released_port_is_free_at_once() {
     let rig = Rig::new();
     let (mut session, _) = rig.application("waits");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -39,9 +39,9 @@ fn a_port_is_taken_over_by_the_next() {
     rig.daemon.stop().unwrap();
 }
 
-/// Links that are asked for at the same moment have no more memory together than one after another.
+/// Links requested at the same moment get no more memory together than one after another.
 #[test]
-fn rings_asked_for_at_once_stay_within_their_limit() {
+fn rings_requested_at_once_stay_within_their_limit() {
     const RING: u64 = 1 << 20;
     let rig = Rig::with(|config| config.limits.ring_bytes = 2 * RING);
     let (session, ticket) = rig.application("greedy");
@@ -56,7 +56,7 @@ fn rings_asked_for_at_once_stay_within_their_limit() {
                     + &format!(r#""link":{link},"carrier":{{"rings":{sizes}}}"#);
                 together.wait();
                 let id = client.send(&rest);
-                // The line alone: what comes behind it are descriptors.
+                // The line alone, as descriptors follow it.
                 let mut line = Vec::new();
                 let mut byte = [0];
                 while byte != *b"\n" {
@@ -75,10 +75,10 @@ fn rings_asked_for_at_once_stay_within_their_limit() {
     rig.daemon.stop().unwrap();
 }
 
-/// Applications come and go, each with a screen of a name of its own: there is always room for the
-/// next, and none for more than there can be at a time.
+/// Applications come and go, each with a screen of its own name: there is always room for the next,
+/// up to the limit of simultaneous screens.
 #[test]
-fn screens_of_those_who_are_gone_make_room() {
+fn screens_of_ended_applications_make_room() {
     let rig = Rig::with(|config| config.screens = Some("127.0.0.1:0".parse().unwrap()));
     let form = |name: &str| {
         let form = r#"{"width":8,"height":8,"pixel":"grey"}"#;
@@ -94,13 +94,13 @@ fn screens_of_those_who_are_gone_make_room() {
         assert_eq!(full.kind, RefusalKind::Limit);
         session.write("no request: the session is over\n");
         session.write(&"x".repeat(1 << 21));
-        while session.told().is_some() {}
+        while session.next_message().is_some() {}
     }
     rig.daemon.stop().unwrap();
 }
 
-/// A Unix socket is reached by its own name below the directories that are allowed, and by no link
-/// that leads out of them.
+/// A Unix socket is reached by its own path below the allowed directories, and not through symbolic
+/// links that lead out of them.
 #[test]
 fn a_link_to_a_socket_is_not_followed() {
     let rig = Rig::new();
@@ -118,10 +118,10 @@ fn a_link_to_a_socket_is_not_followed() {
     rig.daemon.stop().unwrap();
 }
 
-/// Who may change directories below those that are allowed cannot lead files out of them: while a
-/// directory and a link to outside change places all the time, nothing is ever made outside.
+/// A user who can change directories below the allowed ones cannot redirect files to the outside:
+/// while a directory and a symbolic link swap names all the time, no file is created outside.
 #[test]
-fn files_stay_below_whoever_changes_links() {
+fn files_stay_below_their_directory_while_links_change() {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     use std::sync::atomic::{AtomicBool, Ordering};
     let rig = Rig::new();
@@ -143,7 +143,7 @@ fn files_stay_below_whoever_changes_links() {
     };
     let (mut session, _) = rig.application("writes");
     let (mut kept, mut number) = (0, 0);
-    // The thread that changes them may have to wait for a processor.
+    // The swapping thread may have to wait for a processor.
     let deadline = crate::rig::soon();
     while number < 500 || kept == 0 {
         assert!(number < 500 || Instant::now() < deadline, "none was opened");
@@ -153,7 +153,7 @@ fn files_stay_below_whoever_changes_links() {
         let rest = format!(r#""ask":"open","destination":"file:{path}""#);
         match session.ask(&rest) {
             Ok(Answer::Connection { connection }) => {
-                // A stream of no ADUs is one as well.
+                // A stream without ADUs is valid.
                 let open =
                     sends(connection, 1, 1, &[0], 1).replace(r#""adus":1}"#, r#""adus":null}"#);
                 let stream = session.submit(&open).unwrap();
@@ -180,10 +180,10 @@ fn files_stay_below_whoever_changes_links() {
     assert_eq!(files, kept);
 }
 
-/// Numbers of links that only a refused submission named are not counted: the application has all
-/// of its links afterwards. So are those of a link that was refused.
+/// Links that only a refused submission named, or that were refused, do not count: the application
+/// can still use its full number of links.
 #[test]
-fn links_of_what_was_refused_are_not_counted() {
+fn links_of_refused_requests_do_not_count() {
     let rig = Rig::with(|config| {
         config.limits.links = 2;
         config.limits.ring_bytes = 1 << 16;
@@ -194,7 +194,7 @@ fn links_of_what_was_refused_are_not_counted() {
     let spec = |links: &[u16], adu: u64| crate::rig::sends(connection, adu, 4096, links, 1);
     session.submit(&spec(&[0], 8192)).unwrap();
     for number in 1..10 {
-        // No such connection, then too many links, then too large rings.
+        // An unknown connection, then too many links, then too large rings.
         let none = spec(&[number], 8192).replace(
             &format!(r#""connection":{connection}"#),
             r#""connection":4711"#,
@@ -216,8 +216,9 @@ fn links_of_what_was_refused_are_not_counted() {
     rig.daemon.stop().unwrap();
 }
 
-/// An application has screens of so many bytes, with what is drawn for forms that they had, and
-/// is told the limit; all together have as much for each, and those who are gone make room.
+/// Screens of an application stay within its memory, counting frames drawn for earlier geometries,
+/// and the refusal names the limit. All screens stay within the common limit, and those of ended
+/// applications make room.
 #[test]
 fn screens_stay_within_their_memory() {
     // 1 MiB a frame, so that a screen takes 2 MiB.
@@ -241,25 +242,25 @@ fn screens_stay_within_their_memory() {
         assert_eq!(session.ask(&form(&name("a"), 1024)), Ok(Answer::Done));
         assert_eq!(session.ask(&form(&name("b"), 1024)), Ok(Answer::Done));
         refused(&mut session, &form(&name("c"), 1));
-        // A smaller one in its place leaves room.
+        // A smaller screen of the same name leaves room.
         assert_eq!(session.ask(&form(&name("b"), 512)), Ok(Answer::Done));
         assert_eq!(session.ask(&form(&name("c"), 512)), Ok(Answer::Done));
         refused(&mut session, &form(&name("a"), 1025));
-        // Drawn for a form that it had: the frame is there as long as the connection is.
+        // A frame for the earlier geometry exists as long as the connection.
         let drawn = session.open(&format!("framebuffer:{}", name("a")), "");
         refused(&mut session, &form(&name("a"), 1024));
         assert_eq!(session.ask(&form(&name("a"), 512)), Ok(Answer::Done));
         close(&mut session, drawn);
         session.write("no request: the session is over\n");
         session.write(&"x".repeat(1 << 21));
-        while session.told().is_some() {}
+        while session.next_message().is_some() {}
     }
     rig.daemon.stop().unwrap();
 }
 
-/// What cannot become a file is refused when it is opened, and not when its streams are done.
+/// A path that cannot become a file is refused at open, and not when its streams are done.
 #[test]
-fn what_cannot_become_a_file_is_refused_at_once() {
+fn a_path_that_cannot_become_a_file_is_refused_at_once() {
     let rig = Rig::new();
     let folder = rig.folder.0.display();
     std::fs::create_dir(rig.folder.0.join("there")).unwrap();
@@ -275,7 +276,7 @@ fn what_cannot_become_a_file_is_refused_at_once() {
     assert!(directory.text.contains("is a directory"), "{directory:?}");
     let long = open(&"x".repeat(218)).unwrap_err();
     assert!(long.text.contains("at most 217"), "{long:?}");
-    // What a user did not leave to the daemon, and names that files have while they are written.
+    // A file of another user, and names that are reserved for files being written.
     let path = |name: &str| rig.folder.0.join(name);
     std::fs::write(path("read-only"), "r").unwrap();
     std::fs::set_permissions(path("read-only"), Permissions::from_mode(0o440)).unwrap();
@@ -293,13 +294,13 @@ fn what_cannot_become_a_file_is_refused_at_once() {
         let refusal = open(name).unwrap_err();
         assert!(refusal.text.contains(why), "{refusal:?}");
     }
-    std::fs::write(path("theirs"), "t").unwrap();
-    // Only root can give a file away.
-    if std::os::unix::fs::chown(path("theirs"), Some(65534), None).is_ok() {
-        let theirs = open("theirs").unwrap_err();
+    std::fs::write(path("other-user"), "t").unwrap();
+    // Only root can change the owner of a file.
+    if std::os::unix::fs::chown(path("other-user"), Some(65534), None).is_ok() {
+        let refused = open("other-user").unwrap_err();
         assert!(
-            theirs.text.contains("of another user (uid 65534)"),
-            "{theirs:?}"
+            refused.text.contains("of another user (uid 65534)"),
+            "{refused:?}"
         );
     }
     let nul = open("a\\u0000b").unwrap_err();
@@ -310,10 +311,10 @@ fn what_cannot_become_a_file_is_refused_at_once() {
     rig.daemon.stop().unwrap();
 }
 
-/// Links that ranks have left make room for others, but for those that streams name; an overview
-/// shows who has left.
+/// Links whose ranks have left make room for others, except those that streams name; an overview
+/// shows which ranks have left.
 #[test]
-fn links_that_were_left_make_room() {
+fn links_without_ranks_make_room() {
     let rig = Rig::with(|config| config.limits.links = 2);
     let (mut session, ticket) = rig.application("many");
     let (address, _taken) = crate::rig::sink();
@@ -330,7 +331,7 @@ fn links_that_were_left_make_room() {
     };
     for number in 10..20 {
         let rings = rig.unix().rings(&ticket, number, [4096, 4096]);
-        // The rank is answered before the driver has the link.
+        // The answer reaches the rank before the driver has the link.
         let deadline = crate::rig::soon();
         while attached(&mut session) != [(7, false), (number, true)] {
             assert!(Instant::now() < deadline);
@@ -356,10 +357,10 @@ fn links_that_were_left_make_room() {
     rig.daemon.stop().unwrap();
 }
 
-/// A rank that waits for data by rings and dies is seen at once, though none comes for it: its
+/// The death of a rank that waits for data from a ring is detected at once, even without data: its
 /// stream fails.
 #[test]
-fn a_rank_that_dies_while_nothing_comes_is_seen() {
+fn the_death_of_a_rank_is_detected_without_data() {
     let rig = Rig::new();
     let (mut session, ticket) = rig.application("waits");
     let at = r#","channel":1,"window_bytes":65536"#;

@@ -1,4 +1,4 @@
-//! What an operator says and sees: tokens, the log, metrics.
+//! Interfaces of operators: tokens, the log, metrics.
 
 use crate::rig::{Client, Folder, Rig, sends, sink, soon};
 use isthmus_nic::{Address, Config, Daemon, Logs, Secret};
@@ -17,10 +17,10 @@ fn hello(client: &mut Client, token: Option<&str>, operator: bool) -> Result<Ans
     client.ask(&rest).map_err(|refusal| refusal.kind)
 }
 
-/// Each token lets in those that it is for; an operator sees and cancels what is others', a client
-/// its own alone.
+/// Each token admits its clients. An operator sees and cancels streams of all applications, a
+/// client only its own.
 #[test]
-fn tokens_let_in_whom_they_are_for() {
+fn each_token_admits_its_clients() {
     let folder = Folder::new();
     let path = folder.0.join("log");
     let log = Logs::File(path.clone());
@@ -32,7 +32,7 @@ fn tokens_let_in_whom_they_are_for() {
     let denied = |mut client: Client, token: Option<&str>, operator: bool| {
         let found = hello(&mut client, token, operator);
         assert_eq!(found, Err(RefusalKind::Denied), "{token:?} {operator}");
-        assert_eq!(client.told(), None);
+        assert_eq!(client.next_message(), None);
     };
     for token in [None, Some("0123456789abcdef"), Some(OPERATOR), Some("")] {
         denied(rig.tcp(), token, false);
@@ -84,9 +84,9 @@ fn tokens_let_in_whom_they_are_for() {
     assert_eq!(mode & 0o777, 0o600);
 }
 
-/// After it was moved away the log goes on under its name.
+/// After the log was moved away, it continues under its name.
 #[test]
-fn a_log_that_was_moved_away_is_begun_anew() {
+fn a_log_that_was_moved_away_is_created_again() {
     let folder = Folder::new();
     let path = folder.0.join("log");
     let log = Logs::File(path.clone());
@@ -129,9 +129,9 @@ fn tokens_are_read_from_files_that_others_cannot_read() {
     assert!(refused().contains("16 to 4096"), "{}", refused());
 }
 
-/// A daemon that others could reach without a secret does not start.
+/// A daemon that other machines could reach without a secret does not start.
 #[test]
-fn what_leaves_the_machine_needs_more() {
+fn remote_access_needs_a_secret() {
     let config = Config::new(vec![Address::parse("tcp:0.0.0.0:0").unwrap()]);
     let refused = Daemon::start(config).unwrap_err().to_string();
     assert!(refused.contains("token and TLS"), "{refused}");
@@ -155,9 +155,9 @@ fn get_of(host: &str, at: std::net::SocketAddr, request: &str) -> String {
     text
 }
 
-/// Prometheus reads what happened; who asks for something else, or nothing, holds up nobody.
+/// Prometheus reads the metrics. Clients that send another request, or none, delay no others.
 #[test]
-fn metrics_say_what_happened() {
+fn metrics_count_events() {
     let at = "127.0.0.1:0".parse().unwrap();
     let rig = Rig::with(|config| config.server.metrics = Some(at));
     let at = rig.daemon.metrics().unwrap();
@@ -173,7 +173,7 @@ fn metrics_say_what_happened() {
     session.wait(stream);
     session.ask(r#""ask":"stream","stream":77"#).unwrap_err();
     let _silent = TcpStream::connect(at).unwrap();
-    // Ends are counted when they are told, which is after who waits is answered.
+    // Ends are counted with their events, after waiting requests are answered.
     let (deadline, cancelled) = (soon(), "streams_ended_total{end=\"cancelled\"} 1\n");
     let text = loop {
         let text = get(at, "GET /metrics HTTP/1.1");
@@ -200,7 +200,7 @@ fn metrics_say_what_happened() {
     assert!(get(at, "POST /metrics HTTP/1.1").starts_with("HTTP/1.1 405"));
     assert!(get(at, "HEAD /metrics HTTP/1.1").ends_with("\r\n\r\n"));
     assert!(get(at, "GET").starts_with("HTTP/1.1 400"));
-    // A page of others may have a name of its own for this address.
+    // Another site may resolve its own name to this address.
     let status = |host: &str| get_of(host, at, "GET /metrics HTTP/1.1")[9..12].to_owned();
     let own = rustix::system::uname();
     let own = own.nodename().to_str().unwrap();
@@ -217,14 +217,14 @@ fn metrics_say_what_happened() {
     rig.daemon.stop().unwrap();
 }
 
-/// Those who connect and say nothing hold up nobody, and when there are too many of them who asks
-/// is told so at once.
+/// Clients that connect and send nothing delay no others. If there are too many of them, a new
+/// client is refused at once.
 #[test]
-fn those_who_ask_for_nothing_hold_up_no_scrape() {
+fn silent_clients_delay_no_scrape() {
     let at = "127.0.0.1:0".parse().unwrap();
     let rig = Rig::with(|config| config.server.metrics = Some(at));
     let at = rig.daemon.metrics().unwrap();
-    // One after the other they would take 30 seconds.
+    // Sequential timeouts would take 30 seconds.
     let silent: Vec<_> = (0..15).map(|_| TcpStream::connect(at).unwrap()).collect();
     let began = Instant::now();
     assert!(get(at, "GET /metrics HTTP/1.1").starts_with("HTTP/1.1 200"));
@@ -236,7 +236,7 @@ fn those_who_ask_for_nothing_hold_up_no_scrape() {
         let _silent: Vec<_> = (0..16).map(|_| TcpStream::connect(at).unwrap()).collect();
         let mut socket = TcpStream::connect(at).unwrap();
         let mut text = String::new();
-        // Nothing is asked: a refusal comes all the same.
+        // The refusal comes without a request.
         socket.read_to_string(&mut text).unwrap();
         if text.starts_with("HTTP/1.1 503") {
             assert!(text.ends_with("ask again\n"), "{text}");
@@ -246,10 +246,10 @@ fn those_who_ask_for_nothing_hold_up_no_scrape() {
     rig.daemon.stop().unwrap();
 }
 
-/// What cannot be meant is refused: one token for programs and for operators, more memory than the
-/// machine has.
+/// Contradictory settings are refused: one token for programs and for operators, more memory than
+/// the machine has.
 #[test]
-fn what_cannot_be_meant_does_not_start() {
+fn contradictory_settings_do_not_start() {
     let refused = |change: &dyn Fn(&mut Config)| {
         let mut config = Config::new(vec![Address::parse("tcp:127.0.0.1:0").unwrap()]);
         change(&mut config);

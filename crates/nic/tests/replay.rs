@@ -1,4 +1,4 @@
-//! All inputs that the fuzzers kept are run again: none panics, and each is done in time.
+//! Run all kept inputs of the fuzzers again: none panics, and each ends in time.
 
 use isthmus_fuzz_bodies::TARGETS;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ fn kept_inputs_do_no_harm() {
         let inputs = entries(&corpus().join(name));
         assert!(!inputs.is_empty(), "{name} has no inputs");
         for input in inputs {
-            // Shown only if it fails: the last one named is the one that did.
+            // Shown only on failure: the last name is the input that failed.
             println!("{}", input.display());
             run(&fs::read(&input).unwrap());
         }

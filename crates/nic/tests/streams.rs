@@ -9,7 +9,7 @@ use isthmus_stream_net::rank::{Pipe, Sender};
 pub const ADU: u64 = 96 << 10;
 pub const TU: u64 = 64 << 10;
 
-/// Writes ADUs to links, as their ranks do.
+/// Write ADUs to a link, as its rank does.
 pub fn feed(links: Vec<(u16, Pipe)>, stream: u32, order: &[u16], adus: &[Vec<u8>]) {
     let ids: Vec<_> = order.iter().map(|link| LinkId(*link)).collect();
     let format = Format::fixed(adus[0].len() as u64, TU, &ids);
@@ -22,7 +22,7 @@ pub fn feed(links: Vec<(u16, Pipe)>, stream: u32, order: &[u16], adus: &[Vec<u8>
             let sent = sender.send_adu(stream, &format, adu, (before, 0), soon());
             before = sent.unwrap();
         }
-        // It is closed when all is taken.
+        // Close it when everything is read.
         std::mem::forget(sender);
     }
 }
@@ -31,9 +31,10 @@ pub fn data(adus: u64) -> Vec<Vec<u8>> {
     (0..adus).map(|adu| content(adu, ADU)).collect()
 }
 
-/// Three links of three kinds carry one stream to a sink that checks; all that was said is told.
+/// Three links of three kinds carry one stream to a sink that verifies it; all its events are
+/// reported.
 #[test]
-fn a_stream_over_rings_and_sockets_comes_whole() {
+fn a_stream_over_rings_and_sockets_arrives_complete() {
     let rig = Rig::new();
     let (mut session, ticket) = rig.application("three");
     let (handles, _alive) = rig.unix().rings(&ticket, 0, [1 << 20, 0]);
@@ -46,7 +47,7 @@ fn a_stream_over_rings_and_sockets_comes_whole() {
     let stream = stream.unwrap();
     let links = vec![(0, Pipe::Producer(ring)), (1, pipe(unix)), (7, pipe(tcp))];
     let adus = data(4);
-    // SUs of one TU go over three links: each is written by a thread, as ranks are.
+    // The SUs of one TU go over three links. A thread per link writes them, like ranks.
     let threads: Vec<_> = links
         .into_iter()
         .map(|link| {
@@ -94,7 +95,7 @@ fn a_stream_over_rings_and_sockets_comes_whole() {
     rig.daemon.stop().unwrap();
 }
 
-/// An application ends with the session that made it: what it had goes, and others go on.
+/// An application ends with the session that created it, with all its resources; others continue.
 #[test]
 fn an_application_ends_with_its_session() {
     let rig = Rig::new();
@@ -114,11 +115,11 @@ fn an_application_ends_with_its_session() {
         RefusalKind::Denied,
     );
     let id = joined.send(&format!(r#""ask":"wait","stream":{stream}"#));
-    // It is taken before the other session ends.
+    // It is handled before the other session ends.
     joined.ask(r#""ask":"overview""#).unwrap();
     drop(first);
     assert_eq!(joined.answer(id).unwrap_err().kind, RefusalKind::Ending);
-    assert_eq!(joined.told(), None, "its session is closed");
+    assert_eq!(joined.next_message(), None, "its session is closed");
     assert!(matches!(
         other.ask(r#""ask":"overview""#),
         Ok(Answer::Overview { .. })
@@ -131,9 +132,9 @@ fn an_application_ends_with_its_session() {
     rig.daemon.stop().unwrap();
 }
 
-/// What cannot be is refused by its number, with a reason of the kind that it is.
+/// Invalid requests are refused with their number and the right kind of reason.
 #[test]
-fn refusals_say_what_would_do() {
+fn refusals_name_the_remedy() {
     let rig = Rig::with(|config| {
         config.limits.connections = 2;
         config.limits.links = 2;
@@ -200,7 +201,7 @@ fn refusals_say_what_would_do() {
     let mut third = rig.tcp();
     let rest = r#""ask":"hello","version":2,"name":"third""#;
     assert_eq!(third.ask(rest).unwrap_err().kind, Limit);
-    assert_eq!(third.told(), None);
+    assert_eq!(third.next_message(), None);
     let mut old = rig.tcp();
     let rest = r#""ask":"hello","version":99,"name":"old""#;
     assert_eq!(old.ask(rest).unwrap_err().kind, RefusalKind::Version);
@@ -210,14 +211,14 @@ fn refusals_say_what_would_do() {
     rig.daemon.stop().unwrap();
 }
 
-/// A link that has its ends takes no others; one whose rank is gone takes new ones, and the stream
-/// that needed it is told to have failed by the number that its application gave the link.
+/// A link with a rank refuses another one; after its rank has left it takes a new one. The stream
+/// that needed the old rank fails, and the reason names the application's own number of the link.
 #[test]
-fn a_link_is_one_ranks_at_a_time() {
+fn a_link_has_one_rank_at_a_time() {
     let rig = Rig::new();
     let (mut session, ticket) = rig.application("links");
     let (mut other, others) = rig.application("other");
-    // Numbers are each application's own.
+    // Each application has its own numbers.
     let _first = rig.unix().link(&others, 5);
     let unix = rig.unix().link(&ticket, 5);
     let second =
@@ -242,7 +243,7 @@ fn a_link_is_one_ranks_at_a_time() {
     rig.daemon.stop().unwrap();
 }
 
-/// A rank has no say in streams of other applications, whose numbers it can guess.
+/// A rank cannot affect streams of other applications, whose numbers it can guess.
 #[test]
 fn a_rank_cannot_touch_streams_of_others() {
     let rig = Rig::new();
@@ -260,7 +261,7 @@ fn a_rank_cannot_touch_streams_of_others() {
     foreign
         .send_adu(StreamId(stream), &format, adu, (0, 0), soon())
         .unwrap();
-    // What it sent was passed by when its end is seen.
+    // Its data has been discarded when its end is detected.
     drop(foreign);
     feed(vec![(0, pipe(unix))], stream, &[0], &adus);
     assert_eq!(victim.wait(stream).state, "done");
@@ -269,9 +270,10 @@ fn a_rank_cannot_touch_streams_of_others() {
     rig.daemon.stop().unwrap();
 }
 
-/// The daemon ends under load: who waits has one refusal, watchers were told, sockets are closed.
+/// The daemon ends under load: each waiting request gets one refusal, watchers get an event,
+/// sockets are closed.
 #[test]
-fn who_waits_when_the_daemon_ends_is_told() {
+fn waiting_requests_are_refused_when_the_daemon_ends() {
     let rig = Rig::new();
     let (mut session, _) = rig.application("waits");
     let (address, _taken) = sink();
@@ -280,20 +282,20 @@ fn who_waits_when_the_daemon_ends_is_told() {
         .submit(&sends(connection, ADU, TU, &[0], 2))
         .unwrap();
     let id = session.send(&format!(r#""ask":"wait","stream":{stream}"#));
-    // It is taken before the daemon hears that it ends.
+    // It is handled before the daemon starts to end.
     session.ask(r#""ask":"overview""#).unwrap();
     let Rig { daemon, folder } = rig;
     let stopped = std::thread::spawn(move || daemon.stop());
     assert_eq!(session.answer(id).unwrap_err().kind, RefusalKind::Ending);
     session.event(|event| matches!(event, Event::Ending { .. }).then_some(()));
-    while session.told().is_some() {}
+    while session.next_message().is_some() {}
     stopped.join().unwrap().unwrap();
     assert!(!folder.0.join("nic.sock").exists());
 }
 
-/// A second daemon is refused where one listens, and takes the place of one that was killed.
+/// A second daemon is refused where one listens, and replaces one that was killed.
 #[test]
-fn an_address_is_one_daemons() {
+fn an_address_belongs_to_one_daemon() {
     let rig = Rig::new();
     let path = rig.folder.0.join("nic.sock");
     let config = isthmus_nic::Config::new(rig.daemon.addresses().to_vec());
@@ -304,7 +306,7 @@ fn an_address_is_one_daemons() {
     assert!(refused.contains("take another port"), "{refused}");
     let Rig { daemon, folder } = rig;
     daemon.stop().unwrap();
-    // What a daemon that was killed leaves.
+    // The socket that a killed daemon leaves.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     let config = isthmus_nic::Config::new(vec![isthmus_nic::Address::Unix(path.clone())]);
     isthmus_nic::Daemon::start(config.clone())
@@ -317,25 +319,26 @@ fn an_address_is_one_daemons() {
     drop(folder);
 }
 
-/// A socket that says nothing is sent away.
+/// A silent socket is closed.
 #[test]
-fn who_says_nothing_is_sent_away() {
+fn a_silent_socket_is_closed() {
     let rig = Rig::with(|config| {
         config.server.hello = std::time::Duration::from_millis(50);
     });
     let mut silent: Client = rig.tcp();
-    match silent.told() {
-        Some(isthmus_nic_protocol::Told::Refused { id: None, refusal }) => {
+    match silent.next_message() {
+        Some(isthmus_nic_protocol::Message::Refused { id: None, refusal }) => {
             assert_eq!(refusal.kind, RefusalKind::Garbled);
         }
         other => panic!("{other:?}"),
     }
-    assert_eq!(silent.told(), None);
+    assert_eq!(silent.next_message(), None);
 }
 
-/// A screen has the form that its application gave it, and is that one's alone as long as it lives.
+/// A screen has the geometry that its application set, and belongs to that application while it
+/// lives.
 #[test]
-fn a_screen_is_one_applications() {
+fn a_screen_belongs_to_one_application() {
     let rig = Rig::with(|config| config.screens = Some("127.0.0.1:0".parse().unwrap()));
     assert!(rig.daemon.page().is_some());
     let (mut draws, ticket) = rig.application("draws");
@@ -364,7 +367,7 @@ fn a_screen_is_one_applications() {
     assert_eq!(draws.wait(stream).state, "done");
     assert_eq!(draws.ask(reset), Ok(Answer::Done));
     drop(draws);
-    // The sessions of an application end a little after it leaves.
+    // The sessions of an application end shortly after it leaves.
     let until = soon();
     while other.ask(reset).is_err() {
         assert!(
@@ -376,7 +379,8 @@ fn a_screen_is_one_applications() {
     rig.daemon.stop().unwrap();
 }
 
-/// A rank that sends what it should receive is out of step: its stream fails, and its link goes on.
+/// A rank that sends to a stream that it receives is out of step: the stream fails, and the link
+/// continues.
 #[test]
 fn a_rank_that_sends_what_it_receives_is_out_of_step() {
     let rig = Rig::new();
@@ -394,7 +398,7 @@ fn a_rank_that_sends_what_it_receives_is_out_of_step() {
         panic!("it is a Unix socket");
     };
     let twin = Pipe::Unix(socket.try_clone().unwrap());
-    // Data of the one that it should receive come first, and those of the other behind them.
+    // Data for the received stream first, then data for the other.
     feed(vec![(0, twin)], received, &[0], &data(1));
     feed(vec![(0, pipe(link))], sent, &[0], &data(1));
     let reason = session.event(|event| match event {

@@ -2,7 +2,7 @@
 
 use crate::rig::{Folder, Rig, Socket, certificate, content, sends, soon, spec};
 use isthmus_nic::{Address, Certificate, Config, Daemon, Secret};
-use isthmus_nic_protocol::{Answer, RefusalKind, Told};
+use isthmus_nic_protocol::{Answer, Message, RefusalKind};
 use isthmus_stream::{Format, LinkId, StreamId};
 use isthmus_stream_net::frame::{Frame, Kind};
 use std::io::{Read, Write};
@@ -34,7 +34,7 @@ fn rig_of(sessions: u32) -> Rig {
     })
 }
 
-/// A rank that sends over TLS, one that receives over TLS: what one wrote the other has.
+/// One rank sends and one receives over TLS, and the data is equal.
 #[test]
 fn links_over_tls_carry_both_ways() {
     let rig = rig();
@@ -93,21 +93,21 @@ fn links_over_tls_carry_both_ways() {
         Answer::Overview { overview } => overview,
         other => panic!("{other:?}"),
     };
-    // The rank that received has left.
+    // The receiving rank has left.
     let links = overview.links.iter();
     let links: Vec<_> = links
         .map(|link| (link.link, link.carrier.as_str()))
         .collect();
     assert_eq!(links, [(0, "tls"), (1, "tls")]);
     assert!(overview.links[0].attached);
-    // A rank that leaves is seen through TLS as well.
+    // The end of a rank is detected through TLS too.
     let stream = session.submit(&sends(out, ADU, TU, &[0], 1)).unwrap();
     drop(up);
     assert_eq!(session.wait(stream).state, "failed");
     rig.daemon.stop().unwrap();
 }
 
-/// A long answer, and many requests at once: nothing stays behind in a buffer.
+/// A long answer, and many requests at once: nothing is left in a buffer.
 #[test]
 fn many_lines_at_once_are_all_answered() {
     let rig = rig();
@@ -120,7 +120,7 @@ fn many_lines_at_once_are_all_answered() {
     let Socket::Tls(socket) = &mut session.socket else {
         panic!("it is TLS");
     };
-    // Written whole first: the daemon keeps back what it has no room to answer.
+    // Write everything first: the daemon leaves requests unread that it has no room to answer.
     let mut bytes = all.as_bytes();
     socket
         .sock
@@ -145,9 +145,9 @@ fn many_lines_at_once_are_all_answered() {
     rig.daemon.stop().unwrap();
 }
 
-/// Who speaks no TLS, or nothing, is sent away, and others are let in meanwhile.
+/// A client that speaks no TLS, or sends nothing, is closed, and others are admitted meanwhile.
 #[test]
-fn who_speaks_no_tls_is_sent_away() {
+fn a_client_without_tls_is_closed() {
     let rig = rig();
     let address = rig
         .daemon
@@ -171,7 +171,7 @@ fn who_speaks_no_tls_is_sent_away() {
             .set_read_timeout(Some(Duration::from_secs(60)))
             .unwrap();
         let mut bytes = Vec::new();
-        // An alert, at most, and no line.
+        // At most an alert, and no line.
         let _ = socket.read_to_end(&mut bytes);
         assert!(Instant::now() < deadline);
         assert!(
@@ -182,9 +182,10 @@ fn who_speaks_no_tls_is_sent_away() {
     rig.daemon.stop().unwrap();
 }
 
-/// What the operator gives must go together; a certificate that cannot be read again is not taken.
+/// Settings of TLS must be consistent; a certificate that cannot be read again does not replace the
+/// old one.
 #[test]
-fn certificates_are_looked_at() {
+fn certificates_are_checked() {
     let folder = Folder::new();
     let good = certificate(&folder);
     let listen = |at: &str| {
@@ -225,15 +226,15 @@ fn certificates_are_looked_at() {
     let rig = rig();
     std::fs::write(rig.folder.0.join("cert.pem"), "nothing").unwrap();
     rig.daemon.reload();
-    // The old one is shown still.
+    // The daemon still shows the old one.
     rig.tls("localhost").hello("still");
     rig.daemon.stop().unwrap();
 }
 
-/// Who comes when there is no room for more sessions is told so, through TLS as well, and nobody
-/// who says nothing keeps others from being told.
+/// A client above the limit of sessions is refused with a reason, through TLS too, and silent
+/// clients do not delay that.
 #[test]
-fn sessions_beyond_the_limit_are_refused_in_words() {
+fn sessions_above_the_limit_are_refused_with_a_reason() {
     let rig = rig_of(1);
     let (mut first, _) = rig.application("first");
     let tls = rig.daemon.addresses().iter().find_map(|at| match at {
@@ -245,16 +246,16 @@ fn sessions_beyond_the_limit_are_refused_in_words() {
     for _ in 0..3 {
         let mut late = rig.tls("localhost");
         late.write("{\"id\":1,\"ask\":\"hello\",\"version\":2,\"name\":\"late\"}\n");
-        match late.told() {
-            Some(Told::Refused { refusal, .. }) => {
+        match late.next_message() {
+            Some(Message::Refused { refusal, .. }) => {
                 assert_eq!(refusal.kind, RefusalKind::Limit);
                 assert!(refusal.text.contains("1 sessions at a time"), "{refusal:?}");
             }
             other => panic!("{other:?}"),
         }
-        assert!(late.told().is_none());
+        assert!(late.next_message().is_none());
     }
-    // They are closed when their time is over.
+    // They are closed after their timeout.
     for socket in &mut silent {
         let most = Some(Duration::from_secs(60));
         socket.set_read_timeout(most).unwrap();

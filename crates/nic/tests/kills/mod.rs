@@ -1,9 +1,10 @@
-//! Rounds in which the manager, a rank or the sink is killed at any moment (SIGKILL): what was
-//! confirmed is in the sink, whole and in order; whoever is left is told in time, and goes on.
+//! Rounds in which the manager, a rank or the sink is killed at a random moment (SIGKILL). The sink
+//! must have all confirmed data, complete and in order, and the other processes must detect the
+//! death in time and continue.
 //!
-//! Each is a process of its own. The rank notes each ADU that `wait` confirmed; the sink has
-//! written and synced a packet before it confirms it. After the kill, who was killed is started
-//! anew, and another stream goes through from its first byte to its last.
+//! Each is a process of its own. The rank records each ADU that `wait` confirmed; the sink writes
+//! and syncs a packet before it confirms it. After the kill, the dead process is started again, and
+//! another stream is transferred completely.
 
 pub mod roles;
 
@@ -14,13 +15,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What says to a process of this program which role it has.
+/// Environment variable that gives a process of this program its role.
 pub const ROLE: &str = "ISTHMUS_NIC_KILLS";
 
-/// How long anything may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of each step.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Numbers from a seed: SplitMix64.
+/// Random numbers from a seed: SplitMix64.
 struct Rng(u64);
 
 impl Rng {
@@ -37,7 +38,7 @@ impl Rng {
     }
 }
 
-/// A process, which does not outlive this.
+/// A process that is killed when this is dropped.
 struct Process(Child);
 
 impl Process {
@@ -73,7 +74,7 @@ impl Drop for Process {
     }
 }
 
-/// Who is killed.
+/// The process that is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Victim {
     Manager,
@@ -81,7 +82,7 @@ pub enum Victim {
     Sink,
 }
 
-/// What a round was, and what came of it.
+/// The parameters and the result of a round.
 #[derive(Debug)]
 pub struct Row {
     pub victim: Victim,
@@ -90,7 +91,7 @@ pub struct Row {
     pub confirmed: u64,
     /// Bytes in the sink.
     pub bytes: u64,
-    /// What the rank said, if it was not killed.
+    /// The report of the rank, if it was not killed.
     pub said: String,
 }
 
@@ -117,7 +118,7 @@ struct Round {
     folder: PathBuf,
     manager: Option<Process>,
     sink: Option<Process>,
-    /// How many sinks and ranks there were.
+    /// How many sinks and ranks were started.
     sinks: u32,
     ranks: u32,
 }
@@ -140,9 +141,9 @@ impl Round {
         fs::read_to_string(self.folder.join(name)).unwrap_or_default()
     }
 
-    /// Waits until something is there.
+    /// Wait until `wanted` returns a value.
     fn wait<T>(&self, what: &str, mut wanted: impl FnMut() -> Option<T>) -> T {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             if let Some(found) = wanted() {
                 return found;
@@ -190,14 +191,14 @@ impl Round {
             .count() as u64
     }
 
-    /// Waits until the latest rank ends by itself: what it said.
+    /// Wait until the latest rank ends by itself, and return its report.
     fn said(&self, rank: &mut Process) -> String {
         self.wait("end of the rank", || (!rank.runs()).then_some(()));
         let said = self.text(&format!("said-{}", self.ranks));
         said.replace(&format!("{}/", self.folder.display()), "")
     }
 
-    /// What the sink number `sink` took on its connection number `connection`, once that is over.
+    /// Return the data that sink `sink` received on connection `connection`, once that has ended.
     fn taken(&self, sink: u32, connection: u32, live: bool) -> Vec<u8> {
         let name = format!("got-{sink}-{connection}");
         if live {
@@ -220,7 +221,7 @@ impl Drop for Round {
     }
 }
 
-/// What a sink took is the beginning of what was sent.
+/// Check that the data of a sink is a prefix of the data sent.
 fn in_order(job: &Job, taken: &[u8]) {
     for (adu, data) in taken.chunks(job.adu_bytes as usize).enumerate() {
         let right = content(job.key, adu as u64, job.adu_bytes);
@@ -228,7 +229,7 @@ fn in_order(job: &Job, taken: &[u8]) {
     }
 }
 
-/// Plays a round.
+/// Run a round.
 pub fn round(seed: u64, victim: Victim) -> Row {
     let mut rng = Rng(seed);
     let mut round = Round::new(seed);
@@ -239,8 +240,8 @@ pub fn round(seed: u64, victim: Victim) -> Row {
     let after = rng.below(24);
     round.wait("progress", || {
         assert!(rank.runs(), "the rank ended: {}", round.text("said-1"));
-        let begun = round.folder.join("got-1-0").exists();
-        (begun && round.confirmed() >= after).then_some(())
+        let started = round.folder.join("got-1-0").exists();
+        (started && round.confirmed() >= after).then_some(())
     });
     std::thread::sleep(Duration::from_micros(rng.below(15_000)));
     let mut said = String::new();
@@ -269,7 +270,7 @@ pub fn round(seed: u64, victim: Victim) -> Row {
         bytes >= whole,
         "{confirmed} ADUs confirmed, {bytes} bytes in the sink: {job:?}"
     );
-    again(&mut round, &mut rng, victim);
+    restart(&mut round, &mut rng, victim);
     Row {
         victim,
         job,
@@ -279,8 +280,8 @@ pub fn round(seed: u64, victim: Victim) -> Row {
     }
 }
 
-/// Who was killed is started anew, and another stream comes whole.
-fn again(round: &mut Round, rng: &mut Rng, victim: Victim) {
+/// Start the killed process again, and transfer another stream completely.
+fn restart(round: &mut Round, rng: &mut Rng, victim: Victim) {
     match victim {
         Victim::Manager => round.start_manager(),
         Victim::Sink => round.start_sink(),
@@ -299,14 +300,15 @@ fn again(round: &mut Round, rng: &mut Rng, victim: Victim) {
     in_order(&job, &taken);
 }
 
-/// What the other processes do; in the tests' own process it has no role and nothing to do.
+/// The entry point of the other processes. It does nothing in the process of the tests, which has
+/// no role.
 #[test]
 fn a_role() {
     roles::run();
 }
 
 #[test]
-fn what_was_confirmed_is_there_whoever_is_killed() {
+fn confirmed_data_survives_every_kill() {
     let victims = [Victim::Manager, Victim::Rank, Victim::Sink];
     let rows = victims.iter().cycle().take(6).zip(1..);
     let confirmed: u64 = rows

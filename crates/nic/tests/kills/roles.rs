@@ -1,4 +1,4 @@
-//! What the processes of a round do.
+//! The processes of a round.
 
 use super::ROLE;
 use isthmus_nic::{Address, Certificate, Config, Daemon};
@@ -12,10 +12,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long a process of a round lives at most.
+/// Maximum lifetime of a process of a round.
 const LIFE: Duration = Duration::from_secs(120);
 
-/// What a rank sends.
+/// The stream that a rank sends.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub key: u64,
@@ -28,7 +28,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// One without an end, of numbers that are drawn.
+    /// Return a job without an end and with random sizes.
     pub fn any(mut below: impl FnMut(u64) -> u64) -> Self {
         let tu_bytes = 4096 << below(5);
         let adu_bytes = tu_bytes / 2 * (1 + below(5)) + below(2) * 13;
@@ -77,7 +77,7 @@ pub fn content(key: u64, adu: u64, bytes: u64) -> Vec<u8> {
     (0..bytes).map(byte).collect()
 }
 
-/// Does what the environment says; nothing, if it says nothing.
+/// Play the role that the environment names, if it names one.
 pub fn run() {
     let Ok(role) = std::env::var(ROLE) else {
         return;
@@ -96,13 +96,13 @@ pub fn run() {
     }
 }
 
-/// A file beside the tests.
+/// Return a file of the tests.
 fn fixture(name: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.join("tests/fixtures").join(name)
 }
 
-/// Writes a file that is there with all that is in it.
+/// Write a file so that it appears with its whole content.
 fn note(path: &Path, text: &str) {
     let part = path.with_extension("part");
     fs::write(&part, text).unwrap();
@@ -120,7 +120,7 @@ fn manager(folder: &Path) {
         path
     });
     config.server.certificate = Some(Certificate { chain, key });
-    // What it has taken of a rank that is killed goes to the sink still.
+    // Data that it received from a killed rank still goes to the sink.
     config.limits.network_bytes = 4 << 20;
     let daemon = Daemon::start(config).unwrap();
     let addresses = daemon.addresses().iter().map(ToString::to_string);
@@ -131,7 +131,7 @@ fn manager(folder: &Path) {
     std::thread::sleep(LIFE);
 }
 
-/// Takes one connection after the other; each packet is written and synced before it is confirmed.
+/// Serve one connection after the other. Each packet is written and synced before it is confirmed.
 fn sink(folder: &Path, number: &str) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("raw:tcp:{}", listener.local_addr().unwrap());
@@ -149,7 +149,7 @@ fn sink(folder: &Path, number: &str) {
     }
 }
 
-/// Sends ADUs, and notes each that is confirmed, and how that ended.
+/// Send ADUs, and record each confirmed one and the end.
 fn rank(folder: &Path, number: &str, sink: &str, job: &Job) {
     let said = match send(folder, number, sink, job) {
         Ok(()) => "all is done".into(),
@@ -202,7 +202,7 @@ fn send(folder: &Path, number: &str, sink: &str, job: &Job) -> Result<(), Error>
             Ok(())
         });
         let waited = wait(&stream, job, confirmed);
-        // Why the wait ended says more; a send that fails fails for the same reason.
+        // The error of the wait says more; a send fails for the same reason.
         let sent: Result<(), Error> = sends.join().unwrap();
         waited.and(sent)
     })?;

@@ -1,7 +1,7 @@
-//! A daemon, and clients that speak to it in lines of JSON.
+//! A daemon for tests, and clients that speak its protocol in lines of JSON.
 
 use isthmus_nic::{Address, Certificate, Config, Daemon};
-use isthmus_nic_protocol::{Answer, Event, Lines, Refusal, Stream, Told, read};
+use isthmus_nic_protocol::{Answer, Event, Lines, Message, Refusal, Stream, read};
 use isthmus_ring::Handles;
 use isthmus_stream_net::rank::Pipe;
 use isthmus_stream_net::sink::{Action, Counts, Sink};
@@ -18,12 +18,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// When a test gives up.
+/// Return the deadline of a test.
 pub fn soon() -> Instant {
     Instant::now() + Duration::from_secs(60)
 }
 
-/// A directory of its own, taken away with it.
+/// A temporary directory that is removed when dropped.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -90,7 +90,8 @@ impl Rig {
         Client::new(Socket::Tcp(socket))
     }
 
-    /// A client that trusts the certificate of the tests, and calls the daemon by this name.
+    /// Connect a client that trusts the certificate of the tests and expects this name of the
+    /// daemon.
     pub fn tls(&self, name: &'static str) -> Client {
         let address = self
             .daemon
@@ -119,7 +120,7 @@ impl Rig {
         Client::new(Socket::Tls(Box::new(StreamOwned::new(made, socket))))
     }
 
-    /// An application on the Unix socket: its session and its ticket.
+    /// Create an application over the Unix socket. Returns its session and its ticket.
     pub fn application(&self, name: &str) -> (Client, String) {
         let mut client = self.unix();
         let ticket = client.hello(name);
@@ -133,7 +134,7 @@ pub enum Socket {
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-/// The certificate and the key of the tests, as files that nobody else can read.
+/// Write the certificate and the key of the tests to files that only this user can read.
 pub fn certificate(folder: &Folder) -> Certificate {
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let [chain, key] = ["cert.pem", "key.pem"].map(|name| {
@@ -172,12 +173,12 @@ impl Write for Socket {
     }
 }
 
-/// A client that writes lines as they are, and reads what it is told.
+/// A client that writes raw lines and reads the messages of the daemon.
 pub struct Client {
     pub socket: Socket,
     lines: Lines,
     next: u64,
-    /// Events that came between answers.
+    /// Events received between answers.
     pub events: Vec<Event>,
 }
 
@@ -196,8 +197,8 @@ impl Client {
         self.socket.flush().unwrap();
     }
 
-    /// The next line; none at the end.
-    pub fn told(&mut self) -> Option<Told> {
+    /// Return the next message; none at the end.
+    pub fn next_message(&mut self) -> Option<Message> {
         let mut bytes = [0; 4096];
         loop {
             if let Some(line) = self.lines.take().unwrap() {
@@ -212,7 +213,7 @@ impl Client {
         }
     }
 
-    /// Asks: `rest` is what stands behind the number, as `"ask":"hello","name":"a"`.
+    /// Send a request. `rest` follows the number, as in `"ask":"hello","name":"a"`.
     pub fn send(&mut self, rest: &str) -> u64 {
         let id = self.next;
         self.next += 1;
@@ -222,11 +223,11 @@ impl Client {
 
     pub fn answer(&mut self, wanted: u64) -> Result<Answer, Refusal> {
         loop {
-            match self.told().expect("an answer before the end") {
-                Told::Answer { id, answer } if id == wanted => return Ok(answer),
-                Told::Refused { id, refusal } if id == Some(wanted) => return Err(refusal),
-                Told::Event { event } => self.events.push(event),
-                Told::Link { .. } => {}
+            match self.next_message().expect("an answer before the end") {
+                Message::Answer { id, answer } if id == wanted => return Ok(answer),
+                Message::Refused { id, refusal } if id == Some(wanted) => return Err(refusal),
+                Message::Event { event } => self.events.push(event),
+                Message::Link { .. } => {}
                 other => panic!("{other:?} where {wanted} is waited for"),
             }
         }
@@ -253,7 +254,7 @@ impl Client {
         }
     }
 
-    /// Submits one stream of `adus` ADUs.
+    /// Submit one stream.
     pub fn submit(&mut self, spec: &str) -> Result<u32, Refusal> {
         match self.ask(&format!(r#""ask":"submit","streams":[{spec}]"#))? {
             Answer::Streams { streams } => Ok(streams[0]),
@@ -271,22 +272,22 @@ impl Client {
         }
     }
 
-    /// The next event that is wanted.
+    /// Return the next event for which `wanted` returns a value.
     pub fn event<T>(&mut self, wanted: impl Fn(&Event) -> Option<T>) -> T {
         loop {
             if let Some(place) = self.events.iter().position(|event| wanted(event).is_some()) {
                 let event = self.events.remove(place);
                 return wanted(&event).unwrap();
             }
-            match self.told().expect("an event before the end") {
-                Told::Event { event } => self.events.push(event),
-                Told::Link { .. } => {}
+            match self.next_message().expect("an event before the end") {
+                Message::Event { event } => self.events.push(event),
+                Message::Link { .. } => {}
                 other => panic!("{other:?}"),
             }
         }
     }
 
-    /// Makes a link of the socket.
+    /// Turn the socket into a link.
     pub fn link(mut self, ticket: &str, link: u16) -> Socket {
         let rest = format!(
             r#""ask":"link","version":2,"ticket":"{ticket}","link":{link},"carrier":"socket""#
@@ -296,7 +297,7 @@ impl Client {
         self.socket
     }
 
-    /// Rings: from the rank, and to it; and the socket that goes with them.
+    /// Create the rings from and to a rank. Returns them and their socket.
     pub fn rings(mut self, ticket: &str, link: u16, bytes: [u64; 2]) -> (Vec<Handles>, UnixStream) {
         let [from, to] = bytes;
         let rest = format!(r#""ask":"link","version":2,"ticket":"{ticket}","link":{link},"#)
@@ -307,23 +308,23 @@ impl Client {
         let Socket::Unix(socket) = self.socket else {
             panic!("rings go through Unix sockets");
         };
-        // The line, byte by byte, as descriptors are behind it.
+        // Read the line byte by byte, as descriptors follow it.
         let mut line = Vec::new();
         let mut byte = [0];
         while byte != *b"\n" {
             (&socket).read_exact(&mut byte).unwrap();
             line.extend(byte);
         }
-        let told: Told = read(&line).unwrap();
+        let message: Message = read(&line).unwrap();
         let answer = Answer::Linked;
-        assert_eq!(told, Told::Answer { id, answer });
+        assert_eq!(message, Message::Answer { id, answer });
         let rings = bytes.iter().filter(|bytes| **bytes > 0);
         let handles = rings.map(|_| Handles::receive(&socket, soon()).unwrap());
         (handles.collect(), socket)
     }
 }
 
-/// What a rank sends and receives by.
+/// Return the pipe with which a rank sends and receives.
 pub fn pipe(socket: Socket) -> Pipe {
     match socket {
         Socket::Unix(socket) => Pipe::Unix(socket),
@@ -332,7 +333,7 @@ pub fn pipe(socket: Socket) -> Pipe {
     }
 }
 
-/// The words of a stream that is sent over `links`.
+/// Return the specification of a stream that is sent over `links`.
 pub fn sends(connection: u32, adu: u64, tu: u64, links: &[u16], adus: u64) -> String {
     spec("transmit", connection, adu, tu, links, adus)
 }
@@ -344,16 +345,16 @@ pub fn spec(way: &str, connection: u32, adu: u64, tu: u64, links: &[u16], adus: 
         )
 }
 
-/// Bytes that differ from their neighbours.
+/// Return bytes that differ from their neighbours.
 pub fn content(key: u64, bytes: u64) -> Vec<u8> {
     let byte = |at: u64| (at ^ (at >> 8) ^ key.wrapping_mul(31)) as u8;
     (0..bytes).map(byte).collect()
 }
 
-/// What a sink counted, and what it took.
+/// The counts of a sink, and the data that it received.
 pub type Taken = (Counts, Vec<u8>);
 
-/// A sink on a thread: its address, and what it will have taken.
+/// Start a sink on a thread. Returns its address, and the thread with its result.
 pub fn sink() -> (String, JoinHandle<Taken>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("raw:tcp:{}", listener.local_addr().unwrap());

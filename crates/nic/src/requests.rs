@@ -1,73 +1,73 @@
-//! What is asked, done: on the driver's thread, but for what may take long.
+//! Handling of requests on the driver's thread, except for lookups that may take long.
 
 use crate::files::File;
-use crate::hub::{Awaited, Hub, Line, State, Waiter, Waits};
 use crate::mailbox::Mailbox;
-use crate::policy::{self, Speaks};
+use crate::policy::{self, PeerKind};
 use crate::refusal::{ending, refusal};
-use crate::{told, words};
+use crate::state::{ConnectionEntry, Hub, PendingAccept, State, WaitTarget, Waiter};
+use crate::{convert, report};
 use isthmus_framebuffer::{Error as Full, Geometry, Screens};
-use isthmus_nic_protocol::{Answer, Refusal, RefusalKind, Request, Spec, Told};
+use isthmus_nic_protocol::{Answer, Message, Refusal, RefusalKind, Request, Spec};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{AppId, ConnectionId, ConnectionSpec, Protocol, StreamId, StreamSpec};
 use isthmus_stream_net::{Destination, Driver};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Who asks.
+/// The session that sent a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asker {
+pub(crate) struct Caller {
     pub app: AppId,
     pub operator: bool,
     pub mailbox: Arc<Mailbox>,
 }
 
-/// Does what is asked on the driver's thread, and puts the answer to the mailbox before anything
-/// else is told there; what came of it, for the log.
-pub(crate) fn act(
+/// Handle a request on the driver's thread. The answer enters the mailbox before any event that the
+/// request causes. Returns the outcome for the log.
+pub(crate) fn handle(
     hub: &Hub,
     driver: &mut Driver,
-    asker: &Asker,
+    caller: &Caller,
     id: u64,
     (request, found): (Request, Option<OwnedFd>),
 ) -> Option<String> {
     let mut state = hub.state();
-    let logs = logged(&request).is_some();
-    let told = match answer(hub, &mut state, driver, asker, id, (request, found)) {
-        Ok(Some(answer)) => Told::Answer { id, answer },
-        // What comes of it is told when it is so.
-        Ok(None) => return logs.then(|| "begun".into()),
-        Err(refusal) => Told::Refused {
+    let logs = log_entry(&request).is_some();
+    let message = match answer(hub, &mut state, driver, caller, id, (request, found)) {
+        Ok(Some(answer)) => Message::Answer { id, answer },
+        // The answer follows later.
+        Ok(None) => return logs.then(|| "started".into()),
+        Err(refusal) => Message::Refused {
             id: Some(id),
             refusal,
         },
     };
-    match told {
-        Told::Refused { .. } => state.tally.refused += 1,
-        _ => state.tally.answered += 1,
+    match message {
+        Message::Refused { .. } => state.counters.refused += 1,
+        _ => state.counters.answered += 1,
     }
-    asker.mailbox.answer(&told);
-    logs.then(|| result(&told))
+    caller.mailbox.answer(&message);
+    logs.then(|| outcome(&message))
 }
 
-/// The answer; none, if it is given later.
+/// Return the answer, or none if it follows later.
 fn answer(
     hub: &Hub,
     state: &mut State,
     driver: &mut Driver,
-    asker: &Asker,
+    caller: &Caller,
     id: u64,
     (request, found): (Request, Option<OwnedFd>),
 ) -> Result<Option<Answer>, Refusal> {
     let waiter = |adus, moved| Waiter {
-        mailbox: Arc::clone(&asker.mailbox),
+        mailbox: Arc::clone(&caller.mailbox),
         id,
         adus,
         moved,
     };
     let done = |result: isthmus_stream_net::Result<()>| match result {
         Ok(()) => Ok(Answer::Done),
-        Err(error) => Err(words::refused(&error)),
+        Err(error) => Err(convert::refused(&error)),
     };
     let at_once = match request {
         Request::Wait {
@@ -76,89 +76,89 @@ fn answer(
             moved,
         } => {
             let waiter = waiter(adus, moved);
-            wait(hub, state, driver, asker, StreamId(stream), waiter)?;
+            wait(hub, state, driver, caller, StreamId(stream), waiter)?;
             return Ok(None);
         }
         Request::Close { connection } => {
             let id = ConnectionId(connection);
-            return close(hub, state, driver, asker, id, waiter(None, false));
+            return close(hub, state, driver, caller, id, waiter(None, false));
         }
         Request::Taken { link, key, bytes } => {
-            state.taken(driver, asker, (link, &key), bytes);
+            state.taken(driver, caller, (link, &key), bytes);
             return Ok(None);
         }
-        Request::Open { .. } => open(hub, state, driver, asker.app, (request, found)),
+        Request::Open { .. } => open(hub, state, driver, caller.app, (request, found)),
         Request::Submit { streams } => {
             if state.ending {
                 return Err(ending());
             }
             let named = streams.iter().flat_map(|spec| &spec.format.su_order);
             let named: Vec<_> = named.copied().collect();
-            state.make_room(driver, asker.app, &named, hub.config.limits.links);
-            let before = state.link_numbers(asker.app);
-            let streams = submit(hub, state, driver, asker.app, &streams);
+            state.make_room(driver, caller.app, &named, hub.config.limits.links);
+            let before = state.link_numbers(caller.app);
+            let streams = submit(hub, state, driver, caller.app, &streams);
             if streams.is_err() {
-                // Numbers of what was refused are not counted.
-                state.forget_links(asker.app, &before);
+                // Links that only a refused submission named do not count.
+                state.forget_links(caller.app, &before);
             }
             streams
         }
         Request::Announce { stream, adu_bytes } => {
-            let id = may_stream(driver, asker, stream, false)?;
+            let id = check_stream(driver, caller, stream, false)?;
             done(driver.announce(id, adu_bytes))
         }
         Request::Finish { stream, adus } => {
-            let id = may_stream(driver, asker, stream, false)?;
+            let id = check_stream(driver, caller, stream, false)?;
             done(driver.finish(id, adus))
         }
         Request::Cancel { stream } => {
-            let id = may_stream(driver, asker, stream, true)?;
+            let id = check_stream(driver, caller, stream, true)?;
             done(driver.cancel(id))
         }
         Request::Stream { stream } => {
-            let id = may_stream(driver, asker, stream, true)?;
-            let stream = told::stream(state, driver, id);
-            let stream = stream.map_err(|error| words::refused(&error.into()))?;
+            let id = check_stream(driver, caller, stream, true)?;
+            let stream = report::stream(state, driver, id);
+            let stream = stream.map_err(|error| convert::refused(&error.into()))?;
             Ok(Answer::Stream { stream })
         }
         Request::Connection { connection } => {
             let id = ConnectionId(connection);
-            may_connection(driver, asker, id)?;
-            let connection = told::connection(state, driver, id);
-            let connection = connection.map_err(|error| words::refused(&error.into()))?;
+            check_connection(driver, caller, id)?;
+            let connection = report::connection(state, driver, id);
+            let connection = connection.map_err(|error| convert::refused(&error.into()))?;
             Ok(Answer::ConnectionStatus { connection })
         }
         Request::Overview { all } => {
-            if all && !asker.operator {
+            if all && !caller.operator {
                 let text = "all applications are for operators to see: show the operator's token, \
                             or ask without `all`";
                 return Err(refusal(RefusalKind::Denied, text));
             }
-            let of = |app: AppId| all || app == asker.app;
-            let overview = told::overview(hub, state, driver, of);
+            let of = |app: AppId| all || app == caller.app;
+            let overview = report::overview(hub, state, driver, of);
             Ok(Answer::Overview { overview })
         }
         Request::Unlink { link, key } => {
-            state.unlink(driver, asker, link, &key);
+            state.unlink(driver, caller, link, &key);
             Ok(Answer::Done)
         }
         Request::Geometry { screen, geometry } => {
-            let screens = screens(hub, state, asker.app, &screen)?;
-            let geometry = words::geometry(geometry);
-            geometry.check().map_err(|error| words::screen(&error))?;
-            has_memory(hub, state, screens, (asker.app, &screen), &geometry)?;
+            let screens = screens_for(hub, state, caller.app, &screen)?;
+            let geometry = convert::geometry(geometry);
+            geometry.check().map_err(|error| convert::screen(&error))?;
+            check_screen_memory(hub, state, screens, (caller.app, &screen), &geometry)?;
             let mut set = screens.set(&screen, geometry);
             if matches!(set, Err(Full::Screens(_))) && state.forget_screens(screens) {
                 set = screens.set(&screen, geometry);
             }
-            set.map_err(|error| words::screen(&error))?;
-            state.screens.insert(screen, asker.app);
+            set.map_err(|error| convert::screen(&error))?;
+            state.screens.insert(screen, caller.app);
             Ok(Answer::Done)
         }
         Request::Reset { screen } => {
-            let screens = screens(hub, state, asker.app, &screen)?;
+            let screens = screens_for(hub, state, caller.app, &screen)?;
             let reset = screens.reset(&screen);
-            reset.map_err(|error| words::screen(&error))?;
+            reset.map_err(|error| convert::screen(&error))?;
             Ok(Answer::Done)
         }
         Request::Hello { .. } | Request::Join { .. } | Request::Link { .. } => {
@@ -178,14 +178,14 @@ fn submit(
 ) -> Result<Answer, Refusal> {
     let links = hub.config.limits.links;
     let specs = streams.iter().map(|spec| {
-        let line = state.connections.get(&ConnectionId(spec.connection));
-        let line = line.map(|line| (line.receives, line.checksum));
+        let entry = state.connections.get(&ConnectionId(spec.connection));
+        let entry = entry.map(|entry| (entry.receives, entry.checksum));
         let mut link = |number| state.link(app, number, links);
-        words::spec(spec, line, &mut link)
+        convert::spec(spec, entry, &mut link)
     });
     let specs: Vec<StreamSpec> = specs.collect::<Result<_, _>>()?;
     let ids = driver.submit_all(app, &specs);
-    let ids = ids.map_err(|error| words::refused(&error))?;
+    let ids = ids.map_err(|error| convert::refused(&error))?;
     Ok(Answer::Streams {
         streams: ids.into_iter().map(|id| id.0).collect(),
     })
@@ -195,89 +195,89 @@ fn wait(
     hub: &Hub,
     state: &mut State,
     driver: &Driver,
-    asker: &Asker,
+    caller: &Caller,
     stream: StreamId,
     waiter: Waiter,
 ) -> Result<(), Refusal> {
-    may_stream(driver, asker, stream.0, true)?;
-    begin_wait(hub, asker)?;
+    check_stream(driver, caller, stream.0, true)?;
+    begin_wait(hub, caller)?;
     state.wait(driver, stream, waiter);
     Ok(())
 }
 
-fn begin_wait(hub: &Hub, asker: &Asker) -> Result<(), Refusal> {
-    let most = hub.config.limits.waits;
-    if !asker.mailbox.begin_wait(most) {
-        let text = format!("{most} requests of a session may wait: let some be answered first");
+fn begin_wait(hub: &Hub, caller: &Caller) -> Result<(), Refusal> {
+    let limit = hub.config.limits.waits;
+    if !caller.mailbox.begin_wait(limit) {
+        let text = format!("{limit} requests of a session may wait: let some be answered first");
         return Err(refusal(RefusalKind::Limit, text));
     }
     Ok(())
 }
 
-/// Closes a connection. One to a file is closed when that is kept, or not.
+/// Close a connection. If it writes a file, the answer follows when the file is kept or discarded.
 fn close(
     hub: &Hub,
     state: &mut State,
     driver: &mut Driver,
-    asker: &Asker,
+    caller: &Caller,
     id: ConnectionId,
     waiter: Waiter,
 ) -> Result<Option<Answer>, Refusal> {
-    // The manager may have forgotten it before its file is settled.
-    let own = state.connections.get(&id).map(|line| line.app) == Some(asker.app);
-    let file = state.file(id).filter(|_| own || asker.operator);
-    let settled = file.map(File::answer);
+    // The manager may forget the connection before its file is complete.
+    let own = state.connections.get(&id).map(|entry| entry.app) == Some(caller.app);
+    let file = state.file(id).filter(|_| own || caller.operator);
+    let resolved = file.map(File::answer);
     if file.is_none() {
-        may_connection(driver, asker, id)?;
+        check_connection(driver, caller, id)?;
     }
-    if settled == Some(None) {
-        begin_wait(hub, asker)?;
+    if resolved == Some(None) {
+        begin_wait(hub, caller)?;
     }
-    if settled.is_none() || driver.manager().connection_status(id).is_ok() {
+    if resolved.is_none() || driver.manager().connection_status(id).is_ok() {
         let closed = driver.close(id);
-        closed.map_err(|error| words::refused(&error))?;
+        closed.map_err(|error| convert::refused(&error))?;
     }
-    match settled {
+    match resolved {
         None => Ok(Some(Answer::Done)),
         Some(Some(answer)) => answer.map(Some),
         Some(None) => {
-            let waiters = state.waiters.entry(Awaited::File(id));
+            let waiters = state.waiters.entry(WaitTarget::File(id));
             waiters.or_default().push(waiter);
             Ok(None)
         }
     }
 }
 
-/// The stream, if it is the asker's; an operator may look at all and cancel all.
-fn may_stream(
+/// Return the stream if it belongs to the caller. An operator may inspect and cancel every stream.
+fn check_stream(
     driver: &Driver,
-    asker: &Asker,
+    caller: &Caller,
     stream: u32,
     operator: bool,
 ) -> Result<StreamId, Refusal> {
     let id = StreamId(stream);
     let status = driver.manager().status(id);
-    let status = status.map_err(|error| words::refused(&error.into()))?;
-    if status.app != asker.app && !(operator && asker.operator) {
+    let status = status.map_err(|error| convert::refused(&error.into()))?;
+    if status.app != caller.app && !(operator && caller.operator) {
         let text = format!("stream {id} is another application's: use what this one submitted");
         return Err(refusal(RefusalKind::Denied, text));
     }
     Ok(id)
 }
 
-fn may_connection(driver: &Driver, asker: &Asker, id: ConnectionId) -> Result<(), Refusal> {
+fn check_connection(driver: &Driver, caller: &Caller, id: ConnectionId) -> Result<(), Refusal> {
     let status = driver.manager().connection_status(id);
-    let status = status.map_err(|error| words::refused(&error.into()))?;
-    if status.app != asker.app && !asker.operator {
+    let status = status.map_err(|error| convert::refused(&error.into()))?;
+    if status.app != caller.app && !caller.operator {
         let text = format!("connection {id} is another application's: use one opened here");
         return Err(refusal(RefusalKind::Denied, text));
     }
     Ok(())
 }
 
-/// The screens, if this one is no other application's: it is that one's which gave it its form, as
-/// long as that lives.
-fn screens<'h>(
+/// Return the screens, unless another live application set the geometry of this one: that
+/// application owns it.
+fn screens_for<'h>(
     hub: &'h Hub,
     state: &State,
     app: AppId,
@@ -295,8 +295,9 @@ fn screens<'h>(
     Ok(screens)
 }
 
-/// Whether there is memory for a screen of this form. Screens of those who are gone make room.
-fn has_memory(
+/// Check that there is memory for a screen of this geometry. Screens of ended applications are
+/// freed if necessary.
+fn check_screen_memory(
     hub: &Hub,
     state: &mut State,
     screens: &Screens,
@@ -304,27 +305,27 @@ fn has_memory(
     geometry: &Geometry,
 ) -> Result<(), Refusal> {
     let limits = &hub.config.limits;
-    let most = limits.screen_bytes;
+    let limit = limits.screen_bytes;
     let needs = screens.needs(name, geometry);
     let others = |state: &State, of: Option<AppId>| -> u64 {
         let sizes = screens.sizes().into_iter();
         let sizes = sizes.filter(|(other, _)| other != name);
-        let ours = |other: &str| of.is_none_or(|app| state.screens.get(other) == Some(&app));
-        let sizes = sizes.filter(|(other, _)| ours(other));
+        let of_app = |other: &str| of.is_none_or(|app| state.screens.get(other) == Some(&app));
+        let sizes = sizes.filter(|(other, _)| of_app(other));
         sizes.map(|(_, bytes)| bytes).sum()
     };
-    let refuse = |has: u64, whose: &str, most: u64| {
+    let refuse = |has: u64, whose: &str, limit: u64| {
         let text = format!(
-            "a screen of {needs} bytes, two frames, beside {has}: {whose} may have {most} bytes of \
+            "a screen of {needs} bytes, two frames, beside {has}: {whose} may have {limit} bytes of \
              screens: take smaller ones, or the operator gives more with --screen-memory"
         );
         Err(refusal(RefusalKind::Limit, text))
     };
     let has = others(state, Some(app));
-    if has.saturating_add(needs) > most {
-        return refuse(has, "an application", most);
+    if has.saturating_add(needs) > limit {
+        return refuse(has, "an application", limit);
     }
-    let all = most.saturating_mul(u64::from(limits.applications));
+    let all = limit.saturating_mul(u64::from(limits.applications));
     let full = |state: &State| others(state, None).saturating_add(needs) > all;
     if full(state) {
         state.forget_screens(screens);
@@ -335,7 +336,8 @@ fn has_memory(
     Ok(())
 }
 
-/// Opens a connection, on the driver's thread; the words were allowed, and what they name was found.
+/// Open a connection on the driver's thread. The policy has already allowed the destination and
+/// opened the file or socket that it names.
 fn open(
     hub: &Hub,
     state: &mut State,
@@ -357,42 +359,42 @@ fn open(
     else {
         return Err(refusal(RefusalKind::Garbled, "this opens nothing"));
     };
-    let waits = policy::waits(&destination).and_then(|(speaks, address)| {
-        Some(Waits {
+    let pending = policy::parse_accept(&destination).and_then(|(kind, address)| {
+        Some(PendingAccept {
             address: address.parse().ok()?,
-            channel: (speaks != Speaks::Bytes).then_some(channel),
-            datagrams: speaks == Speaks::Datagrams,
+            channel: (kind != PeerKind::Bytes).then_some(channel),
+            datagrams: kind == PeerKind::Datagrams,
         })
     });
-    let given = waits.as_ref().map(|_| {
+    let given = pending.as_ref().map(|_| {
         state.next_accept += 1;
         format!("accepted-{}", state.next_accept)
     });
-    let words = match (&given, &waits) {
-        (Some(name), Some(Waits { channel: None, .. })) => format!("tcp:given:{name}"),
-        (Some(name), Some(waits)) if waits.datagrams => format!("udp:given:{name}"),
+    let words = match (&given, &pending) {
+        (Some(name), Some(PendingAccept { channel: None, .. })) => format!("tcp:given:{name}"),
+        (Some(name), Some(pending)) if pending.datagrams => format!("udp:given:{name}"),
         (Some(name), _) => format!("raw:given:{name}"),
         (None, _) => destination.clone(),
     };
-    let to = Destination::parse(&words).map_err(|error| words::refused(&error))?;
-    let (protocol, receives) = words::protocol(&to, protocol)?;
+    let to = Destination::parse(&words).map_err(|error| convert::refused(&error))?;
+    let (protocol, receives) = convert::protocol(&to, protocol)?;
     if let Destination::File(_) = &to {
         state.is_free(&destination)?;
     }
     if let Destination::Framebuffer(name) = &to {
-        screens(hub, state, app, name)?;
+        screens_for(hub, state, app, name)?;
     }
-    if (waits.as_ref()).is_some_and(|it| it.channel.is_some() && !it.datagrams)
+    if (pending.as_ref()).is_some_and(|it| it.channel.is_some() && !it.datagrams)
         && matches!(protocol, Protocol::Unconfirmed { .. })
     {
         let text = "who waits for a peer sees its channel in what it confirms: take protocol \
                     `stream` or `confirmed`";
         return Err(refusal(RefusalKind::Conflict, text));
     }
-    if let Some(waits) = &waits
-        && state.is_waited_for(driver.manager(), waits)
+    if let Some(pending) = &pending
+        && state.is_awaited(driver.manager(), pending)
     {
-        let (address, channel) = (waits.address, waits.channel);
+        let (address, channel) = (pending.address, pending.channel);
         let text = match channel {
             Some(channel) => format!(
                 "another connection waits at {address} for channel {channel}, or for plain bytes: \
@@ -402,14 +404,14 @@ fn open(
         };
         return Err(refusal(RefusalKind::Conflict, text));
     }
-    let most = hub.config.limits.connection_bytes;
+    let limit = hub.config.limits.connection_bytes;
     let asked = [
         ("window", window_bytes),
         ("share", share_bytes.unwrap_or(0)),
     ];
-    if let Some((what, bytes)) = asked.into_iter().find(|(_, bytes)| *bytes > most) {
+    if let Some((what, bytes)) = asked.into_iter().find(|(_, bytes)| *bytes > limit) {
         let text = format!(
-            "a {what} of {bytes} bytes: a connection may have {most} bytes of network memory (the \
+            "a {what} of {bytes} bytes: a connection may have {limit} bytes of network memory (the \
              operator's --connection-network): take a smaller {what}"
         );
         return Err(refusal(RefusalKind::Limit, text));
@@ -417,35 +419,35 @@ fn open(
     let spec = ConnectionSpec {
         channel,
         checksum,
-        share_bytes: share_bytes.unwrap_or(most),
+        share_bytes: share_bytes.unwrap_or(limit),
         ..ConnectionSpec::new(&words, protocol, window_bytes)
     };
     let id = match found {
         Some(found) => driver.open_found(app, spec, found),
         None => driver.open(app, spec),
     };
-    let id = id.map_err(|error| words::refused(&error))?;
+    let id = id.map_err(|error| convert::refused(&error))?;
     let manager = driver.manager();
     state.forget_connections(manager);
-    let line = Line {
+    let entry = ConnectionEntry {
         app,
         destination,
         moved: [0; 2],
         receives,
-        checksum: match words::speaks_packets(&to) {
+        checksum: match convert::speaks_packets(&to) {
             true => checksum,
             false => Checksum::None,
         },
         given,
         file: matches!(to, Destination::File(_)).then_some(File::Written),
     };
-    state.connections.insert(id, line);
-    state.accepting.extend(waits.map(|waits| (id, waits)));
+    state.connections.insert(id, entry);
+    state.accepting.extend(pending.map(|pending| (id, pending)));
     Ok(Answer::Connection { connection: id.0 })
 }
 
-/// What of a request is logged; none for those that only look.
-pub(crate) fn logged(request: &Request) -> Option<String> {
+/// Return the log entry of a request; none for requests that only read.
+pub(crate) fn log_entry(request: &Request) -> Option<String> {
     Some(match request {
         Request::Open {
             destination,
@@ -462,19 +464,19 @@ pub(crate) fn logged(request: &Request) -> Option<String> {
     })
 }
 
-/// What a refusal begins with in the log.
+/// The prefix of a refusal in the log.
 pub(crate) const REFUSED: &str = "refused: ";
 
-/// A refusal, for the log.
+/// Return the log text of a refusal.
 pub(crate) fn refused(refusal: &Refusal) -> String {
     format!("{REFUSED}{}", refusal.text)
 }
 
-/// What came of a request, for the log.
-pub(crate) fn result(told: &Told) -> String {
-    match told {
-        Told::Refused { refusal, .. } => refused(refusal),
-        Told::Answer { answer, .. } => match answer {
+/// Return the outcome of a request for the log.
+pub(crate) fn outcome(message: &Message) -> String {
+    match message {
+        Message::Refused { refusal, .. } => refused(refusal),
+        Message::Answer { answer, .. } => match answer {
             Answer::Connection { connection } => format!("connection {connection}"),
             Answer::Streams { streams } => match streams.as_slice() {
                 [one] => format!("stream {one}"),
@@ -483,6 +485,6 @@ pub(crate) fn result(told: &Told) -> String {
             },
             _ => "ok".into(),
         },
-        Told::Event { .. } | Told::Link { .. } => "ok".into(),
+        Message::Event { .. } | Message::Link { .. } => "ok".into(),
     }
 }

@@ -1,10 +1,10 @@
-//! Words in the manager's own terms.
+//! Conversion to types of the stream manager.
 
 use crate::request::Format;
 use isthmus_stream::{Adu, LinkId};
 
 impl Format {
-    /// The manager's, with its numbers of the links in `su_order`, as many as there.
+    /// Return the manager's format. `links` are its numbers of the links in `su_order`.
     #[must_use]
     pub fn over(&self, links: Vec<LinkId>) -> isthmus_stream::Format {
         isthmus_stream::Format {

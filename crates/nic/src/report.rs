@@ -1,25 +1,26 @@
-//! What there is and what happens, in the words of the control interface.
+//! The driver's state and events as objects of the control protocol.
 
-use crate::hub::{Hub, State};
-use isthmus_nic_protocol as words;
-use isthmus_nic_protocol::{Event as Said, LINE_BYTES, Overview};
+use crate::state::{Hub, State};
+use isthmus_nic_protocol as protocol;
+use isthmus_nic_protocol::{Event as ClientEvent, LINE_BYTES, Overview};
 use isthmus_stream::{
-    AppId, ConnectionId, Direction, End, Event, LinkId, Reason, State as At, StreamId, Wait,
+    AppId, ConnectionId, Direction, End, Event, LinkId, Reason, State as StreamState, StreamId,
+    Wait,
 };
-use isthmus_stream_net::{Driver, Event as Heard};
+use isthmus_stream_net::{Driver, Event as NetEvent};
 
-/// Bytes of an overview that are left for what is not streams and connections.
-const OVERVIEW_REST: usize = 128 << 10;
+/// Bytes of an overview that are reserved for everything except streams and connections.
+const OVERVIEW_RESERVE: usize = 128 << 10;
 
 impl State {
-    /// An application's number of a link, for words that name it.
-    fn own(&self, link: LinkId) -> LinkId {
+    /// Return the application's own number of a link, for texts that name it.
+    fn own_number(&self, link: LinkId) -> LinkId {
         self.links
             .get(&link)
             .map_or(link, |(_, number)| LinkId(*number))
     }
 
-    fn wait_words(&self, wait: Wait) -> String {
+    fn describe_wait(&self, wait: Wait) -> String {
         if let Wait::NotOpen(id) = wait
             && let Some(waits) = self.accepting.get(&id)
         {
@@ -41,56 +42,56 @@ impl State {
             app.and_then(|(app, number)| app.links.get(number))
                 .is_some_and(|link| link.cut)
         };
-        let own = match wait {
+        let own_number = match wait {
             Wait::NoData(link) | Wait::Fetch(link) | Wait::Deliver(link) if cut(&link) => {
-                Wait::LinkCut(self.own(link))
+                Wait::LinkCut(self.own_number(link))
             }
-            Wait::NoData(link) => Wait::NoData(self.own(link)),
-            Wait::LinkCut(link) => Wait::LinkCut(self.own(link)),
-            Wait::Fetch(link) => Wait::Fetch(self.own(link)),
-            Wait::Deliver(link) => Wait::Deliver(self.own(link)),
+            Wait::NoData(link) => Wait::NoData(self.own_number(link)),
+            Wait::LinkCut(link) => Wait::LinkCut(self.own_number(link)),
+            Wait::Fetch(link) => Wait::Fetch(self.own_number(link)),
+            Wait::Deliver(link) => Wait::Deliver(self.own_number(link)),
             other => other,
         };
-        own.to_string()
+        own_number.to_string()
     }
 
-    fn reason(&self, reason: &Reason) -> String {
+    fn describe_reason(&self, reason: &Reason) -> String {
         match reason {
-            // Its number may be another link's by now.
+            // Another link may have the number by now.
             Reason::RankLost(link) if !self.links.contains_key(link) => {
                 "a rank is gone, and its link with it".into()
             }
-            Reason::RankLost(link) => Reason::RankLost(self.own(*link)).to_string(),
+            Reason::RankLost(link) => Reason::RankLost(self.own_number(*link)).to_string(),
             other => other.to_string(),
         }
     }
 }
 
-/// Where a stream is.
+/// Return the status of a stream.
 ///
 /// # Errors
-/// A stream that is not known.
+/// The stream is unknown.
 pub(crate) fn stream(
     state: &State,
     driver: &Driver,
     id: StreamId,
-) -> isthmus_stream::Result<words::Stream> {
+) -> isthmus_stream::Result<protocol::Stream> {
     let status = driver.manager().status(id)?;
     let name = match status.state {
-        At::Inactive => "inactive",
-        At::Pending => "pending",
-        At::Active => "active",
-        At::Draining => "draining",
-        At::Done => "done",
-        At::Failed => "failed",
-        At::Cancelled => "cancelled",
+        StreamState::Inactive => "inactive",
+        StreamState::Pending => "pending",
+        StreamState::Active => "active",
+        StreamState::Draining => "draining",
+        StreamState::Done => "done",
+        StreamState::Failed => "failed",
+        StreamState::Cancelled => "cancelled",
     };
     let reason = match &status.end {
-        Some(End::Failed(reason)) => Some(state.reason(reason)),
+        Some(End::Failed(reason)) => Some(state.describe_reason(reason)),
         _ => None,
     };
     let waits = driver.manager().waits(id)?.into_iter();
-    Ok(words::Stream {
+    Ok(protocol::Stream {
         stream: id.0,
         application: status.app.0,
         connection: status.connection.0,
@@ -104,33 +105,33 @@ pub(crate) fn stream(
         incomplete: state.incomplete.get(&id).copied().unwrap_or(0),
         bytes: status.bytes,
         retransmissions: status.retransmissions,
-        waits: waits.map(|wait| state.wait_words(wait)).collect(),
+        waits: waits.map(|wait| state.describe_wait(wait)).collect(),
     })
 }
 
-/// Where a connection is.
+/// Return the status of a connection.
 ///
 /// # Errors
-/// A connection that is not known.
+/// The connection is unknown.
 pub(crate) fn connection(
     state: &State,
     driver: &Driver,
     id: ConnectionId,
-) -> isthmus_stream::Result<words::Connection> {
+) -> isthmus_stream::Result<protocol::Connection> {
     let manager = driver.manager();
     let status = manager.connection_status(id)?;
-    let line = state.connections.get(&id);
-    let mut moved_bytes = line.map_or([0; 2], |line| line.moved);
+    let entry = state.connections.get(&id);
+    let mut moved_bytes = entry.map_or([0; 2], |entry| entry.moved);
     let live = manager
         .streams()
         .filter_map(|stream| manager.status(stream).ok());
     for stream in live.filter(|stream| stream.connection == id && !stream.over) {
         moved_bytes[stream.direction as usize] += stream.bytes;
     }
-    Ok(words::Connection {
+    Ok(protocol::Connection {
         connection: id.0,
         application: status.app.0,
-        destination: line.map_or_else(String::new, |line| line.destination.clone()),
+        destination: entry.map_or_else(String::new, |entry| entry.destination.clone()),
         open: status.open,
         gone: status.gone,
         streams: status.streams,
@@ -141,8 +142,8 @@ pub(crate) fn connection(
     })
 }
 
-/// All that there is of an application, or of all. What does not fit a line is left out: streams
-/// that are over first, and of those the oldest first.
+/// Return everything that belongs to the applications that `of` selects. What does not fit a line
+/// is left out: ended streams first, the oldest of them first.
 pub(crate) fn overview(
     hub: &Hub,
     state: &State,
@@ -154,8 +155,8 @@ pub(crate) fn overview(
     let used = [Direction::Transmit, Direction::Receive].map(|way| manager.used(way));
     let has = manager.config();
     let mut overview = Overview {
-        counts: words::Counts {
-            up_ns: u64::try_from(hub.began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+        counts: protocol::Counts {
+            up_ns: u64::try_from(hub.started.elapsed().as_nanos()).unwrap_or(u64::MAX),
             sent_bytes: statistics.bytes_sent,
             delivered_bytes: statistics.bytes_delivered,
             packets: statistics.packets_sent,
@@ -166,7 +167,7 @@ pub(crate) fn overview(
         },
         ..Overview::default()
     };
-    let mut room = LINE_BYTES - OVERVIEW_REST;
+    let mut room = LINE_BYTES - OVERVIEW_RESERVE;
     let mut fits = |bytes: usize| {
         let fits = bytes <= room;
         room = room.saturating_sub(bytes);
@@ -175,7 +176,7 @@ pub(crate) fn overview(
     for (id, app) in state.apps.iter().filter(|(id, _)| of(**id)) {
         overview.applications.push((id.0, app.name.clone()));
         for (number, link) in &app.links {
-            let link = words::Link {
+            let link = protocol::Link {
                 link: *number,
                 application: id.0,
                 carrier: link.carrier.into(),
@@ -188,7 +189,7 @@ pub(crate) fn overview(
             }
         }
     }
-    for (id, _) in state.connections.iter().filter(|(_, line)| of(line.app)) {
+    for (id, _) in state.connections.iter().filter(|(_, entry)| of(entry.app)) {
         let Ok(connection) = connection(state, driver, *id) else {
             continue;
         };
@@ -213,121 +214,126 @@ pub(crate) fn overview(
     overview
 }
 
-/// Bytes that it takes of a line.
-fn size<T: serde::Serialize>(said: &T) -> usize {
-    words::write(said).map_or(usize::MAX, |line| line.len())
+/// Return the bytes that the item takes in a line.
+fn size<T: serde::Serialize>(event: &T) -> usize {
+    protocol::write(event).map_or(usize::MAX, |entry| entry.len())
 }
 
-/// What happened in words, and whose it is. Some of what the driver tells is of no use outside.
-pub(crate) fn event(state: &State, driver: &Driver, heard: &Heard) -> Option<(AppId, Said)> {
-    let of_connection = |id: &ConnectionId| state.connections.get(id).map(|line| line.app);
-    match heard {
-        Heard::Stream(event) => of_manager(state, driver, event),
-        Heard::LinkGone { link, reason, .. } => {
+/// Convert an event of the driver for clients, with the application that it concerns. None for
+/// events that no client needs.
+pub(crate) fn event(
+    state: &State,
+    driver: &Driver,
+    on_event: &NetEvent,
+) -> Option<(AppId, ClientEvent)> {
+    let of_connection = |id: &ConnectionId| state.connections.get(id).map(|entry| entry.app);
+    match on_event {
+        NetEvent::Stream(event) => of_manager(state, driver, event),
+        NetEvent::LinkGone { link, reason, .. } => {
             let (app, link) = *state.links.get(link)?;
             let reason = reason.clone();
-            Some((app, Said::LinkGone { link, reason }))
+            Some((app, ClientEvent::LinkGone { link, reason }))
         }
-        Heard::LinkCut { link, reason, .. } => {
+        NetEvent::LinkCut { link, reason, .. } => {
             let (app, link) = *state.links.get(link)?;
             let reason = reason.clone();
-            Some((app, Said::LinkCut { link, reason }))
+            Some((app, ClientEvent::LinkCut { link, reason }))
         }
-        Heard::LinkRestored { link, again, .. } => {
+        NetEvent::LinkRestored { link, again, .. } => {
             let (app, link) = *state.links.get(link)?;
             let again = *again;
-            Some((app, Said::LinkRestored { link, again }))
+            Some((app, ClientEvent::LinkRestored { link, again }))
         }
-        Heard::LinkTaken { .. } => None,
-        Heard::OutOfStep {
+        NetEvent::LinkTaken { .. } => None,
+        NetEvent::OutOfStep {
             link,
             stream,
             reason,
         } => {
             let (app, link) = *state.links.get(link)?;
             let (stream, reason) = (stream.0, reason.clone());
-            let said = Said::OutOfStep {
+            let event = ClientEvent::OutOfStep {
                 link,
                 stream,
                 reason,
             };
-            Some((app, said))
+            Some((app, event))
         }
-        Heard::Kept {
+        NetEvent::Kept {
             connection,
             path,
             bytes,
         } => {
-            let said = Said::Kept {
+            let event = ClientEvent::Kept {
                 connection: connection.0,
                 path: path.display().to_string(),
                 bytes: *bytes,
             };
-            Some((of_connection(connection)?, said))
+            Some((of_connection(connection)?, event))
         }
-        Heard::Unused { connection, path } => {
-            let said = Said::NotKept {
+        NetEvent::Unused { connection, path } => {
+            let event = ClientEvent::NotKept {
                 connection: connection.0,
                 path: path.display().to_string(),
                 reason: "no stream went to it".into(),
             };
-            Some((of_connection(connection)?, said))
+            Some((of_connection(connection)?, event))
         }
-        Heard::NotKept {
+        NetEvent::NotKept {
             connection,
             path,
             reason,
         } => {
-            let said = Said::NotKept {
+            let event = ClientEvent::NotKept {
                 connection: connection.0,
                 path: path.display().to_string(),
                 reason: reason.clone(),
             };
-            Some((of_connection(connection)?, said))
+            Some((of_connection(connection)?, event))
         }
     }
 }
 
-fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, Said)> {
-    let of_connection = |id: &ConnectionId| state.connections.get(id).map(|line| line.app);
+fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, ClientEvent)> {
+    let of_connection = |id: &ConnectionId| state.connections.get(id).map(|entry| entry.app);
     let of_stream = |id: &StreamId| driver.manager().status(*id).ok().map(|status| status.app);
     Some(match event {
-        Event::Opened(id) => (of_connection(id)?, Said::Opened { connection: id.0 }),
-        Event::Closed(id) => (of_connection(id)?, Said::Closed { connection: id.0 }),
+        Event::Opened(id) => (of_connection(id)?, ClientEvent::Opened { connection: id.0 }),
+        Event::Closed(id) => (of_connection(id)?, ClientEvent::Closed { connection: id.0 }),
         Event::Lost { connection, reason } => {
-            let said = Said::Lost {
+            let event = ClientEvent::Lost {
                 connection: connection.0,
                 reason: reason.clone(),
             };
-            (of_connection(connection)?, said)
+            (of_connection(connection)?, event)
         }
         Event::AduMoved {
             stream,
             adu,
             good: whole,
         } => {
-            let said = Said::Moved {
+            let event = ClientEvent::Moved {
                 stream: stream.0,
                 adu: *adu,
                 good: *whole,
             };
-            (of_stream(stream)?, said)
+            (of_stream(stream)?, event)
         }
         Event::AduDone {
             stream,
             adu,
             good: whole,
         } => {
-            let said = Said::Done {
+            let event = ClientEvent::Done {
                 stream: stream.0,
                 adu: *adu,
                 good: *whole,
             };
-            (of_stream(stream)?, said)
+            (of_stream(stream)?, event)
         }
         Event::Ended { stream: id, .. } => {
             let stream = stream(state, driver, *id).ok()?;
-            (AppId(stream.application), Said::Ended { stream })
+            (AppId(stream.application), ClientEvent::Ended { stream })
         }
         Event::Corrupted {
             connection,
@@ -338,37 +344,37 @@ fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, S
         } => {
             let whose = stream.map_or_else(String::new, |id| format!(" of stream {id}"));
             let tu = tu.map_or_else(String::new, |tu| format!(", TU {tu}"));
-            let said = Said::Corrupted {
+            let event = ClientEvent::Corrupted {
                 text: format!("{bytes} bytes from byte {from} of ADU {adu}{tu}{whose}"),
                 connection: connection.0,
             };
-            (of_connection(connection)?, said)
+            (of_connection(connection)?, event)
         }
         Event::Missing {
             stream,
             adu,
             range: (from, bytes),
         } => {
-            let said = Said::Missing {
+            let event = ClientEvent::Missing {
                 stream: stream.0,
                 adu: *adu,
                 from: *from,
                 bytes: *bytes,
             };
-            (of_stream(stream)?, said)
+            (of_stream(stream)?, event)
         }
         Event::Stalled {
             stream,
             idle_ns,
             waits,
         } => {
-            let waits = waits.iter().cloned().map(|wait| state.wait_words(wait));
-            let said = Said::Stalled {
+            let waits = waits.iter().cloned().map(|wait| state.describe_wait(wait));
+            let event = ClientEvent::Stalled {
                 stream: stream.0,
                 idle_ns: *idle_ns,
                 waits: waits.collect(),
             };
-            (of_stream(stream)?, said)
+            (of_stream(stream)?, event)
         }
         Event::Activated(_) | Event::SwappedOut(_) => return None,
         Event::AduBegun { .. } | Event::LinkCut { .. } => return None,

@@ -1,13 +1,13 @@
-//! Who is there, and who is told what.
+//! The state of the daemon: its applications, links, connections and waiting requests.
 
 use crate::config::Config;
+use crate::counters::Counters;
 use crate::files::File;
-use crate::mailbox::{Mailbox, line};
+use crate::mailbox::{Mailbox, encode};
 use crate::refusal::refusal;
-use crate::tally::Tally;
 use isthmus_daemon::{Gate, Log, Roots, is_same};
 use isthmus_framebuffer::Screens;
-use isthmus_nic_protocol::{Event as Said, Refusal, RefusalKind, Told};
+use isthmus_nic_protocol::{Event as ClientEvent, Message, Refusal, RefusalKind};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{AppId, ConnectionId, LinkId, Manager, StreamId};
 use isthmus_stream_net::Driver;
@@ -17,11 +17,11 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Applications that have ended of which the name is kept.
-const GONE: usize = 256;
+/// How many names of ended applications are kept.
+const GONE_APPS: usize = 256;
 
-/// What all threads of a daemon share. Its lock is held for moments, and never while somebody waits
-/// for the driver's thread, which takes it too.
+/// The state that all threads of a daemon share. A thread must hold the lock for moments only, and
+/// must not wait for the driver's thread meanwhile, as that takes the lock too.
 #[derive(Debug)]
 pub(crate) struct Hub {
     state: Mutex<State>,
@@ -29,29 +29,29 @@ pub(crate) struct Hub {
     pub gate: Arc<Gate>,
     pub screens: Option<Screens>,
     pub roots: Roots,
-    pub began: Instant,
+    pub started: Instant,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub apps: BTreeMap<AppId, App>,
-    /// Of the driver's links: whose they are, and which of theirs.
+    /// The driver's links: the application of each and its number there.
     pub links: BTreeMap<LinkId, (AppId, u16)>,
-    pub connections: BTreeMap<ConnectionId, Line>,
-    pub waiters: BTreeMap<Awaited, Vec<Waiter>>,
-    /// ADUs of streams of which something is missing.
+    pub connections: BTreeMap<ConnectionId, ConnectionEntry>,
+    pub waiters: BTreeMap<WaitTarget, Vec<Waiter>>,
+    /// By stream, the number of ADUs with missing data.
     pub incomplete: BTreeMap<StreamId, u64>,
-    /// Links that a session is about to attach, and bytes of their rings.
+    /// Links that a session is about to attach, with the bytes of their rings.
     pub attaching: BTreeMap<LinkId, u64>,
-    /// Connections that wait for their peer, and how many wait at each address.
-    pub accepting: BTreeMap<ConnectionId, Waits>,
+    /// Connections that wait for their peer.
+    pub accepting: BTreeMap<ConnectionId, PendingAccept>,
     pub listening: BTreeMap<SocketAddr, u32>,
     pub next_accept: u64,
-    /// Screens by name, and who gave them their form.
+    /// Screens by name, and the application that set the geometry of each.
     pub screens: BTreeMap<String, AppId>,
-    pub tally: Tally,
+    pub counters: Counters,
     pub ending: bool,
-    /// Names of the last applications that ended, for what is logged of them still.
+    /// Names of the applications that ended last, for log entries that still mention them.
     gone: VecDeque<(AppId, String)>,
     next_link: u16,
 }
@@ -62,7 +62,7 @@ pub(crate) struct App {
     pub name: String,
     pub ticket: String,
     pub operator: bool,
-    /// By its own numbers.
+    /// By the application's own numbers.
     pub links: BTreeMap<u16, AppLink>,
     pub sessions: Vec<Arc<Mailbox>>,
 }
@@ -70,21 +70,21 @@ pub(crate) struct App {
 /// A link of an application.
 #[derive(Debug)]
 pub(crate) struct AppLink {
-    /// The driver's number.
+    /// The driver's number of the link.
     pub id: LinkId,
-    /// Which of the driver's links with that number the rest is of, if it has ends.
+    /// Distinguishes successive links with the same driver's number.
     pub incarnation: u64,
     pub carrier: &'static str,
     pub ring_bytes: u64,
-    /// What shows the ranks of rings that the daemon is there.
+    /// Open while the daemon lives, so that ranks with rings notice its end.
     pub socket: Option<OwnedFd>,
-    /// Whose it is, if it lasts, and whether it waits for another socket.
+    /// The owner of a lasting link, and whether the link waits for a new socket.
     pub owner: Option<Owner>,
     pub cut: bool,
 }
 
 impl AppLink {
-    /// Its ends are gone, or others come: nothing of them is left.
+    /// Reset everything that belongs to the current ends of the link.
     pub fn wipe(&mut self) {
         self.ring_bytes = 0;
         self.socket = None;
@@ -93,72 +93,72 @@ impl AppLink {
     }
 }
 
-/// Whose a lasting link is.
+/// The owner of a lasting link.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
-    /// What its rank shows when it comes again.
+    /// The secret that the rank shows when it reconnects.
     pub key: String,
-    /// The session of its process.
+    /// The session of the rank's process.
     pub session: u32,
 }
 
-/// A connection.
+/// What the daemon knows of a connection.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct ConnectionEntry {
     pub app: AppId,
     pub destination: String,
-    /// Bytes of streams that have ended, by direction.
+    /// Bytes moved by streams that have ended, by direction.
     pub moved: [u64; 2],
-    /// Whether it takes data in; plain bytes and files do not.
+    /// Whether data can be received over it; files and screens only take data.
     pub receives: bool,
-    /// Of what it carries, if anybody looks at that.
+    /// The checksum of its data; none if the destination does not check it.
     pub checksum: Checksum,
-    /// The name of the socket that it is given, if it waits for a peer.
+    /// The name of the socket that it will be given, if it waits for a peer.
     pub given: Option<String>,
-    /// What becomes of its file, if it goes to one.
+    /// The state of its file, if it writes one.
     pub file: Option<File>,
 }
 
 /// A connection that waits for its peer.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Waits {
+pub(crate) struct PendingAccept {
     pub address: SocketAddr,
-    /// That which its first packet shows; none, if it sends plain bytes.
+    /// The channel that the first packet must show; none for a peer that sends plain bytes.
     pub channel: Option<u32>,
-    /// Whether packets come as datagrams.
+    /// Whether the peer sends datagrams.
     pub datagrams: bool,
 }
 
-impl Waits {
-    /// Whether a peer that comes may be meant by both.
-    fn meets(&self, other: &Self) -> bool {
+impl PendingAccept {
+    /// Whether one peer could match both.
+    fn conflicts_with(&self, other: &Self) -> bool {
         let [one, two] = [self.channel, other.channel];
         let there = (self.address, self.datagrams) == (other.address, other.datagrams);
         there && (one.is_none() || two.is_none() || one == two)
     }
 }
 
-/// What requests wait for.
+/// An event that requests wait for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Awaited {
-    /// A stream to be so far.
+pub(crate) enum WaitTarget {
+    /// The progress of a stream.
     Stream(StreamId),
-    /// The file of a connection that is being closed to be kept.
+    /// The completed file of a connection that is being closed.
     File(ConnectionId),
 }
 
-/// A request that is answered when something is so.
+/// A request that is answered later.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     pub mailbox: Arc<Mailbox>,
     pub id: u64,
-    /// ADUs of a stream; none: the end.
+    /// ADUs to wait for; none: the end of the stream.
     pub adus: Option<u64>,
     pub moved: bool,
 }
 
 impl Waiter {
-    pub fn is_content(&self, status: &isthmus_stream::Status) -> bool {
+    pub fn is_satisfied(&self, status: &isthmus_stream::Status) -> bool {
         let has = if self.moved {
             status.moved
         } else {
@@ -176,7 +176,7 @@ impl Hub {
             gate,
             screens,
             roots,
-            began: Instant::now(),
+            started: Instant::now(),
         }
     }
 
@@ -185,13 +185,13 @@ impl Hub {
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked with it has left each of its maps whole.
+        // A thread that panics with the lock leaves each map consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    /// The application of a ticket. Tickets are compared in full, whatever they begin with.
+    /// Return the application of a ticket. The comparison takes the same time for every ticket.
     pub fn by_ticket(&self, ticket: &str) -> Option<AppId> {
         let mut found = None;
         for (id, app) in &self.apps {
@@ -202,15 +202,15 @@ impl State {
         found
     }
 
-    /// Whether a connection that is there still waits for the same peer, or may take it.
-    pub fn is_waited_for(&self, manager: &Manager, waits: &Waits) -> bool {
+    /// Whether an open connection already waits for the same peer.
+    pub fn is_awaited(&self, manager: &Manager, pending: &PendingAccept) -> bool {
         self.accepting.iter().any(|(id, other)| {
             let status = manager.connection_status(*id);
-            other.meets(waits) && status.is_ok_and(|status| status.gone.is_none())
+            other.conflicts_with(pending) && status.is_ok_and(|status| status.gone.is_none())
         })
     }
 
-    /// Takes screens away whose applications have ended; whether there were any.
+    /// Remove the screens of ended applications. Returns whether there were any.
     pub fn forget_screens(&mut self, screens: &Screens) -> bool {
         let (apps, before) = (&self.apps, self.screens.len());
         self.screens
@@ -218,7 +218,7 @@ impl State {
         self.screens.len() < before
     }
 
-    /// What an application calls itself, or did.
+    /// Return the name of an application, which may have ended.
     pub fn name(&self, id: AppId) -> &str {
         let gone = || {
             let mut gone = self.gone.iter().rev();
@@ -233,25 +233,24 @@ impl State {
         self.apps.get_mut(app)?.links.get_mut(number)
     }
 
-    /// The link that an event is of, if it is there still: it may be heard when the next one has
-    /// its number.
+    /// Return the link of an event. None if a newer link already has its number.
     pub fn incarnation(&mut self, id: LinkId, incarnation: u64) -> Option<&mut AppLink> {
         self.link_mut(id)
             .filter(|link| link.incarnation == incarnation)
     }
 
-    /// The driver's number of an application's link; a new one, if it is new.
+    /// Return the driver's number of an application's link; a new link gets a new number.
     ///
     /// # Errors
-    /// More links than the application may have.
-    pub fn link(&mut self, app: AppId, number: u16, most: u32) -> Result<LinkId, Refusal> {
+    /// The application already has the maximum number of links.
+    pub fn link(&mut self, app: AppId, number: u16, limit: u32) -> Result<LinkId, Refusal> {
         let gone = || refusal(RefusalKind::Unknown, "the application has ended");
         let known = self.apps.get(&app).ok_or_else(gone)?;
         if let Some(link) = known.links.get(&number) {
             return Ok(link.id);
         }
-        if known.links.len() >= most as usize {
-            let text = format!("an application may have {most} links: use fewer");
+        if known.links.len() >= limit as usize {
+            let text = format!("an application may have {limit} links: use fewer");
             return Err(refusal(RefusalKind::Limit, text));
         }
         let mut tries = 0..=u16::MAX;
@@ -281,15 +280,15 @@ impl State {
         Ok(id)
     }
 
-    /// Where these links would be more than an application may have, those that nobody has any
-    /// more and no stream names give way.
-    pub fn make_room(&mut self, driver: &mut Driver, app: AppId, wanted: &[u16], most: u32) {
+    /// Make room for these links: if they would exceed the limit, remove links that have no ends
+    /// and that no stream names.
+    pub fn make_room(&mut self, driver: &mut Driver, app: AppId, wanted: &[u16], limit: u32) {
         let Some(known) = self.apps.get_mut(&app) else {
             return;
         };
         let wanted: BTreeSet<_> = wanted.iter().collect();
         let new = wanted.iter().filter(|it| !known.links.contains_key(it));
-        if new.count() + known.links.len() <= most as usize {
+        if new.count() + known.links.len() <= limit as usize {
             return;
         }
         known.links.retain(|number, link| {
@@ -303,13 +302,13 @@ impl State {
         });
     }
 
-    /// The numbers that an application has given to links.
+    /// Return the numbers of an application's links.
     pub fn link_numbers(&self, app: AppId) -> BTreeSet<u16> {
         let links = self.apps.get(&app).map(|app| app.links.keys().copied());
         links.into_iter().flatten().collect()
     }
 
-    /// Forgets an application's links but those of these numbers; nothing knows them yet.
+    /// Forget an application's links except these numbers. The driver does not know the others yet.
     pub fn forget_links(&mut self, app: AppId, but: &BTreeSet<u16>) {
         let Some(known) = self.apps.get_mut(&app) else {
             return;
@@ -323,40 +322,44 @@ impl State {
         });
     }
 
-    /// Tells the sessions of an application that asked for it.
-    pub fn tell(&self, app: AppId, event: Said) {
+    /// Send an event to the sessions of an application that watch.
+    pub fn notify(&self, app: AppId, event: ClientEvent) {
         let Some(app) = self.apps.get(&app) else {
             return;
         };
-        let mut watch = app.sessions.iter().filter(|one| one.watch).peekable();
+        let mut watch = app
+            .sessions
+            .iter()
+            .filter(|session| session.watch)
+            .peekable();
         if watch.peek().is_none() {
             return;
         }
-        let bytes = line(&Told::Event { event });
+        let bytes = encode(&Message::Event { event });
         for mailbox in watch {
             mailbox.event(&bytes);
         }
     }
 
-    /// Refuses what sessions wait for whose application has ended.
+    /// Refuse the waiting requests of sessions whose application has ended.
     fn refuse_waiters_of(&mut self, sessions: &[Arc<Mailbox>]) {
         let text = "the application ended with the session that began it, and its streams with it";
         for waiters in self.waiters.values_mut() {
             waiters.retain(|waiter| {
-                let one = |session: &Arc<Mailbox>| Arc::ptr_eq(session, &waiter.mailbox);
-                if !sessions.iter().any(one) {
+                let same = |session: &Arc<Mailbox>| Arc::ptr_eq(session, &waiter.mailbox);
+                if !sessions.iter().any(same) {
                     return true;
                 }
                 let refusal = refusal(RefusalKind::Ending, text);
                 let id = Some(waiter.id);
-                waiter.mailbox.end_wait(&Told::Refused { id, refusal });
+                waiter.mailbox.end_wait(&Message::Refused { id, refusal });
                 false
             });
         }
         self.waiters.retain(|_, waiters| !waiters.is_empty());
     }
 
-    /// Forgets the requests of a session that has ended.
+    /// Forget the waiting requests of a session that has ended.
     pub fn forget_waiters(&mut self, mailbox: &Arc<Mailbox>) {
         self.waiters.retain(|_, waiters| {
             waiters.retain(|waiter| !Arc::ptr_eq(&waiter.mailbox, mailbox));
@@ -364,26 +367,26 @@ impl State {
         });
     }
 
-    /// Refuses all that wait: the daemon ends.
+    /// Refuse all waiting requests, as the daemon ends.
     pub fn refuse_waiters(&mut self) {
         let text = "the daemon ends before what is waited for is so, and this session with it";
         for waiter in std::mem::take(&mut self.waiters).into_values().flatten() {
             let (id, refusal) = (Some(waiter.id), refusal(RefusalKind::Ending, text));
-            waiter.mailbox.end_wait(&Told::Refused { id, refusal });
+            waiter.mailbox.end_wait(&Message::Refused { id, refusal });
         }
     }
 
-    /// An application is gone: its streams are cancelled, its connections closed, its links go, its
-    /// sessions end. On the driver's thread.
+    /// Remove an application: cancel its streams, close its connections and links, end its
+    /// sessions. Runs on the driver's thread.
     pub fn remove(&mut self, driver: &mut Driver, id: AppId) {
         let Some(app) = self.apps.remove(&id) else {
             return;
         };
         self.gone.push_back((id, app.name.clone()));
-        if self.gone.len() > GONE {
+        if self.gone.len() > GONE_APPS {
             self.gone.pop_front();
         }
-        // It is known to the driver as long as it is here.
+        // The driver knows every application that is in the map.
         let _ = driver.remove_application(id);
         for link in app.links.values() {
             driver.detach(link.id);

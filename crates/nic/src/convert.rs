@@ -1,8 +1,8 @@
-//! What is asked, in the manager's own terms.
+//! Conversion of requests to the types of the stream manager.
 
 use crate::refusal::refusal;
 use isthmus_framebuffer::{Error as Screen, Geometry, Pixel};
-use isthmus_nic_protocol as words;
+use isthmus_nic_protocol as protocol;
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
@@ -12,7 +12,7 @@ use isthmus_stream::{
 use isthmus_stream_net::frame::BLOCK_BYTES;
 use isthmus_stream_net::{Destination, Error as Net};
 
-/// Why the driver did not do it.
+/// Convert an error of the driver to a refusal.
 pub(crate) fn refused(error: &Net) -> Refusal {
     let kind = match error {
         Net::Stream(error) => match error {
@@ -33,7 +33,7 @@ pub(crate) fn refused(error: &Net) -> Refusal {
     refusal(kind, error.to_string())
 }
 
-/// What confirms there what is sent: a manager or a sink, or the system below.
+/// Whether the destination speaks packets: a manager or a sink confirms them there.
 pub(crate) fn speaks_packets(to: &Destination) -> bool {
     !matches!(
         to,
@@ -44,11 +44,11 @@ pub(crate) fn speaks_packets(to: &Destination) -> bool {
     )
 }
 
-/// When a packet to this destination is done, as asked for or as is natural there; and whether
-/// anything comes from there.
+/// Return when a packet to this destination is done, as requested or by default, and whether data
+/// can be received from there.
 ///
 /// # Errors
-/// A protocol that would wait for what never comes.
+/// The protocol waits for confirmations that the destination never sends.
 pub(crate) fn protocol(
     to: &Destination,
     asked: Option<Protocol>,
@@ -73,25 +73,25 @@ pub(crate) fn protocol(
             return Err(refusal(RefusalKind::Conflict, text));
         }
     };
-    // Plain bytes may come as well, for streams whose ADUs have a size.
+    // Plain bytes can be received too, by streams with ADUs of a fixed size.
     let bytes = matches!(to, Destination::Tcp(_) | Destination::TcpGiven(_));
     Ok((protocol, packets || bytes))
 }
 
-/// The form of a screen.
-pub(crate) fn geometry(form: words::Geometry) -> Geometry {
+/// Convert the geometry of a screen.
+pub(crate) fn geometry(form: protocol::Geometry) -> Geometry {
     Geometry {
         width: form.width,
         height: form.height,
         pixel: match form.pixel {
-            words::Pixel::Grey => Pixel::Grey,
-            words::Pixel::Color => Pixel::Color,
+            protocol::Pixel::Grey => Pixel::Grey,
+            protocol::Pixel::Color => Pixel::Color,
         },
         interlaced: form.interlaced,
     }
 }
 
-/// Why nothing was done with a screen.
+/// Convert an error of a screen to a refusal.
 pub(crate) fn screen(error: &Screen) -> Refusal {
     let kind = match error {
         Screen::NoScreen(..) => RefusalKind::Unknown,
@@ -101,15 +101,15 @@ pub(crate) fn screen(error: &Screen) -> Refusal {
     refusal(kind, error.to_string())
 }
 
-fn other(other: words::Other) -> Other {
+fn other(other: protocol::Other) -> Other {
     match other {
-        words::Other::Stream(stream) => Other::Stream(StreamId(stream)),
-        words::Other::Here(place) => Other::Here(place),
+        protocol::Other::Stream(stream) => Other::Stream(StreamId(stream)),
+        protocol::Other::Here(place) => Other::Here(place),
     }
 }
 
-/// Refuses what would have no effect in a stream that is sent, or received.
-fn has_effect(spec: &words::Spec, checksum: Option<Checksum>) -> Result<(), Refusal> {
+/// Refuse settings that have no effect in the direction of the stream.
+fn has_effect(spec: &protocol::Spec, checksum: Option<Checksum>) -> Result<(), Refusal> {
     let format = &spec.format;
     let refuse = |text: String| Err(refusal(RefusalKind::Conflict, text));
     let sends = spec.direction == Direction::Transmit;
@@ -144,13 +144,13 @@ fn has_effect(spec: &words::Spec, checksum: Option<Checksum>) -> Result<(), Refu
     Ok(())
 }
 
-/// A stream to register. Of its connection, if it is known, `line` says whether it takes anything in,
-/// and which checksum is looked at; `link` gives the driver's numbers of links.
+/// Convert the specification of a stream. `line` says of a known connection whether it receives and
+/// which checksum is verified; `link` returns the driver's number of a link.
 ///
 /// # Errors
-/// Those of `link`; a connection that takes nothing in; what would have no effect.
+/// Those of `link`; a connection that cannot receive; a setting without effect.
 pub(crate) fn spec(
-    spec: &words::Spec,
+    spec: &protocol::Spec,
     line: Option<(bool, Checksum)>,
     link: &mut dyn FnMut(u16) -> Result<LinkId, Refusal>,
 ) -> Result<StreamSpec, Refusal> {

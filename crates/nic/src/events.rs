@@ -1,0 +1,210 @@
+//! Events of the driver, passed on to sessions, waiting requests, the log and counters.
+
+use crate::counters::ENDS;
+use crate::refusal::refusal;
+use crate::report;
+use crate::state::{Hub, State, WaitTarget, Waiter};
+use isthmus_nic_protocol::{Answer, Event as ClientEvent, Message, RefusalKind};
+use isthmus_stream::{AppId, Event, StreamId};
+use isthmus_stream_net::{Driver, Event as NetEvent};
+
+/// Entries of incomplete streams above which those of forgotten streams are removed.
+const MAX_INCOMPLETE: usize = 4096;
+
+impl Hub {
+    /// Handle an event of the driver, on its thread.
+    pub fn on_event(&self, driver: &mut Driver, event: NetEvent) {
+        let mut state = self.state();
+        let state = &mut *state;
+        state.count_event(driver, &event);
+        state.on_link_event(&event);
+        if state.is_unwatched(&event) {
+            return;
+        }
+        if let Some((app, event)) = report::event(state, driver, &event) {
+            self.log_event(state, app, &event);
+            state.notify(app, event);
+        }
+        if let NetEvent::Stream(Event::Closed(connection) | Event::Lost { connection, .. }) = &event
+        {
+            state.stop_waiting(*connection);
+        }
+        state.update_file(&event);
+        if let NetEvent::LinkGone {
+            link, incarnation, ..
+        } = &event
+            && let Some(link) = state.incarnation(*link, *incarnation)
+        {
+            link.wipe();
+        }
+        if let NetEvent::Stream(
+            Event::AduMoved { stream, .. }
+            | Event::AduDone { stream, .. }
+            | Event::Ended { stream, .. },
+        ) = event
+        {
+            state.answer_waiters(driver, stream);
+        }
+    }
+}
+
+impl Hub {
+    /// Count an event and write it to the log.
+    pub(crate) fn log_event(&self, state: &mut State, app: AppId, event: &ClientEvent) {
+        let counters = &mut state.counters;
+        let (what, result) = match event {
+            ClientEvent::Ended { stream } => {
+                let ends = &mut counters.ended;
+                let index = ENDS.iter().position(|end| *end == stream.state);
+                ends[index.unwrap_or(ENDS.len() - 1)] += 1;
+                let reason = stream.reason.as_deref().unwrap_or("");
+                let (adus, bytes) = (stream.done, stream.bytes);
+                let moved = format!("{} {adus} ADUs {bytes} bytes {reason}", stream.state);
+                (format!("stream {}", stream.stream), moved)
+            }
+            ClientEvent::Opened { connection } => {
+                (format!("connection {connection}"), "open".into())
+            }
+            ClientEvent::Closed { connection } => {
+                (format!("connection {connection}"), "closed".into())
+            }
+            ClientEvent::Lost { connection, reason } => {
+                counters.lost += 1;
+                (
+                    format!("connection {connection}"),
+                    format!("lost: {reason}"),
+                )
+            }
+            ClientEvent::LinkCut { link, reason } => {
+                counters.links_cut += 1;
+                (format!("link {link}"), format!("cut: {reason}"))
+            }
+            ClientEvent::LinkRestored { link, again } => {
+                counters.links_restored += 1;
+                let result = format!("made again, {again} bytes again");
+                (format!("link {link}"), result)
+            }
+            ClientEvent::LinkGone { link, reason } => {
+                counters.links_gone += 1;
+                (format!("link {link}"), format!("gone: {reason}"))
+            }
+            ClientEvent::OutOfStep {
+                link,
+                stream,
+                reason,
+            } => (
+                format!("link {link} stream {stream}"),
+                format!("out of step: {reason}"),
+            ),
+            ClientEvent::Kept { path, bytes, .. } => {
+                (format!("file {path}"), format!("{bytes} bytes"))
+            }
+            ClientEvent::NotKept { path, reason, .. } => {
+                (format!("file {path}"), format!("not kept: {reason}"))
+            }
+            ClientEvent::Stalled {
+                stream,
+                idle_ns,
+                waits,
+            } => {
+                counters.stalls += 1;
+                let waits = waits.join("; ");
+                (
+                    format!("stream {stream}"),
+                    format!("stalled for {} ms: {waits}", idle_ns / 1_000_000),
+                )
+            }
+            ClientEvent::Corrupted { text, connection } => (
+                format!("connection {connection}"),
+                format!("corrupted: {text}"),
+            ),
+            ClientEvent::Missing {
+                stream,
+                adu,
+                from,
+                bytes,
+            } => (
+                format!("stream {stream}"),
+                format!("missing: {bytes} bytes from byte {from} of ADU {adu}"),
+            ),
+            ClientEvent::Moved { .. } | ClientEvent::Done { .. } => return,
+            ClientEvent::Ending { .. } | ClientEvent::Missed { .. } => return,
+        };
+        let name = state.name(app);
+        self.log().record(&format!("{name} #{app}"), &what, &result);
+    }
+}
+
+impl State {
+    /// Whether an event concerns a single ADU, and no session watches and no request waits for its
+    /// stream. There may be very many of these.
+    fn is_unwatched(&self, event: &NetEvent) -> bool {
+        let NetEvent::Stream(Event::AduMoved { stream, .. } | Event::AduDone { stream, .. }) =
+            event
+        else {
+            return false;
+        };
+        let mut sessions = self.apps.values().flat_map(|app| &app.sessions);
+        !self.waiters.contains_key(&WaitTarget::Stream(*stream))
+            && !sessions.any(|session| session.watch)
+    }
+
+    /// Update the counts that outlive an event.
+    fn count_event(&mut self, driver: &Driver, event: &NetEvent) {
+        match event {
+            NetEvent::Stream(
+                Event::AduMoved { stream, good, .. } | Event::AduDone { stream, good, .. },
+            ) if !good => {
+                // A transmitted ADU is always complete when it is moved; a received one is done at
+                // that moment.
+                *self.incomplete.entry(*stream).or_default() += 1;
+                if self.incomplete.len() > MAX_INCOMPLETE {
+                    let manager = driver.manager();
+                    self.incomplete.retain(|id, _| manager.status(*id).is_ok());
+                }
+            }
+            NetEvent::Stream(Event::Ended { stream, .. }) => {
+                if let Ok(status) = driver.manager().status(*stream)
+                    && let Some(entry) = self.connections.get_mut(&status.connection)
+                {
+                    entry.moved[status.direction as usize] += status.bytes;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Answer when a stream reaches the wanted state; at once, if it has.
+    pub fn wait(&mut self, driver: &Driver, stream: StreamId, waiter: Waiter) {
+        let target = WaitTarget::Stream(stream);
+        self.waiters.entry(target).or_default().push(waiter);
+        self.answer_waiters(driver, stream);
+    }
+
+    fn answer_waiters(&mut self, driver: &Driver, stream: StreamId) {
+        let Some(mut waiters) = self.waiters.remove(&WaitTarget::Stream(stream)) else {
+            return;
+        };
+        let Ok(status) = driver.manager().status(stream) else {
+            // Many streams ended at once, and the manager has already forgotten this one.
+            for waiter in waiters {
+                let text = format!("stream {stream} has ended, and how is not known any more");
+                let (id, refusal) = (Some(waiter.id), refusal(RefusalKind::Unknown, text));
+                waiter.mailbox.end_wait(&Message::Refused { id, refusal });
+            }
+            return;
+        };
+        waiters.retain(|waiter| {
+            let satisfied = waiter.is_satisfied(&status);
+            if satisfied && let Ok(stream) = report::stream(self, driver, stream) {
+                let answer = Answer::Stream { stream };
+                let id = waiter.id;
+                waiter.mailbox.end_wait(&Message::Answer { id, answer });
+            }
+            !satisfied
+        });
+        if !waiters.is_empty() {
+            self.waiters.insert(WaitTarget::Stream(stream), waiters);
+        }
+    }
+}
