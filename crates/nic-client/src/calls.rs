@@ -1,10 +1,10 @@
-//! What is asked of the daemon, as calls.
+//! Requests to the daemon as methods of a session.
 
 use crate::error::{Error, Result};
 use crate::link::Link;
-use crate::lock::locked;
+use crate::lock::lock;
 use crate::session::Session;
-use crate::stream::{EXPLAINING, Stream, format_of, strange};
+use crate::stream::{STATUS_TIMEOUT, Stream, format_of, unexpected};
 use isthmus_nic_protocol::{
     Answer, Checksum, Connection, Direction, Format, Geometry, Overview, Protocol, Request, Spec,
 };
@@ -12,26 +12,26 @@ use isthmus_wire::Timeout;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A connection to open.
+/// The options of a connection to open.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Opening {
-    /// Where to, as `raw:tcp:127.0.0.1:5000`, `file:/data/image`.
+pub struct ConnectionOptions {
+    /// The destination, for example `raw:tcp:127.0.0.1:5000` or `file:/data/image`.
     pub destination: String,
-    /// The number that packets carry. Both ends give the same.
+    /// The number that packets carry, the same at both ends.
     pub channel: u32,
-    /// When a packet is done; what is natural for the destination, if it is none.
+    /// When a packet is done; by default as suits the destination.
     pub protocol: Option<Protocol>,
     /// The checksum of data.
     pub checksum: Checksum,
-    /// Network memory of the transmit direction that it may have; what the daemon lets a
-    /// connection have, if it is none.
+    /// Maximum network memory of the transmit direction; by default the daemon's limit of a
+    /// connection.
     pub share_bytes: Option<u64>,
-    /// Network memory that is set aside for what comes; 0 if it only transmits.
+    /// Network memory reserved for received data; 0 if the connection only transmits.
     pub window_bytes: u64,
 }
 
-impl Opening {
-    /// To a destination, with what is natural there.
+impl ConnectionOptions {
+    /// Create the default options for a destination.
     #[must_use]
     pub fn to(destination: &str) -> Self {
         Self {
@@ -45,8 +45,8 @@ impl Opening {
     }
 }
 
-/// A stream of `adus` ADUs of `adu_bytes`, of which each is one TU and one packet, striped over
-/// `links`; everything else may be set afterwards.
+/// Return the specification of a stream of `adus` ADUs of `adu_bytes`, each one TU and one packet,
+/// striped over `links`. Everything else may be set afterwards.
 #[must_use]
 pub fn spec(
     connection: u32,
@@ -77,22 +77,22 @@ pub fn spec(
 }
 
 impl Session {
-    /// Opens a connection.
+    /// Open a connection.
     ///
     /// # Returns
     /// Its number.
     ///
     /// # Errors
-    /// What the daemon refuses; a session that is over; those of the timeout.
-    pub fn open(&self, opening: &Opening, timeout: Timeout<'_>) -> Result<u32> {
-        let Opening {
+    /// A refusal of the daemon; a session that is over; those of the timeout.
+    pub fn open(&self, options: &ConnectionOptions, timeout: Timeout<'_>) -> Result<u32> {
+        let ConnectionOptions {
             destination,
             channel,
             protocol,
             checksum,
             share_bytes,
             window_bytes,
-        } = opening.clone();
+        } = options.clone();
         let request = Request::Open {
             destination,
             channel,
@@ -103,11 +103,11 @@ impl Session {
         };
         match self.request(request, timeout)? {
             Answer::Connection { connection } => Ok(connection),
-            other => Err(strange("a connection", &other)),
+            other => Err(unexpected("a connection", &other)),
         }
     }
 
-    /// Closes a connection, once its streams have ended. If it goes to a file, that is there under
+    /// Close a connection whose streams have ended. If it writes a file, the file is complete under
     /// its name when this returns.
     ///
     /// # Errors
@@ -117,9 +117,9 @@ impl Session {
         self.done(Request::Close { connection }, timeout)
     }
 
-    /// Why the connection to a file is not closed yet, as the end of a sentence.
+    /// Return the reason why the connection to a file is not closed yet, as the end of a sentence.
     pub(crate) fn why_not_closed(&self, connection: u32) -> String {
-        match self.connection(connection, Timeout::after(EXPLAINING)) {
+        match self.connection(connection, Timeout::after(STATUS_TIMEOUT)) {
             Ok(status) if status.streams > 0 => format!(
                 "; connection {connection} has {} streams that have not ended: finish or cancel them",
                 status.streams
@@ -129,10 +129,10 @@ impl Session {
         }
     }
 
-    /// Registers streams, all or none; they may name each other.
+    /// Register streams, all or none; they may name each other.
     ///
     /// # Errors
-    /// A format that cannot be; otherwise as [`Session::open`].
+    /// An invalid format; otherwise as [`Session::open`].
     pub fn submit(&self, specs: &[Spec], timeout: Timeout<'_>) -> Result<Vec<Stream>> {
         for (number, spec) in specs.iter().enumerate() {
             format_of(spec)
@@ -147,11 +147,11 @@ impl Session {
                     .map(|(number, spec)| Stream::new(Arc::clone(&self.core), *number, spec))
                     .collect())
             }
-            other => Err(strange("numbers of streams", &other)),
+            other => Err(unexpected("numbers of streams", &other)),
         }
     }
 
-    /// Registers one stream.
+    /// Register one stream.
     ///
     /// # Errors
     /// As [`Session::submit`].
@@ -162,44 +162,44 @@ impl Session {
             .ok_or_else(|| Error::Garbled("the daemon made no stream".into()))
     }
 
-    /// A stream that another process of the application has registered, for the links of this one:
-    /// its number, and what was submitted.
+    /// Return a stream that another process of the application has registered, for the links of
+    /// this process. `number` and `spec` are those of its registration.
     ///
     /// # Errors
-    /// A format that cannot be; a number that no stream of the application has; those of the daemon
-    /// and of the timeout.
+    /// An invalid format; a number that no stream of the application has; those of the daemon and
+    /// of the timeout.
     pub fn adopt(&self, number: u32, spec: &Spec, timeout: Timeout<'_>) -> Result<Stream> {
-        self.here()?;
+        self.check_process()?;
         let format = format_of(spec).check();
         format.map_err(|error| Error::Misfit(error.to_string()))?;
-        // Whether there is one: who drops a stream that is received cancels it.
+        // Check that it exists, as dropping a received stream cancels the stream of that number.
         self.request(Request::Stream { stream: number }, timeout)?;
         Ok(Stream::new(Arc::clone(&self.core), number, spec))
     }
 
-    /// Where a connection is.
+    /// Return the status of a connection.
     ///
     /// # Errors
     /// As [`Session::open`].
     pub fn connection(&self, connection: u32, timeout: Timeout<'_>) -> Result<Connection> {
         match self.request(Request::Connection { connection }, timeout)? {
             Answer::ConnectionStatus { connection } => Ok(connection),
-            other => Err(strange("a connection's status", &other)),
+            other => Err(unexpected("a connection's status", &other)),
         }
     }
 
-    /// All that there is of the application or, with an operator's token, of all.
+    /// Return everything of the application or, with an operator's token, of all applications.
     ///
     /// # Errors
     /// As [`Session::open`].
     pub fn overview(&self, all: bool, timeout: Timeout<'_>) -> Result<Overview> {
         match self.request(Request::Overview { all }, timeout)? {
             Answer::Overview { overview } => Ok(overview),
-            other => Err(strange("an overview", &other)),
+            other => Err(unexpected("an overview", &other)),
         }
     }
 
-    /// Sets a frame buffer's geometry, and clears it.
+    /// Set the geometry of a frame buffer and clear it.
     ///
     /// # Errors
     /// As [`Session::open`].
@@ -211,7 +211,7 @@ impl Session {
         self.done(request, timeout)
     }
 
-    /// Resets a frame buffer.
+    /// Reset a frame buffer.
     ///
     /// # Errors
     /// As [`Session::open`].
@@ -220,33 +220,34 @@ impl Session {
         self.done(Request::Reset { screen }, timeout)
     }
 
-    /// Gives a link of this process up: its end is closed, of one that lasts as soon as the daemon
-    /// knows why. [`Session::link`] waits for that before it makes another one of the number.
+    /// Release a link of this process. Its end is closed at once, or for a lasting link when the
+    /// daemon has confirmed the release. [`Session::link`] waits for that before it makes another
+    /// link of the number.
     pub fn unlink(&self, number: u16) {
-        if self.here().is_err() {
+        if self.check_process().is_err() {
             return;
         }
-        let link = locked(&self.core.links).remove(&number);
+        let link = lock(&self.core.links).remove(&number);
         self.given_up(number, link);
     }
 
-    /// A link was taken away from those of this process.
+    /// Finish the release of a link that was removed from those of this process.
     pub(crate) fn given_up(&self, number: u16, link: Option<Arc<Link>>) {
-        locked(&self.core.registry).link_gone(number);
+        lock(&self.core.registry).link_gone(number);
         if link.is_some() {
-            locked(&self.let_go).insert(number, Instant::now());
+            lock(&self.release).insert(number, Instant::now());
         }
         if let Some(link) = link
             && let Some(lasting) = link.lasting.clone()
         {
-            self.core.give_up(&lasting, Some(link));
+            self.core.release(&lasting, Some(link));
         }
     }
 
     fn done(&self, request: Request, timeout: Timeout<'_>) -> Result<()> {
         match self.request(request, timeout)? {
             Answer::Done => Ok(()),
-            other => Err(strange("that something is done", &other)),
+            other => Err(unexpected("that something is done", &other)),
         }
     }
 }

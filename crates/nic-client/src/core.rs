@@ -1,10 +1,10 @@
-//! What a session's thread and its callers share.
+//! The state that a session's thread and its callers share.
 
-use crate::error::{Error, Result, named};
+use crate::error::{Error, Result, describe};
 use crate::lasting::Lasting;
 use crate::link::Link;
-use crate::lock::{locked, waited};
-use crate::pending::{Pending, Slot};
+use crate::lock::{lock, wait_for_change};
+use crate::pending::{Pending, RequestState};
 use crate::registry::Registry;
 use isthmus_nic_protocol::{
     Answer, Event, Message, NumberedRequest, Refusal, RefusalKind, Request, write,
@@ -16,61 +16,61 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-/// Events that are kept until somebody takes them; the oldest give way, and are counted.
-pub(crate) const EVENTS_MOST: usize = 4096;
-/// Bytes of requests that wait for the socket, at most; who asks more waits.
-const UNSENT_MOST: usize = 4 << 20;
+/// Maximum number of queued events; the oldest are dropped and counted.
+pub(crate) const MAX_EVENTS: usize = 4096;
+/// Bytes of queued requests above which a further request waits.
+const MAX_UNSENT_BYTES: usize = 4 << 20;
 
-/// What a session's thread and its callers share.
+/// The state that a session's thread and its callers share.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub address: Remote,
     pub name: Arc<str>,
-    /// The process that made it, of which its thread and its links are.
+    /// The process that created it, which has its thread and its links.
     process: u32,
     state: Mutex<State>,
-    /// Something was answered or sent, or the session is over.
+    /// Notified when a request is answered or sent, and at the end of the session.
     changed: Condvar,
     /// Wakes the session's thread.
     pub wake: OwnedFd,
-    /// Readable while an event is kept, a noticed request is answered, or the session is over.
+    /// Readable while there are events or answers to watched requests, and when the session is
+    /// over.
     pub notice: OwnedFd,
     pub links: Mutex<BTreeMap<u16, Arc<Link>>>,
     pub registry: Mutex<Registry>,
-    /// Links that last, those among them that are just being made, by their keys: of them the
-    /// daemon tells.
+    /// Lasting links by key, including unfinished ones, for news from the daemon.
     lasting: Mutex<BTreeMap<String, Weak<Lasting>>>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    asked: u64,
+    last_id: u64,
     unsent: VecDeque<Vec<u8>>,
     unsent_bytes: usize,
-    slots: BTreeMap<u64, Slot>,
-    /// Links that were given up, by the request that says so: they are closed when it is answered,
-    /// as the daemon would take them for cut before.
-    given_up: BTreeMap<u64, Arc<Link>>,
+    requests: BTreeMap<u64, RequestState>,
+    /// Released links by the number of their request. They stay open until its answer, as the
+    /// daemon would report a cut otherwise.
+    released: BTreeMap<u64, Arc<Link>>,
     events: VecDeque<Event>,
     missed: u64,
-    /// Requests whose answer somebody wants to be told of, and that have one.
-    noticed: VecDeque<u64>,
+    /// Answered requests to report in `Core::notices`.
+    ready: VecDeque<u64>,
     over: Option<Arc<str>>,
 }
 
-fn bell() -> Result<OwnedFd> {
+fn event_fd() -> Result<OwnedFd> {
     let made = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
     made.map_err(|error| Error::Garbled(format!("a descriptor to wake a thread with: {error}")))
 }
 
-pub(crate) fn ring_bell(bell: &OwnedFd) {
-    // It fails only where it rings already.
-    let _ = rustix::io::write(bell, &1u64.to_ne_bytes());
+pub(crate) fn signal(event_fd: &OwnedFd) {
+    // Writing fails only if the counter is full, and then it is signalled anyway.
+    let _ = rustix::io::write(event_fd, &1u64.to_ne_bytes());
 }
 
-pub(crate) fn hush_bell(bell: &OwnedFd) {
-    // It fails only where it does not ring.
-    let _ = rustix::io::read(bell, &mut [0; 8]);
+pub(crate) fn clear_signal(event_fd: &OwnedFd) {
+    // Reading fails only if nothing is signalled.
+    let _ = rustix::io::read(event_fd, &mut [0; 8]);
 }
 
 impl Core {
@@ -81,15 +81,15 @@ impl Core {
             process: std::process::id(),
             state: Mutex::default(),
             changed: Condvar::new(),
-            wake: bell()?,
-            notice: bell()?,
+            wake: event_fd()?,
+            notice: event_fd()?,
             links: Mutex::default(),
             registry: Mutex::default(),
             lasting: Mutex::default(),
         })
     }
 
-    /// Connects to the daemon.
+    /// Connect to the daemon.
     pub fn connect(&self, timeout: Timeout<'_>) -> Result<Transport> {
         let connected = self.address.connect(timeout);
         connected.map_err(|error| match error {
@@ -98,71 +98,71 @@ impl Core {
         })
     }
 
-    /// Whether this is the process that made it. In one that was forked from it there is no thread
-    /// for it, and a lock may be held for ever: this is asked before all else.
+    /// Check that this is the process that created the session. A forked child has no thread for it
+    /// and may find a lock held forever. Every public call must check this first.
     ///
     /// # Errors
-    /// [`Error::Abroad`].
-    pub fn here(&self) -> Result<()> {
+    /// [`Error::OtherProcess`].
+    pub fn check_process(&self) -> Result<()> {
         match self.process == std::process::id() {
             true => Ok(()),
-            false => Err(Error::Abroad(self.process)),
+            false => Err(Error::OtherProcess(self.process)),
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        locked(&self.state)
+        lock(&self.state)
     }
 
-    /// Sends a request. `noticed`: its answer is told by the bell, too.
+    /// Send a request. With `notify`, [`Core::notices`] reports its answer.
     pub fn ask(
         self: &Arc<Self>,
         request: Request,
-        noticed: bool,
+        notify: bool,
         timeout: Timeout<'_>,
     ) -> Result<Pending> {
-        self.here()?;
+        self.check_process()?;
         let mut state = loop {
             let left = timeout.slice_left();
             let state = self.state();
-            if state.unsent_bytes <= UNSENT_MOST || state.over.is_some() {
+            if state.unsent_bytes <= MAX_UNSENT_BYTES || state.over.is_some() {
                 break state;
             }
             let what = || format!("{} takes no more requests", self.name);
-            self.pause(state, left.map_err(|e| named(e, what))?);
+            self.pause(state, left.map_err(|e| describe(e, what))?);
         };
         if let Some(why) = &state.over {
             return Err(Error::Gone(Arc::clone(&self.name), Arc::clone(why)));
         }
-        state.asked += 1;
-        let id = state.asked;
+        state.last_id += 1;
+        let id = state.last_id;
         let line =
             write(&NumberedRequest { id, request }).map_err(|error| Error::Misfit(error.0))?;
         state.unsent_bytes += line.len();
         state.unsent.push_back(line);
-        state.slots.insert(id, Slot::waiting(noticed));
-        ring_bell(&self.wake);
+        state.requests.insert(id, RequestState::new(notify));
+        signal(&self.wake);
         Ok(Pending::new(Arc::clone(self), id))
     }
 
-    /// A link is to be told what the daemon says of it.
-    pub fn tell_of(&self, link: &Arc<Lasting>) {
-        let mut lasting = locked(&self.lasting);
+    /// Register a link for news from the daemon.
+    pub fn register(&self, link: &Arc<Lasting>) {
+        let mut lasting = lock(&self.lasting);
         lasting.retain(|_, one| one.strong_count() > 0);
         lasting.insert(link.key.clone(), Arc::downgrade(link));
     }
 
-    /// Says something of which no answer is wanted, and never waits: what is said so is little.
-    pub fn tell(&self, request: Request) {
-        if self.here().is_ok() {
-            self.state().say(request);
-            ring_bell(&self.wake);
+    /// Send a small request without waiting for room or for an answer.
+    pub fn send(&self, request: Request) {
+        if self.check_process().is_ok() {
+            self.state().enqueue(request);
+            signal(&self.wake);
         }
     }
 
-    /// Says that a link is given up, and holds its ends until that is answered.
-    pub fn give_up(&self, lasting: &Lasting, ends: Option<Arc<Link>>) {
-        if self.here().is_err() {
+    /// Ask the daemon to release a link, and keep its ends open until the answer.
+    pub fn release(&self, lasting: &Lasting, ends: Option<Arc<Link>>) {
+        if self.check_process().is_err() {
             return;
         }
         let request = Request::Unlink {
@@ -170,67 +170,67 @@ impl Core {
             key: lasting.key.clone(),
         };
         let mut state = self.state();
-        if let Some((id, ends)) = state.say(request).zip(ends) {
-            state.given_up.insert(id, ends);
+        if let Some((id, ends)) = state.enqueue(request).zip(ends) {
+            state.released.insert(id, ends);
         }
         drop(state);
-        ring_bell(&self.wake);
+        signal(&self.wake);
     }
 
-    /// Waits until the daemon knows that the last link of this number was given up, if it was.
-    pub fn left(&self, number: u16, timeout: Timeout<'_>) -> Result<()> {
+    /// Wait until the daemon has released the last link of this number.
+    pub fn wait_released(&self, number: u16, timeout: Timeout<'_>) -> Result<()> {
         loop {
             let left = timeout.slice_left();
             let state = self.state();
-            if state.given_up.values().all(|link| link.number != number) {
+            if state.released.values().all(|link| link.number != number) {
                 return Ok(());
             }
             let what = || {
                 let given = timeout.given();
                 format!("{} has not let go of link {number} for {given}", self.name)
             };
-            self.pause(state, left.map_err(|e| named(e, what))?);
+            self.pause(state, left.map_err(|e| describe(e, what))?);
         }
     }
 
-    /// Waits a little for something to change. How long was asked before the lock was taken: who
-    /// says so may wait for somebody who waits for the lock.
+    /// Wait for a change, for the given time at most. The caller must ask `Timeout` for that time
+    /// without the lock, as its callback may wait for a thread that waits for the lock.
     fn pause(&self, state: MutexGuard<'_, State>, left: Duration) {
-        drop(waited(&self.changed, state, left));
+        drop(wait_for_change(&self.changed, state, left));
     }
 
-    /// Waits for the answer of a request.
+    /// Wait for the answer of a request.
     pub fn answer(&self, id: u64, timeout: Timeout<'_>) -> Result<Answer> {
-        self.here()?;
+        self.check_process()?;
         loop {
             let left = timeout.slice_left();
             let state = self.state();
-            if let Some(answer) = state.look(id, &self.name) {
+            if let Some(answer) = state.answer_of(id, &self.name) {
                 return answer;
             }
             let what = || format!("{} has not answered for {}", self.name, timeout.given());
-            self.pause(state, left.map_err(|e| named(e, what))?);
+            self.pause(state, left.map_err(|e| describe(e, what))?);
         }
     }
 
-    /// The answer of a request, if it is there.
-    pub fn answered(&self, id: u64) -> Option<Result<Answer>> {
-        match self.here() {
-            Ok(()) => self.state().look(id, &self.name),
+    /// Return the answer of a request, if it has arrived.
+    pub fn poll_answer(&self, id: u64) -> Option<Result<Answer>> {
+        match self.check_process() {
+            Ok(()) => self.state().answer_of(id, &self.name),
             Err(abroad) => Some(Err(abroad)),
         }
     }
 
-    /// Forgets a request: its answer is not wanted any more.
+    /// Forget a request and its answer.
     pub fn forget(&self, id: u64) {
-        if self.here().is_ok() {
-            self.state().slots.remove(&id);
+        if self.check_process().is_ok() {
+            self.state().requests.remove(&id);
         }
     }
 
-    /// Waits until an event is there and takes it; none at the end of `timeout`.
+    /// Wait for an event; none at the end of `timeout`.
     pub fn event(&self, timeout: Timeout<'_>) -> Result<Option<Event>> {
-        self.here()?;
+        self.check_process()?;
         loop {
             let left = timeout.slice_left();
             let mut state = self.state();
@@ -248,14 +248,14 @@ impl Core {
         }
     }
 
-    /// What the bell rings for: requests that are answered, and events. It is silent then.
+    /// Return answered requests and events, and clear the notification.
     pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
-        if self.here().is_err() {
+        if self.check_process().is_err() {
             return (Vec::new(), Vec::new());
         }
-        hush_bell(&self.notice);
+        clear_signal(&self.notice);
         let mut state = self.state();
-        let answered = std::mem::take(&mut state.noticed).into();
+        let answered = std::mem::take(&mut state.ready).into();
         let mut events = Vec::new();
         while let Some(event) = state.event() {
             events.push(event);
@@ -263,9 +263,9 @@ impl Core {
         (answered, events)
     }
 
-    /// The error of a session that is over; none while it is not.
+    /// Return the error of a session that is over.
     pub fn gone(&self) -> Option<Error> {
-        if let Err(abroad) = self.here() {
+        if let Err(abroad) = self.check_process() {
             return Some(abroad);
         }
         let state = self.state();
@@ -273,8 +273,8 @@ impl Core {
         Some(Error::Gone(Arc::clone(&self.name), Arc::clone(why)))
     }
 
-    /// The same, waiting a little: of two sockets that the daemon's end closes, either may be seen
-    /// first.
+    /// The same, but wait until `until`: the end of the daemon may show at a link before it shows
+    /// at the session.
     pub fn gone_by(&self, until: Instant) -> Option<Error> {
         let mut state = self.state();
         loop {
@@ -285,13 +285,13 @@ impl Core {
             if left.is_zero() {
                 return None;
             }
-            state = waited(&self.changed, state, left);
+            state = wait_for_change(&self.changed, state, left);
         }
     }
 
-    /// Ends the session: all who wait are told.
+    /// End the session and wake all waiting calls.
     pub fn end(&self, why: &str) {
-        if self.here().is_err() {
+        if self.check_process().is_err() {
             return;
         }
         let mut state = self.state();
@@ -300,22 +300,24 @@ impl Core {
         }
         state.unsent.clear();
         state.unsent_bytes = 0;
-        let given_up = std::mem::take(&mut state.given_up);
-        let State { slots, noticed, .. } = &mut *state;
-        let unanswered = |slot: &Slot| slot.noticed && slot.answer.is_none();
-        let untold = slots.iter().filter(|(_, slot)| unanswered(slot));
-        noticed.extend(untold.map(|(id, _)| *id));
+        let released = std::mem::take(&mut state.released);
+        let State {
+            requests, ready, ..
+        } = &mut *state;
+        let unanswered = |request: &RequestState| request.notify && request.answer.is_none();
+        let unanswered_ids = requests.iter().filter(|(_, request)| unanswered(request));
+        ready.extend(unanswered_ids.map(|(id, _)| *id));
         drop(state);
-        drop(given_up);
+        drop(released);
         self.changed.notify_all();
-        ring_bell(&self.wake);
-        ring_bell(&self.notice);
-        for link in locked(&self.links).values() {
+        signal(&self.wake);
+        signal(&self.notice);
+        for link in lock(&self.links).values() {
             link.notify();
         }
     }
 
-    /// The next request for the socket.
+    /// Take the next request for the socket.
     pub fn next_unsent(&self) -> Option<Vec<u8>> {
         let mut state = self.state();
         let line = state.unsent.pop_front()?;
@@ -325,45 +327,45 @@ impl Core {
         Some(line)
     }
 
-    /// Takes in what the daemon told.
-    pub fn hear(&self, told: Message) -> std::result::Result<(), String> {
-        match told {
-            Message::Answer { id, answer } => self.put(id, Ok(answer)),
+    /// Handle a message of the daemon.
+    pub fn receive(&self, message: Message) -> std::result::Result<(), String> {
+        match message {
+            Message::Answer { id, answer } => self.set_answer(id, Ok(answer)),
             Message::Refused {
                 id: Some(id),
                 refusal,
-            } => self.put(id, Err(refusal)),
+            } => self.set_answer(id, Err(refusal)),
             Message::Refused { id: None, refusal } => return Err(refusal.text),
-            Message::Event { event } => self.keep(event),
+            Message::Event { event } => self.push_event(event),
             Message::Link { key, news, .. } => {
-                let known = locked(&self.lasting).get(&key).and_then(Weak::upgrade);
+                let known = lock(&self.lasting).get(&key).and_then(Weak::upgrade);
                 if let Some(link) = known {
-                    link.hear(&news);
+                    link.on_news(&news);
                 }
             }
         }
         Ok(())
     }
 
-    /// Gives an answer to who asked.
-    fn put(&self, id: u64, answer: std::result::Result<Answer, Refusal>) {
+    /// Store an answer for its request.
+    fn set_answer(&self, id: u64, answer: std::result::Result<Answer, Refusal>) {
         let mut state = self.state();
-        let rings = state.put(id, answer);
-        // Closed before who waits for that looks again.
-        drop(state.given_up.remove(&id));
+        let notify = state.set_answer(id, answer);
+        // Close the link before waiting calls look again.
+        drop(state.released.remove(&id));
         drop(state);
         self.changed.notify_all();
-        if rings {
-            ring_bell(&self.notice);
+        if notify {
+            signal(&self.notice);
         }
     }
 
-    fn keep(&self, event: Event) {
+    fn push_event(&self, event: Event) {
         let mut state = self.state();
         if let Event::Missed { events } = event {
             state.missed += events;
         } else {
-            if state.events.len() == EVENTS_MOST {
+            if state.events.len() == MAX_EVENTS {
                 state.events.pop_front();
                 state.missed += 1;
             }
@@ -371,56 +373,60 @@ impl Core {
         }
         drop(state);
         self.changed.notify_all();
-        ring_bell(&self.notice);
+        signal(&self.notice);
     }
 }
 
 impl Drop for Core {
-    /// In a process that was forked, the ends of links are left as they are: they are another's.
+    /// A forked child leaves the ends of links open, as they belong to the parent.
     fn drop(&mut self) {
-        if self.here().is_ok() {
+        if self.check_process().is_ok() {
             return;
         }
         if let Ok(links) = self.links.get_mut() {
             std::mem::forget(std::mem::take(links));
         }
         if let Ok(state) = self.state.get_mut() {
-            std::mem::forget(std::mem::take(&mut state.given_up));
+            std::mem::forget(std::mem::take(&mut state.released));
         }
     }
 }
 
 impl State {
-    /// Puts a request among those that go out, if the session is not over; its number.
-    fn say(&mut self, request: Request) -> Option<u64> {
+    /// Queue a request unless the session is over. Returns its number.
+    fn enqueue(&mut self, request: Request) -> Option<u64> {
         if self.over.is_some() {
             return None;
         }
-        self.asked += 1;
-        let id = self.asked;
-        // A line of a few words is written.
+        self.last_id += 1;
+        let id = self.last_id;
+        // A short line always fits.
         let line = write(&NumberedRequest { id, request }).unwrap_or_default();
         self.unsent_bytes += line.len();
         self.unsent.push_back(line);
         Some(id)
     }
 
-    /// Gives an answer to who asked; whether somebody wants to be told by the bell.
-    fn put(&mut self, id: u64, answer: std::result::Result<Answer, Refusal>) -> bool {
-        // Who asked may have lost timeout.
-        let Some(slot) = self.slots.get_mut(&id) else {
+    /// Store an answer for its request. Returns whether to report it in `Core::notices`.
+    fn set_answer(&mut self, id: u64, answer: std::result::Result<Answer, Refusal>) -> bool {
+        // The caller may have timed out.
+        let Some(request) = self.requests.get_mut(&id) else {
             return false;
         };
-        slot.answer = Some(answer);
-        if slot.noticed {
-            self.noticed.push_back(id);
+        request.answer = Some(answer);
+        if request.notify {
+            self.ready.push_back(id);
         }
-        slot.noticed
+        request.notify
     }
 
-    fn look(&self, id: u64, name: &Arc<str>) -> Option<Result<Answer>> {
-        match self.slots.get(&id).and_then(|slot| slot.answer.clone()) {
-            // What it cut when it ended.
+    fn answer_of(&self, id: u64, name: &Arc<str>) -> Option<Result<Answer>> {
+        match self
+            .requests
+            .get(&id)
+            .and_then(|request| request.answer.clone())
+        {
+            // The session ended before the answer.
             Some(Err(refusal)) if refusal.kind == RefusalKind::Ending && self.over.is_some() => {
                 let why = self.over.as_ref()?;
                 Some(Err(Error::Gone(Arc::clone(name), Arc::clone(why))))
@@ -433,7 +439,7 @@ impl State {
         }
     }
 
-    /// The oldest event; that some are missing comes first.
+    /// Take the oldest event, after a count of missed ones.
     fn event(&mut self) -> Option<Event> {
         match std::mem::take(&mut self.missed) {
             0 => self.events.pop_front(),

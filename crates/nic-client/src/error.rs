@@ -1,42 +1,42 @@
-//! What goes wrong, each in one line: what, where, what would do.
+//! Errors. Each is one line with the problem, its location and the remedy.
 
 use isthmus_nic_protocol::{Refusal, RefusalKind};
 use isthmus_wire::Expired;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why something was not done.
+/// An error of the client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
-    /// An address that is none: the words, and what would be right.
+    /// An invalid address: the text, and the right form.
     Address(String, String),
-    /// The daemon cannot be reached: its address, and why.
+    /// The daemon cannot be reached: its address, and the reason.
     Unreachable(String, String),
-    /// The daemon refuses.
+    /// The daemon refused the request.
     Refused(Refusal),
-    /// The daemon is gone, or this session was closed: its address, and how that was seen.
+    /// The daemon is gone, or the session was closed: the address, and the reason.
     Gone(Arc<str>, Arc<str>),
-    /// The session is of another process, from which this one was forked: that one's number.
-    Abroad(u32),
-    /// It took too long: what, and who waits for what.
+    /// The session belongs to the parent process, which has this number.
+    OtherProcess(u32),
+    /// The timeout has passed: the operation, and the reason why it waits.
     TimedOut(String),
-    /// The caller had enough of waiting.
+    /// The caller interrupted the wait.
     Interrupted,
-    /// A link cannot be used: its number, and why.
+    /// A link cannot be used: its number, and the reason.
     Link(u16, String),
-    /// What is asked does not fit the stream: what, and what would be right.
+    /// The request does not fit the stream: the problem, and the remedy.
     Misfit(String),
-    /// The stream has ended and not well, or was left in the middle of an ADU: its number, why.
+    /// The stream failed, was cancelled or was left within an ADU: its number, and the reason.
     Stream(u32, String),
-    /// The daemon said something that it should not.
+    /// The daemon violated the protocol.
     Garbled(String),
 }
 
-/// What was asked for, or why not.
+/// A result of the client.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Whether the daemon refused for such a reason.
+    /// Return whether the daemon refused for a reason of this kind.
     #[must_use]
     pub fn is_refused(&self, kind: RefusalKind) -> bool {
         matches!(self, Self::Refused(refusal) if refusal.kind == kind)
@@ -52,7 +52,7 @@ impl fmt::Display for Error {
             }
             Self::Refused(refusal) => f.write_str(&refusal.text),
             Self::Gone(address, why) => write!(f, "the session with {address} is over: {why}"),
-            Self::Abroad(process) => write!(
+            Self::OtherProcess(process) => write!(
                 f,
                 "this session is of process {process}; in a child use join(address, ticket)"
             ),
@@ -84,8 +84,8 @@ impl From<Expired> for Error {
     }
 }
 
-/// What took too long, in words, unless that is said already.
-pub(crate) fn named(error: impl Into<Error>, what: impl FnOnce() -> String) -> Error {
+/// Add a description to a timeout that has none.
+pub(crate) fn describe(error: impl Into<Error>, what: impl FnOnce() -> String) -> Error {
     match error.into() {
         Error::TimedOut(said) if said.is_empty() => Error::TimedOut(what()),
         other => other,

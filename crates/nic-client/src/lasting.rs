@@ -1,11 +1,12 @@
-//! Links over TCP and TLS that are made anew when their socket is cut.
+//! Links over TCP and TLS that reconnect when their socket is cut.
 //!
-//! Who sends and who receives share a [`Lasting`]: each half has its socket, none while the link is
-//! cut, and counts its bytes over all sockets. Whoever finds the socket broken, or hears it from the
-//! daemon, has it renewed ([`Renews`]); those who wait for the link go on with that.
+//! The sender and the receiver share a [`Lasting`]. Each half has the socket, or none while the
+//! link is cut, and counts its bytes over all sockets. A half that finds the socket broken, or a
+//! report of the daemon, starts a reconnect ([`Reconnect`]). Waiting calls continue with the new
+//! socket.
 
 use crate::error::{Error, Result};
-use crate::lock::{locked, waited};
+use crate::lock::{lock, wait_for_change};
 use crate::pipe::CLOSED;
 use isthmus_nic_protocol::LinkNews;
 use isthmus_stream_net::unconfirmed::{CONFIRM_BYTES, UNCONFIRMED_BYTES, Unconfirmed};
@@ -16,18 +17,18 @@ use std::io::{self, IoSlice};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
-/// How long the thread that writes again sleeps at a time.
-const SLICE: Duration = Duration::from_millis(100);
+/// How long the thread that rewrites data sleeps at a time.
+const WRITE_SLICE: Duration = Duration::from_millis(100);
 
-/// What keeps a link up with the daemon.
-pub(crate) trait Renews: Debug + Send + Sync {
-    /// Has a thread make another socket for a link that was cut for this reason.
+/// The connection of a link to its session.
+pub(crate) trait Reconnect: Debug + Send + Sync {
+    /// Start a thread that makes a new socket for a link that was cut for this reason.
     ///
     /// # Errors
-    /// There is no thread.
+    /// No thread can be started.
     fn renew(self: Arc<Self>, link: Weak<Lasting>, why: String) -> io::Result<()>;
 
-    /// Tells the daemon that so many bytes of a link have come.
+    /// Confirm the received bytes of a link to the daemon.
     fn confirm(&self, link: &Lasting, received: u64);
 }
 
@@ -35,85 +36,85 @@ pub(crate) trait Renews: Debug + Send + Sync {
 #[derive(Debug)]
 pub(crate) struct Lasting {
     pub number: u16,
-    /// What shows that the link is this process's.
+    /// The secret that proves ownership of the link.
     pub key: String,
-    renews: Arc<dyn Renews>,
-    /// Locked before `out`, and that before `into`.
-    fate: Mutex<Fate>,
+    reconnector: Arc<dyn Reconnect>,
+    /// Lock order: this, `out`, `into`.
+    state: Mutex<LinkState>,
     out: Mutex<Outgoing>,
-    /// Another socket, room, or the end.
+    /// Notified of a new socket, of room, and of the end.
     out_changed: Condvar,
     into: Mutex<Incoming>,
-    /// Another socket, or the end.
+    /// Notified of a new socket and of the end.
     into_changed: Condvar,
 }
 
-/// What becomes of the link.
+/// The state of a lasting link.
 #[derive(Debug, Default)]
-struct Fate {
-    /// The number of the socket that there is, or was last.
+struct LinkState {
+    /// The number of the current or last socket.
     nth: u32,
-    /// The number of the socket that was asked for last.
+    /// The number of the last requested socket.
     asked: u32,
-    /// The last socket that the daemon has told to be cut: it may tell so before its answer to
-    /// who makes that socket is there.
-    told_cut: u32,
-    /// Whether a thread makes another one.
-    mending: bool,
-    /// Why there will be no other.
+    /// The last socket that the daemon reported as cut. The report may arrive before the answer
+    /// that confirms the socket.
+    reported_cut: u32,
+    /// Whether a thread is reconnecting.
+    reconnecting: bool,
+    /// The reason why the link cannot reconnect.
     lost: Option<String>,
 }
 
 #[derive(Debug)]
 struct Outgoing {
-    socket: Option<Numbered>,
+    socket: Option<NumberedSocket>,
     kept: Unconfirmed,
 }
 
 #[derive(Debug, Default)]
 struct Incoming {
-    socket: Option<Numbered>,
-    /// Bytes over all sockets, and how many of them were confirmed.
+    socket: Option<NumberedSocket>,
+    /// Bytes received over all sockets, and how many of them were confirmed.
     received: u64,
     confirmed: u64,
 }
 
-/// A socket that does not block, and its number.
+/// A non-blocking socket and its number.
 #[derive(Clone, Debug)]
-struct Numbered {
+struct NumberedSocket {
     nth: u32,
     socket: Arc<Socket>,
 }
 
-/// What a look at the half that is written found.
+/// The result of flushing the written half.
 enum Flushed {
-    /// Nothing is to be written.
+    /// Everything is written.
     All,
-    /// The socket takes nothing now.
-    Full(Numbered),
+    /// The socket is full.
+    Full(NumberedSocket),
     /// There is no socket.
     Cut,
-    /// The socket of this number is broken: why.
+    /// The socket of this number is broken, for this reason.
     Broken(u32, String),
 }
 
 impl Outgoing {
     fn flush(&mut self) -> Flushed {
         while self.kept.is_pending() {
-            let Some(numbered) = &self.socket else {
+            let Some(socket) = &self.socket else {
                 return Flushed::Cut;
             };
             let parts = self.kept.pending().map(IoSlice::new);
-            let why = match numbered.socket.write(&parts) {
+            let why = match socket.socket.write(&parts) {
                 Ok(Moved::Some(written)) => {
                     self.kept.wrote(written);
                     continue;
                 }
-                Ok(Moved::None) => return Flushed::Full(numbered.clone()),
+                Ok(Moved::None) => return Flushed::Full(socket.clone()),
                 Ok(Moved::End) => CLOSED.into(),
                 Err(error) => error.to_string(),
             };
-            let nth = numbered.nth;
+            let nth = socket.nth;
             self.socket = None;
             return Flushed::Broken(nth, why);
         }
@@ -121,22 +122,22 @@ impl Outgoing {
     }
 }
 
-/// Why an attempt to make a socket came to nothing.
-pub(crate) enum Failed {
-    /// Another one may go better.
-    Now(String),
-    /// The same: no answer came in the time that it had.
-    Late(String),
-    /// None will.
-    Ever(String),
+/// The error of an attempt to reconnect.
+pub(crate) enum AttemptError {
+    /// Another attempt may succeed.
+    Retry(String),
+    /// The same: no answer arrived in time.
+    TimedOut(String),
+    /// No attempt can succeed.
+    Fatal(String),
 }
 
 impl Lasting {
-    /// A link without a socket.
+    /// Create a link without a socket.
     ///
     /// # Errors
     /// A system without random bits.
-    pub fn new(number: u16, renews: Arc<dyn Renews>) -> Result<Arc<Self>> {
+    pub fn new(number: u16, reconnector: Arc<dyn Reconnect>) -> Result<Arc<Self>> {
         let key = random_key().map_err(|_| {
             let why = "the system gives no random bits for its key: try again";
             Error::Link(number, why.into())
@@ -144,8 +145,8 @@ impl Lasting {
         Ok(Arc::new(Self {
             number,
             key,
-            renews,
-            fate: Mutex::default(),
+            reconnector,
+            state: Mutex::default(),
             out: Mutex::new(Outgoing {
                 socket: None,
                 kept: Unconfirmed::new(UNCONFIRMED_BYTES),
@@ -156,46 +157,46 @@ impl Lasting {
         }))
     }
 
-    /// The number of another socket that is asked for.
-    pub fn next(&self) -> u32 {
-        let mut fate = locked(&self.fate);
-        fate.asked += 1;
-        fate.asked
+    /// Return the number for the next requested socket.
+    pub fn next_socket_number(&self) -> u32 {
+        let mut state = lock(&self.state);
+        state.asked += 1;
+        state.asked
     }
 
-    /// Lets go of the socket; how many bytes came over all of them.
-    pub fn let_go(&self) -> u64 {
-        locked(&self.out).socket = None;
-        let mut into = locked(&self.into);
+    /// Release the socket. Returns the bytes received over all sockets.
+    pub fn release(&self) -> u64 {
+        lock(&self.out).socket = None;
+        let mut into = lock(&self.into);
         into.socket = None;
         into.received
     }
 
-    /// Takes the socket of this number, over which the daemon has answered that it has received so
-    /// many bytes.
-    pub fn take(
+    /// Attach the socket of this number. `received` is the number of bytes that the daemon has
+    /// received.
+    pub fn attach(
         &self,
         nth: u32,
         wire: Transport,
         received: u64,
-    ) -> std::result::Result<(), Failed> {
+    ) -> std::result::Result<(), AttemptError> {
         let socket = wire.into_socket();
-        let socket = socket.map_err(|error| Failed::Now(error.to_string()))?;
-        let numbered = Numbered {
+        let socket = socket.map_err(|error| AttemptError::Retry(error.to_string()))?;
+        let socket = NumberedSocket {
             nth,
             socket: Arc::new(socket),
         };
-        let mut fate = locked(&self.fate);
-        if fate.told_cut >= nth {
-            return Err(Failed::Now("it was cut again".into()));
+        let mut state = lock(&self.state);
+        if state.reported_cut >= nth {
+            return Err(AttemptError::Retry("it was cut again".into()));
         }
-        let mut out = locked(&self.out);
+        let mut out = lock(&self.out);
         let again = out.kept.again(received);
-        again.map_err(|strange| Failed::Ever(strange.to_string()))?;
-        out.socket = Some(numbered.clone());
-        locked(&self.into).socket = Some(numbered);
-        (fate.nth, fate.mending) = (nth, false);
-        drop((fate, out));
+        again.map_err(|unexpected| AttemptError::Fatal(unexpected.to_string()))?;
+        out.socket = Some(socket.clone());
+        lock(&self.into).socket = Some(socket);
+        (state.nth, state.reconnecting) = (nth, false);
+        drop((state, out));
         self.notify();
         Ok(())
     }
@@ -206,41 +207,41 @@ impl Lasting {
     }
 
     fn lost(&self) -> Option<String> {
-        locked(&self.fate).lost.clone()
+        lock(&self.state).lost.clone()
     }
 
-    /// Whether the link cannot be used any more.
+    /// Return whether the link is lost.
     pub fn is_lost(&self) -> bool {
-        locked(&self.fate).lost.is_some()
+        lock(&self.state).lost.is_some()
     }
 
-    /// The link cannot be used any more.
-    pub fn lose(&self, why: String) {
-        let mut fate = locked(&self.fate);
-        fate.lost.get_or_insert(why);
-        locked(&self.out).socket = None;
-        locked(&self.into).socket = None;
-        drop(fate);
+    /// Mark the link as lost.
+    pub fn fail(&self, why: String) {
+        let mut state = lock(&self.state);
+        state.lost.get_or_insert(why);
+        lock(&self.out).socket = None;
+        lock(&self.into).socket = None;
+        drop(state);
         self.notify();
     }
 
-    /// Writes what fits of `parts`, one behind the other, until `until`.
+    /// Write as much of `parts`, one after the other, as fits until `until`.
     ///
     /// # Returns
-    /// How much is written.
+    /// The number of bytes written.
     ///
     /// # Errors
-    /// A link that was cut, and cannot be made anew.
+    /// The link was cut and cannot reconnect.
     pub fn write(
         self: &Arc<Self>,
         parts: [&[u8]; 2],
         until: Instant,
     ) -> std::result::Result<usize, String> {
         let all = parts[0].len() + parts[1].len();
-        let begin = locked(&self.out).kept.end();
+        let begin = lock(&self.out).kept.end();
         loop {
             let lost = self.lost();
-            let mut out = locked(&self.out);
+            let mut out = lock(&self.out);
             let mut flushed = out.flush();
             while matches!(flushed, Flushed::All) {
                 let put = (out.kept.end() - begin) as usize;
@@ -267,9 +268,9 @@ impl Lasting {
                 None => {}
             }
             match flushed {
-                Flushed::Full(numbered) => {
+                Flushed::Full(socket) => {
                     drop(out);
-                    wait_ready(&*numbered.socket, PollFlags::OUT, until);
+                    wait_ready(&*socket.socket, PollFlags::OUT, until);
                 }
                 Flushed::Broken(nth, why) => {
                     drop(out);
@@ -278,16 +279,16 @@ impl Lasting {
                 // Another socket, or room.
                 Flushed::Cut | Flushed::All => {
                     let left = until.saturating_duration_since(Instant::now());
-                    drop(waited(&self.out_changed, out, left));
+                    drop(wait_for_change(&self.out_changed, out, left));
                 }
             }
         }
     }
 
-    /// Reads some: 0 bytes if there were none until `until`.
+    /// Read available bytes. Returns 0 if none arrive until `until`.
     ///
     /// # Errors
-    /// A link that was cut, and cannot be made anew.
+    /// The link was cut and cannot reconnect.
     pub fn read(
         self: &Arc<Self>,
         bytes: &mut [u8],
@@ -297,16 +298,16 @@ impl Lasting {
             if let Some(why) = self.lost() {
                 return Err(why);
             }
-            let mut into = locked(&self.into);
-            let Some(numbered) = into.socket.clone() else {
+            let mut into = lock(&self.into);
+            let Some(socket) = into.socket.clone() else {
                 let left = until.saturating_duration_since(Instant::now());
                 if left.is_zero() {
                     return Ok(0);
                 }
-                drop(waited(&self.into_changed, into, left));
+                drop(wait_for_change(&self.into_changed, into, left));
                 continue;
             };
-            let why = match numbered.socket.read(bytes) {
+            let why = match socket.socket.read(bytes) {
                 Ok(Moved::End) => CLOSED.into(),
                 Ok(Moved::Some(read)) => {
                     into.received += read as u64;
@@ -317,13 +318,13 @@ impl Lasting {
                     }
                     drop(into);
                     if worth {
-                        self.renews.confirm(self, received);
+                        self.reconnector.confirm(self, received);
                     }
                     return Ok(read);
                 }
                 Ok(Moved::None) => {
                     drop(into);
-                    if !wait_ready(&*numbered.socket, PollFlags::IN, until) {
+                    if !wait_ready(&*socket.socket, PollFlags::IN, until) {
                         return Ok(0);
                     }
                     continue;
@@ -332,66 +333,62 @@ impl Lasting {
             };
             into.socket = None;
             drop(into);
-            self.cut(numbered.nth, why);
+            self.cut(socket.nth, why);
         }
     }
 
-    /// What the daemon tells of it.
-    pub fn hear(self: &Arc<Self>, news: &LinkNews) {
+    /// Handle news from the daemon.
+    pub fn on_news(self: &Arc<Self>, news: &LinkNews) {
         match news {
             LinkNews::Taken { bytes } => {
-                let confirmed = locked(&self.out).kept.confirm(*bytes);
+                let confirmed = lock(&self.out).kept.confirm(*bytes);
                 match confirmed {
                     Ok(()) => self.out_changed.notify_all(),
-                    Err(strange) => self.lose(strange.to_string()),
+                    Err(unexpected) => self.fail(unexpected.to_string()),
                 }
             }
             LinkNews::Cut { nth } => {
                 {
-                    let mut fate = locked(&self.fate);
-                    fate.told_cut = fate.told_cut.max(*nth);
+                    let mut state = lock(&self.state);
+                    state.reported_cut = state.reported_cut.max(*nth);
                 }
                 self.cut(*nth, "its socket was cut".into());
             }
         }
     }
 
-    /// The socket of this number is broken: another one is made, if that is not done already.
+    /// Start to reconnect after the socket of this number broke, unless a thread does so already.
     fn cut(self: &Arc<Self>, nth: u32, why: String) {
-        let mut fate = locked(&self.fate);
-        if fate.lost.is_some() || fate.mending || fate.nth != nth {
+        let mut state = lock(&self.state);
+        if state.lost.is_some() || state.reconnecting || state.nth != nth {
             return;
         }
-        fate.mending = true;
-        drop(fate);
-        let renews = Arc::clone(&self.renews);
-        if let Err(error) = renews.renew(Arc::downgrade(self), why.clone()) {
-            self.lose(format!(
-                "{why}, and there is no thread to make it anew: {error}"
+        state.reconnecting = true;
+        drop(state);
+        let reconnector = Arc::clone(&self.reconnector);
+        if let Err(error) = reconnector.renew(Arc::downgrade(self), why.clone()) {
+            self.fail(format!(
+                "{why}, and there is no thread to make it again: {error}"
             ));
         }
     }
 
-    /// Writes again what is kept, for a while, if the socket is still the one of this number.
+    /// Write kept data again, for a while, if the socket still has this number.
     ///
     /// # Returns
-    /// Whether there is more to write.
-    pub fn write_again(self: &Arc<Self>, nth: u32) -> bool {
-        let mut out = locked(&self.out);
-        if out
-            .socket
-            .as_ref()
-            .is_none_or(|numbered| numbered.nth != nth)
-        {
+    /// Whether more is left to write.
+    pub fn rewrite(self: &Arc<Self>, nth: u32) -> bool {
+        let mut out = lock(&self.out);
+        if out.socket.as_ref().is_none_or(|socket| socket.nth != nth) {
             return false;
         }
         let flushed = out.flush();
         drop(out);
         match flushed {
             Flushed::All | Flushed::Cut => false,
-            Flushed::Full(numbered) => {
-                let until = Instant::now() + SLICE;
-                wait_ready(&*numbered.socket, PollFlags::OUT, until);
+            Flushed::Full(socket) => {
+                let until = Instant::now() + WRITE_SLICE;
+                wait_ready(&*socket.socket, PollFlags::OUT, until);
                 true
             }
             Flushed::Broken(nth, why) => {

@@ -1,13 +1,13 @@
-//! A client of the stream manager's daemon: what an application and its ranks call (Steenkiste
-//! 1996, sections 5 and 6).
+//! A client of the stream manager's daemon, for applications and their ranks (Steenkiste 1996,
+//! sections 5 and 6).
 //!
-//! A [`Session`] is one socket to the daemon and one thread, which writes requests, takes answers
-//! and keeps events. Data goes over links of its own ([`Session::link`]): a ring in shared memory
-//! each way, or a socket. A [`Stream`] cuts ADUs into the SUs of its links and puts them together
-//! again.
+//! A [`Session`] is one socket to the daemon and one thread, which writes requests and receives
+//! answers and events. Data goes over separate links ([`Session::link`]): a ring in shared memory
+//! in each direction, or a socket. A [`Stream`] divides ADUs into the SUs of its links and joins
+//! them again.
 //!
 //! ```no_run
-//! use isthmus_nic_client::words::{Carrier, Direction};
+//! use isthmus_nic_client::protocol::{Carrier, Direction};
 //! use isthmus_nic_client::{Address, Opening, Session, Timeout, spec};
 //! use std::time::Duration;
 //!
@@ -25,15 +25,14 @@
 //! # Ok::<(), isthmus_nic_client::Error>(())
 //! ```
 //!
-//! # Who owns what until when
-//! The bytes that are sent are copied into the link: they are the caller's again when
-//! [`Stream::send`] returns. That an ADU is *moved* ([`Stream::wait_moved`]) says that the manager
-//! has all of it; that it is *done* ([`Stream::wait_done`], and [`Stream::wait`] of all) says what
-//! the destination promises.
+//! # Ownership of data
+//! [`Stream::send`] copies the data into the link, so the caller may reuse its memory afterwards.
+//! An ADU is *moved* ([`Stream::wait_moved`]) when the manager has all of it. It is *done*
+//! ([`Stream::wait_done`], and [`Stream::wait`] for all ADUs) when the destination's promise holds.
 //!
-//! # What ends a wait
-//! Each call has a [`Timeout`]. When the daemon dies, every call that waits and every later one
-//! gets the same [`Error::Gone`].
+//! # Timeouts
+//! Each call has a [`Timeout`]. When the daemon dies, every waiting and every later call returns
+//! the same [`Error::Gone`].
 //!
 //! Linux only, as the rings are: this crate is empty elsewhere.
 
@@ -42,21 +41,21 @@
 mod calls;
 mod core;
 mod error;
-mod half;
+mod io_thread;
 mod lasting;
 mod link;
 mod lock;
 mod pending;
 mod pipe;
-mod post;
 mod receive;
+mod reconnect;
 mod registry;
-mod renewing;
 mod send;
 mod session;
 mod stream;
+mod timed_mutex;
 
-pub use calls::{Opening, spec};
+pub use calls::{ConnectionOptions, spec};
 pub use error::{Error, Result};
 pub use isthmus_wire::{Remote as Address, Timeout};
 pub use pending::Pending;
@@ -64,5 +63,5 @@ pub use receive::Received;
 pub use session::{Session, Welcome};
 pub use stream::Stream;
 
-/// The words of the control interface.
-pub use isthmus_nic_protocol as words;
+/// The protocol of the control interface.
+pub use isthmus_nic_protocol as protocol;

@@ -1,8 +1,8 @@
-//! Links of this process: their ends, and what they were in the middle of.
+//! Links of this process, with the state of unfinished frames.
 
-use crate::half::Half;
 use crate::lasting::Lasting;
 use crate::pipe::{Into, Out};
+use crate::timed_mutex::TimedMutex;
 use isthmus_ring::{Consumer, Producer};
 use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_wire::Transport;
@@ -10,114 +10,118 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Marks that are kept for streams that nobody asks for, at most.
-const MARKS_MOST: usize = 1024;
+/// Maximum number of kept end marks of streams.
+const MAX_MARKS: usize = 1024;
 
 /// A link of this process.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub number: u16,
-    /// What is written, if there is a way out.
-    pub out: Option<Half<Sending>>,
-    /// What is read, if there is a way in.
-    pub into: Option<Half<Reading>>,
-    /// What makes it last, if it does.
+    /// The written half, if the link has one.
+    pub out: Option<TimedMutex<Sending>>,
+    /// The read half, if the link has one.
+    pub into: Option<TimedMutex<Reading>>,
+    /// The connection of a lasting link.
     pub lasting: Option<Arc<Lasting>>,
-    /// What the daemon sees this process by; held as long as the link is.
-    _alive: Option<Transport>,
+    /// Shows the daemon that this process is alive.
+    _liveness: Option<Transport>,
 }
 
-/// The half that is written.
+/// The written half of a link.
 #[derive(Debug)]
 pub(crate) struct Sending {
     pipe: Out,
-    /// The rest of a frame that somebody had no timeout to write.
+    /// The rest of a frame whose call timed out.
     rest: Vec<u8>,
     broken: Option<String>,
 }
 
-/// The half that is read.
+/// The read half of a link.
 #[derive(Debug)]
 pub(crate) struct Reading {
     pipe: Into,
     head: [u8; Frame::BYTES],
-    got: usize,
-    /// A frame of which data is to come, and how much of that was taken.
-    front: Option<(Frame, u32)>,
-    /// How streams ended here.
+    head_bytes: usize,
+    /// The current frame with data, and how much of the data was read.
+    current: Option<(Frame, u32)>,
+    /// The end marks of streams.
     marks: BTreeMap<u32, Kind>,
     broken: Option<String>,
 }
 
-/// What is next on a link, as one stream sees it.
+/// The next item on a link for one stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// Its own SU, of which so many bytes were taken.
+    /// Its own SU, and how many bytes of it were read.
     Own(Frame, u32),
-    /// Something of another stream.
+    /// Data of another stream.
     Other(u32),
-    /// It has ended here: `End` or `Cut`.
+    /// The end of the stream: `End` or `Cut`.
     Mark(Kind),
     /// Nothing yet.
     Nothing,
 }
 
 impl Link {
-    /// A link over rings, and the socket that both sides see one another by.
+    /// Create a link over rings. The socket shows each side that the other is alive.
     pub fn rings(
         number: u16,
         out: Option<Producer>,
         into: Option<Consumer>,
-        alive: Transport,
+        liveness: Transport,
     ) -> Self {
         Self {
             number,
-            out: out.map(|ring| Half::new(Sending::new(Out::Ring(ring)))),
-            into: into.map(|ring| Half::new(Reading::new(Into::Ring(ring)))),
+            out: out.map(|ring| TimedMutex::new(Sending::new(Out::Ring(ring)))),
+            into: into.map(|ring| TimedMutex::new(Reading::new(Into::Ring(ring)))),
             lasting: None,
-            _alive: Some(alive),
+            _liveness: Some(liveness),
         }
     }
 
-    /// A link over the socket itself; one with TLS goes through a thread.
+    /// Create a link over the socket itself. TLS uses a thread.
     pub fn socket(number: u16, socket: Transport) -> std::io::Result<Self> {
         let socket = Arc::new(socket.into_socket()?);
         let (out, into) = (Out::Socket(Arc::clone(&socket)), Into::Socket(socket));
         Ok(Self {
             number,
-            out: Some(Half::new(Sending::new(out))),
-            into: Some(Half::new(Reading::new(into))),
+            out: Some(TimedMutex::new(Sending::new(out))),
+            into: Some(TimedMutex::new(Reading::new(into))),
             lasting: None,
-            _alive: None,
+            _liveness: None,
         })
     }
 
-    /// A link that is made anew when its socket is cut.
+    /// Create a link that reconnects when its socket is cut.
     pub fn lasting(link: Arc<Lasting>) -> Self {
         Self {
             number: link.number,
-            out: Some(Half::new(Sending::new(Out::Lasting(Arc::clone(&link))))),
-            into: Some(Half::new(Reading::new(Into::Lasting(Arc::clone(&link))))),
+            out: Some(TimedMutex::new(Sending::new(Out::Lasting(Arc::clone(
+                &link,
+            ))))),
+            into: Some(TimedMutex::new(Reading::new(Into::Lasting(Arc::clone(
+                &link,
+            ))))),
             lasting: Some(link),
-            _alive: None,
+            _liveness: None,
         }
     }
 
-    /// Whether it is known that nothing goes over it any more.
+    /// Return whether the link is known to be broken.
     pub fn is_lost(&self) -> bool {
         let lost = self.lasting.as_ref().is_some_and(|link| link.is_lost());
         let out = self
             .out
             .as_ref()
-            .and_then(|half| half.look(Sending::is_broken));
+            .and_then(|half| half.peek(Sending::is_broken));
         let into = self
             .into
             .as_ref()
-            .and_then(|half| half.look(Reading::is_broken));
+            .and_then(|half| half.peek(Reading::is_broken));
         lost || out == Some(true) || into == Some(true)
     }
 
-    /// Wakes who waits for this link.
+    /// Wake the calls that wait for this link.
     pub fn notify(&self) {
         if let Some(into) = &self.into {
             into.notify();
@@ -146,44 +150,44 @@ impl Sending {
         Err(why)
     }
 
-    /// Writes what somebody left of a frame; whether all of it is written.
-    pub fn clear(&mut self, until: Instant) -> Result<bool, String> {
+    /// Write the rest of an unfinished frame. Returns whether everything is written.
+    pub fn write_rest(&mut self, until: Instant) -> Result<bool, String> {
         if let Some(why) = &self.broken {
             return Err(why.clone());
         }
         if self.rest.is_empty() {
             return Ok(true);
         }
-        // Not as the beginning of a frame: bytes of one.
-        match self.pipe.frame(1, &[0], &self.rest, until) {
+        // These bytes continue a frame, so they must not count as the start of one.
+        match self.pipe.write_frame(1, &[0], &self.rest, until) {
             Ok(at) => drop(self.rest.drain(..at - 1)),
             Err(why) => return self.broken(why),
         }
         Ok(self.rest.is_empty())
     }
 
-    /// Writes what is behind the data of a frame, from byte `at` on; how much of it is written now.
-    pub fn behind(&mut self, at: usize, bytes: &[u8], until: Instant) -> Result<usize, String> {
-        let more = self.frame(1, &[0], &bytes[at..], until)?;
+    /// Write the checksums after a frame, from byte `at`. Returns how much of them is written.
+    pub fn write_sums(&mut self, at: usize, bytes: &[u8], until: Instant) -> Result<usize, String> {
+        let more = self.write_frame(1, &[0], &bytes[at..], until)?;
         Ok(at + more - 1)
     }
 
-    /// Writes a frame from byte `at` on; how much of it is written now.
-    pub fn frame(
+    /// Write a frame from byte `at`. Returns how much of it is written.
+    pub fn write_frame(
         &mut self,
         at: usize,
         head: &[u8],
         data: &[u8],
         until: Instant,
     ) -> Result<usize, String> {
-        match self.pipe.frame(at, head, data, until) {
+        match self.pipe.write_frame(at, head, data, until) {
             Ok(at) => Ok(at),
             Err(why) => self.broken(why),
         }
     }
 
-    /// Keeps what is not written of a frame: the link is in step again once that is.
-    pub fn leave(&mut self, at: usize, parts: [&[u8]; 3]) {
+    /// Keep the unwritten part of a frame, which must precede the next frame.
+    pub fn finish_later(&mut self, at: usize, parts: [&[u8]; 3]) {
         self.rest.extend(parts.into_iter().flatten().skip(at));
     }
 }
@@ -193,8 +197,8 @@ impl Reading {
         Self {
             pipe,
             head: [0; Frame::BYTES],
-            got: 0,
-            front: None,
+            head_bytes: 0,
+            current: None,
             marks: BTreeMap::new(),
             broken: None,
         }
@@ -209,26 +213,26 @@ impl Reading {
         Err(why)
     }
 
-    /// What is next, for this stream. `given_up` says of which streams data is passed by; `ended`
-    /// is told of those that end here.
+    /// Return the next item for a stream. Data of streams for which `is_abandoned` returns true is
+    /// discarded; `ended` is called for each stream that ends here.
     pub fn next(
         &mut self,
         stream: u32,
-        given_up: &dyn Fn(u32) -> bool,
+        is_abandoned: &dyn Fn(u32) -> bool,
         ended: &mut dyn FnMut(u32),
         until: Instant,
     ) -> Result<Next, String> {
         loop {
-            match self.front {
+            match self.current {
                 Some((frame, done)) if frame.stream.0 == stream => {
                     return Ok(Next::Own(frame, done));
                 }
-                Some((frame, _)) if given_up(frame.stream.0) => {
-                    if !self.pass_by(until)? {
+                Some((frame, _)) if is_abandoned(frame.stream.0) => {
+                    if !self.discard(until)? {
                         return Ok(Next::Nothing);
                     }
                 }
-                // Its own marks come behind all of its data.
+                // A mark follows all data of its stream.
                 _ if self.marks.contains_key(&stream) => {
                     return Ok(Next::Mark(self.marks[&stream]));
                 }
@@ -242,35 +246,35 @@ impl Reading {
         }
     }
 
-    /// Reads a header; whether it is there.
+    /// Read a header. Returns whether it is complete.
     fn head(&mut self, ended: &mut dyn FnMut(u32), until: Instant) -> Result<bool, String> {
         if let Some(why) = &self.broken {
             return Err(why.clone());
         }
-        match self.pipe.fill(&mut self.head[self.got..], until) {
-            Ok(Some(read)) => self.got += read,
+        match self.pipe.fill(&mut self.head[self.head_bytes..], until) {
+            Ok(Some(read)) => self.head_bytes += read,
             Ok(None) => return self.broken("the daemon has closed its other end".into()),
             Err(why) => return self.broken(why),
         }
-        if self.got < Frame::BYTES {
+        if self.head_bytes < Frame::BYTES {
             return Ok(false);
         }
-        self.got = 0;
+        self.head_bytes = 0;
         let frame = match Frame::decode(&self.head) {
             Ok(frame) => frame,
             Err(error) => return self.broken(error.to_string()),
         };
         match frame.kind {
-            Kind::Data | Kind::Void => self.front = Some((frame, 0)),
+            Kind::Data | Kind::Void => self.current = Some((frame, 0)),
             Kind::End | Kind::Cut => {
                 ended(frame.stream.0);
-                if self.marks.len() == MARKS_MOST {
-                    // Of a stream that nobody has asked for in all that time.
+                if self.marks.len() == MAX_MARKS {
+                    // The oldest stream has had no reader in all that time.
                     self.marks.pop_first();
                 }
                 self.marks.insert(frame.stream.0, frame.kind);
             }
-            // For ranks that keep what they send themselves.
+            // Only for ranks that resume their streams themselves.
             Kind::Resume => {}
             Kind::Crc32c | Kind::Internet => {
                 let what = format!("a frame {:?} came: those are for ranks to send", frame.kind);
@@ -280,40 +284,40 @@ impl Reading {
         Ok(true)
     }
 
-    /// Reads data of the frame in front, which goes to `data` from its first byte on; whether all
-    /// of it is there now.
+    /// Read data of the current frame into `data`, which holds the frame from its first byte.
+    /// Returns whether it is complete.
     pub fn data(&mut self, data: &mut [u8], until: Instant) -> Result<bool, String> {
-        let Some((frame, done)) = self.front else {
+        let Some((frame, done)) = self.current else {
             return Ok(true);
         };
         let rest = data.get_mut(done as usize..frame.bytes as usize);
         let read = self.pipe.fill(rest.unwrap_or(&mut []), until);
-        self.took(read)
+        self.advance(read)
     }
 
-    fn pass_by(&mut self, until: Instant) -> Result<bool, String> {
-        let Some((frame, done)) = self.front else {
+    fn discard(&mut self, until: Instant) -> Result<bool, String> {
+        let Some((frame, done)) = self.current else {
             return Ok(true);
         };
         let mut waste = [0; 16 << 10];
         let left = (frame.bytes - done).min(waste.len() as u32) as usize;
         let read = self.pipe.fill(&mut waste[..left], until);
-        self.took(read)?;
-        Ok(self.front.is_none() || matches!(self.front, Some((_, now)) if now > done))
+        self.advance(read)?;
+        Ok(self.current.is_none() || matches!(self.current, Some((_, now)) if now > done))
     }
 
-    fn took(&mut self, read: Result<Option<usize>, String>) -> Result<bool, String> {
+    fn advance(&mut self, read: Result<Option<usize>, String>) -> Result<bool, String> {
         let read = match read {
             Ok(Some(read)) => read,
             Ok(None) => return self.broken("the daemon closed it in mid-frame".into()),
             Err(why) => return self.broken(why),
         };
-        if let Some((frame, done)) = &mut self.front {
+        if let Some((frame, done)) = &mut self.current {
             *done += read as u32;
             if *done == frame.bytes {
-                self.front = None;
+                self.current = None;
             }
         }
-        Ok(self.front.is_none())
+        Ok(self.current.is_none())
     }
 }

@@ -1,19 +1,19 @@
-//! Locks and conditions.
+//! Locks and conditions without poisoning.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What a thread that panicked left is whole: nothing here is changed in two steps.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// Lock a mutex, even if a thread panicked with it: every change here is a single step.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits for the condition, a time at most.
-pub(crate) fn waited<'m, T>(
+/// Wait for the condition, for the given time at most.
+pub(crate) fn wait_for_change<'m, T>(
     condition: &Condvar,
     guard: MutexGuard<'m, T>,
     time: Duration,
 ) -> MutexGuard<'m, T> {
-    let waited = condition.wait_timeout(guard, time);
-    waited.unwrap_or_else(PoisonError::into_inner).0
+    let wait_for_change = condition.wait_timeout(guard, time);
+    wait_for_change.unwrap_or_else(PoisonError::into_inner).0
 }

@@ -1,4 +1,4 @@
-//! Requests that are under way.
+//! Requests without an answer.
 
 use crate::core::Core;
 use crate::error::Result;
@@ -6,23 +6,23 @@ use isthmus_nic_protocol::{Answer, Refusal};
 use isthmus_wire::Timeout;
 use std::sync::Arc;
 
-/// What is known of a request.
+/// The state of a request.
 #[derive(Debug)]
-pub(crate) struct Slot {
-    pub noticed: bool,
+pub(crate) struct RequestState {
+    pub notify: bool,
     pub answer: Option<std::result::Result<Answer, Refusal>>,
 }
 
-impl Slot {
-    pub fn waiting(noticed: bool) -> Self {
+impl RequestState {
+    pub fn new(notify: bool) -> Self {
         Self {
-            noticed,
+            notify,
             answer: None,
         }
     }
 }
 
-/// A request that is under way. Dropped, its answer is not wanted any more.
+/// A request that was sent. Dropping it discards its answer.
 #[derive(Debug)]
 pub struct Pending {
     core: Arc<Core>,
@@ -34,13 +34,13 @@ impl Pending {
         Self { core, id }
     }
 
-    /// Its number, as [`Session::notices`](crate::Session::notices) tells it.
+    /// Return its number, as in [`Session::notices`](crate::Session::notices).
     #[must_use]
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// Waits for the answer. It can be waited for again.
+    /// Wait for the answer. After a timeout the caller may wait again.
     ///
     /// # Errors
     /// [`Error::Refused`](crate::Error::Refused), [`Error::Gone`](crate::Error::Gone), those of
@@ -49,10 +49,10 @@ impl Pending {
         self.core.answer(self.id, timeout)
     }
 
-    /// The answer, if it is there.
+    /// Return the answer, if it has arrived.
     #[must_use]
     pub fn poll(&self) -> Option<Result<Answer>> {
-        self.core.answered(self.id)
+        self.core.poll_answer(self.id)
     }
 }
 

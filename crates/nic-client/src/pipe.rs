@@ -1,4 +1,4 @@
-//! The ends of a link, with a count of what was moved when a call ends early.
+//! The ends of a link, with a count of the moved bytes when a call times out.
 
 use crate::lasting::Lasting;
 use isthmus_ring::{Consumer, Error as RingError, Producer};
@@ -8,10 +8,10 @@ use std::io::IoSlice;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes of a frame that go to a ring together at first.
-const TOGETHER: usize = 32 << 10;
+/// Bytes of a frame that enter a ring in one step.
+const FIRST_PIECE_BYTES: usize = 32 << 10;
 
-/// What is written to.
+/// The written end of a link.
 #[derive(Debug)]
 pub(crate) enum Out {
     Ring(Producer),
@@ -19,7 +19,7 @@ pub(crate) enum Out {
     Lasting(Arc<Lasting>),
 }
 
-/// What is read from.
+/// The read end of a link.
 #[derive(Debug)]
 pub(crate) enum Into {
     Ring(Consumer),
@@ -30,26 +30,32 @@ pub(crate) enum Into {
 /// The error of a link whose other end was closed.
 pub(crate) const CLOSED: &str = "the daemon has closed its other end";
 
-/// Why a link cannot be used any more, in words.
+/// The number of moved bytes, or the reason why the link is broken.
 pub(crate) type Progress = Result<usize, String>;
 
 impl Out {
-    /// Writes what is left of a frame after its first `at` bytes, until `until`.
+    /// Write the rest of a frame after its first `at` bytes, until `until`.
     ///
     /// # Returns
-    /// How much of the frame is written now.
+    /// The number of written bytes of the frame.
     ///
     /// # Errors
-    /// A link that takes nothing any more.
-    pub fn frame(&mut self, mut at: usize, head: &[u8], data: &[u8], until: Instant) -> Progress {
+    /// The link is broken.
+    pub fn write_frame(
+        &mut self,
+        mut at: usize,
+        head: &[u8],
+        data: &[u8],
+        until: Instant,
+    ) -> Progress {
         if let Self::Lasting(link) = self {
             return Ok(at + link.write(rest(at, head, data), until)?);
         }
         if at == 0
             && let Self::Ring(ring) = self
         {
-            // Together, so that who reads is not woken for a header alone.
-            let most = (ring.capacity() / 2).min(TOGETHER as u64) as usize;
+            // In one step, so that the reader does not wake for the header alone.
+            let most = (ring.capacity() / 2).min(FIRST_PIECE_BYTES as u64) as usize;
             let first = data.len().min(most - head.len());
             match ring.reserve(head.len() + first, until) {
                 Ok(mut room) => {
@@ -64,7 +70,7 @@ impl Out {
         whole(at, head, data, |parts| self.some(parts, until))
     }
 
-    /// Writes some; how much, and whether the time is over.
+    /// Write some bytes. Returns how many, and whether the time is over.
     fn some(&mut self, parts: [&[u8]; 2], until: Instant) -> Result<(usize, bool), String> {
         if let Self::Ring(ring) = self {
             let part = if parts[0].is_empty() {
@@ -93,13 +99,13 @@ impl Out {
 }
 
 impl Into {
-    /// Reads to `bytes` until it is full or `until`.
+    /// Read into `bytes` until it is full, or until `until`.
     ///
     /// # Returns
-    /// How many bytes were read; none at the end of the link, if nothing was.
+    /// The number of bytes read; none at the end of the link without any.
     ///
     /// # Errors
-    /// A link that gives nothing any more.
+    /// The link is broken.
     pub fn fill(&mut self, bytes: &mut [u8], until: Instant) -> Result<Option<usize>, String> {
         let mut done = 0;
         while done < bytes.len() {
@@ -113,7 +119,7 @@ impl Into {
         Ok(Some(done))
     }
 
-    /// Reads some: 0 bytes if there were none until `until`, none at the end.
+    /// Read some bytes. Returns 0 if none arrive until `until`, and none at the end.
     fn some(&mut self, bytes: &mut [u8], until: Instant) -> Result<Option<usize>, String> {
         match self {
             Self::Ring(ring) => match ring.read(bytes, until) {
@@ -135,14 +141,14 @@ impl Into {
     }
 }
 
-/// What follows the first `at` bytes of a header and its data.
+/// Return the parts of a header and its data after the first `at` bytes.
 fn rest<'b>(at: usize, head: &'b [u8], data: &'b [u8]) -> [&'b [u8]; 2] {
     let of_head = at.min(head.len());
     [&head[of_head..], &data[at - of_head..]]
 }
 
-/// Writes what follows the first `at` bytes of a header and its data, however little of it `some`
-/// writes at a time, until that says that the time is over; how much of both is written now.
+/// Write a header and its data after the first `at` bytes, with as many calls of `some` as
+/// necessary, until it reports that the time is over. Returns how much of both is written.
 fn whole(
     mut at: usize,
     head: &[u8],
@@ -159,7 +165,7 @@ fn whole(
     Ok(at)
 }
 
-/// What was moved all the same, if only the time is over.
+/// Return the moved bytes of a timeout, or the error.
 fn moved_by(error: RingError) -> Progress {
     match error {
         RingError::TimedOut { moved, .. } => Ok(moved),
@@ -173,9 +179,9 @@ fn moved_by(error: RingError) -> Progress {
 mod tests {
     use super::*;
 
-    /// A socket may take a part of the header and no more: what follows is the rest of it.
+    /// A socket may accept only a part of the header; the next write must continue there.
     #[test]
-    fn a_frame_comes_out_whole_however_little_a_socket_takes() {
+    fn a_frame_is_written_completely_in_pieces_of_any_size() {
         let (head, data) = ([1, 2, 3, 4, 5], [6, 7, 8, 9]);
         let all = [&head[..], &data].concat();
         for at in 0..=all.len() {

@@ -1,9 +1,9 @@
-//! Receiving: ADUs put together from the SUs of this process's links.
+//! Receiving: ADUs are joined from the SUs of this process's links.
 
-use crate::error::{Error, Result, named};
+use crate::error::{Error, Result, describe};
 use crate::link::{Link, Next};
-use crate::lock::locked;
-use crate::stream::{Place, Stream};
+use crate::lock::lock;
+use crate::stream::{Position, Stream};
 use isthmus_nic_protocol::Direction;
 use isthmus_stream::{Su, Tu};
 use isthmus_stream_net::frame::{Frame, Kind};
@@ -11,46 +11,46 @@ use isthmus_wire::Timeout;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What came.
+/// The result of a receive.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Received {
     /// An ADU.
     Adu {
         /// Its number.
         adu: u64,
-        /// Bytes of it that did not come, and are 0: none in an ADU that is good.
+        /// Missing ranges, which are filled with 0; none in a good ADU.
         missing: Vec<Range<u64>>,
     },
-    /// The stream is done: there are no more.
+    /// The stream is done: there are no more ADUs.
     End,
 }
 
-/// How an SU was got.
-enum Got {
+/// The result of reading an SU.
+enum SuResult {
     Good,
     Void,
     Mark(Kind),
 }
 
 impl Stream {
-    /// Receives the next ADU; `adu` has its length. What comes over links of other processes is
-    /// left as it is.
+    /// Receive the next ADU into `adu`, which has its length. Ranges for links of other processes
+    /// are left unchanged.
     ///
     /// # Errors
-    /// - [`Error::Misfit`]: a stream that transmits, another length.
-    /// - [`Error::TimedOut`]: nothing of it came, and it can be waited for again. If a part came,
-    ///   the stream is cancelled and later calls get [`Error::Stream`].
+    /// - [`Error::Misfit`]: a stream that transmits, a wrong length.
+    /// - [`Error::TimedOut`]: if none of it arrived, the caller may wait again. If a part arrived,
+    ///   the stream is cancelled and later calls return [`Error::Stream`].
     /// - [`Error::Stream`]: it failed or was cancelled.
     /// - [`Error::Link`], [`Error::Gone`], [`Error::Refused`].
     pub fn recv(&self, adu: &mut [u8], timeout: Timeout<'_>) -> Result<Received> {
-        let mut place = self.turn(Direction::Receive, false, timeout)?;
+        let mut position = self.lock_position(Direction::Receive, false, timeout)?;
         let bytes = adu.len() as u64;
         let tus = self.format.tus(bytes);
-        self.recv_as(&mut place, (bytes, tus), (false, adu), timeout)
+        self.recv_as(&mut position, (bytes, tus), (false, adu), timeout)
     }
 
-    /// Receives of the next ADU, which has `adu_bytes`, the SUs that come over the links of this
-    /// process, one behind another; ranges of what is missing are counted in the ADU.
+    /// Receive those SUs of the next ADU of `adu_bytes` that arrive over the links of this process,
+    /// one after another. Missing ranges are offsets in the ADU.
     ///
     /// # Errors
     /// As [`Stream::recv`].
@@ -60,35 +60,35 @@ impl Stream {
         own: &mut [u8],
         timeout: Timeout<'_>,
     ) -> Result<Received> {
-        let mut place = self.turn(Direction::Receive, false, timeout)?;
-        self.fits_own(adu_bytes, own.len())?;
+        let mut position = self.lock_position(Direction::Receive, false, timeout)?;
+        self.check_own_bytes(adu_bytes, own.len())?;
         let tus = self.format.tus(adu_bytes);
-        self.recv_as(&mut place, (adu_bytes, tus), (true, own), timeout)
+        self.recv_as(&mut position, (adu_bytes, tus), (true, own), timeout)
     }
 
-    /// Receives the next bytes of those that come over the links of this process, of a stream whose
-    /// ADUs all have the same length: some TUs of an ADU, or of several.
+    /// Receive the next bytes from the links of this process, of a stream whose ADUs all have the
+    /// same length: some TUs of an ADU, or of several.
     ///
     /// # Returns
-    /// What is missing, by ADU.
+    /// The missing ranges with their ADUs.
     ///
     /// # Errors
-    /// [`Error::Misfit`] also if they end within a TU, [`Error::Stream`] also if the stream is done
-    /// before; otherwise as [`Stream::recv`].
+    /// [`Error::Misfit`] also if the bytes end within a TU, [`Error::Stream`] also if the stream is
+    /// done before; otherwise as [`Stream::recv`].
     pub fn recv_run(&self, own: &mut [u8], timeout: Timeout<'_>) -> Result<Vec<(u64, Range<u64>)>> {
-        let mut place = self.turn(Direction::Receive, true, timeout)?;
-        self.fits_run(&place, own.len())?;
+        let mut position = self.lock_position(Direction::Receive, true, timeout)?;
+        self.check_run(&position, own.len())?;
         let mut left = own;
         let mut all = Vec::new();
         while !left.is_empty() {
-            let (adu_bytes, tus, used) = self.run(&place, left.len())?;
+            let (adu_bytes, tus, used) = self.next_run(&position, left.len())?;
             let (now, rest) = left.split_at_mut(used);
-            match self.recv_as(&mut place, (adu_bytes, tus), (true, now), timeout)? {
+            match self.recv_as(&mut position, (adu_bytes, tus), (true, now), timeout)? {
                 Received::Adu { adu, missing } => {
                     all.extend(missing.into_iter().map(|range| (adu, range)));
                 }
                 Received::End => {
-                    let why = format!("it is done after {} ADUs, more is waited for", place.adu);
+                    let why = format!("it is done after {} ADUs, more is waited for", position.adu);
                     return Err(Error::Stream(self.number, why));
                 }
             }
@@ -97,50 +97,50 @@ impl Stream {
         Ok(all)
     }
 
-    /// Receives the next ADU from where it is up to before a TU.
+    /// Receive the next ADU from the position up to TU `tus`.
     fn recv_as(
         &self,
-        place: &mut Place,
+        position: &mut Position,
         (adu_bytes, tus): (u64, u64),
         (packed, bytes): (bool, &mut [u8]),
         timeout: Timeout<'_>,
     ) -> Result<Received> {
-        let over = self.adus().is_some_and(|adus| place.adu >= adus);
+        let over = self.adus().is_some_and(|adus| position.adu >= adus);
         if !over {
-            self.fits(place.adu, adu_bytes)?;
+            self.check_next(position.adu, adu_bytes)?;
         }
         let links = self.links()?;
-        let mut began = place.tu > 0;
-        let what = (place.adu, adu_bytes, place.tu..tus);
-        let got = self.read(&links, what, (packed, bytes), &mut began, timeout);
+        let mut started = position.tu > 0;
+        let what = (position.adu, adu_bytes, position.tu..tus);
+        let got = self.read(&links, what, (packed, bytes), &mut started, timeout);
         match got {
             Ok(Received::End) => Ok(Received::End),
             Ok(received) => {
-                place.advance(tus, self.format.tus(adu_bytes));
+                position.advance(tus, self.format.tus(adu_bytes));
                 Ok(received)
             }
-            Err(error) => Err(self.not_received(place, error, began, timeout)),
+            Err(error) => Err(self.not_received(position, error, started, timeout)),
         }
     }
 
     fn not_received(
         &self,
-        place: &mut Place,
+        position: &mut Position,
         error: Error,
-        began: bool,
+        started: bool,
         timeout: Timeout<'_>,
     ) -> Error {
-        let error = named(error, || {
-            let (number, adu, given) = (self.number, place.adu, timeout.given());
-            let came = if began { "nothing more" } else { "nothing" };
+        let error = describe(error, || {
+            let (number, adu, given) = (self.number, position.adu, timeout.given());
+            let came = if started { "nothing more" } else { "nothing" };
             format!(
                 "stream {number}: {came} of ADU {adu} came for {given}{}",
-                self.explained()
+                self.explanation()
             )
         });
-        if began {
-            self.leave(place, &error);
-            locked(&self.core.registry).give_up(self.number);
+        if started {
+            self.abort(position, &error);
+            lock(&self.core.registry).abandon(self.number);
         }
         error
     }
@@ -150,7 +150,7 @@ impl Stream {
         links: &[Arc<Link>],
         (adu, adu_bytes, tus): (u64, u64, Range<u64>),
         (packed, bytes): (bool, &mut [u8]),
-        began: &mut bool,
+        started: &mut bool,
         timeout: Timeout<'_>,
     ) -> Result<Received> {
         let mut next = 0;
@@ -167,19 +167,19 @@ impl Stream {
                 let at = if packed { next } else { first as usize };
                 next += su.bytes as usize;
                 let room = &mut bytes[at..at + su.bytes as usize];
-                match self.read_su(link, (&tu, &su), room, began, timeout.restarted())? {
-                    Got::Good => {}
-                    Got::Void => void(&mut missing, first..first + su.bytes),
-                    Got::Mark(Kind::End) if !*began => return Ok(Received::End),
-                    Got::Mark(kind) => return Err(self.marked(kind, timeout)),
+                match self.read_su(link, (&tu, &su), room, started, timeout.restarted())? {
+                    SuResult::Good => {}
+                    SuResult::Void => add_missing(&mut missing, first..first + su.bytes),
+                    SuResult::Mark(Kind::End) if !*started => return Ok(Received::End),
+                    SuResult::Mark(kind) => return Err(self.end_error(kind, timeout)),
                 }
             }
         }
         Ok(Received::Adu { adu, missing })
     }
 
-    /// The error of a stream that ended before its ADU did.
-    fn marked(&self, kind: Kind, timeout: Timeout<'_>) -> Error {
+    /// Return the error of a stream that ended within an ADU.
+    fn end_error(&self, kind: Kind, timeout: Timeout<'_>) -> Error {
         if kind == Kind::Cut
             && let Err(error) = self.wait(timeout)
         {
@@ -193,22 +193,22 @@ impl Stream {
         link: &Link,
         (tu, su): (&Tu, &Su),
         room: &mut [u8],
-        began: &mut bool,
+        started: &mut bool,
         timeout: Timeout<'_>,
-    ) -> Result<Got> {
+    ) -> Result<SuResult> {
         let Some(into) = &link.into else {
             let why = "it has no ring to this process: its `to_rank_bytes` were 0";
             return Err(Error::Link(link.number, why.to_owned()));
         };
         let refused = |why: String| self.link_error(link.number, &why);
         let core = &self.core;
-        let given_up = |stream| locked(&core.registry).is_given_up(stream);
-        let mut ended = |stream| locked(&core.registry).ended_on(stream, link.number);
-        let mut in_front = None;
+        let is_abandoned = |stream| lock(&core.registry).is_abandoned(stream);
+        let mut ended = |stream| lock(&core.registry).ended_on(stream, link.number);
+        let mut blocking = None;
         loop {
-            let before = in_front.take();
-            let in_vain = |error: Error| {
-                named(error, || match before {
+            let before = blocking.take();
+            let with_reason = |error: Error| {
+                describe(error, || match before {
                     Some(other) => format!(
                         "link {}: data of stream {other} is in front of that of stream {}: \
                          receive it, or give each stream links of its own",
@@ -217,23 +217,26 @@ impl Stream {
                     None => String::new(),
                 })
             };
-            let until = timeout.slice().map_err(|expired| in_vain(expired.into()))?;
-            let mut taken = into.take(timeout).map_err(in_vain)?;
-            let next = taken.next(self.number, &given_up, &mut ended, until);
+            let until = timeout
+                .slice()
+                .map_err(|expired| with_reason(expired.into()))?;
+            let mut reading = into.take(timeout).map_err(with_reason)?;
+            let next = reading.next(self.number, &is_abandoned, &mut ended, until);
             match next.map_err(refused)? {
                 Next::Own(frame, _) => {
-                    *began = true;
-                    let good = expected(&frame, self.number, tu, su).map_err(refused)?;
-                    if taken.data(room, until).map_err(refused)? {
-                        return Ok(if good { Got::Good } else { Got::Void });
+                    *started = true;
+                    let good = check_frame(&frame, self.number, tu, su).map_err(refused)?;
+                    if reading.data(room, until).map_err(refused)? {
+                        return Ok(if good { SuResult::Good } else { SuResult::Void });
                     }
                 }
-                Next::Mark(kind) => return Ok(Got::Mark(kind)),
+                Next::Mark(kind) => return Ok(SuResult::Mark(kind)),
                 Next::Other(stream) => {
-                    in_front = Some(stream);
-                    drop(taken);
+                    blocking = Some(stream);
+                    drop(reading);
                     match into.pause(timeout) {
-                        // Told above, with what is in front.
+                        // After a timeout, the next turn of the loop returns the error with the
+                        // blocking stream.
                         Ok(()) | Err(Error::TimedOut(_)) => {}
                         Err(error) => return Err(error),
                     }
@@ -247,8 +250,8 @@ impl Stream {
     }
 }
 
-/// Whether a frame's data is good; an error if it is not the SU that is next.
-fn expected(frame: &Frame, stream: u32, tu: &Tu, su: &Su) -> std::result::Result<bool, String> {
+/// Return whether a frame's data is good. Fails if the frame is not the expected SU.
+fn check_frame(frame: &Frame, stream: u32, tu: &Tu, su: &Su) -> std::result::Result<bool, String> {
     let id = isthmus_stream::StreamId(stream);
     let wanted = Frame::su(frame.kind, id, tu, su);
     match *frame == wanted {
@@ -261,8 +264,8 @@ fn expected(frame: &Frame, stream: u32, tu: &Tu, su: &Su) -> std::result::Result
     }
 }
 
-/// Adds a range to those that are missing.
-fn void(missing: &mut Vec<Range<u64>>, range: Range<u64>) {
+/// Add a missing range.
+fn add_missing(missing: &mut Vec<Range<u64>>, range: Range<u64>) {
     match missing.last_mut() {
         Some(last) if last.end == range.start => last.end = range.end,
         _ => missing.push(range),

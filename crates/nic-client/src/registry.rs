@@ -1,57 +1,58 @@
-//! Which streams this process receives, for what still comes of those it has given up.
+//! The streams that this process receives, and those that it has abandoned while data still
+//! arrives.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// By stream, the links on which something of it may come still.
+/// By stream, the links that may still carry its data.
 type Links = BTreeMap<u32, BTreeSet<u16>>;
 
-/// Streams that are received here, and those of which that was given up.
+/// The received and the abandoned streams of this process.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     received: Links,
-    given_up: Links,
+    abandoned: Links,
 }
 
 impl Registry {
-    /// Somebody receives this stream over these links.
+    /// Add a stream that is received over these links.
     pub fn receive(&mut self, stream: u32, links: impl IntoIterator<Item = u16>) {
         self.received.insert(stream, links.into_iter().collect());
     }
 
-    /// Nobody does any more: what comes of it is passed by. Whether anything may.
-    pub fn give_up(&mut self, stream: u32) -> bool {
-        let left = self.received.remove(&stream);
-        let left = left.filter(|links| !links.is_empty());
-        left.is_some_and(|links| {
-            self.given_up.insert(stream, links);
+    /// Abandon a stream, so that its data is discarded. Returns whether data may still arrive.
+    pub fn abandon(&mut self, stream: u32) -> bool {
+        let links = self.received.remove(&stream);
+        let links = links.filter(|links| !links.is_empty());
+        links.is_some_and(|links| {
+            self.abandoned.insert(stream, links);
             true
         })
     }
 
-    /// Whether what comes of it is passed by.
-    pub fn is_given_up(&self, stream: u32) -> bool {
-        self.given_up.contains_key(&stream)
+    /// Return whether the stream is abandoned.
+    pub fn is_abandoned(&self, stream: u32) -> bool {
+        self.abandoned.contains_key(&stream)
     }
 
-    /// No more of it comes on this link.
+    /// Record that the stream has ended on this link.
     pub fn ended_on(&mut self, stream: u32, link: u16) {
         if let Some(links) = self.received.get_mut(&stream) {
             links.remove(&link);
         }
-        if let Some(links) = self.given_up.get_mut(&stream) {
+        if let Some(links) = self.abandoned.get_mut(&stream) {
             links.remove(&link);
             if links.is_empty() {
-                self.given_up.remove(&stream);
+                self.abandoned.remove(&stream);
             }
         }
     }
 
-    /// The link is gone, and nothing comes on it.
+    /// Record that the link is gone.
     pub fn link_gone(&mut self, link: u16) {
         for links in self.received.values_mut() {
             links.remove(&link);
         }
-        self.given_up.retain(|_, links| {
+        self.abandoned.retain(|_, links| {
             links.remove(&link);
             !links.is_empty()
         });

@@ -1,13 +1,13 @@
 //! A session: hello or join, links, requests.
 
 use crate::core::Core;
-use crate::error::{Error, Result, named};
+use crate::error::{Error, Result, describe};
+use crate::io_thread;
 use crate::link::Link;
-use crate::lock::locked;
+use crate::lock::lock;
 use crate::pending::Pending;
-use crate::post;
-use crate::renewing;
-use crate::stream::strange;
+use crate::reconnect;
+use crate::stream::unexpected;
 use isthmus_nic_protocol::{
     Answer, Carrier, Event, Lines, Message, NumberedRequest, RefusalKind, Request, VERSION, read,
     write,
@@ -22,50 +22,50 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// A ring that the daemon makes may be so much larger than what was asked for.
-const RING_MOST: u64 = 1 << 30;
-/// How long the daemon may take to see that a socket was closed, and the time between two looks.
-const UNSEEN: Duration = Duration::from_secs(5);
+/// Maximum size of a ring that the daemon may create.
+const MAX_RING_BYTES: u64 = 1 << 30;
+/// How long the daemon may take to detect a closed socket, and the pause between two attempts.
+const CLOSE_DELAY: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
-/// How TLS begins an alert: a record of type 21, of some version 3 (RFC 8446, section 5.1).
+/// The start of a TLS alert: a record of type 21, major version 3 (RFC 8446, section 5.1).
 const TLS_ALERT: [u8; 2] = [21, 3];
 const CLOSED: &str = "it closed the socket";
 /// How long descriptors of rings may take after the answer that announces them.
 const DESCRIPTORS: Duration = Duration::from_secs(10);
 
-/// What the daemon says of an application when it lets it in.
+/// The daemon's answer to the first request of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Welcome {
     /// Its number.
     pub application: u32,
-    /// What lets further processes of it in.
+    /// The ticket that admits further processes of it.
     pub ticket: String,
     /// The number of this session.
     pub session: u32,
-    /// How long a link over TCP or TLS may be without its socket; zero: it is gone with that.
+    /// How long a link over TCP or TLS may be without a socket; zero: it ends with its socket.
     pub link_grace: Duration,
-    /// Version of isthmus that the daemon is of.
+    /// The daemon's version of isthmus.
     pub isthmus: String,
-    /// Bytes of staging memory that its active streams may have, in each direction.
+    /// Bytes of staging memory of its active streams, in each direction.
     pub staging_bytes: u64,
-    /// Bytes of network memory that its connections may have, in each direction.
+    /// Bytes of network memory of its connections, in each direction.
     pub network_bytes: u64,
 }
 
-/// A session with a daemon. Dropped, it is over; the application of one that said hello ends with
-/// it, and all of its streams.
+/// A session with a daemon. Dropping it ends it; the application of a session that sent hello ends
+/// with it, with all its streams.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) core: Arc<Core>,
     welcome: Welcome,
-    /// Links that this process let go, and when: the daemon may not have seen it yet.
-    pub(crate) let_go: Mutex<BTreeMap<u16, Instant>>,
+    /// Links that this process released, and when. The daemon may not have noticed yet.
+    pub(crate) release: Mutex<BTreeMap<u16, Instant>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Session {
-    /// Makes an application. `token` is the secret that lets in, where the daemon asks for one;
-    /// `name` is for its logs and tables.
+    /// Create an application. `token` is the daemon's secret, if it requires one; `name` is for its
+    /// logs and tables.
     ///
     /// # Errors
     /// [`Error::Unreachable`], [`Error::Refused`], those of the timeout.
@@ -78,7 +78,7 @@ impl Session {
         Self::hello(address, token, name, false, timeout)
     }
 
-    /// The same, and asks for events: [`Session::event`].
+    /// Create an application that receives events ([`Session::event`]).
     ///
     /// # Errors
     /// As [`Session::connect`].
@@ -108,7 +108,7 @@ impl Session {
         Self::begin(address, request, timeout)
     }
 
-    /// Joins an application as a further process of it, by its ticket.
+    /// Join an application as a further process, with its ticket.
     ///
     /// # Errors
     /// As [`Session::connect`].
@@ -126,7 +126,7 @@ impl Session {
         let mut wire = core.connect(timeout)?;
         let mut lines = Lines::default();
         let mut piece = vec![0; 16 << 10];
-        let told = first(&core.name, &mut wire, request, timeout, |wire, timeout| {
+        let message = first(&core.name, &mut wire, request, timeout, |wire, timeout| {
             let read = read_some(wire, &mut piece, timeout)?;
             if piece[..read].starts_with(&TLS_ALERT) {
                 let why = "it speaks TLS; with TLS an address is tls:HOST:PORT";
@@ -136,7 +136,7 @@ impl Session {
             let line = lines.take();
             line.map_err(|error| Error::Garbled(error.to_string()))
         })?;
-        let welcome = match told {
+        let welcome = match message {
             Answer::Welcome {
                 application,
                 ticket,
@@ -154,56 +154,55 @@ impl Session {
                 staging_bytes,
                 network_bytes,
             },
-            other => return Err(strange("to be let in", &other)),
+            other => return Err(unexpected("to be let in", &other)),
         };
         let (of_thread, thread) = (Arc::clone(&core), std::thread::Builder::new());
         let thread = thread.name("nic-session".into());
-        let thread = thread.spawn(move || post::run(&of_thread, wire, lines));
+        let thread = thread.spawn(move || io_thread::run(&of_thread, wire, lines));
         let thread =
             thread.map_err(|error| Error::Garbled(format!("a thread of a session: {error}")))?;
         Ok(Self {
             core,
             welcome,
-            let_go: Mutex::default(),
+            release: Mutex::default(),
             thread: Some(thread),
         })
     }
 
-    /// What the daemon said when it let this session in.
+    /// Return the daemon's answer to the first request.
     #[must_use]
     pub fn welcome(&self) -> &Welcome {
         &self.welcome
     }
 
-    /// Where the daemon is.
+    /// Return the address of the daemon.
     #[must_use]
     pub fn address(&self) -> &Remote {
         &self.core.address
     }
 
-    /// Whether the session is of this process. In one that was forked from it every call is refused
-    /// at once, and what is dropped there is left as it is for the process that has it.
+    /// Check that the session belongs to this process. In a forked child every call fails at once,
+    /// and dropping it leaves the parent's session unchanged.
     ///
     /// # Errors
-    /// [`Error::Abroad`].
-    pub fn here(&self) -> Result<()> {
-        self.core.here()
+    /// [`Error::OtherProcess`].
+    pub fn check_process(&self) -> Result<()> {
+        self.core.check_process()
     }
 
-    /// Makes a link of the application's to this process, which has none of its number, or has one
-    /// that is gone.
+    /// Create a link between the application and this process. The process must not have a working
+    /// link of that number.
     ///
-    /// A link over TCP or TLS is made anew when its socket is cut, as long as the daemon lets it
-    /// ([`Welcome::link_grace`]): nothing is lost, and calls that wait go on.
+    /// A link over TCP or TLS reconnects when its socket is cut, if the daemon allows it
+    /// ([`Welcome::link_grace`]): no data is lost, and waiting calls continue.
     ///
     /// # Errors
-    /// Rings over anything but a Unix socket; what the daemon refuses; those of the timeout.
+    /// Rings without a Unix socket; a refusal of the daemon; those of the timeout.
     pub fn link(&self, number: u16, carrier: Carrier, timeout: Timeout<'_>) -> Result<()> {
         self.link_for(number, carrier, Duration::MAX, timeout)
     }
 
-    /// The same, of which a socket that is cut is waited for as long as `grace` at most; zero: the
-    /// link is gone with its socket.
+    /// Create a link that waits at most `grace` to reconnect; zero: the link ends with its socket.
     ///
     /// # Errors
     /// As [`Session::link`].
@@ -214,20 +213,20 @@ impl Session {
         grace: Duration,
         timeout: Timeout<'_>,
     ) -> Result<()> {
-        self.here()?;
+        self.check_process()?;
         if let Some(gone) = self.gone() {
             return Err(gone);
         }
         let grace = grace.min(self.welcome.link_grace);
         self.give_up_lost(number);
-        if locked(&self.core.links).contains_key(&number) {
+        if lock(&self.core.links).contains_key(&number) {
             let why = "this process has it: give it up to make another of its number";
             return Err(Error::Link(number, why.to_owned()));
         }
-        self.core.left(number, timeout)?;
+        self.core.wait_released(number, timeout)?;
         let lasts = carrier == Carrier::Socket && !self.core.address.is_local();
         if lasts && !grace.is_zero() {
-            let link = renewing::begin(&self.core, &self.welcome, number, grace, timeout)?;
+            let link = reconnect::open(&self.core, &self.welcome, number, grace, timeout)?;
             self.put(Link::lasting(link));
             return Ok(());
         }
@@ -242,13 +241,13 @@ impl Session {
             let why = "rings go over a Unix socket only: ask for a socket as its carrier";
             return Err(Error::Link(number, why.to_owned()));
         }
-        let let_go = locked(&self.let_go).remove(&number);
-        let until = let_go.map_or_else(Instant::now, |at| at + UNSEEN);
-        let (told, wire) = loop {
+        let release = lock(&self.release).remove(&number);
+        let until = release.map_or_else(Instant::now, |at| at + CLOSE_DELAY);
+        let (message, wire) = loop {
             let mut wire = self.core.connect(timeout)?;
             match ask_link(&self.core.name, &mut wire, request.clone(), timeout) {
-                Ok(told) => break (told, wire),
-                // It may not have seen yet that the one before is closed.
+                Ok(message) => break (message, wire),
+                // The daemon may not have noticed yet that the earlier one is closed.
                 Err(error) if error.is_refused(RefusalKind::Conflict) && Instant::now() < until => {
                     timeout.slice()?;
                     std::thread::sleep(PAUSE);
@@ -256,8 +255,8 @@ impl Session {
                 Err(error) => return Err(error),
             }
         };
-        if told != Answer::Linked {
-            return Err(strange("a link", &told));
+        if message != Answer::Linked {
+            return Err(unexpected("a link", &message));
         }
         let link = match carrier {
             Carrier::Socket => Link::socket(number, wire)
@@ -272,27 +271,27 @@ impl Session {
     }
 
     fn put(&self, link: Link) {
-        let mut links = locked(&self.core.links);
-        locked(&self.core.registry).link_gone(link.number);
+        let mut links = lock(&self.core.links);
+        lock(&self.core.registry).link_gone(link.number);
         links.insert(link.number, Arc::new(link));
     }
 
-    /// Numbers of the links of this process, ascending. Those that are known to be gone are left out; streams that
-    /// were under way over them tell why.
+    /// Return the numbers of the links of this process, ascending, without those known to be
+    /// broken. The errors of their streams name the reason.
     #[must_use]
     pub fn links(&self) -> Vec<u16> {
-        if self.here().is_err() {
+        if self.check_process().is_err() {
             return Vec::new();
         }
-        let links = locked(&self.core.links);
+        let links = lock(&self.core.links);
         let there = links.values().filter(|link| !link.is_lost());
         there.map(|link| link.number).collect()
     }
 
-    /// Gives the link of this number up if it is gone, as the daemon may wait for it still.
+    /// Release the link of this number if it is broken, as the daemon may still wait for it.
     fn give_up_lost(&self, number: u16) {
         let lost = {
-            let mut links = locked(&self.core.links);
+            let mut links = lock(&self.core.links);
             match links.get(&number).is_some_and(|link| link.is_lost()) {
                 true => links.remove(&number),
                 false => return,
@@ -301,17 +300,17 @@ impl Session {
         self.given_up(number, lost);
     }
 
-    /// Asks, and does not wait for the answer. `noticed`: [`Session::notices`] tells when it is
-    /// there.
+    /// Send a request without waiting for the answer. With `notify`, [`Session::notices`] reports
+    /// the answer.
     ///
     /// # Errors
-    /// A session that is over; a request that no line can hold; those of the timeout, while too
-    /// many requests wait for the socket.
-    pub fn ask(&self, request: Request, noticed: bool, timeout: Timeout<'_>) -> Result<Pending> {
-        self.core.ask(request, noticed, timeout)
+    /// A session that is over; a request that is too long for a line; those of the timeout, while
+    /// too many requests are queued.
+    pub fn ask(&self, request: Request, notify: bool, timeout: Timeout<'_>) -> Result<Pending> {
+        self.core.ask(request, notify, timeout)
     }
 
-    /// Asks and waits for the answer.
+    /// Send a request and wait for the answer.
     ///
     /// # Errors
     /// As [`Session::ask`]; [`Error::Refused`].
@@ -329,8 +328,8 @@ impl Session {
         }
     }
 
-    /// Waits for the next event of a session that is watching; none if there is none in time.
-    /// Those that nobody takes are dropped, the oldest first, and counted in an [`Event::Missed`].
+    /// Wait for the next event of a watching session; none if none arrives in time. Events that are
+    /// not read are dropped, the oldest first, and counted in an [`Event::Missed`].
     ///
     /// # Errors
     /// [`Error::Gone`], [`Error::Interrupted`].
@@ -338,27 +337,26 @@ impl Session {
         self.core.event(timeout)
     }
 
-    /// Numbers of requests that were to be noticed and are answered, and events. For loops that
-    /// wait for many things: the session's descriptor is readable while there are any, or the
-    /// session is over.
+    /// Return the numbers of answered requests with `notify`, and events. For event loops: the
+    /// session's descriptor is readable while there are any, or when the session is over.
     #[must_use]
     pub fn notices(&self) -> (Vec<u64>, Vec<Event>) {
         self.core.notices()
     }
 
-    /// Why the session is over; none while it is not.
+    /// Return the error of a session that is over.
     #[must_use]
     pub fn gone(&self) -> Option<Error> {
         self.core.gone()
     }
 
-    /// Ends the session: who waits for it is told.
+    /// End the session. Waiting calls return an error.
     pub fn end(&self) {
-        if self.here().is_err() {
+        if self.check_process().is_err() {
             return;
         }
         self.core.end("it was closed here");
-        locked(&self.core.links).clear();
+        lock(&self.core.links).clear();
     }
 }
 
@@ -372,18 +370,19 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.end();
         if let Some(thread) = self.thread.take() {
-            if self.here().is_err() {
-                // There is none in this process, and its number may be another's.
+            if self.check_process().is_err() {
+                // This process has no such thread, and its identifier may belong to another.
                 std::mem::forget(thread);
                 return;
             }
-            // It panics only where this crate is wrong, and has said so.
+            // The thread panics only on a bug, and has printed it.
             let _ = thread.join();
         }
     }
 }
 
-/// Asks for a link on a socket, and takes the answer byte by byte: what is behind it is the link's.
+/// Request a link on a socket, and read the answer byte by byte, as the bytes after it belong to
+/// the link.
 pub(crate) fn ask_link(
     name: &str,
     wire: &mut Transport,
@@ -404,7 +403,8 @@ pub(crate) fn ask_link(
     })
 }
 
-/// Asks the first thing on a socket. `line` gives the first line of the answer, once it is there.
+/// Send the first request on a socket. `line` returns the first line of the answer once it is
+/// complete.
 fn first(
     name: &str,
     wire: &mut Transport,
@@ -414,7 +414,7 @@ fn first(
 ) -> Result<Answer> {
     let failed = |error| match error {
         Error::Garbled(why) => Error::Unreachable(name.to_owned(), why),
-        other => named(other, || {
+        other => describe(other, || {
             format!("{name} has not answered for {}", timeout.given())
         }),
     };
@@ -430,12 +430,12 @@ fn first(
         Message::Answer { answer, .. } => Ok(answer),
         Message::Refused { refusal, .. } => Err(Error::Refused(refusal)),
         Message::Event { .. } | Message::Link { .. } => Err(failed(Error::Garbled(
-            "it tells events before it lets anybody in".into(),
+            "it reports events before it lets anybody in".into(),
         ))),
     }
 }
 
-/// Writes all, before the session has a thread.
+/// Write everything, before the session has a thread.
 fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Result<()> {
     while !bytes.is_empty() {
         match wire.write(bytes).map_err(garbled)? {
@@ -447,7 +447,7 @@ fn write_all(wire: &mut Transport, mut bytes: &[u8], timeout: Timeout<'_>) -> Re
     Ok(())
 }
 
-/// Reads some, before the session has a thread.
+/// Read some bytes, before the session has a thread.
 fn read_some(wire: &mut Transport, bytes: &mut [u8], timeout: Timeout<'_>) -> Result<usize> {
     loop {
         match wire.read(bytes).map_err(garbled)? {
@@ -465,7 +465,7 @@ fn garbled(error: io::Error) -> Error {
     Error::Garbled(error.to_string())
 }
 
-/// Receives the rings of a link: the one that is written here first.
+/// Receive the rings of a link; the written one comes first.
 fn rings(number: u16, from_rank: u64, to_rank: u64, wire: Transport) -> Result<Link> {
     let until = Instant::now() + DESCRIPTORS;
     let refused = |error: isthmus_ring::Error| Error::Link(number, error.to_string());
@@ -473,14 +473,14 @@ fn rings(number: u16, from_rank: u64, to_rank: u64, wire: Transport) -> Result<L
         0 => None,
         _ => {
             let handles = Handles::receive(&wire, until).map_err(refused)?;
-            Some(Producer::attach(handles, RING_MOST).map_err(refused)?)
+            Some(Producer::attach(handles, MAX_RING_BYTES).map_err(refused)?)
         }
     };
     let into = match to_rank {
         0 => None,
         _ => {
             let handles = Handles::receive(&wire, until).map_err(refused)?;
-            Some(Consumer::attach(handles, RING_MOST).map_err(refused)?)
+            Some(Consumer::attach(handles, MAX_RING_BYTES).map_err(refused)?)
         }
     };
     Ok(Link::rings(number, out, into, wire))

@@ -1,11 +1,11 @@
 //! A stream: ADUs sent or received over the links of this process.
 
 use crate::core::Core;
-use crate::error::{Error, Result, named};
-use crate::half::{Half, Taken};
+use crate::error::{Error, Result, describe};
 use crate::link::Link;
-use crate::lock::locked;
+use crate::lock::lock;
 use crate::pending::Pending;
+use crate::timed_mutex::{TimedGuard, TimedMutex};
 use isthmus_nic_protocol::{Answer, Direction, RefusalKind, Request, Spec, Stream as Status};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Format, LinkId};
@@ -14,46 +14,46 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long the daemon is asked why something takes so long.
-pub(crate) const EXPLAINING: Duration = Duration::from_secs(1);
-/// How long two signs of the daemon's end may lie apart.
-const SIGNS_APART: Duration = Duration::from_secs(1);
+/// Timeout of status requests that explain a delay.
+pub(crate) const STATUS_TIMEOUT: Duration = Duration::from_secs(1);
+/// How much later than a link the session may report the end of the daemon.
+const GONE_DELAY: Duration = Duration::from_secs(1);
 
-/// A stream of this application. One call sends or receives of it at a time; others wait for it.
+/// A stream of this application. One call at a time sends or receives; others wait.
 ///
-/// Of a stream whose links belong to several processes each sends and receives the SUs of its own
-/// links. Dropped, a stream that is received is cancelled unless it has ended; one that is sent
-/// goes on with what was sent.
+/// If its links belong to several processes, each process sends or receives the SUs of its own
+/// links. Dropping a received stream cancels it unless it has ended; a transmitted one continues
+/// with the data already sent.
 #[derive(Debug)]
 pub struct Stream {
     pub(crate) core: Arc<Core>,
     pub(crate) number: u32,
     pub(crate) direction: Direction,
     pub(crate) format: Format,
-    /// The sums that are sent with the data.
+    /// The checksums that are sent with the data.
     pub(crate) sums: Checksum,
-    pub(crate) place: Half<Place>,
-    /// How many ADUs there are, if that is known here.
+    pub(crate) position: TimedMutex<Position>,
+    /// The number of ADUs, if it is known here.
     adus: Mutex<Option<u64>>,
-    /// The question when and how it ends, once it was asked.
+    /// The request for its end, once it was sent.
     end: Mutex<Option<Arc<Pending>>>,
-    /// Whether it was cancelled here; how it ended may not be known yet.
+    /// Whether this process cancelled it; its end may not be known yet.
     pub(crate) cancelled: AtomicBool,
 }
 
-/// Where a stream is, here.
+/// The position of this process in a stream.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct Position {
     /// The next ADU.
     pub adu: u64,
-    /// Its next TU: above 0 only while it is moved in parts.
+    /// Its next TU: above 0 only while the ADU is moved in parts.
     pub tu: u64,
-    /// Why it cannot be used any more.
+    /// The reason why the stream cannot be used any more.
     pub broken: Option<String>,
 }
 
-impl Place {
-    /// TUs before `tu` are moved, of as many as the ADU has.
+impl Position {
+    /// Advance to TU `tu` of an ADU of `of` TUs.
     pub fn advance(&mut self, tu: u64, of: u64) {
         self.tu = tu;
         if tu == of {
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-/// The format that a submission says, with the application's own numbers of links.
+/// Return the format of a specification, with the application's own numbers of links.
 pub(crate) fn format_of(spec: &Spec) -> Format {
     let links = spec.format.su_order.iter();
     spec.format.over(links.map(|link| LinkId(*link)).collect())
@@ -74,9 +74,9 @@ impl Stream {
         let format = format_of(spec);
         if spec.direction == Direction::Receive {
             let links = format.links().into_iter().map(|link| link.0);
-            let own = locked(&core.links);
+            let own = lock(&core.links);
             let own: Vec<u16> = links.filter(|link| own.contains_key(link)).collect();
-            locked(&core.registry).receive(number, own);
+            lock(&core.registry).receive(number, own);
         }
         Self {
             core,
@@ -84,52 +84,53 @@ impl Stream {
             direction: spec.direction,
             format,
             sums: spec.rank_sums,
-            place: Half::new(Place::default()),
+            position: TimedMutex::new(Position::default()),
             adus: Mutex::new(spec.adus),
             end: Mutex::new(None),
             cancelled: AtomicBool::new(false),
         }
     }
 
-    /// Whether it is of this process: see [`Session::here`](crate::Session::here).
+    /// Check that it belongs to this process, as in
+    /// [`Session::check_process`](crate::Session::here).
     ///
     /// # Errors
-    /// [`Error::Abroad`].
-    pub fn here(&self) -> Result<()> {
-        self.core.here()
+    /// [`Error::OtherProcess`].
+    pub fn check_process(&self) -> Result<()> {
+        self.core.check_process()
     }
 
-    /// Its number.
+    /// Return its number.
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
     }
 
-    /// Which way it goes.
+    /// Return its direction.
     #[must_use]
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// How its data is cut.
+    /// Return how its data is divided.
     #[must_use]
     pub fn format(&self) -> &Format {
         &self.format
     }
 
-    /// How many ADUs it has, if that is known here.
+    /// Return the number of its ADUs, if it is known here.
     #[must_use]
     pub fn adus(&self) -> Option<u64> {
-        *locked(&self.adus)
+        *lock(&self.adus)
     }
 
-    /// How many bytes of an ADU go over the links of this process.
+    /// Return how many bytes of an ADU go over the links of this process.
     #[must_use]
     pub fn own_bytes(&self, adu_bytes: u64) -> u64 {
-        if self.here().is_err() {
+        if self.check_process().is_err() {
             return 0;
         }
-        let own = locked(&self.core.links);
+        let own = lock(&self.core.links);
         let whole = adu_bytes / self.format.tu_bytes;
         let of = |tu: u64| -> u64 {
             let sus = self.format.sus(tu);
@@ -139,11 +140,11 @@ impl Stream {
         whole * of(self.format.tu_bytes) + of(adu_bytes % self.format.tu_bytes)
     }
 
-    /// Up to which TU of an ADU `bytes` lead that go over the links of this process, from TU `from`
-    /// on, and how many of them are used: less than there are if the ADU ends first. None if they
-    /// end within a TU.
+    /// Return the TU of an ADU up to which `bytes` on the links of this process reach, from TU
+    /// `from`, and how many of the bytes are used. Fewer are used if the ADU ends first. None if
+    /// the bytes end within a TU.
     pub(crate) fn reach(&self, adu_bytes: u64, from: u64, bytes: u64) -> Option<(u64, u64)> {
-        let own = locked(&self.core.links);
+        let own = lock(&self.core.links);
         let mut used = 0;
         for index in from.. {
             let Some(tu) = self.format.tu(0, adu_bytes, index) else {
@@ -163,9 +164,9 @@ impl Stream {
         None
     }
 
-    /// Its links that this process has, ascending.
+    /// Return the links of this process that it uses, ascending.
     pub(crate) fn links(&self) -> Result<Vec<Arc<Link>>> {
-        let own = locked(&self.core.links);
+        let own = lock(&self.core.links);
         let wanted = self.format.links();
         let found = wanted.iter().filter_map(|link| own.get(&link.0).cloned());
         let found: Vec<_> = found.collect();
@@ -173,7 +174,7 @@ impl Stream {
             true => Err(Error::Misfit(format!(
                 "stream {} goes over links {}: this process has none of them",
                 self.number,
-                listed(&wanted)
+                join_numbers(&wanted)
             ))),
             false => Ok(found),
         }
@@ -183,7 +184,7 @@ impl Stream {
         self.core.ask(request, false, timeout)?.wait(timeout)
     }
 
-    /// Where it is, and what it waits for.
+    /// Return its status, with the reasons why it waits.
     ///
     /// # Errors
     /// Those of the daemon and of the timeout.
@@ -191,26 +192,26 @@ impl Stream {
         let stream = self.number;
         match self.request(Request::Stream { stream }, timeout)? {
             Answer::Stream { stream } => Ok(stream),
-            other => Err(strange("a stream's status", &other)),
+            other => Err(unexpected("a stream's status", &other)),
         }
     }
 
-    /// Says how many ADUs it has, if that was left open: as many as were sent, or more. It waits for a
-    /// send that is under way.
+    /// Set the number of ADUs, if it was open: at least as many as were sent. Waits for an active
+    /// send.
     ///
     /// # Errors
-    /// A number that is too small; those of the daemon and of the timeout.
+    /// The number is too small; those of the daemon and of the timeout.
     pub fn finish(&self, adus: u64, timeout: Timeout<'_>) -> Result<()> {
-        self.here()?;
+        self.check_process()?;
         let stream = self.number;
-        // The daemon counts what has come to it, and would take the rest for what nobody wants.
+        // The daemon counts the data that has arrived, and would discard the rest.
         let sent = {
-            let place = self.place.take(timeout).map_err(|error| {
-                named(error, || {
+            let position = self.position.take(timeout).map_err(|error| {
+                describe(error, || {
                     format!("stream {stream}: another call is under way")
                 })
             })?;
-            place.adu + u64::from(place.tu > 0)
+            position.adu + u64::from(position.tu > 0)
         };
         if adus < sent && self.direction == Direction::Transmit {
             return Err(Error::Misfit(format!(
@@ -219,11 +220,11 @@ impl Stream {
             )));
         }
         self.request(Request::Finish { stream, adus }, timeout)?;
-        *locked(&self.adus) = Some(adus);
+        *lock(&self.adus) = Some(adus);
         Ok(())
     }
 
-    /// Cancels it: what has not been moved does not come.
+    /// Cancel it. Data that has not been moved is lost.
     ///
     /// # Errors
     /// Those of the daemon and of the timeout.
@@ -234,19 +235,18 @@ impl Stream {
         Ok(())
     }
 
-    /// Waits until `adus` of its ADUs are moved: they are in the manager's memory, or with the
-    /// ranks.
+    /// Wait until `adus` of its ADUs are moved to the manager's memory or to the ranks.
     ///
     /// # Errors
-    /// A stream that ended before; those of the daemon and of the timeout.
+    /// The stream ended before; those of the daemon and of the timeout.
     pub fn wait_moved(&self, adus: u64, timeout: Timeout<'_>) -> Result<Status> {
         self.wait_for(adus, true, timeout)
     }
 
-    /// Waits until `adus` of its ADUs are done, as the destination promises it.
+    /// Wait until `adus` of its ADUs are done: the destination's promise holds.
     ///
     /// # Errors
-    /// A stream that ended before; those of the daemon and of the timeout.
+    /// The stream ended before; those of the daemon and of the timeout.
     pub fn wait_done(&self, adus: u64, timeout: Timeout<'_>) -> Result<Status> {
         self.wait_for(adus, false, timeout)
     }
@@ -279,21 +279,21 @@ impl Stream {
         ))
     }
 
-    /// Waits until it has ended.
+    /// Wait for its end.
     ///
     /// # Errors
-    /// One that failed or was cancelled; those of the daemon and of the timeout.
+    /// It failed or was cancelled; those of the daemon and of the timeout.
     pub fn wait(&self, timeout: Timeout<'_>) -> Result<Status> {
         let pending = self.end(timeout)?;
         self.ended(self.answered(&pending, "its end", timeout)?)
     }
 
-    /// The question when and how it ends, which is asked once.
+    /// Return the request for its end, which is sent once.
     pub(crate) fn end(&self, timeout: Timeout<'_>) -> Result<Arc<Pending>> {
-        self.here()?;
-        let mut end = locked(&self.end);
+        self.check_process()?;
+        let mut end = lock(&self.end);
         if let Some(pending) = &*end
-            && !too_many(pending.poll().as_ref())
+            && !is_over_limit(pending.poll().as_ref())
         {
             return Ok(Arc::clone(pending));
         }
@@ -307,51 +307,51 @@ impl Stream {
         Ok(pending)
     }
 
-    /// Whether it goes on, as far as is known here.
+    /// Check that it has not ended, as far as is known here.
     ///
     /// # Errors
-    /// It ended, and not well; the session is over.
-    pub(crate) fn goes_on(&self, timeout: Timeout<'_>) -> Result<()> {
-        let asked = locked(&self.end).as_ref().map(|pending| pending.poll());
+    /// It failed or was cancelled; the session is over.
+    pub(crate) fn check_running(&self, timeout: Timeout<'_>) -> Result<()> {
+        let asked = lock(&self.end).as_ref().map(|pending| pending.poll());
         let answer = match asked {
-            Some(answer) if !too_many(answer.as_ref()) => answer,
+            Some(answer) if !is_over_limit(answer.as_ref()) => answer,
             _ => self.end(timeout)?.poll(),
         };
         match answer {
             None => Ok(()),
-            // It is asked again by the next.
-            answer @ Some(Err(_)) if too_many(answer.as_ref()) => Ok(()),
+            // The next call asks again.
+            answer @ Some(Err(_)) if is_over_limit(answer.as_ref()) => Ok(()),
             Some(Ok(Answer::Stream { stream })) => self.ended(stream).map(|_| ()),
             Some(other) => other.map(|_| ()),
         }
     }
 
-    /// The answer to a wait, which is a status. As long as the stream moves, timeout begins anew.
+    /// Wait for the status that answers a wait. Progress of the stream restarts the timeout.
     fn answered(&self, pending: &Pending, what: &str, timeout: Timeout<'_>) -> Result<Status> {
-        // Where it is now is asked for only when the answer is not there soon.
+        // Ask for the current status only if the answer takes long.
         let mut now = timeout.quarter();
         let mut before = None;
         loop {
             match pending.wait(now) {
                 Ok(Answer::Stream { stream }) => return Ok(stream),
-                Ok(other) => return Err(strange("a stream's status", &other)),
+                Ok(other) => return Err(unexpected("a stream's status", &other)),
                 Err(Error::TimedOut(_)) => {}
                 Err(error) => return Err(error),
             }
-            let status = self.status(Timeout::after(EXPLAINING));
+            let status = self.status(Timeout::after(STATUS_TIMEOUT));
             let progress = status.as_ref().ok().map(progress);
             if progress.is_some() && progress != before {
                 (before, now) = (progress, timeout.restarted());
                 continue;
             }
-            let (number, given, why) = (self.number, timeout.given(), explained(status));
+            let (number, given, why) = (self.number, timeout.given(), explanation(status));
             return Err(Error::TimedOut(format!(
                 "stream {number}: waited for {what}, and nothing moved for {given}{why}"
             )));
         }
     }
 
-    /// The status of a stream that is over, if it ended well.
+    /// Return the final status, if the stream ended well.
     fn ended(&self, status: Status) -> Result<Status> {
         if status.state == "done" {
             return Ok(status);
@@ -373,29 +373,29 @@ impl Stream {
         ))
     }
 
-    /// What the daemon says of why it takes so long, as the end of a sentence.
-    pub(crate) fn explained(&self) -> String {
-        explained(self.status(Timeout::after(EXPLAINING)))
+    /// Return the daemon's explanation of a delay, as the end of a sentence.
+    pub(crate) fn explanation(&self) -> String {
+        explanation(self.status(Timeout::after(STATUS_TIMEOUT)))
     }
 
-    /// The error of a link: that the daemon is gone, if it is.
+    /// Return the error of a link, or that of the session if the daemon is gone.
     pub(crate) fn link_error(&self, link: u16, why: &str) -> Error {
-        let gone = self.core.gone_by(Instant::now() + SIGNS_APART);
+        let gone = self.core.gone_by(Instant::now() + GONE_DELAY);
         gone.unwrap_or_else(|| Error::Link(link, why.to_owned()))
     }
 
-    /// It was left in the middle of an ADU, so that nothing that follows can be right.
-    pub(crate) fn leave(&self, place: &mut Place, why: &Error) {
-        let adu = place.adu;
-        place.broken = Some(format!(
+    /// Mark it as broken within an ADU, so that no later data can be correct, and cancel it.
+    pub(crate) fn abort(&self, position: &mut Position, why: &Error) {
+        let adu = position.adu;
+        position.broken = Some(format!(
             "left in the middle of ADU {adu} ({why}), and cancelled: submit another stream"
         ));
-        self.cancel_unheard();
+        self.cancel_without_reply();
     }
 
-    fn cancel_unheard(&self) {
+    fn cancel_without_reply(&self) {
         let stream = self.number;
-        // Nobody waits for the answer. A session that is over needs none.
+        // The answer is not needed. A session that is over needs no request.
         let _ = self.core.ask(
             Request::Cancel { stream },
             false,
@@ -403,14 +403,14 @@ impl Stream {
         );
     }
 
-    /// Waits for its turn. `within`: whether it may be in the middle of an ADU.
-    pub(crate) fn turn(
+    /// Wait for other calls and lock the position. `within` allows a position within an ADU.
+    pub(crate) fn lock_position(
         &self,
         direction: Direction,
         within: bool,
         timeout: Timeout<'_>,
-    ) -> Result<Taken<'_, Place>> {
-        self.here()?;
+    ) -> Result<TimedGuard<'_, Position>> {
+        self.check_process()?;
         let number = self.number;
         if direction != self.direction {
             let (does, other) = match self.direction {
@@ -420,36 +420,36 @@ impl Stream {
             let what = format!("stream {number} {does}: its ADUs are {other}");
             return Err(Error::Misfit(what));
         }
-        let place = self.place.take(timeout).map_err(|error| {
-            named(error, || {
+        let position = self.position.take(timeout).map_err(|error| {
+            describe(error, || {
                 format!("stream {number}: another call is under way")
             })
         })?;
-        match &place.broken {
+        match &position.broken {
             Some(why) => Err(Error::Stream(number, why.clone())),
-            None if place.tu > 0 && !within => {
-                let (adu, tu) = (place.adu, place.tu);
+            None if position.tu > 0 && !within => {
+                let (adu, tu) = (position.adu, position.tu);
                 let what =
                     format!("stream {number}: {tu} TUs of ADU {adu} were moved: go on there");
                 Err(Error::Misfit(what))
             }
-            None => Ok(place),
+            None => Ok(position),
         }
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.here().is_ok()
+        if self.check_process().is_ok()
             && self.direction == Direction::Receive
-            && locked(&self.core.registry).give_up(self.number)
+            && lock(&self.core.registry).abandon(self.number)
         {
-            self.cancel_unheard();
+            self.cancel_without_reply();
         }
     }
 }
 
-/// What changes while a stream moves.
+/// Return the values that change while a stream makes progress.
 fn progress(status: &Status) -> (u64, u64, u64, String) {
     (
         status.moved,
@@ -459,7 +459,7 @@ fn progress(status: &Status) -> (u64, u64, u64, String) {
     )
 }
 
-fn explained(status: Result<Status>) -> String {
+fn explanation(status: Result<Status>) -> String {
     match status {
         Ok(status) if status.waits.is_empty() => format!("; it is {}", status.state),
         Ok(status) => format!("; it is {}: {}", status.state, status.waits.join("; ")),
@@ -467,19 +467,19 @@ fn explained(status: Result<Status>) -> String {
     }
 }
 
-/// Whether too many requests waited for this one to wait as well.
-fn too_many(answer: Option<&Result<Answer>>) -> bool {
+/// Whether the request was refused because too many requests wait.
+fn is_over_limit(answer: Option<&Result<Answer>>) -> bool {
     matches!(answer, Some(Err(error)) if error.is_refused(RefusalKind::Limit))
 }
 
-/// Numbers of links, for messages.
-pub(crate) fn listed(links: &[LinkId]) -> String {
+/// Return numbers of links for messages.
+pub(crate) fn join_numbers(links: &[LinkId]) -> String {
     let words: Vec<String> = links.iter().map(ToString::to_string).collect();
     words.join(", ")
 }
 
-/// The daemon answered something else.
-pub(crate) fn strange(wanted: &str, answer: &Answer) -> Error {
+/// Return the error of an unexpected answer.
+pub(crate) fn unexpected(wanted: &str, answer: &Answer) -> Error {
     Error::Garbled(format!(
         "the daemon answered {answer:?} where {wanted} was asked for"
     ))

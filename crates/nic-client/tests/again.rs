@@ -1,16 +1,16 @@
-//! Links over TCP that are given up, and the links that have their numbers afterwards.
+//! Released links over TCP, and new links with their numbers.
 
 use crate::fake::soon;
 use crate::proxy::Proxy;
 use crate::rig::{CARRIERS, Rig, all, content, sink_of, spec};
-use isthmus_nic_client::words::{Direction, Event};
+use isthmus_nic_client::protocol::{Direction, Event};
 use isthmus_nic_client::{Address, Error, Session, Timeout};
 use isthmus_stream_net::sink::{Action, Sink};
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// No test waits for the end of it.
+/// A time of grace that no test waits for.
 const GRACE: Duration = Duration::from_secs(600);
 const ADU: u64 = 1 << 20;
 const ADUS: u64 = 8;
@@ -23,7 +23,7 @@ fn rig() -> Rig {
     })
 }
 
-/// Makes the link as soon as the one that had its number is gone.
+/// Create the link as soon as the earlier one of its number is gone.
 fn link(session: &Session) {
     let until = Instant::now() + Duration::from_secs(20);
     while let Err(error) = session.link(0, CARRIERS[1], soon()) {
@@ -39,8 +39,8 @@ fn link(session: &Session) {
 }
 
 fn sends(session: &Session, round: u64) {
-    let (opening, taken) = sink_of(Sink::new(64 << 20), |_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, taken) = sink_of(Sink::new(64 << 20), |_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (ADU, ADU / 4), 1, ADUS);
     let stream = session.stream(spec, soon()).unwrap();
     for adu in 0..ADUS {
@@ -58,9 +58,9 @@ fn sends(session: &Session, round: u64) {
     );
 }
 
-/// Nothing that is told of a link, or was on its way of it, is taken for one of the next link.
+/// News and late data of a link do not affect the next link of its number.
 #[test]
-fn a_number_that_was_given_up_makes_a_link_again() {
+fn a_released_number_makes_a_link_again() {
     let rig = rig();
     for round in 0..60 {
         let session = Session::watching(&rig.tcp, None, "a test", soon()).unwrap();
@@ -74,7 +74,7 @@ fn a_number_that_was_given_up_makes_a_link_again() {
     }
 }
 
-/// The same where the process that had the number is gone, with its session.
+/// The same if the earlier process has ended with its session.
 #[test]
 fn a_number_of_a_session_that_has_ended_makes_a_link_again() {
     let rig = rig();
@@ -90,22 +90,25 @@ fn a_number_of_a_session_that_has_ended_makes_a_link_again() {
     }
 }
 
-/// A link that its rank gives up is gone, and was never cut.
+/// A link that its rank releases ends without being reported as cut.
 #[test]
-fn a_link_that_is_given_up_is_not_told_as_cut() {
+fn a_released_link_is_not_reported_as_cut() {
     let rig = rig();
     let session = Session::watching(&rig.tcp, None, "a test", soon()).unwrap();
     for _ in 0..40 {
         link(&session);
         session.unlink(0);
-        let told = session.event(soon()).unwrap().expect("an event in time");
-        assert!(matches!(told, Event::LinkGone { link: 0, .. }), "{told:?}");
+        let event = session.event(soon()).unwrap().expect("an event in time");
+        assert!(
+            matches!(event, Event::LinkGone { link: 0, .. }),
+            "{event:?}"
+        );
     }
 }
 
-/// A rank that gives up waiting for its answer leaves the daemon no link that nobody has.
+/// A rank that times out waiting for its answer leaves no unused link in the daemon.
 #[test]
-fn a_link_that_nobody_waited_for_is_given_up() {
+fn a_link_whose_request_timed_out_is_released() {
     let rig = rig();
     let plain = rig.tcp.to_string();
     let port = plain.rsplit_once(':').unwrap().1.parse().unwrap();
@@ -114,7 +117,7 @@ fn a_link_that_nobody_waited_for_is_given_up() {
     let session = Session::watching(&address, None, "a test", soon()).unwrap();
     proxy.mute.store(true, Ordering::SeqCst);
     let mut made = 0;
-    // The proxy cuts some before they have asked: those make nothing.
+    // The proxy cuts some before their request; those create nothing.
     while made == 0 {
         let error = session.link(0, CARRIERS[1], Timeout::after(Duration::from_millis(500)));
         assert!(matches!(error, Err(Error::TimedOut(_))), "{error:?}");

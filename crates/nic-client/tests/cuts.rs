@@ -1,18 +1,18 @@
-//! Links over TCP and TLS whose sockets are cut at random bytes: nothing is lost, doubled or out of
-//! order. A seed in a failure's message repeats what the proxy drew.
+//! Links over TCP and TLS whose sockets are cut at random bytes: no data is lost, doubled or out of
+//! order. The seed in the message of a failure repeats the random choices of the proxy.
 
 use crate::fake::soon;
 use crate::hidden;
 use crate::proxy::Proxy;
 use crate::rig::{CARRIERS, RINGS, Rig, all, content, send_all, sink, spec};
-use isthmus_nic_client::words::{Direction, Event};
-use isthmus_nic_client::{Address, Error, Opening, Received, Session, Timeout};
+use isthmus_nic_client::protocol::{Direction, Event};
+use isthmus_nic_client::{Address, ConnectionOptions, Error, Received, Session, Timeout};
 use isthmus_stream_net::sink::Action;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Seeds of each kind of the tests; `ISTHMUS_CUTS=150` is for by hand.
+/// Seeds per kind of test; run `ISTHMUS_CUTS=150` by hand for more.
 fn seeds() -> u64 {
     let asked = std::env::var("ISTHMUS_CUTS").ok();
     asked.and_then(|seeds| seeds.parse().ok()).unwrap_or(12)
@@ -23,7 +23,7 @@ const TU: u64 = 100_000;
 const ADUS: u64 = 30;
 const LINKS: u16 = 2;
 
-/// A daemon, a session of an application, and one of a further process behind a proxy.
+/// A daemon, a session of an application, and a session of a further process behind a proxy.
 struct World {
     rig: Rig,
     first: Session,
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// Why links are gone, as far as is told.
+    /// Return the reported reasons why links are gone.
     fn ends(&self) -> String {
         let mut all = Vec::new();
         while let Ok(Some(event)) = self.first.event(Timeout::after(Duration::ZERO)) {
@@ -79,12 +79,12 @@ impl World {
     }
 }
 
-/// Sends over links that are cut; how many were.
+/// Send over links that are cut. Returns the number of cuts.
 fn sends(tls: bool, seed: u64) -> [u64; 2] {
     let world = World::new(tls, seed, 1 << 20, Duration::from_secs(10));
     world.link(0..LINKS);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = world.far.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = world.far.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (ADU, TU), LINKS, ADUS);
     let stream = world.far.stream(spec, soon()).unwrap();
     send_all(&stream, seed, ADU, ADUS);
@@ -98,17 +98,20 @@ fn sends(tls: bool, seed: u64) -> [u64; 2] {
     world.count()
 }
 
-/// Receives over links that are cut.
+/// Receive over links that are cut.
 fn receives(tls: bool, seed: u64) -> [u64; 2] {
     let world = World::new(tls, seed, 1 << 20, Duration::from_secs(10));
     world.first.link(7, RINGS, soon()).unwrap();
     world.link(0..LINKS);
-    let mut opening = Opening::to("raw:accept:127.0.0.1:0");
-    opening.window_bytes = 1 << 20;
-    let into = world.far.open(&opening, soon()).unwrap();
+    let mut options = ConnectionOptions::to("raw:accept:127.0.0.1:0");
+    options.window_bytes = 1 << 20;
+    let into = world.far.open(&options, soon()).unwrap();
     let at = world.far.connection(into, soon()).unwrap().destination;
     let to = at.replace("accept", "tcp");
-    let out = world.first.open(&Opening::to(&to), soon()).unwrap();
+    let out = world
+        .first
+        .open(&ConnectionOptions::to(&to), soon())
+        .unwrap();
     let mut sent = spec(out, Direction::Transmit, (ADU, TU), 1, ADUS);
     sent.format.su_order = vec![7];
     let sent = world.first.stream(sent, soon()).unwrap();
@@ -128,13 +131,13 @@ fn receives(tls: bool, seed: u64) -> [u64; 2] {
     world.count()
 }
 
-/// Runs all seeds; both kinds of cuts were among them.
+/// Run all seeds and check that both kinds of cuts occurred.
 fn rounds(tls: bool, round: fn(bool, u64) -> [u64; 2]) {
     let mut cuts = [0; 2];
     for seed in 1..=seeds() {
-        let begun = Instant::now();
+        let started = Instant::now();
         let now = round(tls, seed);
-        println!("seed {seed}: {now:?} cuts, {:?}", begun.elapsed());
+        println!("seed {seed}: {now:?} cuts, {:?}", started.elapsed());
         cuts = [cuts[0] + now[0], cuts[1] + now[1]];
     }
     println!("{cuts:?} cuts: in handshakes and later");
@@ -142,26 +145,26 @@ fn rounds(tls: bool, round: fn(bool, u64) -> [u64; 2]) {
 }
 
 #[test]
-fn what_is_sent_over_tcp_that_is_cut_is_whole_and_in_order() {
+fn data_sent_over_cut_tcp_is_complete_and_in_order() {
     rounds(false, sends);
 }
 
 #[test]
-fn what_is_sent_over_tls_that_is_cut_is_whole_and_in_order() {
+fn data_sent_over_cut_tls_is_complete_and_in_order() {
     rounds(true, sends);
 }
 
 #[test]
-fn what_is_received_over_tcp_that_is_cut_is_whole_and_in_order() {
+fn data_received_over_cut_tcp_is_complete_and_in_order() {
     rounds(false, receives);
 }
 
 #[test]
-fn what_is_received_over_tls_that_is_cut_is_whole_and_in_order() {
+fn data_received_over_cut_tls_is_complete_and_in_order() {
     rounds(true, receives);
 }
 
-fn told<T>(session: &Session, wanted: impl Fn(&Event) -> Option<T>) -> T {
+fn wait_event<T>(session: &Session, wanted: impl Fn(&Event) -> Option<T>) -> T {
     loop {
         let event = session.event(soon()).unwrap().expect("an event in time");
         if let Some(found) = wanted(&event) {
@@ -177,55 +180,55 @@ fn gone(event: &Event) -> Option<String> {
     }
 }
 
-/// A sender whose link cannot be made anew is told so when the grace is over, and so is who waits
-/// for its stream; the daemon tells that the link is cut, whose stream waits for it, and its end.
+/// If a link cannot reconnect within the time of grace, its sender and the waits for its stream
+/// fail. The daemon reports the cut, the stream that waits for the link, and its end.
 #[test]
-fn a_link_that_is_not_made_anew_in_time_is_lost_with_its_streams() {
+fn a_link_that_does_not_reconnect_in_time_is_lost_with_its_streams() {
     let grace = Duration::from_millis(700);
     let world = World::new(false, 1, u64::MAX - 1, grace);
     world.link([0]);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = world.far.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = world.far.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 9);
     let stream = world.far.stream(spec, soon()).unwrap();
     stream.send(&content(1, 0, ADU), soon()).unwrap();
     stream.wait_done(1, soon()).unwrap();
     world.proxy.closed.store(true, Ordering::SeqCst);
     world.proxy.cut_all();
-    let begun = Instant::now();
+    let started = Instant::now();
     let cut = |event: &Event| matches!(event, Event::LinkCut { link: 0, .. }).then_some(());
-    told(&world.first, cut);
-    // What is sent meanwhile waits.
+    wait_event(&world.first, cut);
+    // Data sent meanwhile waits.
     let error = loop {
         match stream.send(&content(1, 1, ADU), soon()) {
             Ok(_) => {}
             Err(error) => break error,
         }
     };
-    let took = begun.elapsed();
+    let took = started.elapsed();
     assert!(took >= grace / 2 && took < 20 * grace, "{took:?}");
     let said = error.to_string();
     assert!(!said.contains("for 0"), "{said}");
     assert!(
-        matches!(error, Error::Link(0, _)) && said.contains("could not be made anew within 700ms")
+        matches!(error, Error::Link(0, _)) && said.contains("could not be made again within 700ms")
             || said.contains("a rank on link 0 is gone"),
         "{said}"
     );
-    let reason = told(&world.first, gone);
-    assert_eq!(reason, "it was cut, and not made anew within 700ms");
+    let reason = wait_event(&world.first, gone);
+    assert!(reason.starts_with("it was cut") && reason.ends_with("within 700ms"));
     let error = stream.wait(soon()).unwrap_err().to_string();
     assert!(error.contains("a rank on link 0 is gone"), "{error}");
     drop((world, taken));
 }
 
-/// A process that ends, or gives its link up, is not waited for: its streams fail at once.
+/// The daemon does not wait for a process that ends or releases its link: its streams fail at once.
 #[test]
-fn a_link_whose_process_has_ended_is_not_waited_for() {
+fn the_daemon_does_not_wait_for_links_of_ended_processes() {
     for gives_up in [false, true] {
         let world = World::new(false, 1, u64::MAX - 1, Duration::from_secs(3600));
         world.link([0]);
-        let (opening, taken) = sink(|_| Action::Take);
-        let connection = world.first.open(&opening, soon()).unwrap();
+        let (options, taken) = sink(|_| Action::Take);
+        let connection = world.first.open(&options, soon()).unwrap();
         let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 9);
         let stream = world.first.stream(spec.clone(), soon()).unwrap();
         let sends = world.far.adopt(stream.number(), &spec, soon()).unwrap();
@@ -241,13 +244,14 @@ fn a_link_whose_process_has_ended_is_not_waited_for() {
     }
 }
 
-/// With the daemon's end the error is that of a session that is over, whatever its links wait for.
+/// After the daemon's end every call fails with the error of a closed session, whatever its links
+/// wait for.
 #[test]
 fn a_daemon_that_ends_while_a_link_is_cut_ends_its_calls() {
     let mut world = World::new(false, 1, u64::MAX - 1, Duration::from_secs(3600));
     world.link([0]);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = world.far.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = world.far.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 1 << 20);
     let stream = world.far.stream(spec, soon()).unwrap();
     stream.send(&content(1, 0, ADU), soon()).unwrap();
@@ -270,10 +274,9 @@ fn a_daemon_that_ends_while_a_link_is_cut_ends_its_calls() {
     drop(taken);
 }
 
-/// A link of which nobody wants anything is made anew as well, and a time-out says that a link is
-/// cut where one is waited for.
+/// An idle link reconnects too, and a timeout names a cut link for which it waits.
 #[test]
-fn an_idle_link_is_made_anew_and_a_wait_names_one_that_is_cut() {
+fn an_idle_link_reconnects_and_a_timeout_names_a_cut_link() {
     let world = World::new(false, 1, u64::MAX - 1, Duration::from_secs(3600));
     world.link([0]);
     let restored = |event: &Event| match event {
@@ -282,10 +285,10 @@ fn an_idle_link_is_made_anew_and_a_wait_names_one_that_is_cut() {
     };
     for _ in 0..3 {
         world.proxy.cut_all();
-        assert_eq!(told(&world.first, restored), 0);
+        assert_eq!(wait_event(&world.first, restored), 0);
     }
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = world.far.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = world.far.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 2);
     let stream = world.far.stream(spec, soon()).unwrap();
     stream.send(&content(1, 0, ADU), soon()).unwrap();
@@ -308,42 +311,42 @@ fn an_idle_link_is_made_anew_and_a_wait_names_one_that_is_cut() {
     assert!(taken.join().unwrap().1 == all(1, ADU, 2));
 }
 
-/// Without a time of grace a link is gone with its socket, whoever says so.
+/// Without a time of grace a link ends with its socket, whether the daemon or the client sets it.
 #[test]
-fn a_link_without_grace_is_gone_with_its_socket() {
+fn a_link_without_grace_ends_with_its_socket() {
     for (operator, client) in [(0, 9), (9, 0)].map(|(a, b)| (secs(a), secs(b))) {
         let world = World::new(false, 1, u64::MAX - 1, operator);
         let linked = world.far.link_for(0, CARRIERS[1], client, soon());
         linked.unwrap();
-        let (opening, taken) = sink(|_| Action::Take);
-        let connection = world.far.open(&opening, soon()).unwrap();
+        let (options, taken) = sink(|_| Action::Take);
+        let connection = world.far.open(&options, soon()).unwrap();
         let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 9);
         let stream = world.far.stream(spec, soon()).unwrap();
         world.proxy.cut_all();
-        let reason = told(&world.first, gone);
+        let reason = wait_event(&world.first, gone);
         assert!(reason.contains("closed"), "{reason}");
         assert!(stream.wait(soon()).is_err());
         drop((world, taken));
     }
 }
 
-/// A link that is gone, whether the daemon or this process was first to have waited long enough, is
-/// no link of the process any more: it is made again over its number, and streams go over it.
+/// A lost link, whichever side gave up first, can be made again with its number, and streams use
+/// the new one.
 #[test]
-fn a_link_that_is_gone_is_made_again_over_its_number() {
+fn a_lost_link_is_made_again_with_its_number() {
     for [operator, client] in [[300, 300], [9000, 300], [0, 0], [9000, 0]] {
         let world = World::new(false, 1, u64::MAX - 1, Duration::from_millis(operator));
         let grace = Duration::from_millis(client);
         world.far.link_for(0, CARRIERS[1], grace, soon()).unwrap();
-        let (opening, taken) = sink(|_| Action::Take);
-        let connection = world.far.open(&opening, soon()).unwrap();
+        let (options, taken) = sink(|_| Action::Take);
+        let connection = world.far.open(&options, soon()).unwrap();
         let spec = spec(connection, Direction::Transmit, (ADU, TU), 1, 1);
         let mut more = spec.clone();
         more.adus = None;
         let under_way = world.far.stream(more, soon()).unwrap();
         world.proxy.closed.store(true, Ordering::SeqCst);
         world.proxy.cut_all();
-        // Of a link without grace it is known once it is used.
+        // A link without grace is only known to be lost when it is used.
         let error = loop {
             if let Err(error) = under_way.send(&content(1, 0, ADU), soon()) {
                 break error.to_string();

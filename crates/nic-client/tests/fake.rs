@@ -1,6 +1,6 @@
-//! A daemon that says what a test wants: lines and nothing behind them.
+//! A fake daemon that sends the lines of a test.
 
-use isthmus_nic_client::words::{Answer, Lines, Message, NumberedRequest, Request, read, write};
+use isthmus_nic_client::protocol::{Answer, Lines, Message, NumberedRequest, Request, read, write};
 use isthmus_nic_client::{Address, Session, Timeout};
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -12,14 +12,14 @@ pub fn soon() -> Timeout<'static> {
     Timeout::after(Duration::from_secs(60))
 }
 
-/// The abstract name of a socket that nobody else has.
+/// Return a unique abstract name of a socket.
 pub fn name() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("isthmus-nic-client-{}-{count}", std::process::id())
 }
 
-/// Listens on such a name, and the address of that.
+/// Listen on a unique name. Returns the listener and its address.
 pub fn listener() -> (UnixListener, Address) {
     let name = name();
     let address = SocketAddr::from_abstract_name(&name).unwrap();
@@ -39,7 +39,7 @@ pub fn welcome() -> Answer {
     }
 }
 
-/// The socket of a session, as the daemon has it.
+/// The daemon's end of a session.
 pub struct Side {
     pub socket: UnixStream,
     lines: Lines,
@@ -53,7 +53,7 @@ impl Side {
         Self { socket, lines }
     }
 
-    /// The next request; none once the client has left.
+    /// Return the next request; none once the client has left.
     pub fn next(&mut self) -> Option<NumberedRequest> {
         let mut piece = [0; 4096];
         loop {
@@ -67,17 +67,17 @@ impl Side {
         }
     }
 
-    pub fn tell(&mut self, told: &Message) {
+    pub fn send(&mut self, message: &Message) {
         // The client may have left.
-        let _ = self.socket.write_all(&write(told).unwrap());
+        let _ = self.socket.write_all(&write(message).unwrap());
     }
 
     pub fn answer(&mut self, id: u64, answer: Answer) {
-        self.tell(&Message::Answer { id, answer });
+        self.send(&Message::Answer { id, answer });
     }
 }
 
-/// Lets one session in and does with it what `script` says; the session, once it is in.
+/// Admit one session and run `script` with the daemon's end. Returns the session.
 pub fn daemon(script: impl FnOnce(Side) + Send + 'static) -> Session {
     let address = listening(move |mut side| {
         let hello = side.next().unwrap();
@@ -88,7 +88,7 @@ pub fn daemon(script: impl FnOnce(Side) + Send + 'static) -> Session {
     Session::watching(&address, Some("secret"), "a test", soon()).unwrap()
 }
 
-/// Somebody who lets one socket in.
+/// Accept one socket on a thread.
 pub fn listening(script: impl FnOnce(Side) + Send + 'static) -> Address {
     let (listener, address) = listener();
     std::thread::spawn(move || {

@@ -3,23 +3,23 @@
 use crate::fake::soon;
 use crate::rig::{CARRIERS, Rig, all, links, send_all, sink, spec};
 use isthmus_nic::{Certificate, Config};
-use isthmus_nic_client::words::Direction;
+use isthmus_nic_client::protocol::Direction;
 use isthmus_nic_client::{Address, Error, Session};
 use isthmus_stream_net::sink::Action;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// A certificate of the tests of the daemon.
+/// Return the path of a certificate of the daemon's tests.
 fn fixture(name: &str) -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.join("../nic/tests/fixtures").join(name)
+    let check_process = Path::new(env!("CARGO_MANIFEST_DIR"));
+    check_process.join("../nic/tests/fixtures").join(name)
 }
 
 fn rig() -> (Rig, String) {
     rig_with(|_| ())
 }
 
-/// A daemon that listens with TLS as well, and at which port.
+/// Start a daemon that listens with TLS too. Returns it and the port.
 pub fn rig_with(change: impl FnOnce(&mut Config)) -> (Rig, String) {
     let rig = Rig::with(|config| {
         let folder = config.policy.files[0].clone();
@@ -45,14 +45,14 @@ pub fn trusting(host: &str, port: &str) -> Address {
 }
 
 #[test]
-fn what_goes_over_tls_is_whole_and_in_order() {
+fn data_over_tls_is_complete_and_in_order() {
     let (rig, port) = rig();
     let first = rig.session();
     let address = trusting("localhost", &port);
     let session = Session::join(&address, &first.welcome().ticket, false, soon()).unwrap();
     links(&session, 3, CARRIERS[1]);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
     let (adu, tu) = (300_001, 64 << 10);
     let spec = spec(connection, Direction::Transmit, (adu, tu), 3, 7);
     let stream = session.stream(spec, soon()).unwrap();
@@ -63,7 +63,7 @@ fn what_goes_over_tls_is_whole_and_in_order() {
 }
 
 #[test]
-fn a_daemon_that_shows_another_name_or_nothing_is_not_spoken_to() {
+fn a_daemon_without_the_expected_certificate_is_refused() {
     let (rig, port) = rig();
     let other = trusting("ip6-localhost", &port);
     let connected = Session::connect(&other, Some("secret"), "who", soon());
@@ -91,14 +91,14 @@ fn a_daemon_that_shows_another_name_or_nothing_is_not_spoken_to() {
 }
 
 #[test]
-fn the_daemons_end_is_seen_through_tls() {
+fn the_end_of_the_daemon_is_detected_through_tls() {
     let (mut rig, port) = rig();
     let first = rig.session();
     let address = trusting("localhost", &port);
     let session = Session::join(&address, &first.welcome().ticket, false, soon()).unwrap();
     links(&session, 1, CARRIERS[1]);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
     let spec = spec(
         connection,
         Direction::Transmit,

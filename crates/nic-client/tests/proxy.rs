@@ -1,4 +1,4 @@
-//! What stands between a client and its daemon, and cuts the sockets of links at random bytes.
+//! A proxy between a client and its daemon that cuts the sockets of links at random bytes.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Random numbers of a seed.
+/// Random numbers from a seed.
 #[derive(Clone)]
 pub struct Draw(u64);
 
@@ -23,21 +23,21 @@ impl Draw {
     }
 }
 
-/// How many sockets were cut.
+/// The numbers of cut sockets.
 #[derive(Default)]
 pub struct Cuts {
-    /// Before the link had its answer, or what is as short.
+    /// Within the first bytes, before the answer to the link's request.
     pub early: AtomicU64,
     pub late: AtomicU64,
 }
 
-/// The first socket, which is a session's, is let through as it is; each of those after it is cut.
+/// Passes the first socket, which is a session's, unchanged and cuts each later one.
 pub struct Proxy {
     pub port: u16,
     pub cuts: Arc<Cuts>,
-    /// While it is set, sockets are closed as they come.
+    /// While it is set, new sockets are closed at once.
     pub closed: Arc<AtomicBool>,
-    /// While it is set, nothing that the daemon says over a new socket comes through.
+    /// While it is set, data of the daemon on new sockets is held back.
     pub mute: Arc<AtomicBool>,
     sockets: Arc<Mutex<Vec<TcpStream>>>,
     over: Arc<AtomicBool>,
@@ -46,19 +46,19 @@ pub struct Proxy {
 impl Drop for Proxy {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
-        // Wakes who lets sockets in, if that is not over already.
+        // Wake the accepting thread, if it still runs.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
         self.cut_all();
     }
 }
 
-/// When and how a socket is cut.
+/// When and how to cut a socket.
 #[derive(Clone)]
 struct Cut {
-    /// Bytes that it carries still, both ways together.
+    /// Remaining bytes before the cut, both directions together.
     left: Arc<Mutex<u64>>,
-    /// The daemon's side is left open for a while, and gets what had come for it then: as from a
-    /// path that is slow.
+    /// Whether the daemon's side stays open for a while and then receives the data in transit, as
+    /// from a slow path.
     lags: bool,
     early: bool,
 }
@@ -107,7 +107,7 @@ impl Proxy {
                 let clone = |socket: &TcpStream| socket.try_clone().unwrap();
                 if number > 0 {
                     let mut sockets = sockets.lock().unwrap();
-                    // Those that are over are not held open.
+                    // Drop closed sockets.
                     sockets.retain(|socket| socket.peer_addr().is_ok());
                     sockets.extend([clone(&client), clone(&server)]);
                 }
@@ -134,7 +134,7 @@ impl Proxy {
         proxy
     }
 
-    /// Cuts all links that there are.
+    /// Cut all current links.
     pub fn cut_all(&self) {
         for socket in self.sockets.lock().unwrap().drain(..) {
             let _ = socket.shutdown(Shutdown::Both);
@@ -158,7 +158,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, lags: bool, cut: &Cut, cuts: &Cu
         };
         let _ = to.write_all(&piece[..goes]);
         if goes < read || read == 0 {
-            // What is behind the cut comes late, if it goes to the daemon and that side lags.
+            // Data to the daemon after the cut arrives late if that side lags.
             if cut.lags && !lags && read > 0 {
                 let _ = from.shutdown(Shutdown::Both);
                 std::thread::sleep(LAG);

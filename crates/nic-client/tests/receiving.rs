@@ -1,36 +1,36 @@
-//! Streams that are received: from another stream manager, over links of one process or of several.
+//! Receiving streams from another stream manager, over links of one process or of several.
 
 use crate::fake::soon;
 use crate::rig::{CARRIERS, RINGS, Rig, content, links, spec};
-use isthmus_nic_client::words::{Direction, Spec};
-use isthmus_nic_client::{Error, Opening, Received, Session, Timeout};
+use isthmus_nic_client::protocol::{Direction, Spec};
+use isthmus_nic_client::{ConnectionOptions, Error, Received, Session, Timeout};
 use isthmus_stream::{
     self as stream, ConnectionSpec, Event, Format, Limits, LinkId, Protocol, StreamSpec,
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
-use isthmus_stream_net::{Driver, Ends, Event as Told, Service};
+use isthmus_stream_net::{Driver, Ends, Event as NetEvent, Service};
 use std::net::TcpListener;
-use std::sync::mpsc::{Receiver, Sender as Tell, channel};
+use std::sync::mpsc::{self, Receiver, channel};
 use std::time::{Duration, Instant};
 
 const ADU: u64 = 50_001;
 const TU: u64 = 16 << 10;
 const WINDOW: u64 = 256 << 10;
 
-/// Another stream manager that sends to whoever connects.
+/// Another stream manager that sends to any peer that connects.
 struct Source {
     service: Service,
     app: stream::AppId,
     connection: stream::ConnectionId,
     ranks: Sender,
-    told: Receiver<Told>,
+    events: Receiver<NetEvent>,
 }
 
-/// Where it is, and the source itself once somebody has connected.
-fn source() -> (Opening, Receiver<Source>) {
+/// Start a source. Returns its address, and the source once a peer has connected.
+fn source() -> (ConnectionOptions, Receiver<Source>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut opening = Opening::to(&format!("raw:tcp:{}", listener.local_addr().unwrap()));
-    opening.window_bytes = WINDOW;
+    let mut options = ConnectionOptions::to(&format!("raw:tcp:{}", listener.local_addr().unwrap()));
+    options.window_bytes = WINDOW;
     let (give, made) = channel();
     std::thread::spawn(move || {
         let socket = listener.accept().unwrap().0;
@@ -43,26 +43,26 @@ fn source() -> (Opening, Receiver<Source>) {
         driver
             .attach(LinkId(0), Ends::rings(Some(consumer), None))
             .unwrap();
-        let (tell, told): (Tell<Told>, _) = channel();
+        let (sender, events): (mpsc::Sender<NetEvent>, _) = channel();
         let service = Service::start(driver, move |event| {
             // The test may have ended.
-            let _ = tell.send(event);
+            let _ = sender.send(event);
         });
         let source = Source {
             service: service.unwrap(),
             app,
             connection,
             ranks: Sender::new(LinkId(0), Pipe::Producer(producer)),
-            told,
+            events,
         };
         // The test may have ended.
         let _ = give.send(source);
     });
-    (opening, made)
+    (options, made)
 }
 
 impl Source {
-    /// Sends a stream of so many ADUs, or a part of it.
+    /// Send a stream of `adus` ADUs, or a part of it.
     fn begin(&mut self, key: u64, adu: u64, adus: u64, written: u64) -> stream::StreamId {
         let format = Format::fixed(adu, TU.min(adu), &[LinkId(0)]);
         let (app, connection) = (self.app, self.connection);
@@ -90,8 +90,8 @@ impl Source {
 
     fn ended(&self, wanted: stream::StreamId) -> stream::End {
         loop {
-            let told = self.told.recv_timeout(Duration::from_secs(60)).unwrap();
-            if let Told::Stream(Event::Ended { stream, end }) = told
+            let event = self.events.recv_timeout(Duration::from_secs(60)).unwrap();
+            if let NetEvent::Stream(Event::Ended { stream, end }) = event
                 && stream == wanted
             {
                 return end;
@@ -107,13 +107,13 @@ fn receive(connection: u32, adu: u64, links: u16, adus: Option<u64>) -> Spec {
 }
 
 #[test]
-fn what_another_manager_sends_is_received_whole_and_in_order() {
+fn streams_of_another_manager_are_received_completely_and_in_order() {
     let rig = Rig::new();
     for (carrier, count) in CARRIERS.into_iter().flat_map(|c| [(c, 1), (c, 3)]) {
         let session = rig.session();
         links(&session, count, carrier);
-        let (opening, source) = source();
-        let connection = session.open(&opening, soon()).unwrap();
+        let (options, source) = source();
+        let connection = session.open(&options, soon()).unwrap();
         let stream = session
             .stream(receive(connection, ADU, count, None), soon())
             .unwrap();
@@ -140,8 +140,8 @@ fn what_another_manager_sends_is_received_whole_and_in_order() {
 fn ranks_receive_the_units_of_their_own_links() {
     let rig = Rig::new();
     let first = rig.session();
-    let (opening, source) = source();
-    let connection = first.open(&opening, soon()).unwrap();
+    let (options, source) = source();
+    let connection = first.open(&options, soon()).unwrap();
     let spec = receive(connection, ADU, 4, Some(5));
     let number = first.stream(spec.clone(), soon()).unwrap();
     std::thread::scope(|scope| {
@@ -187,8 +187,8 @@ fn adus_can_be_received_in_parts_and_several_at_once() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 2, RINGS);
-    let (opening, source) = source();
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, source) = source();
+    let connection = session.open(&options, soon()).unwrap();
     let stream = session
         .stream(receive(connection, ADU, 2, None), soon())
         .unwrap();
@@ -217,12 +217,12 @@ fn adus_can_be_received_in_parts_and_several_at_once() {
 }
 
 #[test]
-fn nothing_that_comes_is_told_and_can_be_waited_for_again() {
+fn a_receive_without_data_times_out_and_can_be_repeated() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 2, RINGS);
-    let (opening, source) = source();
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, source) = source();
+    let connection = session.open(&options, soon()).unwrap();
     let stream = session
         .stream(receive(connection, ADU, 2, Some(2)), soon())
         .unwrap();
@@ -250,12 +250,12 @@ fn nothing_that_comes_is_told_and_can_be_waited_for_again() {
 }
 
 #[test]
-fn what_is_in_front_is_named_and_what_nobody_receives_is_passed_by() {
+fn a_blocking_stream_is_named_and_an_abandoned_one_is_discarded() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 1, RINGS);
-    let (opening, source) = source();
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, source) = source();
+    let connection = session.open(&options, soon()).unwrap();
     let spec = receive(connection, TU, 1, Some(1));
     let mut streams = session.submit(&[spec.clone(), spec], soon()).unwrap();
     let second = streams.pop().unwrap();
@@ -263,7 +263,7 @@ fn what_is_in_front_is_named_and_what_nobody_receives_is_passed_by() {
     let mut source = source.recv().unwrap();
     source.begin(1, TU, 1, 1);
     let mut room = vec![0; TU as usize];
-    // The first one's data is there before it is asked for.
+    // The data of the first one arrives before it is requested.
     while first.status(soon()).unwrap().moved == 0 {
         std::thread::sleep(Duration::from_millis(1));
     }
@@ -284,12 +284,12 @@ fn what_is_in_front_is_named_and_what_nobody_receives_is_passed_by() {
 }
 
 #[test]
-fn a_stream_that_was_cut_short_is_never_taken_for_whole() {
+fn a_stream_that_was_cut_short_never_counts_as_complete() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 2, RINGS);
-    let (opening, source) = source();
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, source) = source();
+    let connection = session.open(&options, soon()).unwrap();
     let stream = session
         .stream(receive(connection, ADU, 2, None), soon())
         .unwrap();
@@ -310,13 +310,13 @@ fn a_stream_that_was_cut_short_is_never_taken_for_whole() {
 }
 
 #[test]
-fn the_daemons_end_ends_who_receives() {
+fn the_end_of_the_daemon_ends_a_receive() {
     for carrier in CARRIERS {
         let mut rig = Rig::new();
         let session = rig.session();
         links(&session, 1, carrier);
-        let (opening, source) = source();
-        let connection = session.open(&opening, soon()).unwrap();
+        let (options, source) = source();
+        let connection = session.open(&options, soon()).unwrap();
         let stream = session
             .stream(receive(connection, ADU, 1, None), soon())
             .unwrap();
@@ -339,8 +339,8 @@ fn directions_are_not_mixed_up() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 1, RINGS);
-    let (opening, _source) = source();
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, _source) = source();
+    let connection = session.open(&options, soon()).unwrap();
     let stream = session
         .stream(receive(connection, ADU, 1, None), soon())
         .unwrap();

@@ -1,16 +1,16 @@
-//! A real daemon, a sink, and what streams carry.
+//! A real daemon, a sink and test data.
 
 use crate::fake::{name, soon};
 use isthmus_nic::{Config, Daemon};
-use isthmus_nic_client::words::{Carrier, Direction, Spec};
-use isthmus_nic_client::{Address, Opening, Session, Stream};
+use isthmus_nic_client::protocol::{Carrier, Direction, Spec};
+use isthmus_nic_client::{Address, ConnectionOptions, Session, Stream};
 use isthmus_stream_net::sink::{Action, Counts, Sink};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A daemon on a Unix socket and a TCP port, in a folder of its own that goes with it.
+/// A daemon on a Unix socket and a TCP port, with a folder that is removed with it.
 pub struct Rig {
     pub daemon: Option<Daemon>,
     pub folder: PathBuf,
@@ -56,7 +56,7 @@ impl Drop for Rig {
     }
 }
 
-/// What links are made of.
+/// Return the carriers of links to test.
 pub const CARRIERS: [Carrier; 2] = [
     Carrier::Rings {
         from_rank_bytes: 64 << 10,
@@ -72,7 +72,7 @@ pub fn links(session: &Session, count: u16, carrier: Carrier) {
     }
 }
 
-/// Bytes that tell where they belong.
+/// Return bytes that depend on their position.
 pub fn content(key: u64, adu: u64, bytes: u64) -> Vec<u8> {
     let mut word = key << 40 | adu << 20 | 1;
     let next = |_| {
@@ -84,19 +84,21 @@ pub fn content(key: u64, adu: u64, bytes: u64) -> Vec<u8> {
     (0..bytes).map(next).collect()
 }
 
-/// What a sink counted or why it gave up, and what it took.
+/// The counts or the error of a sink, and its received data.
 pub type Taken = (isthmus_stream_net::Result<Counts>, Vec<u8>);
 
-/// A sink on a thread: where it is, and what it will have taken.
-pub fn sink(before: impl FnMut(u64) -> Action + Send + 'static) -> (Opening, JoinHandle<Taken>) {
+/// Start a sink on a thread. Returns its address, and the thread with its result.
+pub fn sink(
+    before: impl FnMut(u64) -> Action + Send + 'static,
+) -> (ConnectionOptions, JoinHandle<Taken>) {
     sink_of(Sink::new(256 << 10), before)
 }
 
-/// The same, of a certain sink.
+/// The same, with the given sink.
 pub fn sink_of(
     sink: Sink,
     before: impl FnMut(u64) -> Action + Send + 'static,
-) -> (Opening, JoinHandle<Taken>) {
+) -> (ConnectionOptions, JoinHandle<Taken>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let words = format!("raw:tcp:{}", listener.local_addr().unwrap());
     let thread = std::thread::spawn(move || {
@@ -105,10 +107,10 @@ pub fn sink_of(
         let counts = sink.serve(&mut socket, before, |_, data| all.extend_from_slice(data));
         (counts, all)
     });
-    (Opening::to(&words), thread)
+    (ConnectionOptions::to(&words), thread)
 }
 
-/// A specification with sizes of its own.
+/// Return a specification with the given sizes.
 pub fn spec(
     connection: u32,
     direction: Direction,
@@ -123,7 +125,7 @@ pub fn spec(
     spec
 }
 
-/// Sends ADUs of `content`.
+/// Send ADUs of `content`.
 pub fn send_all(stream: &Stream, key: u64, adu_bytes: u64, adus: u64) {
     for adu in 0..adus {
         let sent = stream.send(&content(key, adu, adu_bytes), soon());

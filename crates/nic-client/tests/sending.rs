@@ -1,9 +1,9 @@
-//! Streams that are sent: what the sink has, what waits confirm, what faults do.
+//! Sending streams: the data of the sink, confirmations and faults.
 
 use crate::fake::soon;
 use crate::rig::{CARRIERS, RINGS, Rig, all, content, links, send_all, sink, sink_of, spec};
-use isthmus_nic_client::words::{Checksum, Direction, Event, RefusalKind, Request, Spec};
-use isthmus_nic_client::{Error, Opening, Session, Timeout};
+use isthmus_nic_client::protocol::{Checksum, Direction, Event, RefusalKind, Request, Spec};
+use isthmus_nic_client::{ConnectionOptions, Error, Session, Timeout};
 use isthmus_stream_net::sink::{Action, Sink};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -12,13 +12,13 @@ const ADU: u64 = 100_003;
 const TU: u64 = 32 << 10;
 
 #[test]
-fn what_is_sent_is_in_the_sink_whole_and_in_order() {
+fn the_sink_receives_all_data_in_order() {
     let rig = Rig::new();
     for (carrier, count) in CARRIERS.into_iter().flat_map(|c| [(c, 1), (c, 3)]) {
         let session = rig.session();
         links(&session, count, carrier);
-        let (opening, taken) = sink(|_| Action::Take);
-        let connection = session.open(&opening, soon()).unwrap();
+        let (options, taken) = sink(|_| Action::Take);
+        let connection = session.open(&options, soon()).unwrap();
         let spec = spec(connection, Direction::Transmit, (ADU, TU), count, 9);
         let stream = session.stream(spec, soon()).unwrap();
         send_all(&stream, 1, ADU, 9);
@@ -43,7 +43,7 @@ fn what_is_sent_is_in_the_sink_whole_and_in_order() {
 #[test]
 fn links_over_tcp_carry_the_same() {
     let rig = Rig::new();
-    // Who is let in over TCP has a ticket from who is there already.
+    // A session over TCP joins with the ticket of an existing session.
     let first = rig.session();
     let ticket = &first.welcome().ticket;
     let session = Session::join(&rig.tcp, ticket, false, soon()).unwrap();
@@ -53,8 +53,8 @@ fn links_over_tcp_carry_the_same() {
         "{rings}"
     );
     links(&session, 2, CARRIERS[1]);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (ADU, TU), 2, 5);
     let stream = session.stream(spec, soon()).unwrap();
     send_all(&stream, 1, ADU, 5);
@@ -67,8 +67,8 @@ fn links_over_tcp_carry_the_same() {
 fn ranks_send_the_units_of_their_own_links() {
     let rig = Rig::new();
     let first = rig.session();
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = first.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = first.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (ADU, TU), 4, 6);
     let number = first.stream(spec.clone(), soon()).unwrap().number();
     std::thread::scope(|scope| {
@@ -82,7 +82,7 @@ fn ranks_send_the_units_of_their_own_links() {
                 let stream = session.adopt(number, spec, soon()).unwrap();
                 for adu in 0..6 {
                     let whole = content(1, adu, ADU);
-                    // One half gives all of the ADU, the other its own SUs only.
+                    // One half passes the whole ADU, the other only its own SUs.
                     if rank < 2 {
                         stream.send(&whole, soon()).unwrap();
                         continue;
@@ -108,23 +108,23 @@ fn ranks_send_the_units_of_their_own_links() {
 }
 
 #[test]
-fn what_was_waited_for_is_there_while_the_stream_goes_on() {
+fn confirmed_adus_are_in_the_sink_while_the_stream_continues() {
     let rig = Rig::new();
     let session = Session::watching(&rig.unix, None, "a test", soon()).unwrap();
     links(&session, 2, RINGS);
     let (go, gate) = channel::<()>();
-    let (opening, taken) = sink(move |came| {
+    let (options, taken) = sink(move |came| {
         if came == 3 {
             gate.recv().unwrap();
         }
         Action::Take
     });
-    let connection = session.open(&opening, soon()).unwrap();
+    let connection = session.open(&options, soon()).unwrap();
     let mut open = spec(connection, Direction::Transmit, (TU, TU), 2, 0);
     open.adus = None;
     let stream = session.stream(open, soon()).unwrap();
     send_all(&stream, 1, TU, 3);
-    // What comes close behind is confirmed together with what a sink has, if its program lets it.
+    // A sink may confirm several ADUs together if they arrive close together.
     assert_eq!(stream.wait_done(3, soon()).unwrap().done, 3);
     for adu in 3..5 {
         assert_eq!(stream.send(&content(1, adu, TU), soon()), Ok(adu));
@@ -176,8 +176,8 @@ fn units_of_any_length_and_any_order() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 3, RINGS);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
     let mut variable = spec(connection, Direction::Transmit, (1, TU), 3, 4);
     variable.format.adu_bytes = None;
     variable.format.su_order = vec![2, 0, 1, 0];
@@ -207,12 +207,12 @@ fn an_adu_can_be_sent_in_parts_and_several_at_once() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 2, RINGS);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (ADU, TU), 2, 6);
     let stream = session.stream(spec, soon()).unwrap();
     let whole = all(1, ADU, 6);
-    // Two TUs, the rest of that ADU and two whole ones, one TU, the rest.
+    // Two TUs, the rest of that ADU and two whole ADUs, one TU, the rest.
     let (tu, adu) = (TU as usize, ADU as usize);
     let cuts = [0, 2 * tu, 3 * adu, 3 * adu + tu, 6 * adu];
     for (number, cut) in cuts.windows(2).enumerate() {
@@ -223,7 +223,7 @@ fn an_adu_can_be_sent_in_parts_and_several_at_once() {
                 said.ends_with("2 TUs of ADU 0 were moved: go on there"),
                 "{said}"
             );
-            // Also if there are whole ADUs before: none of them is sent.
+            // Even after whole ADUs: none of them is sent.
             for bytes in [tu - 1, 2 * adu - 1] {
                 let run = &whole[2 * tu..2 * tu + bytes];
                 let said = stream.send_run(run, soon()).unwrap_err().to_string();
@@ -248,10 +248,10 @@ fn threads_that_share_links_do_not_mix_their_streams() {
     let taken = std::thread::scope(|scope| {
         let each: Vec<_> = (0..)
             .zip(opened)
-            .map(|(key, (opening, taken))| {
+            .map(|(key, (options, taken))| {
                 let session = &session;
                 let send = move || {
-                    let connection = session.open(&opening, soon()).unwrap();
+                    let connection = session.open(&options, soon()).unwrap();
                     let spec = spec(connection, Direction::Transmit, (ADU, TU), 3, 10);
                     let stream = session.stream(spec, soon()).unwrap();
                     send_all(&stream, key, ADU, 10);
@@ -271,12 +271,12 @@ fn threads_that_share_links_do_not_mix_their_streams() {
 }
 
 #[test]
-fn a_sink_that_stops_is_named_and_the_links_go_on() {
+fn a_stopped_sink_is_named_and_the_links_stay_usable() {
     stops(Checksum::None);
 }
 
 #[test]
-fn links_go_on_behind_a_unit_that_was_not_summed_to_its_end() {
+fn links_stay_usable_after_a_unit_without_complete_checksums() {
     stops(Checksum::Crc32c);
 }
 
@@ -285,20 +285,20 @@ fn stops(rank_sums: Checksum) {
     let session = rig.session();
     links(&session, 2, RINGS);
     let (go, gate) = channel::<()>();
-    let (opening, taken) = sink(move |came| {
+    let (options, taken) = sink(move |came| {
         if came == 2 {
-            // Until the test has seen that the sender stopped.
+            // Until the test has detected that the sender stopped.
             let _ = gate.recv_timeout(Duration::from_secs(60));
         }
         Action::Take
     });
-    let connection = session.open(&opening, soon()).unwrap();
+    let connection = session.open(&options, soon()).unwrap();
     let spec_ = Spec {
         rank_sums,
         ..spec(connection, Direction::Transmit, (8 << 20, TU), 2, 2)
     };
     let stream = session.stream(spec_, soon()).unwrap();
-    // More than all memories on the way: a part of it is taken.
+    // More than all memory on the path, so that only a part is accepted.
     let little = Timeout::after(Duration::from_millis(400));
     let error = stream.send(&content(1, 0, 8 << 20), little).unwrap_err();
     let said = error.to_string();
@@ -313,9 +313,9 @@ fn stops(rank_sums: Checksum) {
         "{later:?}"
     );
     go.send(()).unwrap();
-    // The links are in step: another stream goes over them.
-    let (opening, other) = sink(|_| Action::Take);
-    let second = session.open(&opening, soon()).unwrap();
+    // The links stay usable for another stream.
+    let (options, other) = sink(|_| Action::Take);
+    let second = session.open(&options, soon()).unwrap();
     let spec_ = Spec {
         rank_sums,
         ..spec(second, Direction::Transmit, (ADU, TU), 2, 3)
@@ -332,12 +332,12 @@ fn stops(rank_sums: Checksum) {
 }
 
 #[test]
-fn a_stream_that_stands_before_the_one_that_is_next_is_told() {
+fn a_blocking_earlier_stream_is_named() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 1, RINGS);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
     let first = spec(connection, Direction::Transmit, (ADU, TU), 1, 1);
     let streams = session.submit(&[first.clone(), first], soon()).unwrap();
     let little = Timeout::after(Duration::from_millis(300));
@@ -349,31 +349,31 @@ fn a_stream_that_stands_before_the_one_that_is_next_is_told() {
         "{said}"
     );
     drop(session);
-    // The connection goes with its application.
+    // The connection ends with its application.
     let (counts, _) = taken.join().unwrap();
     assert_eq!(counts.unwrap().adus, 0);
 }
 
 #[test]
-fn an_adu_of_which_nothing_was_taken_can_be_sent_again() {
+fn an_adu_that_was_not_accepted_can_be_sent_again() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 1, RINGS);
     let (go, gate) = channel::<()>();
-    let (opening, taken) = sink(move |came| {
+    let (options, taken) = sink(move |came| {
         if came == 1 {
             gate.recv().unwrap();
         }
         Action::Take
     });
-    let connection = session.open(&opening, soon()).unwrap();
+    let connection = session.open(&options, soon()).unwrap();
     let big = spec(connection, Direction::Transmit, (8 << 20, TU), 1, 1);
     let small = spec(connection, Direction::Transmit, (ADU, TU), 1, 1);
     let streams = session.submit(&[big, small], soon()).unwrap();
     std::thread::scope(|scope| {
         let whole = scope.spawn(|| streams[0].send(&content(1, 0, 8 << 20), soon()));
         streams[0].wait_moved(0, soon()).unwrap();
-        // The link is the first one's until all of its ADU is written.
+        // The link belongs to the first call until its whole ADU is written.
         while !streams[0]
             .status(soon())
             .is_ok_and(|status| status.bytes > 0)
@@ -394,15 +394,15 @@ fn an_adu_of_which_nothing_was_taken_can_be_sent_again() {
 }
 
 #[test]
-fn a_stream_that_failed_tells_its_sender() {
+fn a_failed_stream_returns_an_error_to_its_sender() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 2, RINGS);
-    let (opening, taken) = sink(|came| match came {
+    let (options, taken) = sink(|came| match came {
         4 => Action::Leave,
         _ => Action::Take,
     });
-    let connection = session.open(&opening, soon()).unwrap();
+    let connection = session.open(&options, soon()).unwrap();
     let mut open = spec(connection, Direction::Transmit, (ADU, TU), 2, 0);
     open.adus = None;
     let stream = session.stream(open, soon()).unwrap();
@@ -419,16 +419,16 @@ fn a_stream_that_failed_tells_its_sender() {
 }
 
 #[test]
-fn the_daemons_end_in_the_middle_of_a_send_is_one_clear_error() {
+fn the_end_of_the_daemon_during_a_send_is_one_clear_error() {
     for carrier in CARRIERS {
         let mut rig = Rig::new();
         let session = rig.session();
         links(&session, 2, carrier);
-        let (opening, taken) = sink(|_| {
+        let (options, taken) = sink(|_| {
             std::thread::sleep(Duration::from_millis(5));
             Action::Take
         });
-        let connection = session.open(&opening, soon()).unwrap();
+        let connection = session.open(&options, soon()).unwrap();
         let spec = spec(connection, Direction::Transmit, (ADU, TU), 2, 10_000);
         let stream = session.stream(spec, soon()).unwrap();
         std::thread::scope(|scope| {
@@ -443,7 +443,7 @@ fn the_daemons_end_in_the_middle_of_a_send_is_one_clear_error() {
             stream.wait_done(1, soon()).unwrap();
             drop(rig.daemon.take());
             let (sent, waited) = (sender.join().unwrap(), waiter.join().unwrap());
-            for error in [sent, waited, session.open(&opening, soon()).unwrap_err()] {
+            for error in [sent, waited, session.open(&options, soon()).unwrap_err()] {
                 let said = error.to_string();
                 let ended = matches!(error, Error::Gone(..))
                     || said.contains("the daemon ends")
@@ -457,7 +457,7 @@ fn the_daemons_end_in_the_middle_of_a_send_is_one_clear_error() {
 }
 
 #[test]
-fn a_stale_ticket_and_a_link_that_is_taken() {
+fn a_stale_ticket_and_a_link_in_use_are_refused() {
     let rig = Rig::new();
     let first = rig.session();
     let ticket = first.welcome().ticket.clone();
@@ -484,8 +484,8 @@ fn a_file_is_kept_when_its_connection_is_closed() {
     let session = Session::watching(&rig.unix, None, "a test", soon()).unwrap();
     links(&session, 2, RINGS);
     let path = rig.folder.join("image");
-    let opening = Opening::to(&format!("file:{}", path.display()));
-    let connection = session.open(&opening, soon()).unwrap();
+    let options = ConnectionOptions::to(&format!("file:{}", path.display()));
+    let connection = session.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (ADU, TU), 2, 3);
     let stream = session.stream(spec, soon()).unwrap();
     send_all(&stream, 1, ADU, 3);
@@ -501,12 +501,12 @@ fn a_file_is_kept_when_its_connection_is_closed() {
 }
 
 #[test]
-fn streams_go_on_where_no_more_requests_may_wait() {
+fn streams_continue_at_the_limit_of_waiting_requests() {
     let rig = Rig::with(|config| config.limits.waits = 1);
     let session = rig.session();
     links(&session, 1, RINGS);
-    let (opening, taken) = sink(|_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, taken) = sink(|_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
     let spec = spec(connection, Direction::Transmit, (TU, TU), 1, 3);
     let streams = session
         .submit(&[spec.clone(), spec.clone(), spec], soon())
@@ -534,7 +534,7 @@ fn wait(stream: u32) -> Request {
     }
 }
 
-/// Numbers from a seed, below a bound each.
+/// Random numbers from a seed, each below a bound.
 fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut bytes = content(99, seed, 4096).into_iter();
     move |below| {
@@ -544,15 +544,15 @@ fn chance(seed: u64) -> impl FnMut(u64) -> u64 {
 }
 
 #[test]
-fn any_format_comes_out_as_it_went_in() {
+fn any_format_arrives_unchanged() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 5, RINGS);
     let mut uneven = 0;
     for seed in 0..30 {
         let mut below = chance(seed);
-        let (opening, taken) = sink(|_| Action::Take);
-        let connection = session.open(&opening, soon()).unwrap();
+        let (options, taken) = sink(|_| Action::Take);
+        let connection = session.open(&options, soon()).unwrap();
         let (tu, adus) = (1 + below(5000), 1 + below(4));
         let adu = 1 + below(4 * tu);
         let mut spec = spec(connection, Direction::Transmit, (adu, tu), 1, adus);
@@ -562,7 +562,7 @@ fn any_format_comes_out_as_it_went_in() {
         spec.format.packet_bytes = spec.format.packet_bytes.min(tu);
         uneven += u32::from(!adu.is_multiple_of(tu));
         let stream = session.stream(spec.clone(), soon()).unwrap();
-        // All at once, or ADU by ADU.
+        // All at once, or one ADU at a time.
         if below(2) == 0 {
             stream.send_run(&all(seed, adu, adus), soon()).unwrap();
         } else {
@@ -577,12 +577,12 @@ fn any_format_comes_out_as_it_went_in() {
 }
 
 #[test]
-fn a_sink_whose_window_holds_no_packet_is_named() {
+fn a_sink_with_too_small_a_window_is_named() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 1, RINGS);
-    let (opening, taken) = sink_of(Sink::new(TU), |_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
+    let (options, taken) = sink_of(Sink::new(TU), |_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
     let mut open = spec(connection, Direction::Transmit, (TU, TU), 1, 0);
     open.adus = None;
     let stream = session.stream(open, soon()).unwrap();

@@ -1,10 +1,10 @@
-//! Sessions: who is answered what, and what ends a wait.
+//! Sessions: answers, events, errors and ends of waits.
 
 use crate::fake::{daemon, listener, listening, name, soon, welcome};
-use isthmus_nic_client::words::{
+use isthmus_nic_client::protocol::{
     Answer, Carrier, Event, Message, Refusal, RefusalKind, Request, VERSION, write,
 };
-use isthmus_nic_client::{Address, Error, Opening, Session, Timeout};
+use isthmus_nic_client::{Address, ConnectionOptions, Error, Session, Timeout};
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::sync::mpsc::channel;
@@ -19,7 +19,7 @@ fn status(stream: u32) -> Request {
 }
 
 #[test]
-fn what_is_said_at_first_is_said_whole() {
+fn the_first_request_has_all_fields() {
     let address = listening(|mut side| {
         let asked = side.next().unwrap();
         assert_eq!(
@@ -46,7 +46,7 @@ fn what_is_said_at_first_is_said_whole() {
 }
 
 #[test]
-fn a_refusal_is_told_by_its_kind_and_in_its_words() {
+fn a_refusal_has_its_kind_and_text() {
     let refusal = Refusal {
         kind: RefusalKind::Denied,
         text: "no token that is known here: ask the operator".into(),
@@ -54,7 +54,7 @@ fn a_refusal_is_told_by_its_kind_and_in_its_words() {
     let said = refusal.clone();
     let address = listening(move |mut side| {
         let id = Some(side.next().unwrap().id);
-        side.tell(&Message::Refused { id, refusal: said });
+        side.send(&Message::Refused { id, refusal: said });
     });
     let error = Session::connect(&address, None, "who", soon()).unwrap_err();
     assert_eq!(error, Error::Refused(refusal));
@@ -66,7 +66,7 @@ fn a_refusal_is_told_by_its_kind_and_in_its_words() {
 }
 
 #[test]
-fn answers_go_to_who_asked_in_whatever_order_they_come() {
+fn answers_in_any_order_reach_their_requests() {
     let session = daemon(|mut side| {
         let asked: Vec<_> = (0..20).map(|_| side.next().unwrap()).collect();
         for asked in asked.iter().rev() {
@@ -89,7 +89,7 @@ fn answers_go_to_who_asked_in_whatever_order_they_come() {
 }
 
 #[test]
-fn a_silent_daemon_is_named_and_its_late_answer_goes_to_nobody() {
+fn a_silent_daemon_is_named_and_its_late_answer_is_dropped() {
     let (go, gate) = channel::<()>();
     let session = daemon(move |mut side| {
         let first = side.next().unwrap().id;
@@ -111,7 +111,7 @@ fn a_silent_daemon_is_named_and_its_late_answer_goes_to_nobody() {
 }
 
 #[test]
-fn the_daemons_death_is_one_error_for_all_who_wait_and_all_who_come_later() {
+fn the_death_of_the_daemon_is_one_error_for_waiting_and_later_calls() {
     let session = daemon(|mut side| {
         for _ in 0..3 {
             side.next().unwrap();
@@ -137,7 +137,7 @@ fn the_daemons_death_is_one_error_for_all_who_wait_and_all_who_come_later() {
 }
 
 #[test]
-fn what_is_no_line_ends_the_session_and_is_quoted() {
+fn an_invalid_line_ends_the_session_and_is_quoted() {
     let session = daemon(|mut side| {
         side.next().unwrap();
         side.socket.write_all(b"{\"answer\":{\"id\":1}}\n").unwrap();
@@ -151,7 +151,7 @@ fn what_is_no_line_ends_the_session_and_is_quoted() {
 }
 
 #[test]
-fn events_that_nobody_takes_are_counted() {
+fn unread_events_are_counted() {
     let session = daemon(|mut side| {
         for adu in 0..5000 {
             let event = Event::Moved {
@@ -159,13 +159,13 @@ fn events_that_nobody_takes_are_counted() {
                 adu,
                 good: true,
             };
-            side.tell(&Message::Event { event });
+            side.send(&Message::Event { event });
         }
         let asked = side.next().unwrap().id;
         side.answer(asked, Answer::Done);
         assert!(side.next().is_none());
     });
-    // All were told before that is answered.
+    // All events precede that answer.
     session.close(1, soon()).unwrap();
     assert_eq!(
         session.event(soon()),
@@ -182,7 +182,7 @@ fn events_that_nobody_takes_are_counted() {
 }
 
 #[test]
-fn a_loop_that_waits_for_many_things_is_told_by_a_descriptor() {
+fn a_descriptor_notifies_event_loops() {
     let (go, gate) = channel::<()>();
     let session = daemon(move |mut side| {
         let noticed = side.next().unwrap().id;
@@ -211,7 +211,7 @@ fn a_loop_that_waits_for_many_things_is_told_by_a_descriptor() {
     assert_eq!(session.notices(), (vec![pending.id()], Vec::new()));
     assert_eq!(pending.poll(), Some(Ok(Answer::Done)));
     session.close(1, soon()).unwrap();
-    assert!(!readable(50), "nobody wanted to be told");
+    assert!(!readable(50), "no notification was requested");
     let again = session.ask(status(1), true, soon()).unwrap();
     go.send(()).unwrap();
     assert!(readable(60_000));
@@ -219,12 +219,16 @@ fn a_loop_that_waits_for_many_things_is_told_by_a_descriptor() {
     while session.gone().is_none() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(1));
     }
-    assert_eq!(session.notices().0, vec![again.id()], "the end is told too");
+    assert_eq!(
+        session.notices().0,
+        vec![again.id()],
+        "the end notifies too"
+    );
     assert!(matches!(again.poll(), Some(Err(Error::Gone(..)))));
 }
 
 #[test]
-fn a_caller_who_has_enough_is_let_go() {
+fn a_caller_can_interrupt_a_wait() {
     let session = daemon(|mut side| while side.next().is_some() {});
     let asked = std::sync::atomic::AtomicU32::new(0);
     let go_on = |_: Instant| asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < 3;
@@ -233,7 +237,7 @@ fn a_caller_who_has_enough_is_let_go() {
 }
 
 #[test]
-fn a_session_that_is_closed_here_says_so() {
+fn a_session_closed_by_its_caller_names_the_reason() {
     let session = daemon(|mut side| while side.next().is_some() {});
     let pending = session.ask(status(1), false, soon()).unwrap();
     session.end();
@@ -242,7 +246,7 @@ fn a_session_that_is_closed_here_says_so() {
 }
 
 #[test]
-fn daemons_that_are_not_there_and_addresses_that_are_none() {
+fn missing_daemons_and_invalid_addresses_are_named() {
     for (words, said) in [
         ("/run/x.sock", "it begins with unix:, tcp: or tls:"),
         ("unix:", "a path is missing"),
@@ -258,21 +262,21 @@ fn daemons_that_are_not_there_and_addresses_that_are_none() {
         let said = format!("no daemon can be reached at {words}: ");
         assert!(error.to_string().starts_with(&said), "{error}");
     }
-    // One that hangs up at once.
+    // A daemon that hangs up at once.
     let address = listening(drop);
     let error = Session::connect(&address, None, "who", soon()).unwrap_err();
     assert!(matches!(error, Error::Unreachable(..)), "{error:?}");
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_it_is_asked() {
+fn impossible_requests_are_refused_locally() {
     let session = daemon(|mut side| {
         let asked = side.next();
         assert!(asked.is_none(), "{asked:?}");
     });
     let mut spec = isthmus_nic_client::spec(
         1,
-        isthmus_nic_client::words::Direction::Transmit,
+        isthmus_nic_client::protocol::Direction::Transmit,
         64,
         &[0],
         1,
@@ -285,7 +289,7 @@ fn what_cannot_be_is_refused_before_it_is_asked() {
     );
     let destination = "x".repeat(2 << 20);
     let error = session
-        .open(&Opening::to(&destination), soon())
+        .open(&ConnectionOptions::to(&destination), soon())
         .unwrap_err();
     assert!(matches!(error, Error::Misfit(_)), "{error:?}");
     let tcp = Address::parse("tcp:127.0.0.1:1").unwrap();
@@ -294,7 +298,7 @@ fn what_cannot_be_is_refused_before_it_is_asked() {
 }
 
 #[test]
-fn what_comes_for_a_link_in_place_of_rings_is_told() {
+fn wrong_descriptors_of_rings_are_reported() {
     let (listener, address) = listener();
     std::thread::spawn(move || {
         let line = |answer| write(&Message::Answer { id: 0, answer }).unwrap();

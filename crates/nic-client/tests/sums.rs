@@ -1,9 +1,9 @@
-//! Sums that ranks make of what they send, and packets that leave before their TU is there.
+//! Checksums that ranks compute of their data, and packets that leave before their TU is complete.
 
 use crate::fake::soon;
 use crate::rig::{CARRIERS, RINGS, Rig, all, links, send_all, sink, sink_of, spec};
-use isthmus_nic_client::words::{Answer, Carrier, Checksum, Direction, RefusalKind};
-use isthmus_nic_client::{Opening, Session};
+use isthmus_nic_client::protocol::{Answer, Carrier, Checksum, Direction, RefusalKind};
+use isthmus_nic_client::{ConnectionOptions, Session};
 use isthmus_stream::checksum::crc32c;
 use isthmus_stream_net::frame::{BLOCK_BYTES, Frame, Kind};
 use isthmus_stream_net::sink::{Action, Sink};
@@ -12,7 +12,7 @@ use std::io::Read;
 const ADU: u64 = 200_003;
 const TU: u64 = 64 << 10;
 
-/// The sink finds each sum right that ranks made, by whatever carries the link and whatever is cut.
+/// The sink accepts every checksum of ranks, over every carrier and format.
 #[test]
 fn sums_of_ranks_are_those_of_the_data() {
     let rig = Rig::new();
@@ -26,12 +26,12 @@ fn sums_of_ranks_are_those_of_the_data() {
                     checksum,
                     ..Sink::new(256 << 10)
                 };
-                let (opening, taken) = sink_of(of, |_| Action::Take);
-                let opening = Opening {
+                let (options, taken) = sink_of(of, |_| Action::Take);
+                let options = ConnectionOptions {
                     checksum,
-                    ..opening
+                    ..options
                 };
-                let connection = session.open(&opening, soon()).unwrap();
+                let connection = session.open(&options, soon()).unwrap();
                 let mut spec = spec(connection, Direction::Transmit, (ADU, TU), count, 5);
                 spec.format.packet_bytes = packet;
                 spec.cut_through = cut_through;
@@ -53,9 +53,9 @@ fn sums_of_ranks_are_those_of_the_data() {
     assert_eq!(tried, 8);
 }
 
-/// What goes over a link: the data, and behind it the sum of each block.
+/// A link carries the data, followed by the checksum of each block.
 #[test]
-fn the_sums_of_blocks_stand_behind_the_data() {
+fn checksums_of_blocks_follow_the_data() {
     const BYTES: u64 = 40_000;
     let (listener, address) = crate::fake::listener();
     let thread = std::thread::spawn(move || {
@@ -90,15 +90,15 @@ fn the_sums_of_blocks_stand_behind_the_data() {
     assert!(rest == [data.clone(), sums.collect()].concat());
 }
 
-/// What would have no effect is refused, by a word that says what would have one.
+/// Settings without effect are refused with a remedy.
 #[test]
-fn what_would_have_no_effect_is_refused() {
+fn settings_without_effect_are_refused() {
     let rig = Rig::new();
     let session = rig.session();
     links(&session, 1, RINGS);
-    let (opening, _taken) = sink(|_| Action::Take);
-    let connection = session.open(&opening, soon()).unwrap();
-    let file = Opening::to(&format!("file:{}/image", rig.folder.display()));
+    let (options, _taken) = sink(|_| Action::Take);
+    let connection = session.open(&options, soon()).unwrap();
+    let file = ConnectionOptions::to(&format!("file:{}/image", rig.folder.display()));
     let file = session.open(&file, soon()).unwrap();
     let sends = spec(connection, Direction::Transmit, (ADU, TU), 1, 1);
     let takes = spec(connection, Direction::Receive, (ADU, TU), 1, 1);

@@ -41,8 +41,8 @@ impl Lines {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Take the next line, without its end. None if no line is complete. [`Lines::rest`] has what
-    /// is behind. All lines that are there are best taken before more is pushed.
+    /// Take the next line, without its end. None if no line is complete. [`Lines::rest`] returns
+    /// the bytes after it. Take all complete lines before the next push, which moves the rest.
     ///
     /// # Errors
     /// A line of more than [`LINE_BYTES`]. Nothing after it can be read either.
@@ -71,7 +71,7 @@ impl Lines {
     }
 }
 
-/// Read a line: [`NumberedRequest`](crate::Asked) or [`Message`](crate::Told).
+/// Read a line: a [`NumberedRequest`](crate::NumberedRequest) or a [`Message`](crate::Message).
 ///
 /// # Errors
 /// [`Garbled`], with the first problem.

@@ -185,7 +185,7 @@ impl PyDaemon {
 
     /// Whether it runs.
     fn runs(&self, py: Python<'_>) -> bool {
-        py.detach(|| self.with(Daemon::runs)).unwrap_or(false)
+        py.detach(|| self.with(Daemon::is_running)).unwrap_or(false)
     }
 
     /// Opens the log's file anew, and reads the certificate.

@@ -1,6 +1,6 @@
 //! A sink that listens, to try streams with.
 
-use isthmus_nic_client::words::Checksum;
+use isthmus_nic_client::protocol::Checksum;
 use isthmus_stream_net::sink::Sink;
 use isthmus_stream_net::{Station, Taking, lacking};
 use isthmus_wire::address::numeric;

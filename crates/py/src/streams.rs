@@ -1,7 +1,7 @@
 //! Sessions with the stream manager's daemon, and streams: the calls of `isthmus-nic-client`, requests
 //! and answers in JSON, data as the bytes of numpy's arrays.
 
-use isthmus_nic_client::words::{Carrier, Request, Spec};
+use isthmus_nic_client::protocol::{Carrier, Request, Spec};
 use isthmus_nic_client::{Address, Error, Pending, Received, Session, Stream, Timeout};
 use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::create_exception;
@@ -25,7 +25,7 @@ fn told(error: &Error) -> PyErr {
         Error::Unreachable(..) => "unreachable",
         Error::Refused(_) => "refused",
         Error::Gone(..) => "gone",
-        Error::Abroad(_) => "abroad",
+        Error::OtherProcess(_) => "abroad",
         Error::TimedOut(_) => "timed-out",
         Error::Interrupted => "interrupted",
         Error::Link(..) => "link",
@@ -155,8 +155,8 @@ impl PySession {
     }
 
     /// Refuses in a process that was forked from the one that made the session.
-    fn here(&self) -> PyResult<()> {
-        self.0.here().map_err(|error| told(&error))
+    fn check_process(&self) -> PyResult<()> {
+        self.0.check_process().map_err(|error| told(&error))
     }
 
     /// Makes a link: over rings of so many bytes from here and to here, or over a socket.
@@ -188,7 +188,7 @@ impl PySession {
 
     /// Gives a link up.
     fn unlink(&self, number: u16) -> PyResult<()> {
-        self.here()?;
+        self.check_process()?;
         self.0.unlink(number);
         Ok(())
     }
@@ -310,13 +310,13 @@ impl PyStream {
     }
 
     /// Refuses in a process that was forked from the one that made the session.
-    fn here(&self) -> PyResult<()> {
-        self.0.here().map_err(|error| told(&error))
+    fn check_process(&self) -> PyResult<()> {
+        self.0.check_process().map_err(|error| told(&error))
     }
 
     /// Bytes of an ADU that go over links of this process.
     fn own_bytes(&self, adu_bytes: u64) -> PyResult<u64> {
-        self.here()?;
+        self.check_process()?;
         Ok(self.0.own_bytes(adu_bytes))
     }
 

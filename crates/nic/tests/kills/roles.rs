@@ -2,8 +2,10 @@
 
 use super::ROLE;
 use isthmus_nic::{Address, Certificate, Config, Daemon};
-use isthmus_nic_client::words::{Carrier, Direction};
-use isthmus_nic_client::{Address as Where, Error, Opening, Session, Stream, Timeout, spec};
+use isthmus_nic_client::protocol::{Carrier, Direction};
+use isthmus_nic_client::{
+    Address as Where, ConnectionOptions, Error, Session, Stream, Timeout, spec,
+};
 use isthmus_stream_net::sink::{Action, Sink};
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -182,7 +184,7 @@ fn send(folder: &Path, number: &str, sink: &str, job: &Job) -> Result<(), Error>
     for link in &links {
         session.link(*link, carrier, soon)?;
     }
-    let connection = session.open(&Opening::to(sink), soon)?;
+    let connection = session.open(&ConnectionOptions::to(sink), soon)?;
     let mut spec = spec(
         connection,
         Direction::Transmit,

@@ -1,43 +1,43 @@
-//! The thread of a session: writes requests, takes in what the daemon tells.
+//! The thread of a session, which writes requests and handles messages of the daemon.
 
-use crate::core::{Core, hush_bell};
+use crate::core::{Core, clear_signal};
 use isthmus_nic_protocol::{Lines, Message, read};
 use isthmus_wire::{Moved, Transport};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::os::fd::AsFd;
 
-/// Bytes that are read at a time.
-const PIECE: usize = 64 << 10;
-/// Pieces that are read before requests are looked at.
-const TURN: usize = 16;
+/// Bytes to read at a time.
+const PIECE_BYTES: usize = 64 << 10;
+/// Pieces to read before requests get a turn.
+const PIECES_PER_STEP: usize = 16;
 
-/// What is said when the daemon has closed the socket, however that is seen.
-const ENDED: &str = "the daemon closed it or has ended";
+/// The error text when the daemon has closed the socket, however it shows.
+const DAEMON_ENDED: &str = "the daemon closed it or has ended";
 
-/// Why a socket is over.
-fn ended(doing: &str, error: &io::Error) -> String {
+/// Return the error text of a failed socket.
+fn error_text(doing: &str, error: &io::Error) -> String {
     match error.kind() {
-        // It had not read all that was asked, or it is asked more after its end.
-        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => ENDED.into(),
+        // The daemon ended with unread requests, or before this write.
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => DAEMON_ENDED.into(),
         _ => format!("{doing} the daemon: {error}"),
     }
 }
 
-/// Runs until the socket or the session ends.
+/// Run until the socket or the session ends.
 pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
-    let mut post = Post {
+    let mut io = IoThread {
         core,
         wire,
         lines,
         line: Vec::new(),
         written: 0,
-        piece: vec![0; PIECE],
+        piece: vec![0; PIECE_BYTES],
     };
     let why = loop {
-        match post.turn() {
+        match io.step() {
             Ok(true) => {}
-            // Closed here: who did it has told all.
+            // Closed on this side, by a call that has notified everyone.
             Ok(false) => break None,
             Err(why) => break Some(why),
         }
@@ -45,24 +45,25 @@ pub(crate) fn run(core: &Core, wire: Transport, lines: Lines) {
     if let Some(why) = why {
         core.end(&why);
     }
-    post.wire.close();
+    io.wire.close();
 }
 
-struct Post<'c> {
+struct IoThread<'c> {
     core: &'c Core,
     wire: Transport,
     lines: Lines,
-    /// The request that is being written, and what of it is.
+    /// The request being written, and how much of it is written.
     line: Vec<u8>,
     written: usize,
     piece: Vec<u8>,
 }
 
-impl Post<'_> {
-    /// Does what is to be done, then sleeps until there is more; false once the session is over.
-    fn turn(&mut self) -> Result<bool, String> {
-        // First, so that what is asked for from here on rings again.
-        hush_bell(&self.core.wake);
+impl IoThread<'_> {
+    /// Read and write what is possible, then sleep until there is more. Returns false once the
+    /// session is over.
+    fn step(&mut self) -> Result<bool, String> {
+        // Clear it first, so that requests from here on signal again.
+        clear_signal(&self.core.wake);
         if self.core.gone().is_some() {
             return Ok(false);
         }
@@ -88,7 +89,7 @@ impl Post<'_> {
 
     fn write(&mut self) -> Result<(), String> {
         let flushed = self.wire.flush();
-        flushed.map_err(|error| ended("writing to", &error))?;
+        flushed.map_err(|error| error_text("writing to", &error))?;
         loop {
             if self.written == self.line.len() {
                 let Some(line) = self.core.next_unsent() else {
@@ -98,34 +99,34 @@ impl Post<'_> {
             }
             let left = &self.line[self.written..];
             let written = self.wire.write(left);
-            match written.map_err(|error| ended("writing to", &error))? {
+            match written.map_err(|error| error_text("writing to", &error))? {
                 Moved::Some(written) => self.written += written,
                 Moved::None => return Ok(()),
-                Moved::End => return Err(ENDED.into()),
+                Moved::End => return Err(DAEMON_ENDED.into()),
             }
         }
     }
 
     fn read(&mut self) -> Result<(), String> {
-        self.hear()?;
-        // Not for ever, so that requests have their turn.
-        for _ in 0..TURN {
+        self.receive_lines()?;
+        // A bounded number, so that requests get a turn.
+        for _ in 0..PIECES_PER_STEP {
             let read = self.wire.read(&mut self.piece);
-            match read.map_err(|error| ended("reading from", &error))? {
+            match read.map_err(|error| error_text("reading from", &error))? {
                 Moved::Some(read) => self.lines.push(&self.piece[..read]),
                 Moved::None => return Ok(()),
-                Moved::End => return Err(ENDED.into()),
+                Moved::End => return Err(DAEMON_ENDED.into()),
             }
-            self.hear()?;
+            self.receive_lines()?;
         }
         Ok(())
     }
 
-    fn hear(&mut self) -> Result<(), String> {
+    fn receive_lines(&mut self) -> Result<(), String> {
         let garbled = |error| format!("the daemon sent what is no line of its language: {error}");
         while let Some(line) = self.lines.take().map_err(garbled)? {
-            let told: Message = read(&line).map_err(garbled)?;
-            self.core.hear(told)?;
+            let message: Message = read(&line).map_err(garbled)?;
+            self.core.receive(message)?;
         }
         Ok(())
     }

@@ -1,0 +1,86 @@
+//! A mutex with a timeout.
+
+use crate::error::Result;
+use crate::lock::{lock, wait_for_change};
+use isthmus_wire::Timeout;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Condvar, Mutex};
+
+/// A mutex that is locked with a timeout and may be held for long.
+#[derive(Debug)]
+pub(crate) struct TimedMutex<T> {
+    position: Mutex<Option<T>>,
+    returned: Condvar,
+}
+
+/// Access to the value until this is dropped.
+pub(crate) struct TimedGuard<'h, T> {
+    mutex: &'h TimedMutex<T>,
+    value: Option<T>,
+}
+
+impl<T> TimedMutex<T> {
+    pub fn new(value: T) -> Self {
+        Self {
+            position: Mutex::new(Some(value)),
+            returned: Condvar::new(),
+        }
+    }
+
+    /// Lock the value.
+    ///
+    /// # Errors
+    /// Those of the timeout.
+    pub fn take(&self, timeout: Timeout<'_>) -> Result<TimedGuard<'_, T>> {
+        loop {
+            // Without the lock, as the callback of the timeout may wait for a thread that waits for
+            // the lock.
+            let left = timeout.slice_left();
+            let mut position = lock(&self.position);
+            if let Some(value) = position.take() {
+                return Ok(TimedGuard {
+                    mutex: self,
+                    value: Some(value),
+                });
+            }
+            drop(wait_for_change(&self.returned, position, left?));
+        }
+    }
+
+    /// Inspect the value; none while it is locked.
+    pub fn peek<R>(&self, peek: impl FnOnce(&T) -> R) -> Option<R> {
+        lock(&self.position).as_ref().map(peek)
+    }
+
+    /// Wait until the value is unlocked, for a slice of the timeout at most.
+    pub fn pause(&self, timeout: Timeout<'_>) -> Result<()> {
+        let left = timeout.slice_left()?;
+        let position = lock(&self.position);
+        drop(self.returned.wait_timeout(position, left));
+        Ok(())
+    }
+
+    pub fn notify(&self) {
+        self.returned.notify_all();
+    }
+}
+
+impl<T> Deref for TimedGuard<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.value.as_ref().expect("it is given back when dropped")
+    }
+}
+
+impl<T> DerefMut for TimedGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.value.as_mut().expect("it is given back when dropped")
+    }
+}
+
+impl<T> Drop for TimedGuard<'_, T> {
+    fn drop(&mut self) {
+        *lock(&self.mutex.position) = self.value.take();
+        self.mutex.returned.notify_all();
+    }
+}
