@@ -15,7 +15,7 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::sink::{Action, Sink};
-use isthmus_stream_net::{Driver, Ends, Event as Told, Socket};
+use isthmus_stream_net::{Driver, Ends, Event as NetEvent, Socket};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::io::{self, Read, Write};
@@ -195,9 +195,9 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
             driver.turn(Some(until))?;
             while let Some(event) = driver.poll_event() {
                 match event {
-                    Told::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
-                    Told::Stream(Event::Ended { end, .. }) => return Err(format!("{end:?}").into()),
-                    Told::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
+                    NetEvent::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
+                    NetEvent::Stream(Event::Ended { end, .. }) => return Err(format!("{end:?}").into()),
+                    NetEvent::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
                     _ => {}
                 }
             }

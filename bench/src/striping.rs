@@ -10,7 +10,7 @@ use isthmus_stream::{
     StreamSpec,
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
-use isthmus_stream_net::{Driver, Ends, Event as Told, Socket};
+use isthmus_stream_net::{Driver, Ends, Event as NetEvent, Socket};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -145,9 +145,9 @@ fn drive(driver: &mut Driver) -> Outcome<()> {
         driver.turn(Some(until))?;
         while let Some(event) = driver.poll_event() {
             match event {
-                Told::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
-                Told::Stream(Event::Ended { end, .. }) => return Err(format!("{end:?}").into()),
-                Told::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
+                NetEvent::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
+                NetEvent::Stream(Event::Ended { end, .. }) => return Err(format!("{end:?}").into()),
+                NetEvent::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
                 _ => {}
             }
         }

@@ -217,9 +217,9 @@ mod tests {
             load in 0.01f64..0.99, mean in 0.1f64..5000.0, servers in 1u32..20,
         ) {
             let rate = load * f64::from(servers) / mean;
-            let ours = mmm_wait(rate, mean, servers).unwrap();
+            let computed = mmm_wait(rate, mean, servers).unwrap();
             let printed = mmm_as_printed(rate, mean, servers);
-            prop_assert!((ours - printed).abs() <= 1e-9 * printed.max(1e-12));
+            prop_assert!((computed - printed).abs() <= 1e-9 * printed.max(1e-12));
         }
 
         #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Bytes of a request's head at most.
 const HEAD_MOST: usize = 8 << 10;
 /// How long a head may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A request.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ fn bad(why: impl Into<String>) -> Refused {
 
 /// Reads a request.
 pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + WRITE_TIMEOUT;
     let mut bytes = Vec::new();
     loop {
         if let Some(request) = parse(&bytes)? {

@@ -14,11 +14,11 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Connections at most, viewers among them.
-const CONNECTIONS_MOST: usize = 48;
+const MAX_CONNECTIONS: usize = 48;
 /// Viewers at most.
-const VIEWERS_MOST: usize = 16;
+const MAX_VIEWERS: usize = 16;
 /// How long a connection may take to take what it is sent.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 const FILES: &[(&str, &str, &str)] = &[
     ("/", "text/html", include_str!("page/index.html")),
@@ -91,7 +91,7 @@ impl Drop for Page {
             let _ = stream.shutdown(Shutdown::Both);
         }
         // Who waits for connections gets one, and sees that it is over.
-        let woken = TcpStream::connect_timeout(&self.address, PATIENCE);
+        let woken = TcpStream::connect_timeout(&self.address, WRITE_TIMEOUT);
         if let Some(thread) = self.thread.take().filter(|_| woken.is_ok()) {
             // What it had to tell is told.
             let _ = thread.join();
@@ -115,7 +115,7 @@ impl Shared {
         let Ok(copy) = stream.try_clone() else {
             return false;
         };
-        if all.len() >= CONNECTIONS_MOST || self.over() {
+        if all.len() >= MAX_CONNECTIONS || self.over() {
             return false;
         }
         all.insert(id, copy);
@@ -135,9 +135,9 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
             thread::sleep(Duration::from_millis(50));
             continue;
         };
-        let timed = stream.set_write_timeout(Some(PATIENCE));
+        let timed = stream.set_write_timeout(Some(WRITE_TIMEOUT));
         if timed.is_err() || !shared.keep(id, &stream) {
-            let why = format!("{CONNECTIONS_MOST} connections are the most");
+            let why = format!("{MAX_CONNECTIONS} connections are the most");
             refuse(&mut stream, &Refused("503 Service Unavailable", why));
             continue;
         }
@@ -164,10 +164,10 @@ fn answer(stream: &mut TcpStream, screens: &Screens) {
     match http::read(stream) {
         Err(refused) => refuse(stream, &refused),
         Ok(Request { path, key, rest }) => match key {
-            Some(key) if path == "/stream" => match screens.enter(VIEWERS_MOST) {
+            Some(key) if path == "/stream" => match screens.enter(MAX_VIEWERS) {
                 Some(viewer) => viewer::serve(stream, screens, viewer, &key, rest),
                 None => {
-                    let why = format!("{VIEWERS_MOST} viewers are the most");
+                    let why = format!("{MAX_VIEWERS} viewers are the most");
                     refuse(stream, &Refused("503 Service Unavailable", why));
                 }
             },

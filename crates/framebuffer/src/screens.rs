@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use tungstenite::Bytes;
 
 /// Screens at most.
-const SCREENS_MOST: usize = 64;
+const MAX_SCREENS: usize = 64;
 /// Rounds of frames that a viewer may have without having said that it took them.
-const ROUNDS_MOST: usize = 2;
+const MAX_ROUNDS: usize = 2;
 /// How long a frame waits for those of the other screens with its number.
-const TOGETHER: Duration = Duration::from_millis(250);
+const SET_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Screens, shared by all that draw on them and look at them.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ struct State {
     screens: BTreeMap<String, Screen>,
     /// Bytes of the frames that are being drawn, by the name of the screen, those of its earlier
     /// forms among them.
-    backs: BTreeMap<String, u64>,
+    painting_bytes: BTreeMap<String, u64>,
     next_id: u32,
     next_form: u64,
     /// Counts changes to the list of screens.
@@ -129,8 +129,8 @@ impl Screens {
         named(name)?;
         geometry.check()?;
         let mut state = self.state();
-        if !state.screens.contains_key(name) && state.screens.len() == SCREENS_MOST {
-            return Err(Error::Screens(SCREENS_MOST));
+        if !state.screens.contains_key(name) && state.screens.len() == MAX_SCREENS {
+            return Err(Error::Screens(MAX_SCREENS));
         }
         let id = match state.screens.get(name) {
             Some(screen) => screen.id,
@@ -159,15 +159,15 @@ impl Screens {
     /// beside it, and those that are drawn still for forms that it had.
     #[must_use]
     pub fn needs(&self, name: &str, geometry: &Geometry) -> u64 {
-        let backs = self.state().backs.get(name).copied().unwrap_or(0);
-        backs.saturating_add(2 * geometry.frame_bytes())
+        let painting_bytes = self.state().painting_bytes.get(name).copied().unwrap_or(0);
+        painting_bytes.saturating_add(2 * geometry.frame_bytes())
     }
 
     /// Bytes that screens take, by name. Beside them viewers have frames that were the newest.
     #[must_use]
     pub fn sizes(&self) -> BTreeMap<String, u64> {
         let state = self.state();
-        let mut sizes = state.backs.clone();
+        let mut sizes = state.painting_bytes.clone();
         for (name, screen) in &state.screens {
             let frame = screen.geometry.frame_bytes();
             // One that is drawn on has its second frame among those that are drawn.
@@ -234,7 +234,7 @@ impl Screens {
             return Err(Error::Drawn(name.into()));
         }
         let (whose, geometry) = ((screen.id, screen.form), screen.geometry);
-        *state.backs.entry(name.into()).or_default() += geometry.frame_bytes();
+        *state.painting_bytes.entry(name.into()).or_default() += geometry.frame_bytes();
         Ok(Painter::new(self.clone(), name, whose, geometry))
     }
 
@@ -282,10 +282,13 @@ impl Screens {
 
     pub(crate) fn leave(&self, name: &str, form: u64, bytes: u64) {
         let mut state = self.state();
-        let left = state.backs.get(name).map(|all| all.saturating_sub(bytes));
+        let left = state
+            .painting_bytes
+            .get(name)
+            .map(|all| all.saturating_sub(bytes));
         match left {
-            Some(0) | None => _ = state.backs.remove(name),
-            Some(left) => _ = state.backs.insert(name.into(), left),
+            Some(0) | None => _ = state.painting_bytes.remove(name),
+            Some(left) => _ = state.painting_bytes.insert(name.into(), left),
         }
         let screen = state.screens.get_mut(name);
         if let Some(screen) = screen.filter(|screen| screen.form == form) {
@@ -311,7 +314,7 @@ impl Screens {
 
     /// A viewer has taken a frame; false if it was sent none that it has not answered.
     pub(crate) fn taken(&self, viewer: u64) -> bool {
-        self.told(viewer, |it| match it.unanswered.checked_sub(1) {
+        self.update_viewer(viewer, |it| match it.unanswered.checked_sub(1) {
             Some(rest) => {
                 it.unanswered = rest;
                 true
@@ -322,7 +325,7 @@ impl Screens {
 
     /// A viewer wants to be answered.
     pub(crate) fn pinged(&self, viewer: u64, what: Bytes) {
-        self.told(viewer, |it| {
+        self.update_viewer(viewer, |it| {
             it.pong = Some(what);
             true
         });
@@ -330,13 +333,13 @@ impl Screens {
 
     /// A viewer is gone, or sends what it should not.
     pub(crate) fn gone(&self, viewer: u64) {
-        self.told(viewer, |it| {
+        self.update_viewer(viewer, |it| {
             it.gone = true;
             true
         });
     }
 
-    fn told(&self, viewer: u64, what: impl FnOnce(&mut Viewer) -> bool) -> bool {
+    fn update_viewer(&self, viewer: u64, what: impl FnOnce(&mut Viewer) -> bool) -> bool {
         let mut state = self.state();
         let done = state.viewers.get_mut(&viewer).is_some_and(what);
         self.0.changed.notify_all();
@@ -360,7 +363,7 @@ impl Screens {
             if let Some(next) = state.next(viewer) {
                 return next;
             }
-            let waited = self.0.changed.wait_timeout(state, TOGETHER);
+            let waited = self.0.changed.wait_timeout(state, SET_TIMEOUT);
             state = waited.map_or_else(|error| error.into_inner().0, |(state, _)| state);
         }
     }
@@ -396,7 +399,7 @@ impl State {
             let all = all.map(|(name, one)| (one.id, name.as_str(), &one.geometry));
             return Some(Next::List(list(all)));
         }
-        if viewer.line.is_empty() && viewer.unanswered <= (ROUNDS_MOST - 1) * self.screens.len() {
+        if viewer.line.is_empty() && viewer.unanswered <= (MAX_ROUNDS - 1) * self.screens.len() {
             self.missed += viewer.line_up(&self.screens, self.set.as_ref());
         }
         let (_, frame) = viewer.line.pop_front()?;
@@ -431,7 +434,7 @@ impl Viewer {
         let apart = numbers().max() > numbers().min().map(|least| least + 1);
         let since = *self.waits_since.get_or_insert_with(Instant::now);
         let first = newer.iter().any(|one| !self.sent.contains_key(&one.id));
-        if !apart && !first && since.elapsed() < TOGETHER {
+        if !apart && !first && since.elapsed() < SET_TIMEOUT {
             return 0;
         }
         self.waits_since = None;

@@ -9,19 +9,19 @@ use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Message, WebSocket};
 
 /// Bytes of a message of a viewer at most: they say `+`.
-const SAID_MOST: usize = 256;
+const MAX_MESSAGE_BYTES: usize = 256;
 
 /// The half that reads. What the protocol would have it answer is the other half's to write, so
 /// that no two write at a time.
-struct Hearing(TcpStream);
+struct ReadHalf(TcpStream);
 
-impl Read for Hearing {
+impl Read for ReadHalf {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.0.read(bytes)
     }
 }
 
-impl Write for Hearing {
+impl Write for ReadHalf {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(bytes.len())
     }
@@ -33,8 +33,8 @@ impl Write for Hearing {
 
 fn config() -> WebSocketConfig {
     WebSocketConfig::default()
-        .max_message_size(Some(SAID_MOST))
-        .max_frame_size(Some(SAID_MOST))
+        .max_message_size(Some(MAX_MESSAGE_BYTES))
+        .max_frame_size(Some(MAX_MESSAGE_BYTES))
         .read_buffer_size(4 << 10)
         .write_buffer_size(0)
 }
@@ -68,13 +68,13 @@ fn talk(
     stream.write_all(head.as_bytes())?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(None)?;
-    let heard = Hearing(stream.try_clone()?);
-    let hearing = WebSocket::from_partially_read(heard, rest, Role::Server, Some(config()));
-    let speaking = WebSocket::from_raw_socket(&mut *stream, Role::Server, Some(config()));
+    let read_half = ReadHalf(stream.try_clone()?);
+    let reader = WebSocket::from_partially_read(read_half, rest, Role::Server, Some(config()));
+    let writer = WebSocket::from_raw_socket(&mut *stream, Role::Server, Some(config()));
     thread::scope(|scope| {
-        let hears = thread::Builder::new().name("framebuffer-hears".into());
-        let hears = hears.spawn_scoped(scope, || hear(hearing, screens, viewer));
-        let written = hears.map(|_| speak(speaking, screens, viewer));
+        let receiver = thread::Builder::new().name("framebuffer-read".into());
+        let receiver = receiver.spawn_scoped(scope, || receive(reader, screens, viewer));
+        let written = receiver.map(|_| send_messages(writer, screens, viewer));
         if let Ok(socket) = &written {
             // Who hears it sees the end.
             let _ = socket.shutdown(Shutdown::Both);
@@ -83,7 +83,7 @@ fn talk(
     })
 }
 
-fn speak<'s>(
+fn send_messages<'s>(
     mut socket: WebSocket<&'s mut TcpStream>,
     screens: &Screens,
     viewer: u64,
@@ -106,7 +106,7 @@ fn speak<'s>(
     socket.into_inner()
 }
 
-fn hear(mut socket: WebSocket<Hearing>, screens: &Screens, viewer: u64) {
+fn receive(mut socket: WebSocket<ReadHalf>, screens: &Screens, viewer: u64) {
     loop {
         match socket.read() {
             Ok(Message::Text(said)) if said.as_str() == "+" && screens.taken(viewer) => {}

@@ -9,7 +9,7 @@ use isthmus_stream::{
     StreamId, StreamSpec,
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
-use isthmus_stream_net::{Driver, Ends, Event as Told};
+use isthmus_stream_net::{Driver, Ends, Event as NetEvent};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -32,8 +32,8 @@ fn ended(driver: &mut Driver, streams: &[StreamId]) -> BTreeMap<StreamId, End> {
     while ends.len() < streams.len() {
         assert!(Instant::now() < until, "they do not end: {ends:?}");
         driver.turn(Some(until)).unwrap();
-        while let Some(told) = driver.poll_event() {
-            if let Told::Stream(Event::Ended { stream, end }) = told {
+        while let Some(event) = driver.poll_event() {
+            if let NetEvent::Stream(Event::Ended { stream, end }) = event {
                 ends.insert(stream, end);
             }
         }

@@ -1,6 +1,6 @@
 //! Lines of the control interface.
 
-use isthmus_nic_protocol::{Lines, Message, NumberedRequest, read, write};
+use isthmus_nic_protocol::{Lines, Message, RequestLine, read, write};
 
 /// Reads a line as this type; if it is one, it is written and read again, and is the same.
 macro_rules! again {
@@ -29,7 +29,7 @@ pub fn control(data: &[u8]) {
         let (now, later) = rest.split_at(rest.len().min(step));
         lines.push(now);
         while let Some(line) = lines.take().expect("lines of some bytes are short enough") {
-            again!(NumberedRequest, &line);
+            again!(RequestLine, &line);
             again!(Message, &line);
             found.push(line);
         }

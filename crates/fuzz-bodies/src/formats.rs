@@ -6,7 +6,7 @@ use isthmus_stream_net::Destination;
 use isthmus_stream_net::frame::Frame;
 
 /// The first bytes of `data`, filled up with 0, with this beginning and the checksum that they have.
-pub(crate) fn mended<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; BYTES] {
+pub(crate) fn repaired<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; BYTES] {
     let mut bytes = [0; BYTES];
     let used = data.len().min(BYTES);
     bytes[..used].copy_from_slice(&data[..used]);
@@ -25,7 +25,7 @@ pub fn frames(data: &[u8]) {
     if let Some(bytes) = data.first_chunk() {
         check(bytes);
     }
-    check(&mended(data, *b"IL\x01"));
+    check(&repaired(data, *b"IL\x01"));
 }
 
 /// Headers of packets, as they come and with the checksum mended.
@@ -38,7 +38,7 @@ pub fn headers(data: &[u8]) {
         Err(error) => assert!(!error.to_string().is_empty()),
     };
     check(data);
-    check(&mended::<{ Header::BYTES }>(data, *b"IS\x01"));
+    check(&repaired::<{ Header::BYTES }>(data, *b"IS\x01"));
 }
 
 /// Words of a destination, as they come and behind each beginning that is known.
@@ -62,10 +62,10 @@ pub fn destination(data: &[u8]) {
             Ok(Destination::Udp(_, rate)) => assert_ne!(rate, Some(0)),
             Ok(_) => {}
             Err(error) => {
-                let told = error.to_string();
+                let text = error.to_string();
                 assert!(
-                    told.starts_with("destination `") && told.contains(words),
-                    "{told}"
+                    text.starts_with("destination `") && text.contains(words),
+                    "{text}"
                 );
             }
         }

@@ -71,13 +71,13 @@ impl World {
             Line::Stream(end)
         } else {
             let bind = || UdpSocket::bind("127.0.0.1:0").expect("a port");
-            let (ours, theirs) = (bind(), bind());
+            let (own_socket, peer_socket) = (bind(), bind());
             let address = |of: &UdpSocket| of.local_addr().expect("an address");
-            ours.connect(address(&theirs)).expect("a peer");
-            theirs.connect(address(&ours)).expect("a peer");
-            ours.set_nonblocking(true).expect("a socket's flag");
-            driver.give_datagrams("peer", theirs);
-            Line::Datagrams(ours)
+            own_socket.connect(address(&peer_socket)).expect("a peer");
+            peer_socket.connect(address(&own_socket)).expect("a peer");
+            own_socket.set_nonblocking(true).expect("a socket's flag");
+            driver.give_datagrams("peer", peer_socket);
+            Line::Datagrams(own_socket)
         };
         let mut next = Header::new(Packet::Data, 0);
         next.adu_bytes = ADU;
@@ -198,7 +198,7 @@ impl World {
         self.next_stream();
     }
 
-    fn told(&mut self, draw: &mut Draw) {
+    fn control_packet(&mut self, draw: &mut Draw) {
         let kind = [Packet::Acknowledge, Packet::Probe][draw.below(2)];
         let mut header = Header::new(kind, 0);
         header.floor = draw.number();
@@ -216,7 +216,7 @@ impl World {
             12 => self.corrupted(draw),
             13..16 => self.odd(draw),
             16 => self.mark(draw.flip()),
-            17 => self.told(draw),
+            17 => self.control_packet(draw),
             18 => self.line.send(draw.bytes()),
             19 | 20 => {
                 if !self.sent.is_empty() {

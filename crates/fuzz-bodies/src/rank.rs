@@ -1,6 +1,6 @@
 //! The ranks' end of a link.
 
-use crate::formats::mended;
+use crate::formats::repaired;
 use isthmus_stream_net::frame::Frame;
 use isthmus_stream_net::rank::{Pipe, Receiver};
 use std::io::Write;
@@ -13,16 +13,16 @@ pub fn rank(data: &[u8]) {
     let mut data = data.to_vec();
     if data.len() > Frame::BYTES && data[0] & 1 == 1 {
         data.remove(0);
-        let head = mended::<{ Frame::BYTES }>(&data, *b"IL\x01");
+        let head = repaired::<{ Frame::BYTES }>(&data, *b"IL\x01");
         data[..Frame::BYTES].copy_from_slice(&head);
     }
     let data = &data;
-    let (ours, mut theirs) = UnixStream::pair().expect("a pair of sockets");
-    theirs.set_nonblocking(true).expect("a socket's flag");
-    let written = theirs.write(data).unwrap_or(0);
-    drop(theirs);
+    let (own_socket, mut peer_socket) = UnixStream::pair().expect("a pair of sockets");
+    peer_socket.set_nonblocking(true).expect("a socket's flag");
+    let written = peer_socket.write(data).unwrap_or(0);
+    drop(peer_socket);
     let deadline = Instant::now() + Duration::from_secs(20);
-    let mut receiver = Receiver::new(Pipe::Unix(ours));
+    let mut receiver = Receiver::new(Pipe::Unix(own_socket));
     let (mut room, mut read) = (Vec::new(), 0);
     // An error ends it; a link that is closed is no reason to wait.
     while let Ok(Some(frame)) = receiver.next(&mut room, deadline) {

@@ -7,7 +7,7 @@ use crate::lock::{lock, wait_for_change};
 use crate::pending::{Pending, RequestState};
 use crate::registry::Registry;
 use isthmus_nic_protocol::{
-    Answer, Event, Message, NumberedRequest, Refusal, RefusalKind, Request, write,
+    Answer, Event, Message, Refusal, RefusalKind, Request, RequestLine, write,
 };
 use isthmus_wire::{Expired, Remote, Timeout, Transport};
 use rustix::event::{EventfdFlags, eventfd};
@@ -136,8 +136,7 @@ impl Core {
         }
         state.last_id += 1;
         let id = state.last_id;
-        let line =
-            write(&NumberedRequest { id, request }).map_err(|error| Error::Misfit(error.0))?;
+        let line = write(&RequestLine { id, request }).map_err(|error| Error::Misfit(error.0))?;
         state.unsent_bytes += line.len();
         state.unsent.push_back(line);
         state.requests.insert(id, RequestState::new(notify));
@@ -401,7 +400,7 @@ impl State {
         self.last_id += 1;
         let id = self.last_id;
         // A short line always fits.
-        let line = write(&NumberedRequest { id, request }).unwrap_or_default();
+        let line = write(&RequestLine { id, request }).unwrap_or_default();
         self.unsent_bytes += line.len();
         self.unsent.push_back(line);
         Some(id)

@@ -159,7 +159,7 @@ impl Sending {
             return Ok(true);
         }
         // These bytes continue a frame, so they must not count as the start of one.
-        match self.pipe.write_frame(1, &[0], &self.rest, until) {
+        match self.pipe.write(1, &[0], &self.rest, until) {
             Ok(at) => drop(self.rest.drain(..at - 1)),
             Err(why) => return self.broken(why),
         }
@@ -168,19 +168,19 @@ impl Sending {
 
     /// Write the checksums after a frame, from byte `at`. Returns how much of them is written.
     pub fn write_sums(&mut self, at: usize, bytes: &[u8], until: Instant) -> Result<usize, String> {
-        let more = self.write_frame(1, &[0], &bytes[at..], until)?;
+        let more = self.write(1, &[0], &bytes[at..], until)?;
         Ok(at + more - 1)
     }
 
     /// Write a frame from byte `at`. Returns how much of it is written.
-    pub fn write_frame(
+    pub fn write(
         &mut self,
         at: usize,
         head: &[u8],
         data: &[u8],
         until: Instant,
     ) -> Result<usize, String> {
-        match self.pipe.write_frame(at, head, data, until) {
+        match self.pipe.write(at, head, data, until) {
             Ok(at) => Ok(at),
             Err(why) => self.broken(why),
         }

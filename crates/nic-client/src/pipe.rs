@@ -41,13 +41,7 @@ impl Out {
     ///
     /// # Errors
     /// The link is broken.
-    pub fn write_frame(
-        &mut self,
-        mut at: usize,
-        head: &[u8],
-        data: &[u8],
-        until: Instant,
-    ) -> Progress {
+    pub fn write(&mut self, mut at: usize, head: &[u8], data: &[u8], until: Instant) -> Progress {
         if let Self::Lasting(link) = self {
             return Ok(at + link.write(rest(at, head, data), until)?);
         }

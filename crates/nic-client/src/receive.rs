@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Next};
 use crate::lock::lock;
-use crate::stream::{Position, Stream};
+use crate::stream::{Cursor, Stream};
 use isthmus_nic_protocol::Direction;
 use isthmus_stream::{Su, Tu};
 use isthmus_stream_net::frame::{Frame, Kind};
@@ -43,10 +43,10 @@ impl Stream {
     /// - [`Error::Stream`]: it failed or was cancelled.
     /// - [`Error::Link`], [`Error::Gone`], [`Error::Refused`].
     pub fn recv(&self, adu: &mut [u8], timeout: Timeout<'_>) -> Result<Received> {
-        let mut position = self.lock_position(Direction::Receive, false, timeout)?;
+        let mut cursor = self.lock_cursor(Direction::Receive, false, timeout)?;
         let bytes = adu.len() as u64;
         let tus = self.format.tus(bytes);
-        self.recv_as(&mut position, (bytes, tus), (false, adu), timeout)
+        self.recv_as(&mut cursor, (bytes, tus), (false, adu), timeout)
     }
 
     /// Receive those SUs of the next ADU of `adu_bytes` that arrive over the links of this process,
@@ -60,10 +60,10 @@ impl Stream {
         own: &mut [u8],
         timeout: Timeout<'_>,
     ) -> Result<Received> {
-        let mut position = self.lock_position(Direction::Receive, false, timeout)?;
+        let mut cursor = self.lock_cursor(Direction::Receive, false, timeout)?;
         self.check_own_bytes(adu_bytes, own.len())?;
         let tus = self.format.tus(adu_bytes);
-        self.recv_as(&mut position, (adu_bytes, tus), (true, own), timeout)
+        self.recv_as(&mut cursor, (adu_bytes, tus), (true, own), timeout)
     }
 
     /// Receive the next bytes from the links of this process, of a stream whose ADUs all have the
@@ -76,19 +76,19 @@ impl Stream {
     /// [`Error::Misfit`] also if the bytes end within a TU, [`Error::Stream`] also if the stream is
     /// done before; otherwise as [`Stream::recv`].
     pub fn recv_run(&self, own: &mut [u8], timeout: Timeout<'_>) -> Result<Vec<(u64, Range<u64>)>> {
-        let mut position = self.lock_position(Direction::Receive, true, timeout)?;
-        self.check_run(&position, own.len())?;
+        let mut cursor = self.lock_cursor(Direction::Receive, true, timeout)?;
+        self.check_run(&cursor, own.len())?;
         let mut left = own;
         let mut all = Vec::new();
         while !left.is_empty() {
-            let (adu_bytes, tus, used) = self.next_run(&position, left.len())?;
+            let (adu_bytes, tus, used) = self.next_run(&cursor, left.len())?;
             let (now, rest) = left.split_at_mut(used);
-            match self.recv_as(&mut position, (adu_bytes, tus), (true, now), timeout)? {
+            match self.recv_as(&mut cursor, (adu_bytes, tus), (true, now), timeout)? {
                 Received::Adu { adu, missing } => {
                     all.extend(missing.into_iter().map(|range| (adu, range)));
                 }
                 Received::End => {
-                    let why = format!("it is done after {} ADUs, more is waited for", position.adu);
+                    let why = format!("it is done after {} ADUs, more is waited for", cursor.adu);
                     return Err(Error::Stream(self.number, why));
                 }
             }
@@ -97,41 +97,41 @@ impl Stream {
         Ok(all)
     }
 
-    /// Receive the next ADU from the position up to TU `tus`.
+    /// Receive the next ADU from the cursor up to TU `tus`.
     fn recv_as(
         &self,
-        position: &mut Position,
+        cursor: &mut Cursor,
         (adu_bytes, tus): (u64, u64),
         (packed, bytes): (bool, &mut [u8]),
         timeout: Timeout<'_>,
     ) -> Result<Received> {
-        let over = self.adus().is_some_and(|adus| position.adu >= adus);
+        let over = self.adus().is_some_and(|adus| cursor.adu >= adus);
         if !over {
-            self.check_next(position.adu, adu_bytes)?;
+            self.check_next(cursor.adu, adu_bytes)?;
         }
         let links = self.links()?;
-        let mut started = position.tu > 0;
-        let what = (position.adu, adu_bytes, position.tu..tus);
+        let mut started = cursor.tu > 0;
+        let what = (cursor.adu, adu_bytes, cursor.tu..tus);
         let got = self.read(&links, what, (packed, bytes), &mut started, timeout);
         match got {
             Ok(Received::End) => Ok(Received::End),
             Ok(received) => {
-                position.advance(tus, self.format.tus(adu_bytes));
+                cursor.advance(tus, self.format.tus(adu_bytes));
                 Ok(received)
             }
-            Err(error) => Err(self.not_received(position, error, started, timeout)),
+            Err(error) => Err(self.not_received(cursor, error, started, timeout)),
         }
     }
 
     fn not_received(
         &self,
-        position: &mut Position,
+        cursor: &mut Cursor,
         error: Error,
         started: bool,
         timeout: Timeout<'_>,
     ) -> Error {
         let error = describe(error, || {
-            let (number, adu, given) = (self.number, position.adu, timeout.given());
+            let (number, adu, given) = (self.number, cursor.adu, timeout.given());
             let came = if started { "nothing more" } else { "nothing" };
             format!(
                 "stream {number}: {came} of ADU {adu} came for {given}{}",
@@ -139,7 +139,7 @@ impl Stream {
             )
         });
         if started {
-            self.abort(position, &error);
+            self.abort(cursor, &error);
             lock(&self.core.registry).abandon(self.number);
         }
         error

@@ -9,8 +9,7 @@ use crate::pending::Pending;
 use crate::reconnect;
 use crate::stream::unexpected;
 use isthmus_nic_protocol::{
-    Answer, Carrier, Event, Lines, Message, NumberedRequest, RefusalKind, Request, VERSION, read,
-    write,
+    Answer, Carrier, Event, Lines, Message, RefusalKind, Request, RequestLine, VERSION, read, write,
 };
 use isthmus_ring::{Consumer, Handles, Producer};
 use isthmus_wire::{Moved, Remote, Timeout, Transport, wait_ready};
@@ -418,8 +417,7 @@ fn first(
             format!("{name} has not answered for {}", timeout.given())
         }),
     };
-    let asked =
-        write(&NumberedRequest { id: 0, request }).map_err(|error| Error::Misfit(error.0))?;
+    let asked = write(&RequestLine { id: 0, request }).map_err(|error| Error::Misfit(error.0))?;
     write_all(wire, &asked, timeout).map_err(failed)?;
     let line = loop {
         if let Some(line) = line(wire, timeout).map_err(failed)? {

@@ -1,6 +1,6 @@
 //! A fake daemon that sends the lines of a test.
 
-use isthmus_nic_client::protocol::{Answer, Lines, Message, NumberedRequest, Request, read, write};
+use isthmus_nic_client::protocol::{Answer, Lines, Message, Request, RequestLine, read, write};
 use isthmus_nic_client::{Address, Session, Timeout};
 use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -54,7 +54,7 @@ impl Side {
     }
 
     /// Return the next request; none once the client has left.
-    pub fn next(&mut self) -> Option<NumberedRequest> {
+    pub fn next(&mut self) -> Option<RequestLine> {
         let mut piece = [0; 4096];
         loop {
             if let Some(line) = self.lines.take().unwrap() {

@@ -36,8 +36,8 @@ pub use answer::{
 };
 pub use line::{Garbled, LINE_BYTES, Lines, number, read, write};
 pub use request::{
-    Carrier, Checksum, Direction, Format, Geometry, Lasting, NumberedRequest, Other, Pixel,
-    Protocol, Request, Spec,
+    Carrier, Checksum, Direction, Format, Geometry, Lasting, Other, Pixel, Protocol, Request,
+    RequestLine, Spec,
 };
 
 /// The version of this protocol. A client with another version is refused, and the refusal names

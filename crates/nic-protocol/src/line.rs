@@ -71,7 +71,7 @@ impl Lines {
     }
 }
 
-/// Read a line: a [`NumberedRequest`](crate::NumberedRequest) or a [`Message`](crate::Message).
+/// Read a line: a [`RequestLine`](crate::RequestLine) or a [`Message`](crate::Message).
 ///
 /// # Errors
 /// [`Garbled`], with the first problem.

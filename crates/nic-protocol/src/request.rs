@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A request and its number.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(expecting = "struct Asked")]
-pub struct NumberedRequest {
+pub struct RequestLine {
     /// The client's number of the request, which the answer repeats.
     pub id: u64,
     /// The request.

@@ -2,8 +2,8 @@
 //! rejects garbage.
 
 use isthmus_nic_protocol::{
-    Carrier, Checksum, Direction, Format, LINE_BYTES, Lasting, Lines, NumberedRequest, Other,
-    Protocol, Request, Spec, read, write,
+    Carrier, Checksum, Direction, Format, LINE_BYTES, Lasting, Lines, Other, Protocol, Request,
+    RequestLine, Spec, read, write,
 };
 use proptest::prelude::*;
 
@@ -127,12 +127,12 @@ proptest! {
         asked in proptest::collection::vec((any::<u64>(), request()), 1..6),
         piece in 1_usize..300,
     ) {
-        let asked: Vec<NumberedRequest> =
-            asked.into_iter().map(|(id, request)| NumberedRequest { id, request }).collect();
+        let asked: Vec<RequestLine> =
+            asked.into_iter().map(|(id, request)| RequestLine { id, request }).collect();
         let mut bytes: Vec<u8> = asked.iter().flat_map(|asked| write(asked).unwrap()).collect();
         bytes.extend_from_slice(b"IL\x01");
         let mut lines = Lines::default();
-        let mut found: Vec<NumberedRequest> = Vec::new();
+        let mut found: Vec<RequestLine> = Vec::new();
         for piece in bytes.chunks(piece) {
             lines.push(piece);
             while let Some(line) = lines.take().unwrap() {
@@ -150,7 +150,7 @@ proptest! {
         let mut lines = Lines::default();
         lines.push(&bytes);
         while let Some(line) = lines.take().unwrap() {
-            prop_assert!(read::<NumberedRequest>(&line).is_err());
+            prop_assert!(read::<RequestLine>(&line).is_err());
         }
     }
 }
@@ -187,9 +187,9 @@ fn each_of_many_short_lines_is_taken_once() {
 
 #[test]
 fn errors_name_the_problem() {
-    let wrong = read::<NumberedRequest>(br#"{"id":1,"ask":"cancel","stream":"two"}"#).unwrap_err();
+    let wrong = read::<RequestLine>(br#"{"id":1,"ask":"cancel","stream":"two"}"#).unwrap_err();
     assert!(wrong.0.contains("two"), "{wrong}");
-    let wrong = read::<NumberedRequest>(br#"{"id":1,"ask":"canel","stream":2}"#).unwrap_err();
+    let wrong = read::<RequestLine>(br#"{"id":1,"ask":"canel","stream":2}"#).unwrap_err();
     assert!(
         wrong.0.contains("canel") && wrong.0.contains("cancel"),
         "{wrong}"

@@ -4,7 +4,7 @@ use crate::counters::ENDS;
 use crate::refusal::refusal;
 use crate::report;
 use crate::state::{Hub, State, WaitTarget, Waiter};
-use isthmus_nic_protocol::{Answer, Event as ClientEvent, Message, RefusalKind};
+use isthmus_nic_protocol::{Answer, Event as AppEvent, Message, RefusalKind};
 use isthmus_stream::{AppId, Event, StreamId};
 use isthmus_stream_net::{Driver, Event as NetEvent};
 
@@ -50,10 +50,10 @@ impl Hub {
 
 impl Hub {
     /// Count an event and write it to the log.
-    pub(crate) fn log_event(&self, state: &mut State, app: AppId, event: &ClientEvent) {
+    pub(crate) fn log_event(&self, state: &mut State, app: AppId, event: &AppEvent) {
         let counters = &mut state.counters;
         let (what, result) = match event {
-            ClientEvent::Ended { stream } => {
+            AppEvent::Ended { stream } => {
                 let ends = &mut counters.ended;
                 let index = ENDS.iter().position(|end| *end == stream.state);
                 ends[index.unwrap_or(ENDS.len() - 1)] += 1;
@@ -62,33 +62,31 @@ impl Hub {
                 let moved = format!("{} {adus} ADUs {bytes} bytes {reason}", stream.state);
                 (format!("stream {}", stream.stream), moved)
             }
-            ClientEvent::Opened { connection } => {
-                (format!("connection {connection}"), "open".into())
-            }
-            ClientEvent::Closed { connection } => {
+            AppEvent::Opened { connection } => (format!("connection {connection}"), "open".into()),
+            AppEvent::Closed { connection } => {
                 (format!("connection {connection}"), "closed".into())
             }
-            ClientEvent::Lost { connection, reason } => {
+            AppEvent::Lost { connection, reason } => {
                 counters.lost += 1;
                 (
                     format!("connection {connection}"),
                     format!("lost: {reason}"),
                 )
             }
-            ClientEvent::LinkCut { link, reason } => {
+            AppEvent::LinkCut { link, reason } => {
                 counters.links_cut += 1;
                 (format!("link {link}"), format!("cut: {reason}"))
             }
-            ClientEvent::LinkRestored { link, again } => {
+            AppEvent::LinkRestored { link, again } => {
                 counters.links_restored += 1;
                 let result = format!("made again, {again} bytes again");
                 (format!("link {link}"), result)
             }
-            ClientEvent::LinkGone { link, reason } => {
+            AppEvent::LinkGone { link, reason } => {
                 counters.links_gone += 1;
                 (format!("link {link}"), format!("gone: {reason}"))
             }
-            ClientEvent::OutOfStep {
+            AppEvent::OutOfStep {
                 link,
                 stream,
                 reason,
@@ -96,13 +94,13 @@ impl Hub {
                 format!("link {link} stream {stream}"),
                 format!("out of step: {reason}"),
             ),
-            ClientEvent::Kept { path, bytes, .. } => {
+            AppEvent::Kept { path, bytes, .. } => {
                 (format!("file {path}"), format!("{bytes} bytes"))
             }
-            ClientEvent::NotKept { path, reason, .. } => {
+            AppEvent::NotKept { path, reason, .. } => {
                 (format!("file {path}"), format!("not kept: {reason}"))
             }
-            ClientEvent::Stalled {
+            AppEvent::Stalled {
                 stream,
                 idle_ns,
                 waits,
@@ -114,11 +112,11 @@ impl Hub {
                     format!("stalled for {} ms: {waits}", idle_ns / 1_000_000),
                 )
             }
-            ClientEvent::Corrupted { text, connection } => (
+            AppEvent::Corrupted { text, connection } => (
                 format!("connection {connection}"),
                 format!("corrupted: {text}"),
             ),
-            ClientEvent::Missing {
+            AppEvent::Missing {
                 stream,
                 adu,
                 from,
@@ -127,8 +125,8 @@ impl Hub {
                 format!("stream {stream}"),
                 format!("missing: {bytes} bytes from byte {from} of ADU {adu}"),
             ),
-            ClientEvent::Moved { .. } | ClientEvent::Done { .. } => return,
-            ClientEvent::Ending { .. } | ClientEvent::Missed { .. } => return,
+            AppEvent::Moved { .. } | AppEvent::Done { .. } => return,
+            AppEvent::Ending { .. } | AppEvent::Missed { .. } => return,
         };
         let name = state.name(app);
         self.log().record(&format!("{name} #{app}"), &what, &result);

@@ -11,7 +11,7 @@ use crate::shared::Shared;
 use crate::state::App;
 use isthmus_daemon::{Refusals, SessionSlot, Slot};
 use isthmus_nic_protocol::{
-    Answer, Lines, Message, NumberedRequest, Refusal, RefusalKind, Request, VERSION, number, read,
+    Answer, Lines, Message, Refusal, RefusalKind, Request, RequestLine, VERSION, number, read,
 };
 use isthmus_stream::Limits;
 use isthmus_wire::{Moved, Peer, Transport, random_key, wait_ready};
@@ -67,7 +67,7 @@ pub(crate) fn run(shared: &Shared, slot: Slot, mut wire: Transport) {
 }
 
 fn begin(shared: &Shared, wire: Transport, line: &[u8]) -> Result<(), Rejected> {
-    let asked: NumberedRequest = match read(line) {
+    let asked: RequestLine = match read(line) {
         Ok(asked) => asked,
         Err(garbled) => {
             let text = format!("{garbled}: the first line is a hello, a join or a link");
@@ -416,7 +416,7 @@ impl<'a> Session<'a> {
     }
 
     fn handle_line(&self, line: &[u8]) {
-        let NumberedRequest { id, mut request } = match read(line) {
+        let RequestLine { id, mut request } = match read(line) {
             Ok(asked) => asked,
             Err(garbled) => {
                 let refusal = refusal(RefusalKind::Garbled, garbled.to_string());

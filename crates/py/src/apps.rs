@@ -46,7 +46,7 @@ impl Asked {
 }
 
 #[derive(Serialize)]
-struct Told {
+struct FiguresReport {
     frames: u64,
     seconds: f64,
     in_step: u64,
@@ -57,7 +57,7 @@ struct Told {
     waits: Vec<String>,
 }
 
-impl From<Figures> for Told {
+impl From<Figures> for FiguresReport {
     fn from(figures: Figures) -> Self {
         let [in_step, apart] = figures.in_step;
         Self {
@@ -111,8 +111,8 @@ impl PyVcr {
 
     /// How far it is, as JSON.
     fn figures(&self, py: Python<'_>) -> PyResult<String> {
-        let told = self.with(py, |vcr| Some(vcr.as_ref()?.figures()))?;
-        crate::json(&Told::from(told))
+        let figures = self.with(py, |vcr| Some(vcr.as_ref()?.figures()))?;
+        crate::json(&FiguresReport::from(figures))
     }
 
     /// Why it has ended by itself, if it has.
@@ -123,7 +123,7 @@ impl PyVcr {
     /// Plays what was begun to its end; how far it came, as JSON.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
         let ended = self.with(py, |vcr| Some(vcr.take()?.finish()))?;
-        crate::json(&Told::from(ended.map_err(refused)?))
+        crate::json(&FiguresReport::from(ended.map_err(refused)?))
     }
 }
 

@@ -200,14 +200,14 @@ impl PyPlan {
     fn sends(&self, py: Python<'_>, rank: u32) -> PyResult<Vec<(u32, u64)>> {
         let place = place(self.0.from(), rank)?;
         let messages = py.detach(|| self.0.sends(place));
-        Ok(told(self.0.to(), &messages))
+        Ok(sizes_by_rank(self.0.to(), &messages))
     }
 
     /// Senders by number, and how many elements a rank gets from each.
     fn receives(&self, py: Python<'_>, rank: u32) -> PyResult<Vec<(u32, u64)>> {
         let place = place(self.0.to(), rank)?;
         let messages = py.detach(|| self.0.receives(place));
-        Ok(told(self.0.from(), &messages))
+        Ok(sizes_by_rank(self.0.from(), &messages))
     }
 
     /// Bytes of a run in one piece on both sides, and how many there are, in what goes from a rank to another;
@@ -285,7 +285,7 @@ pub(crate) fn stretch_of(shape: Vec<u64>, first: u64, end: u64, columns: bool) -
         .collect()
 }
 
-fn told(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
+fn sizes_by_rank(layout: &Layout, messages: &[Message]) -> Vec<(u32, u64)> {
     let messages = messages.iter();
     messages
         .map(|message| (layout.rank(message.peer), message.elements))

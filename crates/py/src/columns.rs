@@ -17,8 +17,8 @@ fn slices(lists: &[PyBackedBytes]) -> Vec<&[u8]> {
     lists.iter().map(|list| &**list).collect()
 }
 
-fn put<T: Element>(told: &Bound<'_, PyDict>, name: &str, column: &mut Vec<T>) -> PyResult<()> {
-    told.set_item(name, PyArray1::from_vec(told.py(), take(column)))
+fn put<T: Element>(columns: &Bound<'_, PyDict>, name: &str, column: &mut Vec<T>) -> PyResult<()> {
+    columns.set_item(name, PyArray1::from_vec(columns.py(), take(column)))
 }
 
 /// Bins of many distributions.
@@ -40,17 +40,17 @@ impl PyBinColumns {
 
     /// Gives all columns away, bounds in the unit of these steps, one for each distribution.
     fn take<'py>(&mut self, py: Python<'py>, steps: Vec<f64>) -> PyResult<Bound<'py, PyDict>> {
-        let (told, count) = (PyDict::new(py), self.0.lengths.len());
+        let (columns, count) = (PyDict::new(py), self.0.lengths.len());
         if steps.len() != count {
             let problem = format!("{} steps for {count} distributions", steps.len());
             return Err(PyValueError::new_err(problem));
         }
         let (mut lower, mut upper) = py.detach(|| self.0.take_bounds(&steps));
-        put(&told, "lengths", &mut self.0.lengths)?;
-        put(&told, "lower", &mut lower)?;
-        put(&told, "upper", &mut upper)?;
-        put(&told, "count", &mut self.0.count)?;
-        Ok(told)
+        put(&columns, "lengths", &mut self.0.lengths)?;
+        put(&columns, "lower", &mut lower)?;
+        put(&columns, "upper", &mut upper)?;
+        put(&columns, "count", &mut self.0.count)?;
+        Ok(columns)
     }
 }
 
@@ -78,17 +78,17 @@ impl PyChannelColumns {
 
     /// Gives all columns away.
     fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (told, own) = (PyDict::new(py), &mut self.0);
-        put(&told, "lengths", &mut own.lengths)?;
-        put(&told, "kind", &mut own.kind)?;
-        put(&told, "from", &mut own.from)?;
-        put(&told, "to", &mut own.to)?;
-        put(&told, "utilisation", &mut own.utilisation)?;
-        put(&told, "highest", &mut own.highest)?;
-        put(&told, "busy", &mut own.busy)?;
-        put(&told, "busiest", &mut own.busiest)?;
-        put(&told, "held_us", &mut own.held_us)?;
-        put(&told, "analytic", &mut own.analytic)?;
-        Ok(told)
+        let (columns, own) = (PyDict::new(py), &mut self.0);
+        put(&columns, "lengths", &mut own.lengths)?;
+        put(&columns, "kind", &mut own.kind)?;
+        put(&columns, "from", &mut own.from)?;
+        put(&columns, "to", &mut own.to)?;
+        put(&columns, "utilisation", &mut own.utilisation)?;
+        put(&columns, "highest", &mut own.highest)?;
+        put(&columns, "busy", &mut own.busy)?;
+        put(&columns, "busiest", &mut own.busiest)?;
+        put(&columns, "held_us", &mut own.held_us)?;
+        put(&columns, "analytic", &mut own.analytic)?;
+        Ok(columns)
     }
 }

@@ -1,6 +1,6 @@
 //! Scenarios and their runs.
 
-use crate::heard::heard;
+use crate::interruptible::interruptible;
 use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
 use isthmus_experiment::result::{Change, MachineSummary};
@@ -89,7 +89,7 @@ pub(crate) fn check(
     file: String,
     overrides: Vec<String>,
 ) -> PyResult<String> {
-    let checked = heard(py, Arc::default(), move |progress| {
+    let checked = interruptible(py, Arc::default(), move |progress| {
         let scenario = KINDS
             .parse(&text, &file, &overrides)
             .map_err(|error| SetupFailure(error.into()))?;
@@ -141,7 +141,7 @@ pub(crate) fn journal_flaws(
     version: String,
     names: Vec<String>,
 ) -> PyResult<Vec<(String, String, bool)>> {
-    heard(py, Arc::default(), move |_| {
+    interruptible(py, Arc::default(), move |_| {
         let flaws = isthmus_experiment::flaws(&folder, (digest, seed, quick, version), &names);
         let flaws = flaws.into_iter();
         flaws.map(|f| (f.name, f.reason, f.unread)).collect()
@@ -197,7 +197,7 @@ pub(crate) fn analyze(
     file: String,
     overrides: Vec<String>,
 ) -> PyResult<String> {
-    let result = heard(py, Arc::default(), move |progress| {
+    let result = interruptible(py, Arc::default(), move |progress| {
         let experiment = set_up(&text, &file, &overrides, Options::default(), progress);
         experiment.map(|experiment| experiment.analyze())
     })?;
@@ -225,7 +225,8 @@ enum Outcome {
 struct ProgressReport {
     points_done: u64,
     points_total: u64,
-    begun: bool,
+    #[serde(rename = "begun")] // codespell:ignore begun
+    started: bool,
     elsewhere: u64,
     messages: u64,
     running: bool,
@@ -260,7 +261,7 @@ impl PyExperiment {
                 Err(error) => return Err(PyValueError::new_err(format!("expiry: {error}"))),
             },
         };
-        let experiment = heard(py, Arc::default(), move |progress| {
+        let experiment = interruptible(py, Arc::default(), move |progress| {
             set_up(&text, &file, &overrides, options, progress)
         })?;
         let experiment = experiment?;
@@ -300,7 +301,7 @@ impl PyExperiment {
         json(&ProgressReport {
             points_done,
             points_total,
-            begun: self.progress.has_begun(),
+            started: self.progress.has_begun(), // codespell:ignore begun
             elsewhere: self.progress.elsewhere(),
             messages: self.progress.messages(),
             running: self.task.is_running(),
@@ -346,7 +347,7 @@ impl PyExperiment {
     fn compute(&self, py: Python<'_>, part: Positions) -> PyResult<(Vec<Entry>, String)> {
         let experiment = Arc::clone(&self.experiment);
         let part = self.selection(part)?;
-        let done = heard(py, Arc::clone(&self.progress), move |_| {
+        let done = interruptible(py, Arc::clone(&self.progress), move |_| {
             let done = experiment.run_part(&part)?;
             Ok::<_, RunError>((experiment.give_away(&part), done))
         })?;

@@ -10,7 +10,7 @@ mod comparison;
 mod experiment;
 mod faults;
 mod graph;
-mod heard;
+mod interruptible;
 mod io_distribution;
 #[cfg(target_os = "linux")]
 mod live;

@@ -1,6 +1,6 @@
 //! Questions in JSON and their answers.
 
-use crate::heard::heard;
+use crate::interruptible::interruptible;
 use isthmus_experiment::Progress;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -44,7 +44,7 @@ where
     A: Serialize,
 {
     let text = text.to_owned();
-    let answer = heard(py, Arc::default(), move |progress| {
+    let answer = interruptible(py, Arc::default(), move |progress| {
         let answer = work(read(&text)?, progress)?;
         serde_json::to_string(&answer).map_err(|error| Refusal(error.to_string()))
     })?;

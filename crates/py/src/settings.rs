@@ -40,11 +40,11 @@ struct Settings {
 #[pyfunction]
 pub(crate) fn settings(py: Python<'_>, spec_json: &str) -> PyResult<String> {
     answer(py, spec_json, |question: Question, progress| {
-        told(&question, || progress.is_cancelled())
+        resolve(&question, || progress.is_cancelled())
     })
 }
 
-fn told(question: &Question, cancelled: impl Fn() -> bool) -> Result<Settings, Refusal> {
+fn resolve(question: &Question, cancelled: impl Fn() -> bool) -> Result<Settings, Refusal> {
     let parse = |overrides: &[String]| {
         let parsed = KINDS.parse(&question.scenario, &question.file, overrides);
         parsed.map_err(|error| Refusal::at("scenario", error))

@@ -112,7 +112,7 @@ impl PyShare {
     fn places(&self, sent: bool, message: usize) -> PyResult<Vec<(usize, Vec<Vec<Places>>)>> {
         let (_, sections) = get(self.messages(sent), message)?;
         let side = |at: At| if sent { at.from } else { at.to };
-        let told = |family: &Family| {
+        let strides = |family: &Family| {
             let level = |steps: Steps| (steps.count, side(steps.by));
             let first = side(family.first);
             (first, family.len, level(family.inner), level(family.outer))
@@ -126,7 +126,7 @@ impl PyShare {
             let dims = section.dims.iter();
             (
                 part,
-                dims.map(|dim| dim.iter().map(told).collect()).collect(),
+                dims.map(|dim| dim.iter().map(strides).collect()).collect(),
             )
         });
         Ok(each.collect())
@@ -185,21 +185,21 @@ impl PyShare {
         let mut parts = arrays_mut(&mut parts)?;
         let pieces = sources.iter().map(|(piece, _)| self.cut(false, *piece));
         let pieces: Vec<_> = pieces.collect::<PyResult<_>>()?;
-        let theirs = sources.iter().map(|(_, source)| match source {
+        let held = sources.iter().map(|(_, source)| match source {
             Where::Message(_) => Ok(Vec::new()),
             Where::Arrays(given) => arrays(given),
         });
-        let theirs: Vec<Vec<Array<'_>>> = theirs.collect::<PyResult<_>>()?;
-        let told = sources.iter().zip(&theirs).zip(&pieces);
-        let told = told.map(|(((_, source), theirs), sections)| {
+        let held: Vec<Vec<Array<'_>>> = held.collect::<PyResult<_>>()?;
+        let pairs = sources.iter().zip(&held).zip(&pieces);
+        let pairs = pairs.map(|(((_, source), held), sections)| {
             let source = match source {
                 Where::Message(bytes) => Source::Message(bytes.as_slice().map_err(wrong)?),
-                Where::Arrays(_) => Source::Arrays(theirs),
+                Where::Arrays(_) => Source::Arrays(held),
             };
             Ok((&sections[..], source))
         });
-        let told: Vec<(&[Section], Source<'_>)> = told.collect::<PyResult<_>>()?;
-        py.detach(|| self.packing.unpack(&self.held, &told, &mut parts))
+        let pairs: Vec<(&[Section], Source<'_>)> = pairs.collect::<PyResult<_>>()?;
+        py.detach(|| self.packing.unpack(&self.held, &pairs, &mut parts))
             .map_err(wrong)
     }
 }

@@ -19,7 +19,7 @@ create_exception!(
     "What went wrong with a session or a stream: its kind, and one line."
 );
 
-fn told(error: &Error) -> PyErr {
+fn to_py_error(error: &Error) -> PyErr {
     let kind = match error {
         Error::Address(..) => "address",
         Error::Unreachable(..) => "unreachable",
@@ -46,16 +46,16 @@ const LISTEN: Duration = Duration::from_millis(50);
 
 /// Does something that waits, without holding the interpreter; Ctrl-C ends it. None: for as long as
 /// it takes.
-fn waited<T: Send>(
+fn wait_detached<T: Send>(
     py: Python<'_>,
     seconds: Option<f64>,
     what: impl FnOnce(Timeout<'_>) -> Result<T, Error> + Send,
 ) -> PyResult<T> {
-    let patience = match seconds.map(Duration::try_from_secs_f64) {
+    let timeout = match seconds.map(Duration::try_from_secs_f64) {
         None | Some(Err(_)) => Timeout::never(),
         Some(Ok(time)) => Timeout::after(time),
     };
-    let heard = Mutex::new(None);
+    let signal = Mutex::new(None);
     // The interpreter has just checked signals, and to take it costs as much as a small send.
     let listen_at: Mutex<Option<Instant>> = Mutex::new(None);
     let go_on = |now: Instant| {
@@ -71,28 +71,28 @@ fn waited<T: Send>(
         match Python::attach(|py| py.check_signals()) {
             Ok(()) => true,
             Err(error) => {
-                if let Ok(mut heard) = heard.lock() {
-                    *heard = Some(error);
+                if let Ok(mut signal) = signal.lock() {
+                    *signal = Some(error);
                 }
                 false
             }
         }
     };
-    let result = py.detach(|| what(patience.while_true(&go_on)));
-    match (result, heard.into_inner().ok().flatten()) {
+    let result = py.detach(|| what(timeout.while_true(&go_on)));
+    match (result, signal.into_inner().ok().flatten()) {
         (Err(Error::Interrupted), Some(error)) => Err(error),
-        (result, _) => result.map_err(|error| told(&error)),
+        (result, _) => result.map_err(|error| to_py_error(&error)),
     }
 }
 
 /// An address, and a file of certificates that are trusted there.
-fn reached(words: &str, ca: Option<String>) -> PyResult<Address> {
+fn parse_address(words: &str, ca: Option<String>) -> PyResult<Address> {
     let address = Address::parse(words);
     let address = match ca {
         Some(path) => address.and_then(|address| address.trusting(path.as_ref())),
         None => address,
     };
-    address.map_err(|error| told(&error.into()))
+    address.map_err(|error| to_py_error(&error.into()))
 }
 
 fn read<T: DeserializeOwned>(text: &str) -> PyResult<T> {
@@ -117,11 +117,11 @@ impl PySession {
         watch: bool,
         seconds: Option<f64>,
     ) -> PyResult<Self> {
-        let address = reached(address, ca)?;
+        let address = parse_address(address, ca)?;
         let token = token.as_deref();
-        let session = waited(py, seconds, |patience| match watch {
-            true => Session::watching(&address, token, &name, patience),
-            false => Session::connect(&address, token, &name, patience),
+        let session = wait_detached(py, seconds, |timeout| match watch {
+            true => Session::watching(&address, token, &name, timeout),
+            false => Session::connect(&address, token, &name, timeout),
         });
         Ok(Self(session?))
     }
@@ -137,9 +137,9 @@ impl PySession {
         watch: bool,
         seconds: Option<f64>,
     ) -> PyResult<Self> {
-        let address = reached(address, ca)?;
-        let join = |patience: Timeout<'_>| Session::join(&address, &ticket, watch, patience);
-        Ok(Self(waited(py, seconds, join)?))
+        let address = parse_address(address, ca)?;
+        let join = |timeout: Timeout<'_>| Session::join(&address, &ticket, watch, timeout);
+        Ok(Self(wait_detached(py, seconds, join)?))
     }
 
     /// Number of the application, ticket, version of the daemon, bytes of staging and network memory.
@@ -156,7 +156,7 @@ impl PySession {
 
     /// Refuses in a process that was forked from the one that made the session.
     fn check_process(&self) -> PyResult<()> {
-        self.0.check_process().map_err(|error| told(&error))
+        self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
     /// Makes a link: over rings of so many bytes from here and to here, or over a socket.
@@ -181,8 +181,8 @@ impl PySession {
                 to_rank_bytes,
             },
         };
-        waited(py, seconds, |patience| {
-            self.0.link_for(number, carrier, grace, patience)
+        wait_detached(py, seconds, |timeout| {
+            self.0.link_for(number, carrier, grace, timeout)
         })
     }
 
@@ -202,7 +202,7 @@ impl PySession {
     #[pyo3(signature = (request, seconds))]
     fn ask(&self, py: Python<'_>, request: &str, seconds: Option<f64>) -> PyResult<String> {
         let request: Request = read(request)?;
-        let answer = waited(py, seconds, |patience| self.0.request(request, patience))?;
+        let answer = wait_detached(py, seconds, |timeout| self.0.request(request, timeout))?;
         crate::json(&answer)
     }
 
@@ -215,7 +215,7 @@ impl PySession {
         seconds: Option<f64>,
     ) -> PyResult<PyPending> {
         let request: Request = read(request)?;
-        let pending = waited(py, seconds, |patience| self.0.ask(request, true, patience));
+        let pending = wait_detached(py, seconds, |timeout| self.0.ask(request, true, timeout));
         Ok(PyPending(pending?))
     }
 
@@ -223,7 +223,7 @@ impl PySession {
     #[pyo3(signature = (specs, seconds))]
     fn submit(&self, py: Python<'_>, specs: &str, seconds: Option<f64>) -> PyResult<Vec<PyStream>> {
         let specs: Vec<Spec> = read(specs)?;
-        let streams = waited(py, seconds, |patience| self.0.submit(&specs, patience))?;
+        let streams = wait_detached(py, seconds, |timeout| self.0.submit(&specs, timeout))?;
         Ok(streams.into_iter().map(PyStream).collect())
     }
 
@@ -237,16 +237,14 @@ impl PySession {
         seconds: Option<f64>,
     ) -> PyResult<PyStream> {
         let spec = read(spec)?;
-        let stream = waited(py, seconds, |patience| {
-            self.0.adopt(number, &spec, patience)
-        })?;
+        let stream = wait_detached(py, seconds, |timeout| self.0.adopt(number, &spec, timeout))?;
         Ok(PyStream(stream))
     }
 
     /// The next event as JSON; none if there is none in time.
     #[pyo3(signature = (seconds))]
     fn event(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Option<String>> {
-        let event = waited(py, seconds, |patience| self.0.event(patience))?;
+        let event = wait_detached(py, seconds, |timeout| self.0.event(timeout))?;
         event.map(|event| crate::json(&event)).transpose()
     }
 
@@ -290,7 +288,7 @@ impl PyPending {
         match self.0.poll() {
             None => Ok(None),
             Some(Ok(answer)) => crate::json(&answer).map(Some),
-            Some(Err(error)) => Err(told(&error)),
+            Some(Err(error)) => Err(to_py_error(&error)),
         }
     }
 }
@@ -311,7 +309,7 @@ impl PyStream {
 
     /// Refuses in a process that was forked from the one that made the session.
     fn check_process(&self) -> PyResult<()> {
-        self.0.check_process().map_err(|error| told(&error))
+        self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
     /// Bytes of an ADU that go over links of this process.
@@ -331,9 +329,9 @@ impl PyStream {
         seconds: Option<f64>,
     ) -> PyResult<u64> {
         let data = data.as_slice().map_err(crate::arrays::wrong)?;
-        waited(py, seconds, |patience| match adu_bytes {
-            None => self.0.send(data, patience),
-            Some(adu_bytes) => self.0.send_own(adu_bytes, data, patience),
+        wait_detached(py, seconds, |timeout| match adu_bytes {
+            None => self.0.send(data, timeout),
+            Some(adu_bytes) => self.0.send_own(adu_bytes, data, timeout),
         })
     }
 
@@ -346,7 +344,7 @@ impl PyStream {
         seconds: Option<f64>,
     ) -> PyResult<()> {
         let data = data.as_slice().map_err(crate::arrays::wrong)?;
-        waited(py, seconds, |patience| self.0.send_run(data, patience))
+        wait_detached(py, seconds, |timeout| self.0.send_run(data, timeout))
     }
 
     /// Receives the next bytes of those that come over links of this process: whole TUs. By ADU what
@@ -359,7 +357,7 @@ impl PyStream {
         seconds: Option<f64>,
     ) -> PyResult<Vec<(u64, (u64, u64))>> {
         let data = data.as_slice_mut().map_err(crate::arrays::wrong)?;
-        let missing = waited(py, seconds, |patience| self.0.recv_run(data, patience))?;
+        let missing = wait_detached(py, seconds, |timeout| self.0.recv_run(data, timeout))?;
         let missing = missing.into_iter();
         Ok(missing
             .map(|(adu, range)| (adu, (range.start, range.end)))
@@ -377,9 +375,9 @@ impl PyStream {
         seconds: Option<f64>,
     ) -> PyResult<Option<Came>> {
         let data = data.as_slice_mut().map_err(crate::arrays::wrong)?;
-        let received = waited(py, seconds, |patience| match adu_bytes {
-            None => self.0.recv(data, patience),
-            Some(adu_bytes) => self.0.recv_own(adu_bytes, data, patience),
+        let received = wait_detached(py, seconds, |timeout| match adu_bytes {
+            None => self.0.recv(data, timeout),
+            Some(adu_bytes) => self.0.recv_own(adu_bytes, data, timeout),
         })?;
         Ok(match received {
             Received::End => None,
@@ -399,10 +397,10 @@ impl PyStream {
         moved: bool,
         seconds: Option<f64>,
     ) -> PyResult<String> {
-        let status = waited(py, seconds, |patience| match (adus, moved) {
-            (None, _) => self.0.wait(patience),
-            (Some(adus), true) => self.0.wait_moved(adus, patience),
-            (Some(adus), false) => self.0.wait_done(adus, patience),
+        let status = wait_detached(py, seconds, |timeout| match (adus, moved) {
+            (None, _) => self.0.wait(timeout),
+            (Some(adus), true) => self.0.wait_moved(adus, timeout),
+            (Some(adus), false) => self.0.wait_done(adus, timeout),
         });
         crate::json(&status?)
     }
@@ -410,19 +408,21 @@ impl PyStream {
     /// The status as JSON.
     #[pyo3(signature = (seconds))]
     fn status(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<String> {
-        crate::json(&waited(py, seconds, |patience| self.0.status(patience))?)
+        crate::json(&wait_detached(py, seconds, |timeout| {
+            self.0.status(timeout)
+        })?)
     }
 
     /// Says how many ADUs there are.
     #[pyo3(signature = (adus, seconds))]
     fn finish(&self, py: Python<'_>, adus: u64, seconds: Option<f64>) -> PyResult<()> {
-        waited(py, seconds, |patience| self.0.finish(adus, patience))
+        wait_detached(py, seconds, |timeout| self.0.finish(adus, timeout))
     }
 
     /// Cancels it.
     #[pyo3(signature = (seconds))]
     fn cancel(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
-        waited(py, seconds, |patience| self.0.cancel(patience))
+        wait_detached(py, seconds, |timeout| self.0.cancel(timeout))
     }
 }
 

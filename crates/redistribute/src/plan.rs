@@ -125,8 +125,8 @@ impl Plan {
         let (from_parts, to_parts) = (self.from.parts(from), self.to.parts(to));
         let mut sections = Vec::new();
         for (from_part, mine) in from_parts.iter().enumerate() {
-            for (to_part, theirs) in to_parts.iter().enumerate() {
-                sections.extend(section(mine, theirs).map(|dims| Section {
+            for (to_part, peer_part) in to_parts.iter().enumerate() {
+                sections.extend(section(mine, peer_part).map(|dims| Section {
                     from_part,
                     to_part,
                     dims,

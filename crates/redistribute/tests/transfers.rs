@@ -239,21 +239,21 @@ fn in_pieces(
         let (held, parts) = (plan.to().parts(rank), &mut parts[rank as usize]);
         for Message { peer, elements } in plan.receives(rank) {
             let sections = plan.sections(peer, rank);
-            let theirs = &given[peer as usize];
+            let peer_arrays = &given[peer as usize];
             let mut message = vec![0; packing.size(&sections) as usize];
-            packing.pack(&sections, theirs, &mut message).unwrap();
+            packing.pack(&sections, peer_arrays, &mut message).unwrap();
             let size = piece_size(&sections, case.most, first_is_fastest);
             assert!((1..=case.most).contains(&size));
             for low in (0..elements).step_by(size as usize) {
                 let high = (low + size).min(elements);
                 let of = piece(&sections, low..high, first_is_fastest);
                 let mut bytes = vec![0; packing.size(&of) as usize];
-                packing.pack(&of, theirs, &mut bytes).unwrap();
+                packing.pack(&of, peer_arrays, &mut bytes).unwrap();
                 let bounds = [low, high].map(|at| (at * packing.element) as usize);
                 assert_eq!(bytes, message[bounds[0]..bounds[1]]);
                 let source = match peer % 2 {
                     0 => Source::Message(&bytes),
-                    _ => Source::Arrays(theirs),
+                    _ => Source::Arrays(peer_arrays),
                 };
                 packing.unpack(&held, &[(&of, source)], parts).unwrap();
                 add(&count.pieces, 1);

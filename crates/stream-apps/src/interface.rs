@@ -3,7 +3,7 @@
 use crate::error::Error;
 use isthmus_stream::{AppId, Config, End, Event, Limits, LinkId, StreamId, StreamSpec};
 use isthmus_stream_net::rank::{Pipe, Sender};
-use isthmus_stream_net::{Client, Driver, Ends, Event as Told, Service};
+use isthmus_stream_net::{Client, Driver, Ends, Event as NetEvent, Service};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What was told of a stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
-    pub begun: u64,
+    pub started: u64,
     pub done: u64,
     pub end: Option<End>,
     /// ADUs that began when all in step with it had finished the ones before; and those that did
@@ -37,8 +37,8 @@ impl Watched {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hear(&self, told: Told) {
-        let Told::Stream(event) = told else {
+    fn on_event(&self, event: NetEvent) {
+        let NetEvent::Stream(event) = event else {
             return;
         };
         let mut all = self.streams();
@@ -46,7 +46,7 @@ impl Watched {
             Event::AduBegun { stream, adu } => {
                 let behind = all.values().map(|one| one.done).min();
                 let one = all.entry(stream).or_default();
-                one.begun = adu + 1;
+                one.started = adu + 1;
                 one.in_step[usize::from(behind.is_some_and(|done| done < adu))] += 1;
             }
             Event::AduDone { stream, adu, .. } => all.entry(stream).or_default().done = adu + 1,
@@ -78,8 +78,8 @@ impl Interface {
         prepare(&mut driver);
         let app = driver.add_application(Limits::NONE);
         let watched = Arc::new(Watched::default());
-        let hears = Arc::clone(&watched);
-        let service = Service::start(driver, move |told| hears.hear(told))?;
+        let observer = Arc::clone(&watched);
+        let service = Service::start(driver, move |event| observer.on_event(event))?;
         let client = service.client();
         Ok(Self {
             service,
@@ -121,7 +121,7 @@ impl Interface {
     }
 
     /// What was told of these streams.
-    pub fn told(&self, streams: &[StreamId]) -> Vec<Stream> {
+    pub fn progress(&self, streams: &[StreamId]) -> Vec<Stream> {
         let all = self.watched.streams();
         let each = streams.iter().map(|stream| all.get(stream).cloned());
         each.map(Option::unwrap_or_default).collect()

@@ -294,8 +294,8 @@ fn forward(
 ) -> Course {
     let format = format();
     for (adu, (node, from)) in (0..).zip(made.iter().enumerate().cycle()) {
-        let told = format_args!("node {node}").to_string();
-        let Some(data) = shared.forwarders.time(0, || take(from, told))? else {
+        let step_text = format_args!("node {node}").to_string();
+        let Some(data) = shared.forwarders.time(0, || take(from, step_text))? else {
             let through = shared.through.lock();
             let mut through = through.unwrap_or_else(PoisonError::into_inner);
             through.push(sender);

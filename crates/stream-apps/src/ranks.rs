@@ -48,12 +48,12 @@ impl Ranks {
         work: impl FnOnce() -> Course + Send + 'static,
     ) -> Result<(), Error> {
         let failed = Arc::clone(&self.failed);
-        let told = name.clone();
+        let rank_name = name.clone();
         let thread = Builder::new().name(name).stack_size(STACK_BYTES);
         let thread = thread.spawn(move || {
             if let Err(Ended::Failed(error)) = work() {
                 let mut first = failed.lock().unwrap_or_else(PoisonError::into_inner);
-                first.get_or_insert(Error::Ended(format!("{told}: {error}")));
+                first.get_or_insert(Error::Ended(format!("{rank_name}: {error}")));
             }
         });
         let thread = thread.map_err(|error| Error::Ended(format!("a thread: {error}")))?;

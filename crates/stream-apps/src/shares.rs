@@ -54,7 +54,7 @@ impl Numbers {
     /// Nobody takes up what nobody has by now; how many have been, with those below them.
     pub fn stop(&self) -> u64 {
         let mut state = self.lock();
-        let begun = state.0;
-        *state.1.get_or_insert(begun)
+        let started = state.0;
+        *state.1.get_or_insert(started)
     }
 }

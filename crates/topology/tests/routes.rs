@@ -187,7 +187,7 @@ fn tables_lead_where_a_walker_goes() {
                     }
                     Err(error @ RouteError::Missing { .. }) => {
                         let RouteError::Missing {
-                            line: told,
+                            line: expected_line,
                             at,
                             to,
                             from,
@@ -198,31 +198,34 @@ fn tables_lead_where_a_walker_goes() {
                         let [at, to, from] =
                             [at, to, from].map(|name| name.parse::<u32>().unwrap());
                         prop_assert_eq!(walk(&table, from, to), Fate::IsLostAt(at));
-                        prop_assert_eq!(told.is_none(), at == from);
-                        if let Some(told) = told {
-                            let mut leads = table
-                                .iter()
-                                .filter(|(_, (next, _, line))| next == &at && line == told);
+                        prop_assert_eq!(expected_line.is_none(), at == from);
+                        if let Some(expected_line) = expected_line {
+                            let mut leads = table.iter().filter(|(_, (next, _, line))| {
+                                next == &at && line == expected_line
+                            });
                             prop_assert!(leads.next().is_some());
                         }
                         add(1);
                     }
                     Err(RouteError::Loop {
-                        line: told,
+                        line: expected_line,
                         to,
                         circle,
                     }) => {
                         let (to, circle) = (to.parse().unwrap(), number(&circle));
                         let set = circle.iter().copied().collect();
                         prop_assert_eq!(walk(&table, circle[0], to), Fate::GoesAround(set));
-                        prop_assert!(circle.iter().any(|&at| line(at, to) == told));
+                        prop_assert!(circle.iter().any(|&at| line(at, to) == expected_line));
                         prop_assert!(
                             fates.iter().any(|(_, last, fate)| *last == to
                                 && matches!(fate, Fate::GoesAround(_)))
                         );
                         add(2);
                     }
-                    Err(RouteError::Deadlock { line: told, circle }) => {
+                    Err(RouteError::Deadlock {
+                        line: expected_line,
+                        circle,
+                    }) => {
                         let ways = fates.into_iter().map(|(_, _, fate)| match fate {
                             Fate::Arrives(way) => Ok(way),
                             fate => Err(TestCaseError::fail(format!("{fate:?}"))),
@@ -237,7 +240,7 @@ fn tables_lead_where_a_walker_goes() {
                                 next
                             );
                         }
-                        let mut lines = table.iter().filter(|(_, entry)| entry.2 == told);
+                        let mut lines = table.iter().filter(|(_, entry)| entry.2 == expected_line);
                         let on =
                             |&(&(at, _), &(next, layer, _)): &(&(u32, u32), &(u32, u16, usize))| {
                                 stuck.contains(&(at, next, layer))

@@ -59,7 +59,7 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
         networks.push(network("I/O", &io_links, &io.distances));
     }
     let (_, unreachable) = distance::largest_part(&pe_faults, pe_faults.working_nodes());
-    let told = faulted(&question.faults, &placement, serving.as_ref());
+    let faults_text = faulted(&question.faults, &placement, serving.as_ref());
     let serving = serving.and_then(|serving| serving.by_pe);
     let shared = shared(cube, &placement, serving.as_deref(), &pe_faults);
     Ok(Answer {
@@ -84,7 +84,7 @@ pub(super) fn describe(question: Question) -> Result<Answer, Refusal> {
         io_distances: io.distances,
         broadcast: Broadcast::over(&pe_faults),
         io_broadcast: io.broadcast,
-        faults: told,
+        faults: faults_text,
         unreachable,
     })
 }
@@ -176,9 +176,9 @@ fn faulted(
         let heir = by_io_node.and_then(|heirs| heirs.get(io_node as usize));
         heir.copied().filter(|&heir| heir != io_node)
     };
-    let mut told = Vec::new();
+    let mut faults_text = Vec::new();
     for pe in &faults.pes {
-        told.push(match placement.io_node_at(pe.0) {
+        faults_text.push(match placement.io_node_at(pe.0) {
             None => format!("PE {} has failed, with its router", pe.0),
             Some(io_node) => format!(
                 "PE {} has failed, with its router and I/O node {io_node}; each of the PEs that it \
@@ -195,15 +195,15 @@ fn faulted(
         let heir = heir(io_node.0)
             .map(|heir| format!("; I/O node {heir} does its work"))
             .unwrap_or_default();
-        told.push(format!("I/O node {} (PE {pe}) has failed{heir}", io_node.0));
+        faults_text.push(format!("I/O node {} (PE {pe}) has failed{heir}", io_node.0));
     }
     for (network, links) in [("PE", &faults.links), ("I/O", &faults.io_links)] {
         for Link(from, to) in links {
-            told.push(format!("{network} link {from}-{to} has failed"));
+            faults_text.push(format!("{network} link {from}-{to} has failed"));
         }
     }
     if let Some(problem) = serving.and_then(|serving| serving.problem.as_ref()) {
-        told.push(format!("the machine cannot run: {problem}"));
+        faults_text.push(format!("the machine cannot run: {problem}"));
     }
-    told
+    faults_text
 }

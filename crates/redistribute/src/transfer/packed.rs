@@ -104,9 +104,9 @@ impl Packing {
                             filled,
                         )
                     }
-                    Source::Arrays(theirs) => {
+                    Source::Arrays(arrays) => {
                         let place = Place::of("from", section.from_part);
-                        let source = theirs
+                        let source = arrays
                             .get(section.from_part)
                             .ok_or_else(|| place.missing())?;
                         place.check_dims(section.dims.len(), &source.strides)?;

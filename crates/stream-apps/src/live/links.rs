@@ -63,10 +63,10 @@ impl Writer {
         };
         let counted = (self.before, 0);
         let (stream, format) = (self.stream, &self.format);
-        let told = (number, data.as_slice());
+        let adu = (number, data.as_slice());
         self.before = self
             .sender
-            .send_adu(stream, format, told, counted, self.deadline)?;
+            .send_adu(stream, format, adu, counted, self.deadline)?;
         Ok(())
     }
 

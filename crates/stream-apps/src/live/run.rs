@@ -10,7 +10,7 @@ use isthmus_stream::{
 };
 use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::sink::{Action, Counts, Sink};
-use isthmus_stream_net::{Driver, Ends, Event as Told};
+use isthmus_stream_net::{Driver, Ends, Event as NetEvent};
 use isthmus_stream_sim::spec::{From, Machine, Reshuffle, To, Work};
 use std::fmt::Display;
 use std::io;
@@ -245,8 +245,8 @@ fn drive(driver: &mut Driver, stream: StreamId, deadline: Instant) -> Result<(),
         driver.turn(Some(deadline))?;
         while let Some(event) = driver.poll_event() {
             match event {
-                Told::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
-                Told::Stream(Event::Ended { end, .. }) => {
+                NetEvent::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
+                NetEvent::Stream(Event::Ended { end, .. }) => {
                     return Err(cut_short(format!("{end:?}")));
                 }
                 _ => {}

@@ -137,8 +137,8 @@ mod tests {
         assert!(rest.is_empty() && all.len() > 1000, "{}", all.len());
         let mut edges: BTreeMap<[[u32; 3]; 2], u32> = BTreeMap::new();
         for (number, bytes) in all.iter().enumerate() {
-            let (points, rank, told) = read(bytes);
-            assert_eq!((rank, told as usize), (3, number));
+            let (points, rank, count) = read(bytes);
+            assert_eq!((rank, count as usize), (3, number));
             let corner = |at: usize| [points[3 * at], points[3 * at + 1], points[3 * at + 2]];
             for (from, to) in [(0, 1), (1, 2), (2, 0)] {
                 // Two ways of reckoning the same crossing differ in the last bits.

@@ -197,7 +197,7 @@ impl Vcr {
     /// Why it has ended by itself, if it has.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
-        let ends = self.interface.told(&self.streams);
+        let ends = self.interface.progress(&self.streams);
         let ended = ends.iter().find_map(|one| one.end.as_ref());
         let ended = ended.map(|end| format!("a stream has ended: {end:?}"));
         self.ranks.failure().or(ended)
@@ -206,10 +206,10 @@ impl Vcr {
     /// How far it is.
     #[must_use]
     pub fn figures(&self) -> Figures {
-        let told = self.interface.told(&self.streams);
+        let progress = self.interface.progress(&self.streams);
         let shown = self.screens.figures();
-        let in_step = [0, 1].map(|at| told.iter().map(|one| one.in_step[at]).sum());
-        let done = || told.iter().map(|one| one.done);
+        let in_step = [0, 1].map(|at| progress.iter().map(|one| one.in_step[at]).sum());
+        let done = || progress.iter().map(|one| one.done);
         Figures {
             frames: done().min().unwrap_or(0),
             ns: self.clock.ns(),
@@ -217,7 +217,7 @@ impl Vcr {
             bytes: done().sum::<u64>() * self.geometry.frame_bytes(),
             viewers: shown.viewers,
             missed: shown.missed,
-            waits: told.iter().flat_map(|one| one.waits.clone()).collect(),
+            waits: progress.iter().flat_map(|one| one.waits.clone()).collect(),
         }
     }
 
@@ -231,11 +231,11 @@ impl Vcr {
             Ok(())
         } else {
             let streams = self.streams.clone();
-            let told = self.interface.with(move |driver| {
+            let progress = self.interface.with(move |driver| {
                 let mut each = streams.iter();
                 each.try_for_each(|stream| driver.finish(*stream, frames))
             });
-            told.and_then(|()| {
+            progress.and_then(|()| {
                 let failed = || self.ranks.failure().is_some();
                 self.interface.wait(&self.streams, PATIENCE, failed)
             })

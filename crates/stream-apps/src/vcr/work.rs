@@ -24,7 +24,7 @@ pub(crate) struct Clock {
 
 #[derive(Debug, Default)]
 struct Frames {
-    begun: u64,
+    started: u64,
     end: Option<(u64, Instant)>,
 }
 
@@ -56,16 +56,16 @@ impl Clock {
             let waited = self.stopped.wait_timeout(frames, left);
             frames = waited.map_or_else(|error| error.into_inner().0, |(it, _)| it);
         }
-        frames.begun = frames.begun.max(frame + 1);
+        frames.started = frames.started.max(frame + 1);
         true
     }
 
     /// Plays no frame that no store has begun; how many were.
     pub fn stop(&self) -> u64 {
         let mut frames = self.frames();
-        let begun = frames.begun;
+        let started = frames.started;
         self.stopped.notify_all();
-        frames.end.get_or_insert((begun, Instant::now())).0
+        frames.end.get_or_insert((started, Instant::now())).0
     }
 
     /// Nanoseconds since the first frame's time, to when it was stopped.

@@ -3,8 +3,8 @@
 
 use super::flows::Flow;
 use super::grid::Grid;
+use super::results::{Averages, LinkUse};
 use super::table::Stretch;
-use super::told::{Averages, LinkUse};
 use super::{Fabric, Routes};
 
 impl Routes {

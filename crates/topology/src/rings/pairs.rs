@@ -2,7 +2,7 @@
 
 use super::Routes;
 use super::averages::{Sums, Uses};
-use super::told::AllPairs;
+use super::results::AllPairs;
 use super::waiting::Waits;
 
 impl Routes {

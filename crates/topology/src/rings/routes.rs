@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use super::grid::{Grid, Kind};
+use super::results::AllPairs;
 use super::table::{Rule, Table};
-use super::told::AllPairs;
 use super::{Fabric, RoutesError, Routing, Segment};
 
 /// Most nodes of a fabric with a table of all pairs (about 200 MB with as many).

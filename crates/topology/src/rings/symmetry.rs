@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 
 use super::flows::Flow;
 use super::grid::Grid;
+use super::results::WaitCycle;
 use super::routes::{Method, Routes};
-use super::told::WaitCycle;
 use crate::deadlock;
 
 impl Routes {

@@ -1,7 +1,7 @@
 //! Whether the queues of a fabric can wait for one another in a circle.
 
 use super::flows::Flow;
-use super::told::WaitCycle;
+use super::results::WaitCycle;
 use super::{Fabric, Routes};
 use crate::deadlock::Dependencies;
 

@@ -16,7 +16,7 @@ pub(super) enum Lost {
 }
 
 impl Lost {
-    pub fn told(self, ways: &Listing<'_>, form: &Form, to: u32) -> RouteError {
+    pub fn route_error(self, ways: &Listing<'_>, form: &Form, to: u32) -> RouteError {
         let line = |at: u32| ways.route(at, to).map_or(0, |route| route.line as usize);
         match self {
             Self::Missing(from, at, before) => RouteError::Missing {

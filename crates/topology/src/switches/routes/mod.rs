@@ -88,7 +88,7 @@ impl Routes {
             let layers = used.follow(&ways, &ends, to);
             ways.layers = ways
                 .layers
-                .max(layers.map_err(|lost| lost.told(&ways, form, to))?);
+                .max(layers.map_err(|lost| lost.route_error(&ways, form, to))?);
         }
         used.check(&ways, &ends)
             .map_err(|(line, circle)| RouteError::Deadlock {

@@ -13,7 +13,7 @@ const LISTEN: Duration = Duration::from_millis(50);
 
 /// What `work` returns, unless a signal comes first: then `progress` is cancelled, and the thread
 /// ends as soon as it looks at that. A panic in there is an error that asks for a report.
-pub(crate) fn heard<T: Send + 'static>(
+pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     progress: Arc<Progress>,
     work: impl FnOnce(Arc<Progress>) -> T + Send + 'static,
