@@ -40,7 +40,7 @@ fn deadline() -> Instant {
 
 /// Writes the messages, and starts who reads them.
 pub fn write(load: Load) -> Result<Report, Box<dyn std::error::Error>> {
-    let (mut ours, theirs) = UnixStream::pair()?;
+    let (mut near, far) = UnixStream::pair()?;
     let child = Command::new(std::env::current_exe()?)
         .arg("ring_reader")
         .args([
@@ -49,14 +49,14 @@ pub fn write(load: Load) -> Result<Report, Box<dyn std::error::Error>> {
             format!("messages={}", load.messages),
             format!("seen={}", u8::from(load.seen)),
         ])
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdin(Stdio::from(OwnedFd::from(far)))
         .stdout(Stdio::piped())
         .spawn()?;
     let (mut producer, consumer) = ring(load.capacity)?;
-    consumer.into_handles().send(&ours, deadline())?;
+    consumer.into_handles().send(&near, deadline())?;
     let mut message = vec![1; load.message];
     let mut byte = [0];
-    ours.read_exact(&mut byte)?;
+    near.read_exact(&mut byte)?;
     let until = deadline();
     let begin = Instant::now();
     let (outcome, cpu_s) = timed(|| {
@@ -65,13 +65,13 @@ pub fn write(load: Load) -> Result<Report, Box<dyn std::error::Error>> {
             producer.write_all(&message, until)?;
         }
         // The reader says that it has all.
-        ours.read_exact(&mut byte)
+        near.read_exact(&mut byte)
             .map_err(|_| Error::PeerGone { moved: 0 })
     });
     outcome?;
     let seconds = begin.elapsed().as_secs_f64();
-    let theirs: Report = serde_json::from_slice(&child.wait_with_output()?.stdout)?;
-    let cpu_s = cpu_s + theirs.cpu_s;
+    let peer: Report = serde_json::from_slice(&child.wait_with_output()?.stdout)?;
+    let cpu_s = cpu_s + peer.cpu_s;
     Ok(Report { seconds, cpu_s })
 }
 

@@ -80,7 +80,7 @@ pub(crate) fn deadline() -> Instant {
 
 /// This program again, in a role.
 pub(crate) fn other(role: &str, load: &Load) -> Outcome<(Child, UnixStream)> {
-    let (ours, theirs) = UnixStream::pair()?;
+    let (near, far) = UnixStream::pair()?;
     let child = Command::new(std::env::current_exe()?)
         .arg(role)
         .args([
@@ -91,10 +91,10 @@ pub(crate) fn other(role: &str, load: &Load) -> Outcome<(Child, UnixStream)> {
             format!("packet={}", load.packet),
             format!("rank_sums={}", u8::from(load.rank_sums)),
         ])
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdin(Stdio::from(OwnedFd::from(far)))
         .stdout(Stdio::piped())
         .spawn()?;
-    Ok((child, ours))
+    Ok((child, near))
 }
 
 pub(crate) fn said(child: Child) -> Outcome<Report> {
@@ -118,11 +118,11 @@ pub fn run(load: &Load) -> Outcome<Report> {
         manage(&mut to_sink, load)?
     };
     drop(to_sink);
-    let theirs = said(sink)?;
+    let peer = said(sink)?;
     Ok(Report {
         seconds: report.seconds,
-        cpu_s: report.cpu_s + theirs.cpu_s,
-        packets: theirs.packets,
+        cpu_s: report.cpu_s + peer.cpu_s,
+        packets: peer.packets,
         manager_bytes: report.manager_bytes,
     })
 }
@@ -196,7 +196,9 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
             while let Some(event) = driver.poll_event() {
                 match event {
                     NetEvent::Stream(Event::Ended { end: End::Done, .. }) => return Ok(()),
-                    NetEvent::Stream(Event::Ended { end, .. }) => return Err(format!("{end:?}").into()),
+                    NetEvent::Stream(Event::Ended { end, .. }) => {
+                        return Err(format!("{end:?}").into());
+                    }
                     NetEvent::Stream(Event::Lost { reason, .. }) => return Err(reason.into()),
                     _ => {}
                 }
@@ -214,10 +216,10 @@ fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
         driver.turn(Some(end))?;
     }
     drop(driver);
-    let theirs = said(rank)?;
+    let peer = said(rank)?;
     Ok(Report {
         seconds,
-        cpu_s: cpu_s + theirs.cpu_s,
+        cpu_s: cpu_s + peer.cpu_s,
         packets: 0,
         manager_bytes: resident_most()?,
     })

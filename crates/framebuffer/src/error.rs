@@ -1,29 +1,29 @@
-//! What screens and the page refuse, each in one line.
+//! Errors of screens and the page, each one line.
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
-/// Why something was not done.
+/// An error of a screen or the page.
 #[derive(Debug)]
 pub enum Error {
-    /// A name that no screen can have.
+    /// An invalid name of a screen.
     Name(String),
-    /// A form that no screen can have: what is wrong, and what would do.
+    /// An invalid geometry: the problem, and the remedy.
     Geometry(String),
-    /// There is no screen of this name; the names that there are.
+    /// No screen has this name; the existing names.
     NoScreen(String, Vec<String>),
-    /// Somebody draws on this screen.
+    /// The screen has a painter already.
     Drawn(String),
-    /// There are as many screens as there can be.
+    /// The maximum number of screens is reached.
     Screens(usize),
-    /// Bytes that are none of the screen's next frame: which screen, and what.
+    /// Bytes out of order: the screen, and the problem.
     Bytes(String, String),
-    /// The screen's form was changed while it was drawn on.
+    /// The geometry of the screen changed during drawing.
     Changed(String),
     /// An address that other machines reach.
     Address(SocketAddr),
-    /// The system refuses: what, and its answer.
+    /// The system refuses: the operation, and its error.
     System(String, io::Error),
 }
 

@@ -1,18 +1,18 @@
-//! The form of a screen.
+//! The geometry of a screen.
 
 use crate::error::Error;
 
-/// Pixels of a line, and lines, at most.
+/// Maximum number of pixels in a line, and of lines.
 const SIDE_MOST: u32 = 1 << 14;
-/// Bytes of a frame at most.
+/// Maximum size of a frame.
 const FRAME_MOST: u64 = 64 << 20;
 
-/// What a pixel is.
+/// The format of a pixel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pixel {
-    /// A byte of grey.
+    /// One byte of grey.
     Grey,
-    /// Four bytes: red, green, blue, and one that is not looked at.
+    /// Four bytes: red, green, blue, and an ignored one.
     Color,
 }
 
@@ -27,21 +27,22 @@ impl Pixel {
     }
 }
 
-/// The form of a screen, line by line from the top, without gaps.
+/// The geometry of a screen: lines from the top, without gaps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     /// Pixels in a line.
     pub width: u32,
     /// Lines.
     pub height: u32,
-    /// What a pixel is.
+    /// The format of a pixel.
     pub pixel: Pixel,
-    /// Whether an ADU is a field, every second line, the first line's first; two are a frame.
+    /// Whether an ADU is a field of every second line; the field with the first line is first, and
+    /// two fields are a frame.
     pub interlaced: bool,
 }
 
 impl Geometry {
-    /// Whether there can be such a screen.
+    /// Check the geometry.
     ///
     /// # Errors
     /// [`Error::Geometry`]: no pixels, too many, or fields of different size.
@@ -91,7 +92,7 @@ impl Geometry {
         1 + u64::from(self.interlaced)
     }
 
-    /// Copies bytes of a field, from `at` on, to their places in a frame.
+    /// Copy bytes of a field, from `at`, to their offsets in a frame.
     pub(crate) fn weave(&self, field: u64, at: u64, mut data: &[u8], frame: &mut [u8]) {
         if !self.interlaced {
             let at = at as usize;

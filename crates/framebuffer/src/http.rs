@@ -1,11 +1,11 @@
-//! As much of HTTP as a page and a WebSocket need: one request for each connection.
+//! The part of HTTP that the page and its WebSocket need: one request per connection.
 
 use isthmus_wire::address::check_host;
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-/// Bytes of a request's head at most.
+/// Maximum size of a request's head.
 const HEAD_MOST: usize = 8 << 10;
 /// How long a head may take.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -16,11 +16,11 @@ pub(crate) struct Request {
     pub path: String,
     /// The key of a WebSocket, if it asks for one.
     pub key: Option<String>,
-    /// What came behind the head.
+    /// The bytes after the head.
     pub rest: Vec<u8>,
 }
 
-/// Why there is no page: the line of the answer's status, and words.
+/// A refusal: the status line and a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Refused(pub &'static str, pub String);
 
@@ -28,7 +28,7 @@ fn bad(why: impl Into<String>) -> Refused {
     Refused("400 Bad Request", why.into())
 }
 
-/// Reads a request.
+/// Read a request.
 pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
     let until = Instant::now() + WRITE_TIMEOUT;
     let mut bytes = Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn read(stream: &mut TcpStream) -> Result<Request, Refused> {
     }
 }
 
-/// The request that these bytes are, if they are all of it.
+/// Parse a request; none if it is not complete.
 fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);
@@ -97,8 +97,8 @@ fn parse(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     }))
 }
 
-/// Pages of others must not look: neither with a name of theirs for this machine's address, nor by
-/// a WebSocket from where they are.
+/// Refuse pages of other sites: those that resolve their own name to this machine's address, and
+/// their WebSockets.
 fn here(host: Option<&str>, origin: Option<&str>) -> Result<(), Refused> {
     let Some(host) = host else {
         return Err(bad("a request without Host"));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes is a request, no request, or the beginning of one, and that is all.
+        /// Any input parses as a request, an error or an incomplete request, without a panic.
         #[test]
         fn bytes_that_are_changed_are_answered(
             at in 0..GOOD.len(), with in proptest::collection::vec(any::<u8>(), 0..8),

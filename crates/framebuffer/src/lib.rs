@@ -1,16 +1,16 @@
-//! Screens that streams draw on, and one page in a browser that shows them (Steenkiste 1996,
-//! section 7.3: images to a frame buffer).
+//! Screens on which streams draw, and a web page that shows them (Steenkiste 1996, section 7.3:
+//! images to a frame buffer).
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `geometry` | the form of a screen: what an ADU is, how fields are woven |
-//! | `screens` | screens by name, their newest frames, what viewers were sent |
-//! | `painter` | bytes of ADUs that become a frame |
-//! | `message` | what goes to a viewer: the list of screens, frames |
-//! | `http`, `page`, `viewer` | the page, and a WebSocket for each that looks at it |
+//! | `geometry` | geometry of a screen: the size of an ADU, interlacing |
+//! | `screens` | screens by name, their newest frames, and the state of viewers |
+//! | `painter` | assembly of frames from the bytes of ADUs |
+//! | `message` | messages to viewers: the list of screens, frames |
+//! | `http`, `page`, `viewer` | the page, and a WebSocket per viewer |
 //!
-//! A screen keeps its newest frame and no other. A viewer is sent what is newest when it has taken
-//! what it was sent before: one that is slow misses frames, which are counted, and holds up nobody.
+//! A screen keeps only its newest frame. A viewer receives the newest frame once it has confirmed
+//! the earlier ones. A slow viewer misses frames, which are counted, and delays no others.
 //!
 //! Linux only, as the drivers of streams are: this crate is empty elsewhere.
 

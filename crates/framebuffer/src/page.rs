@@ -1,4 +1,4 @@
-//! The page: who asks for it gets it, and a WebSocket for each that looks at it.
+//! The web page, and a WebSocket per viewer.
 
 use crate::error::Error;
 use crate::http::{self, Refused, Request};
@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Connections at most, viewers among them.
+/// Maximum number of connections, including viewers.
 const MAX_CONNECTIONS: usize = 48;
-/// Viewers at most.
+/// Maximum number of viewers.
 const MAX_VIEWERS: usize = 16;
-/// How long a connection may take to take what it is sent.
+/// How long a write to a connection may block.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 const FILES: &[(&str, &str, &str)] = &[
@@ -42,11 +42,11 @@ struct Shared {
 }
 
 impl Page {
-    /// Shows screens at an address of this machine; port 0: one that is free. It has no password,
-    /// as it changes nothing; no other machine can reach it.
+    /// Show screens at an address of this machine; port 0 selects a free one. The page has no
+    /// password, as it changes nothing, and no other machine can reach it.
     ///
     /// # Errors
-    /// [`Error::Address`]; an address that the system does not give.
+    /// [`Error::Address`]; the system refuses the address.
     pub fn serve(screens: Screens, address: SocketAddr) -> Result<Self, Error> {
         if !address.ip().is_loopback() {
             return Err(Error::Address(address));
@@ -69,13 +69,13 @@ impl Page {
         })
     }
 
-    /// What it shows.
+    /// Return the screens that it shows.
     #[must_use]
     pub fn screens(&self) -> &Screens {
         &self.screens
     }
 
-    /// Where it is.
+    /// Return its address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -90,10 +90,10 @@ impl Drop for Page {
             // It may be closed already.
             let _ = stream.shutdown(Shutdown::Both);
         }
-        // Who waits for connections gets one, and sees that it is over.
+        // Connect once, so that the accepting thread wakes and sees the end.
         let woken = TcpStream::connect_timeout(&self.address, WRITE_TIMEOUT);
         if let Some(thread) = self.thread.take().filter(|_| woken.is_ok()) {
-            // What it had to tell is told.
+            // A panic of the thread is printed already.
             let _ = thread.join();
         }
     }
@@ -109,7 +109,7 @@ impl Shared {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Keeps a connection, so that it can be ended; false if there are as many as can be.
+    /// Keep a connection so that it can be closed. Returns false if there are too many.
     fn keep(&self, id: u64, stream: &TcpStream) -> bool {
         let mut all = self.connections();
         let Ok(copy) = stream.try_clone() else {
@@ -131,7 +131,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         }
         threads.retain(|thread| !thread.is_finished());
         let Ok(mut stream) = stream else {
-            // Descriptors may lack for a moment.
+            // There may be no free descriptor for a moment.
             thread::sleep(Duration::from_millis(50));
             continue;
         };
@@ -155,7 +155,7 @@ fn accept(listener: &TcpListener, screens: &Screens, shared: &Arc<Shared>) {
         }
     }
     for thread in threads {
-        // One that failed has told so on standard error.
+        // A panic of the thread is printed already.
         let _ = thread.join();
     }
 }
@@ -194,6 +194,6 @@ fn write(stream: &mut TcpStream, status: &str, kind: &str, text: &str) {
          X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n",
         text.len()
     );
-    // Who does not take it is gone, or is closed now.
+    // The other end may be gone.
     let _ = stream.write_all(format!("{head}{text}").as_bytes());
 }

@@ -1,11 +1,11 @@
-//! Bytes of ADUs that become frames of a screen.
+//! Assembly of frames from the bytes of ADUs.
 
 use crate::error::Error;
 use crate::geometry::Geometry;
 use crate::message::{HEAD_BYTES, blank};
 use crate::screens::Screens;
 
-/// Who draws on a screen: one at a time. Dropped, another may.
+/// The exclusive right to draw on a screen, until it is dropped.
 #[derive(Debug)]
 pub struct Painter {
     screens: Screens,
@@ -13,9 +13,9 @@ pub struct Painter {
     id: u32,
     form: u64,
     geometry: Geometry,
-    /// The frame that is drawn, with room for its header.
+    /// The frame being drawn, with room for its header.
     back: Vec<u8>,
-    /// The field and how many bytes of it are there.
+    /// The current field, and how many bytes of it have arrived.
     field: u64,
     filled: u64,
 }
@@ -39,19 +39,19 @@ impl Painter {
         }
     }
 
-    /// The form of the screen.
+    /// Return the geometry of the screen.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// Draws bytes of ADU number `adu` of a stream from its byte `at` on. ADUs come one after the
-    /// other, each from its first byte to its last. With the last one the frame is there. One that
-    /// begins anew before it was whole is counted as broken, and never shown.
+    /// Draw bytes of ADU number `adu` of a stream, from its byte `at`. ADUs must arrive one after
+    /// the other, each from its first byte to its last; the last one completes the frame. A frame
+    /// that starts again before it is complete counts as broken and is never shown.
     ///
     /// # Errors
-    /// [`Error::Bytes`]: not the next bytes of a frame. [`Error::Changed`]: the screen has another
-    /// form since.
+    /// [`Error::Bytes`]: not the next bytes of a frame. [`Error::Changed`]: the geometry of the
+    /// screen has changed since.
     pub fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), Error> {
         let field = adu % self.geometry.fields();
         if at == 0 && (self.filled > 0 || field < self.field) {

@@ -1,4 +1,4 @@
-//! Screens by name, their newest frames, and what each viewer was sent.
+//! Screens by name, their newest frames, and the state of each viewer.
 
 use crate::error::Error;
 use crate::geometry::Geometry;
@@ -9,14 +9,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tungstenite::Bytes;
 
-/// Screens at most.
+/// Maximum number of screens.
 const MAX_SCREENS: usize = 64;
-/// Rounds of frames that a viewer may have without having said that it took them.
+/// Rounds of frames that a viewer may receive without a confirmation.
 const MAX_ROUNDS: usize = 2;
-/// How long a frame waits for those of the other screens with its number.
+/// How long a frame waits for the frames of other screens with the same number.
 const SET_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Screens, shared by all that draw on them and look at them.
+/// Screens, shared by painters and viewers.
 #[derive(Clone, Debug)]
 pub struct Screens(Arc<Hub>);
 
@@ -30,18 +30,17 @@ struct Hub {
 #[derive(Debug, Default)]
 struct State {
     screens: BTreeMap<String, Screen>,
-    /// Bytes of the frames that are being drawn, by the name of the screen, those of its earlier
-    /// forms among them.
+    /// By screen, bytes of the frames being drawn, including frames for earlier geometries.
     painting_bytes: BTreeMap<String, u64>,
     next_id: u32,
     next_form: u64,
-    /// Counts changes to the list of screens.
+    /// Number of changes to the list of screens.
     edition: u64,
-    /// The newest frames of one number that all screens had which are drawn on.
+    /// The newest complete set: frames of all drawn screens with the same number.
     set: Option<(u64, Vec<(u32, Bytes)>)>,
     viewers: BTreeMap<u64, Viewer>,
     next_viewer: u64,
-    /// Frames that viewers missed, of viewers that are gone as well.
+    /// Frames that viewers missed, including viewers that have left.
     missed: u64,
     closed: bool,
 }
@@ -50,7 +49,7 @@ struct State {
 struct Screen {
     id: u32,
     geometry: Geometry,
-    /// Which of the forms that screens ever had.
+    /// Identifies this geometry of this screen.
     form: u64,
     drawn: bool,
     number: u64,
@@ -61,9 +60,9 @@ struct Screen {
 #[derive(Debug, Default)]
 struct Viewer {
     edition: u64,
-    /// The number of the newest frame that it was sent, by screen.
+    /// By screen, the number of the newest frame sent.
     sent: BTreeMap<u32, u64>,
-    /// What is sent next, at most a frame of each screen.
+    /// Frames to send next, at most one per screen.
     line: VecDeque<(u32, Bytes)>,
     unanswered: usize,
     waits_since: Option<Instant>,
@@ -71,7 +70,7 @@ struct Viewer {
     gone: bool,
 }
 
-/// What a viewer is sent next.
+/// The next message to a viewer.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Next {
     List(String),
@@ -80,14 +79,14 @@ pub(crate) enum Next {
     Over,
 }
 
-/// What is there.
+/// The counts of screens and viewers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
     /// Frames shown and frames broken off, by the name of the screen.
     pub frames: BTreeMap<String, (u64, u64)>,
-    /// Who looks.
+    /// The number of viewers.
     pub viewers: usize,
-    /// Frames that a viewer was not sent, as it had not taken earlier ones.
+    /// Frames not sent to a viewer that had not confirmed earlier ones.
     pub missed: u64,
 }
 
@@ -110,21 +109,21 @@ fn named(name: &str) -> Result<(), Error> {
 }
 
 impl Screens {
-    /// No screens.
+    /// Create an empty set of screens.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What a thread that failed left is whole: nothing in here fails half way.
+        // A thread that panics with the lock leaves the state consistent.
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives a screen its form, a new one or one that is there, and clears it.
+    /// Set the geometry of a new or existing screen, and clear it.
     ///
     /// # Errors
-    /// A name or a form that cannot be; more screens than can be.
+    /// An invalid name or geometry; too many screens.
     pub fn set(&self, name: &str, geometry: Geometry) -> Result<(), Error> {
         named(name)?;
         geometry.check()?;
@@ -155,29 +154,29 @@ impl Screens {
         Ok(())
     }
 
-    /// Bytes that a screen takes when it is given this form: its newest frame, the one that is drawn
-    /// beside it, and those that are drawn still for forms that it had.
+    /// Return the bytes that a screen needs with this geometry: its newest frame, the frame being
+    /// drawn, and frames still being drawn for earlier geometries.
     #[must_use]
     pub fn needs(&self, name: &str, geometry: &Geometry) -> u64 {
         let painting_bytes = self.state().painting_bytes.get(name).copied().unwrap_or(0);
         painting_bytes.saturating_add(2 * geometry.frame_bytes())
     }
 
-    /// Bytes that screens take, by name. Beside them viewers have frames that were the newest.
+    /// Return the bytes of screens by name. Viewers may hold older frames in addition.
     #[must_use]
     pub fn sizes(&self) -> BTreeMap<String, u64> {
         let state = self.state();
         let mut sizes = state.painting_bytes.clone();
         for (name, screen) in &state.screens {
             let frame = screen.geometry.frame_bytes();
-            // One that is drawn on has its second frame among those that are drawn.
+            // The second frame of a drawn screen is counted already.
             let more = if screen.drawn { frame } else { 2 * frame };
             *sizes.entry(name.clone()).or_default() += more;
         }
         sizes
     }
 
-    /// Clears a screen: it is black, and its counts are 0. Who draws on it goes on.
+    /// Clear a screen to black and set its counts to 0. Its painter continues.
     ///
     /// # Errors
     /// [`Error::NoScreen`].
@@ -194,7 +193,7 @@ impl Screens {
         Ok(())
     }
 
-    /// Takes a screen away; false if somebody draws on it.
+    /// Remove a screen. Returns false if it has a painter.
     pub fn forget(&self, name: &str) -> bool {
         let mut state = self.state();
         let Some(screen) = state.screens.get(name) else {
@@ -210,7 +209,7 @@ impl Screens {
         true
     }
 
-    /// The form of a screen.
+    /// Return the geometry of a screen.
     ///
     /// # Errors
     /// [`Error::NoScreen`].
@@ -221,7 +220,7 @@ impl Screens {
         geometry.ok_or_else(|| state.no_screen(name))
     }
 
-    /// Begins to draw on a screen.
+    /// Start to draw on a screen.
     ///
     /// # Errors
     /// [`Error::NoScreen`], [`Error::Drawn`].
@@ -238,7 +237,7 @@ impl Screens {
         Ok(Painter::new(self.clone(), name, whose, geometry))
     }
 
-    /// What is there.
+    /// The counts of screens and viewers.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let state = self.state();
@@ -252,7 +251,7 @@ impl Screens {
         }
     }
 
-    /// Shows a frame that was made for this form of the screen.
+    /// Show a frame that was drawn for this geometry of the screen.
     pub(crate) fn show(&self, name: &str, form: u64, mut frame: Vec<u8>) -> Result<(), Error> {
         let ns = u64::try_from(self.0.origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let mut state = self.state();
@@ -264,7 +263,7 @@ impl Screens {
         stamp(&mut frame, screen.number, ns);
         screen.newest = frame.into();
         let number = screen.number;
-        // Screens on which nobody draws stand still, and nobody waits for them.
+        // Screens without a painter do not change, so a set does not wait for them.
         let drawn = || state.screens.values().filter(|one| one.drawn);
         if drawn().all(|one| one.number == number) {
             let all = drawn().map(|one| (one.id, one.newest.clone()));
@@ -296,7 +295,7 @@ impl Screens {
         }
     }
 
-    /// Lets a viewer in, if there are not as many as can be.
+    /// Add a viewer, unless there are too many.
     pub(crate) fn enter(&self, most: usize) -> Option<u64> {
         let mut state = self.state();
         if state.viewers.len() >= most || state.closed {
@@ -312,7 +311,7 @@ impl Screens {
         self.state().viewers.remove(&viewer);
     }
 
-    /// A viewer has taken a frame; false if it was sent none that it has not answered.
+    /// Record that a viewer has confirmed a frame. Returns false if no frame is unconfirmed.
     pub(crate) fn taken(&self, viewer: u64) -> bool {
         self.update_viewer(viewer, |it| match it.unanswered.checked_sub(1) {
             Some(rest) => {
@@ -323,7 +322,7 @@ impl Screens {
         })
     }
 
-    /// A viewer wants to be answered.
+    /// Queue the answer to a ping of a viewer.
     pub(crate) fn pinged(&self, viewer: u64, what: Bytes) {
         self.update_viewer(viewer, |it| {
             it.pong = Some(what);
@@ -331,7 +330,7 @@ impl Screens {
         });
     }
 
-    /// A viewer is gone, or sends what it should not.
+    /// Record that a viewer has left or violated the protocol.
     pub(crate) fn gone(&self, viewer: u64) {
         self.update_viewer(viewer, |it| {
             it.gone = true;
@@ -346,7 +345,7 @@ impl Screens {
         done
     }
 
-    /// All viewers are sent away.
+    /// Close all viewers.
     pub(crate) fn close(&self) {
         self.state().closed = true;
         self.0.changed.notify_all();
@@ -356,7 +355,7 @@ impl Screens {
         self.state().closed = false;
     }
 
-    /// What a viewer is sent next. Waits until there is something.
+    /// The next message to a viewer. Waits until there is something.
     pub(crate) fn next(&self, viewer: u64) -> Next {
         let mut state = self.state();
         loop {
@@ -374,13 +373,13 @@ impl State {
         Error::NoScreen(name.into(), self.screens.keys().cloned().collect())
     }
 
-    /// A screen is black now, and frames that were shown together are none any more.
+    /// Update viewers after a screen was cleared; the current set is invalid then.
     fn cleared(&mut self, id: u32) {
         self.edition += 1;
         self.set = None;
         for viewer in self.viewers.values_mut() {
             viewer.sent.remove(&id);
-            // Old frames of it may stand in line.
+            // Old frames of it may be queued.
             viewer.line.retain(|(of, _)| *of != id);
         }
     }
@@ -409,8 +408,8 @@ impl State {
 }
 
 impl Viewer {
-    /// Lines up a frame of each screen: those that were there together, or the newest ones of
-    /// screens that do not go in step. How many it was never sent in between.
+    /// Queue a frame of each screen: a complete set, or the newest frames of screens that are not
+    /// in step. Returns how many frames were skipped.
     fn line_up(
         &mut self,
         screens: &BTreeMap<String, Screen>,

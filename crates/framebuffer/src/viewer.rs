@@ -1,4 +1,4 @@
-//! One that looks: a WebSocket, with a thread that writes and one that reads.
+//! A viewer: a WebSocket with a thread that writes and a thread that reads.
 
 use crate::screens::{Next, Screens};
 use std::io::{self, Read, Write};
@@ -8,11 +8,11 @@ use tungstenite::handshake::derive_accept_key;
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Message, WebSocket};
 
-/// Bytes of a message of a viewer at most: they say `+`.
+/// Maximum size of a message of a viewer, which is `+`.
 const MAX_MESSAGE_BYTES: usize = 256;
 
-/// The half that reads. What the protocol would have it answer is the other half's to write, so
-/// that no two write at a time.
+/// The read half. It discards its own replies of the protocol: the write half sends them, so that
+/// only one thread writes.
 struct ReadHalf(TcpStream);
 
 impl Read for ReadHalf {
@@ -39,7 +39,7 @@ fn config() -> WebSocketConfig {
         .write_buffer_size(0)
 }
 
-/// Serves a viewer until it leaves, or takes nothing for too long.
+/// Serve a viewer until it leaves or its write times out.
 pub(crate) fn serve(
     stream: &mut TcpStream,
     screens: &Screens,
@@ -47,7 +47,7 @@ pub(crate) fn serve(
     key: &str,
     rest: Vec<u8>,
 ) {
-    // What is wrong with its socket ends it, and nobody else.
+    // An error of its socket ends this viewer only.
     let _ = talk(stream, screens, viewer, key, rest);
     let _ = stream.shutdown(Shutdown::Both);
     screens.exit(viewer);
@@ -76,7 +76,7 @@ fn talk(
         let receiver = receiver.spawn_scoped(scope, || receive(reader, screens, viewer));
         let written = receiver.map(|_| send_messages(writer, screens, viewer));
         if let Ok(socket) = &written {
-            // Who hears it sees the end.
+            // The reading thread sees the end.
             let _ = socket.shutdown(Shutdown::Both);
         }
         written.map(drop)
@@ -102,7 +102,7 @@ fn send_messages<'s>(
     // The other end may be gone.
     let _ = socket.close(None);
     let _ = socket.flush();
-    // Taken apart, so that its end is the caller's to make.
+    // Return the socket, so that the caller closes it.
     socket.into_inner()
 }
 

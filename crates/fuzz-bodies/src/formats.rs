@@ -16,7 +16,7 @@ pub(crate) fn repaired<const BYTES: usize>(data: &[u8], begin: [u8; 3]) -> [u8; 
     bytes
 }
 
-/// Headers of frames on links, as they come and with the checksum mended.
+/// Headers of frames on links, unchanged and with a repaired checksum.
 pub fn frames(data: &[u8]) {
     let check = |bytes: &[u8; Frame::BYTES]| match Frame::decode(bytes) {
         Ok(frame) => assert_eq!(frame.encode(), *bytes, "{frame:?}"),
@@ -28,7 +28,7 @@ pub fn frames(data: &[u8]) {
     check(&repaired(data, *b"IL\x01"));
 }
 
-/// Headers of packets, as they come and with the checksum mended.
+/// Headers of packets, unchanged and with a repaired checksum.
 pub fn headers(data: &[u8]) {
     let check = |bytes: &[u8]| match Header::decode(bytes) {
         Ok(header) => {

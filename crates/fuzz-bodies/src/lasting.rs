@@ -1,5 +1,5 @@
-//! Links that outlast their sockets: two ranks whose sockets are cut at any byte, in the middle of
-//! being made anew, left open and written to, and ranks that say what cannot be.
+//! Links that outlast their sockets: two ranks whose sockets are cut at any byte, during a
+//! reconnect, left open and written to, and ranks that send impossible requests.
 
 use crate::draw::Draw;
 use crate::near::{End, content, driver, take_frames, turn};

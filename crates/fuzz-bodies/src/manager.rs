@@ -294,7 +294,7 @@ impl World {
         self.bounds();
     }
 
-    /// What is told of all streams, and that no application has more than it may.
+    /// Check the status of all streams, and the limits of each application.
     fn bounds(&self) {
         let (mut streams, mut staging) = (0, [0; 2]);
         for id in self.manager.streams() {

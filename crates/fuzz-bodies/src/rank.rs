@@ -7,8 +7,8 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Bytes that come over a link, which is closed then. If the first is odd, what follows it is made a
-/// header by mending what is the same in all.
+/// Feed bytes to a link and close it. If the first byte is odd, the following bytes become a valid
+/// header by repairing its constant fields.
 pub fn rank(data: &[u8]) {
     let mut data = data.to_vec();
     if data.len() > Frame::BYTES && data[0] & 1 == 1 {

@@ -94,7 +94,7 @@ impl PyVcr {
 
 #[pymethods]
 impl PyVcr {
-    /// Begins to play what a JSON text says.
+    /// Start to play the films of a JSON specification.
     #[new]
     fn new(py: Python<'_>, spec_json: &str) -> PyResult<Self> {
         py.detach(|| {
@@ -104,23 +104,23 @@ impl PyVcr {
         })
     }
 
-    /// Where its page is.
+    /// Return the address of its page.
     fn address(&self, py: Python<'_>) -> PyResult<String> {
         self.with(py, |vcr| Some(vcr.as_ref()?.address().to_string()))
     }
 
-    /// How far it is, as JSON.
+    /// Return its progress as JSON.
     fn figures(&self, py: Python<'_>) -> PyResult<String> {
         let figures = self.with(py, |vcr| Some(vcr.as_ref()?.figures()))?;
         crate::json(&FiguresReport::from(figures))
     }
 
-    /// Why it has ended by itself, if it has.
+    /// Return the reason why it ended by itself, if it did.
     fn failure(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.with(py, |vcr| Some(vcr.as_ref()?.failure()))
     }
 
-    /// Plays what was begun to its end; how far it came, as JSON.
+    /// Play started frames to their end. Returns the final progress as JSON.
     fn finish(&self, py: Python<'_>) -> PyResult<String> {
         let ended = self.with(py, |vcr| Some(vcr.take()?.finish()))?;
         crate::json(&FiguresReport::from(ended.map_err(refused)?))

@@ -295,7 +295,7 @@ impl PyExperiment {
         }
     }
 
-    /// How far it is, as JSON.
+    /// Return its progress as JSON.
     fn progress(&self) -> PyResult<String> {
         let (points_done, points_total) = self.progress.jobs();
         json(&ProgressReport {
@@ -308,19 +308,19 @@ impl PyExperiment {
         })
     }
 
-    /// Asks the run to end soon; finished points stay in the journal.
+    /// Ask the run to end soon; finished points stay in the journal.
     fn cancel(&self) {
         self.progress.cancel();
     }
 
-    /// Waits up to `seconds` without holding the interpreter; true when the run has ended.
+    /// Wait up to `seconds` without holding the interpreter. Returns whether the run has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
         let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
         py.detach(|| self.task.wait(limit))
     }
 
-    /// The result as JSON, given away; an error if the run has not ended or ended early. A long one is a
-    /// `memoryview`, for which nothing was copied.
+    /// Take the result as JSON; an error if the run has not ended or ended early. A long result is
+    /// a `memoryview` without a copy.
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let bytes = |json: &[u8]| Ok(PyBytes::new(py, json).into_any());
         match self.task.take() {
@@ -333,7 +333,7 @@ impl PyExperiment {
             Some(Err(error @ RunError::AllWarmUp { .. })) => {
                 Err(PyValueError::new_err(error.to_string()))
             }
-            // The folder has failed, and not a point: another status tells whoever has begun it.
+            // The folder failed and not a point, so the exit status differs.
             Some(Err(RunError::Journal(error))) => Err(refused(&error)),
             Some(Err(error)) => Err(PyRuntimeError::new_err(error.to_string())),
             None => Err(PyRuntimeError::new_err(

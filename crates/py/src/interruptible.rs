@@ -1,4 +1,4 @@
-//! Long work that Ctrl-C can end: done in a thread of its own, while this one listens.
+//! Long work that Ctrl-C can end: it runs on another thread, while this one checks for signals.
 
 use crate::CoreError;
 use isthmus_experiment::{Progress, catch};
@@ -8,11 +8,11 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Time between two looks at whether Ctrl-C was pressed.
+/// Interval between checks for Ctrl-C.
 const LISTEN: Duration = Duration::from_millis(50);
 
-/// What `work` returns, unless a signal comes first: then `progress` is cancelled, and the thread
-/// ends as soon as it looks at that. A panic in there is an error that asks for a report.
+/// Return the result of `work`. A signal cancels `progress`, and the thread ends at its next check.
+/// A panic becomes an error that asks for a report.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     progress: Arc<Progress>,
@@ -21,7 +21,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     let (sender, mut receiver) = channel();
     let shared = Arc::clone(&progress);
     let thread = thread::Builder::new().spawn(move || {
-        // Nobody listens any more after a signal.
+        // After a signal the receiver is gone.
         let _ = sender.send(catch(|| work(shared)));
     });
     thread.map_err(|error| CoreError::new_err(format!("cannot start a thread: {error}")))?;

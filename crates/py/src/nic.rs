@@ -183,20 +183,20 @@ impl PyDaemon {
         &self.listening
     }
 
-    /// Whether it runs.
+    /// Return whether it runs.
     fn runs(&self, py: Python<'_>) -> bool {
         py.detach(|| self.with(Daemon::is_running)).unwrap_or(false)
     }
 
-    /// Opens the log's file anew, and reads the certificate.
+    /// Open the log's file again, and read the certificate again.
     fn reload(&self, py: Python<'_>) {
         py.detach(|| self.with(Daemon::reload));
     }
 
-    /// Ends it, within its time of grace and some seconds.
+    /// End it, within its time of grace and some seconds.
     fn stop(&self, py: Python<'_>) -> PyResult<()> {
         let stopped = py.detach(|| {
-            // Taken out first: others may ask meanwhile, and are told that it is not there.
+            // Taken out first, so that concurrent calls find no daemon.
             let mut place = self.daemon.lock().unwrap_or_else(PoisonError::into_inner);
             let daemon = place.take();
             drop(place);

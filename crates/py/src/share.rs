@@ -155,7 +155,7 @@ impl PyShare {
             .collect())
     }
 
-    /// Writes pieces into memory, each where it is told.
+    /// Write pieces into memory, each to its array.
     fn pack(
         &self,
         py: Python<'_>,
@@ -175,7 +175,7 @@ impl PyShare {
         .map_err(wrong)
     }
 
-    /// Reads pieces, each from where it is.
+    /// Read pieces, each from its source.
     fn unpack(
         &self,
         py: Python<'_>,

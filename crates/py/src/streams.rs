@@ -41,11 +41,11 @@ fn to_py_error(error: &Error) -> PyErr {
     NicError::new_err((kind, error.to_string(), reason))
 }
 
-/// Between two looks at whether Ctrl-C was pressed.
+/// Interval between checks for Ctrl-C.
 const LISTEN: Duration = Duration::from_millis(50);
 
-/// Does something that waits, without holding the interpreter; Ctrl-C ends it. None: for as long as
-/// it takes.
+/// Run a blocking call without holding the interpreter; Ctrl-C ends it. Without `seconds` there is
+/// no timeout.
 fn wait_detached<T: Send>(
     py: Python<'_>,
     seconds: Option<f64>,
@@ -56,7 +56,7 @@ fn wait_detached<T: Send>(
         Some(Ok(time)) => Timeout::after(time),
     };
     let signal = Mutex::new(None);
-    // The interpreter has just checked signals, and to take it costs as much as a small send.
+    // The interpreter has just checked signals, and acquiring it costs as much as a small send.
     let listen_at: Mutex<Option<Instant>> = Mutex::new(None);
     let go_on = |now: Instant| {
         if let Ok(mut at) = listen_at.lock() {
@@ -85,7 +85,7 @@ fn wait_detached<T: Send>(
     }
 }
 
-/// An address, and a file of certificates that are trusted there.
+/// Parse an address, with a file of trusted certificates.
 fn parse_address(words: &str, ca: Option<String>) -> PyResult<Address> {
     let address = Address::parse(words);
     let address = match ca {
@@ -206,7 +206,7 @@ impl PySession {
         crate::json(&answer)
     }
 
-    /// Asks; `notices` tells when the answer is there.
+    /// Send a request whose answer `notices` reports.
     #[pyo3(signature = (request, seconds))]
     fn ask_noticed(
         &self,
@@ -277,13 +277,13 @@ pub(crate) struct PyPending(Pending);
 
 #[pymethods]
 impl PyPending {
-    /// The number by which `notices` tells of it.
+    /// Return its number in `notices`.
     #[getter]
     fn id(&self) -> u64 {
         self.0.id()
     }
 
-    /// The answer as JSON, if it is there.
+    /// Return the answer as JSON, if it has arrived.
     fn poll(&self) -> PyResult<Option<String>> {
         match self.0.poll() {
             None => Ok(None),

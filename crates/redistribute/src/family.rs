@@ -112,7 +112,7 @@ fn meet(from: &Comb, to: &Comb, tell: &mut impl FnMut(Family)) {
     }
 }
 
-/// One of two combs, the fine or the coarse one, told apart when a family is made.
+/// A fine and a coarse comb; making a family selects one of them.
 #[derive(Clone, Copy)]
 struct Pair {
     fine: Even,

@@ -2,9 +2,10 @@
 //! ([`plan`]), and what moves the data ([`transfer`]); the layout from which a network interface takes an array in large
 //! blocks ([`IoDistribution`]).
 //!
-//! The blocks that the ranks of a parallel program hold are small and scattered; whoever takes the data, a network
-//! interface or a file, wants large contiguous ones. The answer is to reshuffle inside the machine (Steenkiste, "A
-//! High-Speed Network Interface for Distributed-Memory Systems", section 6.1).
+//! The blocks that the ranks of a parallel program hold are small and scattered; a consumer of the
+//! data, such as a network interface or a file, needs large contiguous ones. The answer is to
+//! reshuffle inside the machine (Steenkiste, "A High-Speed Network Interface for Distributed-Memory
+//! Systems", section 6.1).
 //!
 //! Knows nothing of sockets, files, networks or processes: a plan is pure arithmetic on layouts, and data are moved
 //! between slices of bytes.

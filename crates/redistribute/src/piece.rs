@@ -80,9 +80,9 @@ fn slowest_first(section: &Section, first_is_fastest: bool) -> Vec<usize> {
     }
 }
 
-/// The elements of an array from one to before another, in the order in which they lie, as boxes that follow one another
-/// and are each in one piece: at most one less than twice as many as there are dimensions. Dimensions are told the slowest
-/// first.
+/// The elements of an array from one to before another, in the order in which they lie, as boxes
+/// that follow one another and are each in one piece: at most one less than twice as many as there
+/// are dimensions. Dimensions are listed the slowest first.
 pub fn stretch(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
     let mut found = Vec::new();
     if !range.is_empty() {
@@ -93,7 +93,7 @@ pub fn stretch(sizes: &[u64], range: Range<u64>) -> Vec<Vec<Range<u64>>> {
     found
 }
 
-/// Tells the boxes of a [`stretch`] that is not empty.
+/// Call `tell` with each box of a [`stretch`] that is not empty.
 fn blocks(
     sizes: &[u64],
     range: Range<u64>,
@@ -190,8 +190,8 @@ enum Covered {
     Part(Range<u64>),
 }
 
-/// Tells which stretches of `len` a range covers, one that it covers in part by itself: the number of the first of
-/// them, and what is covered.
+/// Call `tell` with the stretches of `len` that a range covers, and separately with each one that
+/// it covers in part: the number of the first of them, and the covered part.
 fn cut_evenly(range: Range<u64>, len: u64, mut tell: impl FnMut(u64, Covered)) {
     let (low, high) = (range.start / len, range.end / len);
     let (head, tail) = (range.start % len, range.end % len);

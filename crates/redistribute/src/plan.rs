@@ -61,9 +61,10 @@ impl Section {
 
 /// How an array of one layout becomes one of another.
 ///
-/// Ranks are told by their place in their layout; [`Layout::rank`] gives their number. A plan holds no lists: each
-/// question is answered from both layouts, by any rank alone, in a time that depends on the numbers of ranks and on
-/// how the blocks of both lie to one another, not on the number of elements.
+/// Ranks are identified by their index in their layout; [`Layout::rank`] gives their number. A plan
+/// holds no lists: each question is answered from both layouts, by any rank alone, in a time that
+/// depends on the numbers of ranks and on how the blocks of both lie to one another, not on the
+/// number of elements.
 #[derive(Clone, Debug)]
 pub struct Plan {
     from: Arc<Layout>,

@@ -1,4 +1,4 @@
-//! Random layouts told by rules of this file's own, and who holds what by going through all elements.
+//! Random layouts defined by independent rules, and the owner of each element by enumeration.
 
 use isthmus_redistribute::{Block, Dim, Grid, GridOrder, Layout, Spread};
 use proptest::prelude::*;

@@ -38,12 +38,12 @@ impl Target {
 
 /// A sequential stopping rule with few looks.
 ///
-/// After every round the caller computes its estimates and asks; if a target is missed it is told
-/// by which factor to increase the work (number of replications, or their length), under the law
-/// that half-widths fall like 1 / sqrt(work). A rule that looks at the half-width often stops
-/// preferably when the spread happens to be underestimated, and covers less than it states.
-/// Therefore the work grows by at least `factor_min` between looks and by `reserve` more than what
-/// seems needed, which makes three to four looks the rule, and fewer than
+/// After every round the caller computes its estimates and asks; if a target is missed, the rule
+/// returns the factor by which to increase the work (number of replications, or their length),
+/// under the law that half-widths fall like 1 / sqrt(work). A rule that looks at the half-width
+/// often stops preferably when the spread happens to be underestimated, and covers less than it
+/// states. Therefore the work grows by at least `factor_min` between looks and by `reserve` more
+/// than what seems needed, which makes three to four looks the rule, and fewer than
 /// [`Precision::SAMPLES_MIN`] samples never meet a target; it grows by `factor_max` at most, since
 /// half-widths of short runs are rough and fall faster than the law says, so that a run that
 /// believed the first of them would overshoot its target. With

@@ -286,7 +286,8 @@ fn percent(ratio: &Quantity, sign: f64) -> Quantity {
     }
 }
 
-/// The geometric mean; none unless all are above zero. Its logarithm is the mean of theirs.
+/// The geometric mean; none unless all are above zero. Its logarithm is the mean of the operands'
+/// logarithms.
 fn geometric_mean(operands: &[Quantity], confidence: f64) -> Result<Option<Quantity>, Error> {
     if operands.iter().any(|operand| operand.value <= 0.0) {
         return Ok(None);

@@ -11,13 +11,13 @@ const PARTS: usize = 4;
 /// Lag-1 correlation of the parts up to which sections of four are as good as independent: Law
 /// and Carson (Operations Research 27(5), 1979) accept 0.4 for batches a tenth as long.
 const CORRELATION_MAX: f64 = 0.4;
-/// Parts of a replication by which it is told whether it is short.
+/// Parts of a replication in the test whether it is too short.
 const PARTS_OF_A_RUN: usize = 16;
 /// Correlation, in standard deviations of that of independent parts, that chance may give.
 const CHANCE_SIGMAS: f64 = 1.0;
 /// The most that is believed: a correlation of 0.6.
 const STRETCH_MAX: f64 = 2.0;
-/// Chance to give up on sections although nothing tells replications apart.
+/// Probability to abandon sections although replications do not differ.
 const ANOVA_LEVEL: f64 = 0.1;
 
 /// Cuts each replication, given as its batch means after the warm-up, into equal sections, and

@@ -1,4 +1,4 @@
-//! The manager on its thread, and what it has told of streams.
+//! The manager on its thread, and the progress of streams from its events.
 
 use crate::error::Error;
 use isthmus_stream::{AppId, Config, End, Event, Limits, LinkId, StreamId, StreamSpec};
@@ -8,21 +8,21 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Between two looks at whether it is given up.
+/// Interval between checks for cancellation.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What was told of a stream.
+/// The progress of a stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stream {
     pub started: u64,
     pub done: u64,
     pub end: Option<End>,
-    /// ADUs that began when all in step with it had finished the ones before; and those that did
-    /// not.
+    /// ADUs that started when all streams in step with it had finished the ones before, and ADUs
+    /// that did not.
     pub in_step: [u64; 2],
-    /// Nanoseconds that it stood still, longer than a stall takes to be told.
+    /// Nanoseconds without progress beyond the time after which a stall is reported.
     pub stalls: u64,
-    /// What it waited for when it last stood still.
+    /// The reasons for its last stall.
     pub waits: Vec<String>,
 }
 
@@ -120,7 +120,7 @@ impl Interface {
         Ok(Sender::new(link, Pipe::Producer(out)))
     }
 
-    /// What was told of these streams.
+    /// Return the progress of these streams.
     pub fn progress(&self, streams: &[StreamId]) -> Vec<Stream> {
         let all = self.watched.streams();
         let each = streams.iter().map(|stream| all.get(stream).cloned());

@@ -4,7 +4,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `interface` | the manager on its thread, and what it has told of streams |
+//! | `interface` | the manager on its thread, and the progress of streams |
 //! | `ranks` | threads as ranks, which end together |
 //! | `shares`, `sink` | what ranks do with their time, and who takes and checks what is sent |
 //! | [`optimise`] | process optimisation: nodes and a forwarder for each quadrant (7.1) |

@@ -2,9 +2,9 @@
 //! with one that forwards them; four SUs of 16 KB are a TU of 64 KB, and nothing has to be
 //! reordered.
 //!
-//! A sample is what a plant yields for conditions drawn at random: the conversion of a stirred tank
-//! reactor in steady state. Which conditions belong to a sample is a function of its number, so
-//! that whoever takes samples can compute any of them again.
+//! A sample is the yield of a plant under random conditions: the conversion of a stirred tank
+//! reactor in steady state. The conditions of a sample are a function of its number, so that a
+//! receiver can compute any sample again.
 
 use crate::error::Error;
 use crate::interface::Interface;

@@ -1,5 +1,5 @@
-//! Threads as ranks. They end together: one that fails says why, and whoever waits for it finds its
-//! channels closed.
+//! Threads as ranks. They end together: a rank that fails reports the reason, and the ranks that
+//! wait for it find their channels closed.
 
 use crate::error::Error;
 use std::fmt::Display;

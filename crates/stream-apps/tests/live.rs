@@ -1,5 +1,5 @@
-//! Machines and work carried out for real: what comes is what was sent, in the order that the work
-//! says, and what cannot be done is told.
+//! Real runs of machines and work: data arrives unchanged and in the order of the work, and
+//! impossible work is refused.
 
 #![cfg(target_os = "linux")]
 
@@ -128,7 +128,7 @@ fn links_keep_their_pace() {
 }
 
 #[test]
-fn what_is_not_here_is_told() {
+fn unsupported_work_is_refused() {
     let machine = machine(2, 4, 2);
     let one = work(&machine, Reshuffle::Fast, 64, 8);
     let refused = [

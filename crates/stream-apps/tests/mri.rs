@@ -22,7 +22,7 @@ fn triangles_of_all_ranks_arrive_in_order() {
 }
 
 #[test]
-fn it_ends_between_images_when_it_is_told_to() {
+fn it_ends_between_images_on_request() {
     let asked = Cell::new(0);
     let over = || {
         asked.set(asked.get() + 1);

@@ -18,7 +18,7 @@ fn samples_arrive_and_are_right_at_the_rate_of_the_nodes() {
     let report = run(&spec(15, Some(20_000.0)), &|| false).unwrap();
     assert!(report.samples > 0 && report.samples.is_multiple_of(16384));
     assert!(report.checked >= report.samples / 61);
-    // Ranks are no faster than they are told to be.
+    // Ranks are no faster than their setting.
     let most = 60.0 * 20_000.0 * report.ns as f64 / 1e9;
     assert!(report.samples as f64 <= most + 60.0 * 4096.0, "{report:?}");
     for parts in [report.nodes, report.forwarders] {
@@ -33,7 +33,7 @@ fn ranks_go_as_fast_as_they_can() {
 }
 
 #[test]
-fn it_ends_when_it_is_told_to() {
+fn it_ends_on_request() {
     let long = Spec {
         time: Duration::from_secs(3600),
         ..spec(3, Some(1e6))

@@ -177,7 +177,7 @@ struct Send {
 ///
 /// A complete cube doubles its informed nodes along one dimension after the other. Otherwise the
 /// cube has a complete lower half and an incomplete upper one. From a root in the lower half, that
-/// half takes all steps but the last, in which all upper nodes hear from their lower neighbours.
+/// half takes all steps but the last, in which all upper nodes receive from their lower neighbours.
 /// From a root in the upper half, the first step informs its lower neighbour, and then each half
 /// does the same on its own.
 fn binomial(cube: IncompleteHypercube, root: u32) -> Vec<Send> {

@@ -386,7 +386,7 @@ fn runs_of_numbers_leave_out_the_switch_itself() {
     );
 }
 
-/// A name is found whole, however long, and told cut.
+/// A name of any length is matched in full, and shown shortened.
 #[test]
 fn long_names_are_names() {
     let (stem, tail) = ("s".repeat(60), "t".repeat(61));

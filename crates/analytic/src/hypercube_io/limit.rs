@@ -2,8 +2,8 @@
 //!
 //! At saturation it is the sources that overflow: whatever is full further on, the worms that wait
 //! for it hold the channels behind them, back to the injection lanes. So the first channel whose
-//! lanes are taken all the time tells nothing. What limits the machine is the kind of channel that
-//! would let it carry most more if there were twice as many lanes of it.
+//! lanes are always taken is not necessarily the bottleneck. What limits the machine is the kind of
+//! channel that would let it carry most more if there were twice as many lanes of it.
 
 use super::channel::{Channel, ChannelKind};
 use super::input::{HypercubeIo, Lanes};

@@ -4,7 +4,7 @@ use super::inflow::LENGTHS;
 use crate::Error;
 use crate::moments::Moments;
 
-/// A place of a kind of worm: it holds this channel, and goes on as told.
+/// A position of a kind of worm: it holds this channel and continues by its transitions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
     /// The channel.

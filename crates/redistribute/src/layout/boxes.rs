@@ -157,7 +157,7 @@ fn overlap(blocks: &[Named<'_>]) -> Option<Twice> {
     let along = (0..dims).max_by_key(|&dim| beginnings(dim))?;
     let mut order: Vec<usize> = (0..blocks.len()).collect();
     order.sort_by_key(|&number| blocks[number].1.from[along]);
-    // By where they end those boxes that have begun.
+    // Started boxes, ordered by their ends.
     let mut open: BTreeSet<(u64, usize)> = BTreeSet::new();
     for number in order {
         let (name, block) = blocks[number];

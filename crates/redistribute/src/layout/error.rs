@@ -12,7 +12,7 @@ pub enum LayoutError {
     },
     /// [`super::ELEMENTS_MAX`] elements or more.
     TooManyElements,
-    /// The grid tells of another number of dimensions than the array has.
+    /// The grid and the array differ in the number of dimensions.
     GridDimensions {
         /// Those of the grid.
         given: usize,

@@ -135,8 +135,9 @@ impl Walk {
         });
     }
 
-    /// Tells of the runs that go to the indices from one to before another of the slowest dimension, and where the
-    /// first of them begins: where it comes from, and where it goes to, counted from the first of those indices.
+    /// Call `tell` with the runs whose destination lies within a range of indices of the slowest
+    /// dimension, and with the start of the first run: its source and its destination, counted from
+    /// the first of those indices.
     pub fn runs_within(&self, slowest: (u64, u64), tell: &mut impl FnMut(Runs, (usize, usize))) {
         self.dim(0, Some(slowest), (0, 0), tell);
     }
@@ -219,7 +220,7 @@ fn in_one_piece(family: &Family) -> Family {
     joined
 }
 
-/// Tells of the stretches of a family, of those places of it that are within `clip` where they go to, counted from
+/// Call `tell` with the stretches of a family whose destinations are within `clip`, counted from
 /// its beginning.
 fn each(family: &Family, clip: Option<(u64, u64)>, tell: &mut impl FnMut(Stretch)) {
     let (inner, outer) = (family.inner, family.outer);

@@ -221,7 +221,7 @@ impl Vcr {
         }
     }
 
-    /// Plays what was begun to its end; how far it came.
+    /// Play started frames to their end. Returns the final progress.
     ///
     /// # Errors
     /// Why it ended before: a rank, a stream, who waits for what.

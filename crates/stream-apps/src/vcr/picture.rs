@@ -161,7 +161,7 @@ mod tests {
         let mut field = [0; 6];
         film.field(&geometry, (0, 1), 1, &mut field).unwrap();
         assert_eq!(field, [15, 16, 17, 21, 22, 23]);
-        // It begins anew after its last frame.
+        // It starts again after its last frame.
         film.field(&geometry, (3, 2), 0, &mut field).unwrap();
         assert_eq!(field, [0, 1, 2, 6, 7, 8]);
         std::fs::write(&path, [0; 25]).unwrap();

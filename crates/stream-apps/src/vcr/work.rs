@@ -60,7 +60,7 @@ impl Clock {
         true
     }
 
-    /// Plays no frame that no store has begun; how many were.
+    /// Stop after the frames that a store has started. Returns their number.
     pub fn stop(&self) -> u64 {
         let mut frames = self.frames();
         let started = frames.started;

@@ -209,8 +209,9 @@ pub(super) struct Detours {
 }
 
 impl Detours {
-    /// Finds a detour for each pair, in the order given. A pair that ends without one is moved to the
-    /// front, and all begins anew; `None` when this does not help, or the work is used up.
+    /// Finds a detour for each pair, in the order given. A pair that ends without one is moved to
+    /// the front, and the search starts again; `None` when this does not help, or the work is used
+    /// up.
     pub(super) fn find(
         faults: &CubeFaults,
         mut pairs: Vec<(u32, u32)>,

@@ -50,8 +50,8 @@ pub(super) fn replaced(faults: &CubeFaults, node: u32, remaining: u32) -> Option
 
 impl LocalDetours {
     /// Finds a detour for every place where one is needed, such that the whole routing is free of
-    /// deadlock. A place that ends without one is moved to the front, and all begins anew; `None`
-    /// when this does not help, or the work is used up.
+    /// deadlock. A place that ends without one is moved to the front, and the search starts again;
+    /// `None` when this does not help, or the work is used up.
     pub(super) fn find(faults: &CubeFaults, work_max: u64) -> Option<Self> {
         if !faults.cube().is_complete() {
             return None;

@@ -42,7 +42,7 @@ pub enum RouteError {
 pub enum RoutingScheme {
     /// No fault breaks any route: all pairs use the cube's own.
     Unaffected,
-    /// Pairs whose own route is broken have a detour; all others keep theirs.
+    /// Pairs whose own route is broken have a detour; all others keep their route.
     Detours {
         /// Number of ordered pairs with a detour.
         affected: usize,

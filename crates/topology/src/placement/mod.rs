@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_are_told_from_others() {
+    fn the_smallest_are_recognized() {
         let cube = cube(5);
         let (best, set) = Placement::dominating(cube, Budget::default());
         assert_eq!(

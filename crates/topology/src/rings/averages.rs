@@ -269,7 +269,7 @@ mod tests {
     /// The short way over all tori and rules where it is taken against all pairs one by one. Amounts of
     /// dimension order and of fixed routes are halves of halves, so their sums are the same to the bit.
     #[test]
-    fn the_traffic_to_one_node_tells_that_to_all() {
+    fn the_traffic_to_one_node_gives_that_to_all() {
         let shapes = [
             Shape::Ring { nodes: 7 },
             Shape::CounterRotating { nodes: 6 },

@@ -1,4 +1,4 @@
-//! What only a walk over all pairs of nodes tells.
+//! Results that need a walk over all pairs of nodes.
 
 use super::Routes;
 use super::averages::{Sums, Uses};

@@ -1,4 +1,4 @@
-//! What routes tell of a fabric.
+//! Results of routes on a fabric.
 
 use super::Fabric;
 use std::fmt;
@@ -73,7 +73,7 @@ impl fmt::Display for WaitCycle {
 
 impl std::error::Error for WaitCycle {}
 
-/// What a walk over all pairs of nodes tells, where it cannot be told from one node.
+/// Results of a walk over all pairs of nodes, where one node is not representative.
 #[derive(Debug, Clone)]
 pub(super) struct AllPairs {
     /// Over traffic from every live node to every other one alike.

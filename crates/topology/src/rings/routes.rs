@@ -173,7 +173,7 @@ impl Routes {
             }
             Method::Mixed(grid, table) => {
                 let works = |ring| self.fabric.is_in_service(ring);
-                // What is drawn on the way to a dead end tells nothing of what comes after it.
+                // Random choices on the way to a dead end say nothing about the choices after it.
                 let whole = grid.dimension_order(source, destination, works, choose, out);
                 if whole.is_none() {
                     out.clear();

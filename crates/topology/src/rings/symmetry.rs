@@ -1,8 +1,8 @@
 //! What all nodes of a whole torus have in common: moving it along its dimensions changes nothing.
 //!
-//! A translation of a torus without faults maps rings onto rings, and the paths between two nodes, with
-//! their probabilities, onto those between the two nodes moved. So the traffic to one node tells that to
-//! all others, and what is summed over all pairs takes the time of one row of them.
+//! A translation of a torus without faults maps rings onto rings, and the paths between two nodes,
+//! with their probabilities, onto those between the two nodes moved. So the traffic to one node
+//! gives the traffic to all others, and a sum over all pairs takes the time of one row of them.
 
 use std::collections::BTreeSet;
 

@@ -171,7 +171,7 @@ impl Tree {
     /// Number of directed links; as many lead up as down.
     pub fn link_count(&self) -> u32 {
         let nodes = &self.levels[0];
-        // Nodes have no links down: theirs would be the last.
+        // Nodes have no links down; their links would have the last numbers.
         nodes.first_down
     }
 

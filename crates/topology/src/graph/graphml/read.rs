@@ -106,7 +106,7 @@ enum Open {
     Graph,
     Node(String, Attributes),
     Edge(ReadEdge),
-    /// Of a node or an edge; its data count as theirs.
+    /// A port of a node or an edge, to which its data belong.
     Port,
     Data(Data),
     /// Anything that carries nothing for us: descriptions, elements of other vocabularies.
