@@ -355,7 +355,7 @@ impl Screens {
         self.state().closed = false;
     }
 
-    /// The next message to a viewer. Waits until there is something.
+    /// Wait for the next message to a viewer and return it.
     pub(crate) fn next(&self, viewer: u64) -> Next {
         let mut state = self.state();
         loop {

@@ -184,7 +184,7 @@ pub(crate) fn arrays_mut<'a>(taken: &'a mut [Taken<'_>]) -> PyResult<Vec<ArrayMu
     each.collect()
 }
 
-/// How an array of one layout becomes one of another.
+/// A plan to redistribute an array from one layout to another.
 #[pyclass(name = "Plan", module = "isthmus._core", frozen)]
 pub(crate) struct PyPlan(pub(crate) Plan);
 
@@ -244,7 +244,7 @@ impl PyPlan {
         }))
     }
 
-    /// Moves the parts of all ranks, by place in their layouts, with so many threads.
+    /// Move the parts of all ranks, by index in their layouts, with this number of threads.
     fn redistribute(
         &self,
         py: Python<'_>,

@@ -77,11 +77,11 @@ struct Checked {
     resolved: Vec<Resolved>,
     /// Demand against supply, variant by variant.
     capacity: Vec<Capacity>,
-    /// What may mislead in a run of this length.
+    /// Warnings about a run of this length.
     warnings: Vec<String>,
 }
 
-/// Reads a scenario and says what it would run, as JSON.
+/// Read a scenario. Returns the planned run as JSON.
 #[pyfunction]
 pub(crate) fn check(
     py: Python<'_>,
@@ -204,7 +204,7 @@ pub(crate) fn analyze(
     json(&result?)
 }
 
-/// One run of a scenario.
+/// A run of a scenario.
 #[pyclass(name = "Experiment", module = "isthmus._core", frozen)]
 pub(crate) struct PyExperiment {
     experiment: Arc<Experiment>,
@@ -215,7 +215,7 @@ pub(crate) struct PyExperiment {
 /// Bytes of a result from which it is not copied.
 const LONG: usize = 16 << 20;
 
-/// What came of a run, as JSON, or of a part of it.
+/// The result of a run, as JSON, or of a part of it.
 enum Outcome {
     Whole(Vec<u8>),
     Part(Part),
@@ -272,7 +272,7 @@ impl PyExperiment {
         })
     }
 
-    /// What may mislead in a run of this length, as a JSON list of lines.
+    /// Return warnings about a run of this length, as a JSON list of lines.
     fn warnings(&self) -> PyResult<String> {
         json(&self.experiment.warnings())
     }
@@ -357,7 +357,7 @@ impl PyExperiment {
         Ok((entries.collect(), json(&part)?))
     }
 
-    /// Takes into the journal what another process has done and given away.
+    /// Add results of another process to the journal.
     fn admit(&self, py: Python<'_>, name: String, bytes: PyBackedBytes) -> PyResult<()> {
         let admitted = py.detach(|| self.experiment.admit(&name, bytes.to_vec()));
         admitted.map_err(|error| refused(&error))

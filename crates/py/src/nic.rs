@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the command is given: sizes in bytes, times in nanoseconds.
+/// The settings of the command: sizes in bytes, times in nanoseconds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Given {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// What [`settings`] is asked.
+/// The request of [`settings`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
@@ -21,7 +21,7 @@ struct Question {
 #[derive(Serialize)]
 struct Setting {
     key: String,
-    /// Whether somebody has given it at any point: file, override or axis.
+    /// Whether a file, an override or an axis sets it at any point.
     given: bool,
     /// Whether it decides how much is asked of the machine.
     load: bool,
@@ -29,7 +29,7 @@ struct Setting {
     texts: Vec<Option<String>>,
 }
 
-/// What [`settings`] returns.
+/// The result of [`settings`].
 #[derive(Serialize)]
 struct Settings {
     digest: String,
@@ -84,7 +84,7 @@ struct Quantities {
     numbers: Option<Vec<Option<f64>>>,
 }
 
-/// What [`quantities`] is asked.
+/// The request of [`quantities`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Texts {

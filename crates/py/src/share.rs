@@ -1,4 +1,4 @@
-//! What a rank sends and receives by a plan.
+//! The messages of one rank in a plan.
 
 use crate::arrays::{Given, PyPlan, Taken, arrays, arrays_mut, order, wrong};
 use isthmus_redistribute::transfer::{Array, Order, Packing, Source};
@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// A piece of a message: the how manieth message, and its elements from one to before another.
 type PieceOf = (usize, u64, u64);
 
-/// Where what comes from a rank is, as Python says it.
+/// The source of received data, as Python passes it.
 #[derive(FromPyObject)]
 enum Where<'py> {
     /// In a message.
@@ -25,7 +25,7 @@ enum Where<'py> {
 /// and from run to run, how many groups of runs and from group to group.
 type Places = (u64, u64, (u64, u64), (u64, u64));
 
-/// What one rank sends and receives by a plan, worked out once.
+/// The messages of one rank in a plan, computed once.
 #[pyclass(name = "Share", module = "isthmus._core", frozen)]
 pub(crate) struct PyShare {
     packing: Packing,

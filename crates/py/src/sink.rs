@@ -110,7 +110,7 @@ impl PyTaking {
 
 #[pymethods]
 impl PyTaking {
-    /// Who sends.
+    /// The address of the sender.
     fn peer(&self) -> PyResult<String> {
         self.look(|taking| taking.peer().to_string())
     }
@@ -126,7 +126,7 @@ impl PyTaking {
         py.detach(|| self.look(|taking| taking.over(time)))
     }
 
-    /// Ends it, and says what was counted, as JSON.
+    /// End it. Returns the counts as JSON.
     fn end(&self, py: Python<'_>) -> PyResult<String> {
         let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         let taking = taking.ok_or_else(|| failed("it was ended"))?;

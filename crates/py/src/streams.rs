@@ -154,12 +154,12 @@ impl PySession {
         )
     }
 
-    /// Refuses in a process that was forked from the one that made the session.
+    /// Fail in a process that was forked from the one with the session.
     fn check_process(&self) -> PyResult<()> {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
 
-    /// Makes a link: over rings of so many bytes from here and to here, or over a socket.
+    /// Create a link over rings of these sizes, from this process and to it, or over a socket.
     #[pyo3(signature = (number, rings, grace, seconds))]
     fn link(
         &self,
@@ -293,7 +293,7 @@ impl PyPending {
     }
 }
 
-/// Number of an ADU, and what is missing of it: from one byte to before another.
+/// Number of an ADU, and its missing ranges of bytes.
 type Came = (u64, Vec<(u64, u64)>);
 
 /// A stream.
@@ -307,7 +307,7 @@ impl PyStream {
         self.0.number()
     }
 
-    /// Refuses in a process that was forked from the one that made the session.
+    /// Fail in a process that was forked from the one with the session.
     fn check_process(&self) -> PyResult<()> {
         self.0.check_process().map_err(|error| to_py_error(&error))
     }
@@ -388,7 +388,7 @@ impl PyStream {
         })
     }
 
-    /// Waits until so many ADUs are moved or done, or for the end; the status as JSON.
+    /// Wait until the ADUs are moved or done, or for the end. Returns the status as JSON.
     #[pyo3(signature = (adus, moved, seconds))]
     fn wait(
         &self,

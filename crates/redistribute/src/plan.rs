@@ -59,7 +59,7 @@ impl Section {
     }
 }
 
-/// How an array of one layout becomes one of another.
+/// A plan to redistribute an array from one layout to another.
 ///
 /// Ranks are identified by their index in their layout; [`Layout::rank`] gives their number. A plan
 /// holds no lists: each question is answered from both layouts, by any rank alone, in a time that

@@ -1,22 +1,22 @@
-//! Why an application did not do what it was asked for, in one line.
+//! Errors of applications, each one line.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why an application did not do what it was asked for.
+/// An error of an application.
 #[derive(Debug)]
 pub enum Error {
-    /// What was asked for cannot be: what, and what would do.
+    /// An impossible request: the problem, and the remedy.
     Spec(String),
-    /// A file that cannot be used: which, and why.
+    /// An unusable file, and the reason.
     File(PathBuf, String),
-    /// Screens or their page.
+    /// An error of the screens or their page.
     Screens(isthmus_framebuffer::Error),
-    /// What runs streams refuses.
+    /// An error of the stream manager.
     Net(isthmus_stream_net::Error),
-    /// It ended before it was done: why.
+    /// It ended early, for this reason.
     Ended(String),
-    /// What came is not what was sent: where.
+    /// Data arrived changed, at this place.
     Wrong(String),
 }
 

@@ -62,7 +62,7 @@ impl Watched {
     }
 }
 
-/// The interface node.
+/// The interface node: a stream manager on a thread.
 #[derive(Debug)]
 pub(crate) struct Interface {
     service: Service,
@@ -72,7 +72,7 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
-    /// A manager with this memory; `prepare` gives its driver what it needs besides.
+    /// Start a manager with this memory; `prepare` sets up its driver.
     pub fn new(config: Config, prepare: impl FnOnce(&mut Driver)) -> Result<Self, Error> {
         let mut driver = Driver::new(config)?;
         prepare(&mut driver);
@@ -89,7 +89,7 @@ impl Interface {
         })
     }
 
-    /// Does something with the driver.
+    /// Call a function with the driver, on its thread.
     pub fn with<T: Send + 'static>(
         &self,
         what: impl FnOnce(&mut Driver) -> isthmus_stream_net::Result<T> + Send + 'static,
@@ -97,12 +97,12 @@ impl Interface {
         Ok(self.client.call(what)??)
     }
 
-    /// How ranks reach the manager.
+    /// Return the client with which ranks reach the manager.
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Registers streams, all or none.
+    /// Register streams, all or none.
     pub fn submit(&self, specs: Vec<StreamSpec>) -> Result<Vec<StreamId>, Error> {
         let app = self.app;
         let streams = self.with(move |driver| driver.submit_all(app, &specs))?;
@@ -113,7 +113,7 @@ impl Interface {
         Ok(streams)
     }
 
-    /// A ring to the interface, and who writes to it.
+    /// Create a ring to the interface. Returns its sender.
     pub fn link(&self, link: LinkId, bytes: u64) -> Result<Sender, Error> {
         let (out, into) = isthmus_ring::ring(bytes)?;
         self.with(move |driver| driver.attach(link, Ends::rings(Some(into), None)))?;
@@ -127,10 +127,11 @@ impl Interface {
         each.map(Option::unwrap_or_default).collect()
     }
 
-    /// Waits until all these streams are done, or it is given up, which is looked at now and then.
+    /// Wait until all these streams are done. Checks for cancellation regularly.
     ///
     /// # Errors
-    /// One that ended otherwise; streams that have not ended by then: what they wait for.
+    /// A stream ended in another way; streams that have not ended by then, with the reasons why
+    /// they wait.
     pub fn wait(
         &self,
         streams: &[StreamId],
@@ -166,7 +167,7 @@ impl Interface {
         Err(Error::Ended(format!("not done after {s} s: {waits}")))
     }
 
-    /// What streams wait for now.
+    /// Return the reasons why streams wait now.
     pub fn waits(&self, streams: &[StreamId]) -> Result<Vec<String>, Error> {
         let streams = streams.to_vec();
         self.with(move |driver| {
@@ -179,7 +180,7 @@ impl Interface {
         })
     }
 
-    /// Ends the manager, as it is.
+    /// End the manager at once.
     pub fn stop(self) -> Result<(), Error> {
         Ok(self.service.stop()?)
     }

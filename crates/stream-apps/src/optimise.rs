@@ -28,38 +28,38 @@ pub const SAMPLE_BYTES: u64 = 4;
 /// Samples of an SU, and of a TU.
 const SU_SAMPLES: u64 = SU_BYTES / SAMPLE_BYTES;
 const TU_SAMPLES: u64 = SU_SAMPLES * QUADRANTS as u64;
-/// One of so many samples is computed again where it is taken; the sum of each packet is of all.
+/// The sink computes one of this number of samples again; the checksum of each packet covers all.
 pub const CHECKED_OF: u64 = 61;
-/// Ranks that compute, of a quadrant, at most.
+/// Maximum number of computing ranks in a quadrant.
 const NODES_MOST: u32 = 256;
 const TIME_LEAST: Duration = Duration::from_millis(1);
 const RING_BYTES: u64 = 256 << 10;
-/// Between two looks at whether it is to end.
+/// Interval between checks for cancellation.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What is done.
+/// The parameters of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
-    /// Ranks that compute, of each quadrant; 15 in the paper.
+    /// Computing ranks in each quadrant; 15 in the paper.
     pub nodes: u32,
-    /// Samples that such a rank computes in a second; none: as many as it can.
+    /// Samples per second of a computing rank; none: unlimited.
     pub samples_per_s: Option<f64>,
-    /// How long.
+    /// The duration.
     pub time: Duration,
 }
 
-/// How it went.
+/// The results of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// Samples that came.
+    /// Samples received.
     pub samples: u64,
-    /// Of these computed again and found the same.
+    /// Of these, samples computed again with the same result.
     pub checked: u64,
-    /// Nanoseconds until the last was confirmed.
+    /// Nanoseconds until the last one was confirmed.
     pub ns: u64,
-    /// What computing ranks did: they computed, they waited for their forwarder.
+    /// Shares of the time of computing ranks: computing, waiting for their forwarder.
     pub nodes: [f64; 2],
-    /// What forwarders did: they waited for samples, they sent or waited for the interface.
+    /// Shares of the time of forwarders: waiting for samples, sending or waiting for the interface.
     pub forwarders: [f64; 2],
 }
 
@@ -87,7 +87,7 @@ impl Spec {
     }
 }
 
-/// What the plant yields in the conditions of a sample: the part of what comes in that has reacted.
+/// Return the yield of the plant in the conditions of a sample: the reacted part of the input.
 ///
 /// A stirred tank with a reaction of first order that makes heat: with conversion `x`, temperature
 /// rises by `b x`, and `x = d (1 - x) exp(b x / (1 + b x / g))`. Newton's method from 1/2.
@@ -118,14 +118,14 @@ pub fn sample(number: u64) -> f32 {
     x as f32
 }
 
-/// The samples of an SU, as bytes.
+/// Return the samples of an SU as bytes.
 fn samples(tu: u64, quadrant: u32) -> Vec<u8> {
     let first = tu * TU_SAMPLES + u64::from(quadrant) * SU_SAMPLES;
     let each = (first..first + SU_SAMPLES).flat_map(|number| sample(number).to_le_bytes());
     each.collect()
 }
 
-/// Computes some of the samples again.
+/// Compute some of the samples again.
 #[derive(Debug, Default)]
 struct Again {
     samples: u64,
@@ -158,15 +158,15 @@ struct Shared {
     tus: Numbers,
     nodes: Shares<2>,
     forwarders: Shares<2>,
-    /// Links over which all went: closed before the stream has ended, the interface would take
-    /// their ranks for lost.
+    /// Links that have sent everything. They stay open until the stream has ended, as the interface
+    /// would treat their ranks as lost otherwise.
     through: Mutex<Vec<Sender>>,
 }
 
-/// Computes and sends until the time is over or `over` says so.
+/// Compute and send until the time is over or `over` returns true.
 ///
 /// # Errors
-/// What cannot be; a rank or the stream that failed; samples that came as others.
+/// Impossible parameters; a rank or the stream failed; samples arrived changed.
 pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     spec.check()?;
     let config = Driver::config();
@@ -191,7 +191,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     });
     let ns = u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let failed = ranks.failure();
-    // The sink sees the end of its connection, and ranks that of their links.
+    // The sink detects the end of its connection, and ranks that of their links.
     interface.stop()?;
     let joined = ranks.join();
     if let Some(why) = failed {
@@ -234,7 +234,7 @@ fn submit(interface: &Interface) -> Result<StreamId, Error> {
     Ok(streams[0])
 }
 
-/// Starts the ranks of a quadrant.
+/// Start the ranks of a quadrant.
 fn start(
     ranks: &mut Ranks,
     spec: &Spec,
@@ -260,7 +260,7 @@ fn start(
     })
 }
 
-/// Computes the SUs of every `step`-th TU, each in `su_time` if that is given.
+/// Compute the SUs of every `step`-th TU, each in `su_time` if that is set.
 fn compute(
     (quadrant, first, step): (u32, u64, u64),
     su_time: Option<Duration>,
@@ -273,7 +273,7 @@ fn compute(
         let made = shared.nodes.time(0, || {
             let made = samples(tu, quadrant);
             if let Some(time) = su_time {
-                // A rank that was held up computes no faster afterwards.
+                // A delayed rank does not catch up.
                 due = (due + time).max(Instant::now());
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
             }
@@ -285,7 +285,7 @@ fn compute(
     Ok(())
 }
 
-/// Takes SUs of one node after the other, and hands them to the interface.
+/// Receive SUs of one node after the other, and hand them to the interface.
 fn forward(
     (mut sender, stream): (Sender, StreamId),
     quadrant: u32,

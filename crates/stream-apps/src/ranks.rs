@@ -8,17 +8,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// Bytes of a rank's stack: they hold little.
+/// Bytes of a rank's stack, which holds little.
 const STACK_BYTES: usize = 512 << 10;
-/// How long a rank waits for another at most.
+/// Timeout of a rank that waits for another.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// Messages that stand in a channel between two ranks at most.
+/// Capacity of a channel between two ranks, in messages.
 pub(crate) const IN_CHANNEL: usize = 2;
 
-/// Why a rank ended.
+/// The reason why a rank ended.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// Another has ended before, which says why.
+    /// Another rank ended before, which reports the reason.
     Left,
     /// It failed.
     Failed(Error),
@@ -30,7 +30,7 @@ impl<E: Into<Error>> From<E> for Ended {
     }
 }
 
-/// What the code of a rank returns.
+/// The result of a rank.
 pub(crate) type Course = Result<(), Ended>;
 
 /// Threads, and the first failure among them.
@@ -41,7 +41,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Starts a rank. `name` says what it is, for who looks at the process.
+    /// Start a rank. `name` is the name of its thread.
     pub fn start(
         &mut self,
         name: String,
@@ -61,13 +61,13 @@ impl Ranks {
         Ok(())
     }
 
-    /// Whether one has failed, and why.
+    /// Return the first failure, if a rank has failed.
     pub fn failure(&self) -> Option<String> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.as_ref().map(ToString::to_string)
     }
 
-    /// Waits for all.
+    /// Wait for all ranks.
     pub fn join(&mut self) -> Result<(), Error> {
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
@@ -80,12 +80,12 @@ impl Ranks {
     }
 }
 
-/// Sends to another rank.
+/// Send to another rank.
 pub(crate) fn give<T>(to: &SyncSender<T>, what: T) -> Course {
     to.send(what).map_err(|_| Ended::Left)
 }
 
-/// Takes from another rank, which is called `whom`; none once it has ended.
+/// Receive from another rank, which is called `whom`; none once it has ended.
 pub(crate) fn take<T>(from: &Receiver<T>, whom: impl Display) -> Result<Option<T>, Ended> {
     match from.recv_timeout(PATIENCE) {
         Ok(what) => Ok(Some(what)),

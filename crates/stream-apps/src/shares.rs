@@ -1,9 +1,9 @@
-//! What ranks do with their time.
+//! The shares of activities in the time of ranks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Nanoseconds that ranks of one sort spend on `N` things, all ranks together.
+/// Nanoseconds that all ranks of one kind spend on `N` activities.
 #[derive(Debug)]
 pub(crate) struct Shares<const N: usize>([AtomicU64; N]);
 
@@ -14,7 +14,7 @@ impl<const N: usize> Default for Shares<N> {
 }
 
 impl<const N: usize> Shares<N> {
-    /// Does something, and counts its time to the `which`-th thing.
+    /// Run a function and add its time to activity `which`.
     pub fn time<T>(&self, which: usize, work: impl FnOnce() -> T) -> T {
         let begin = Instant::now();
         let done = work();
@@ -23,7 +23,7 @@ impl<const N: usize> Shares<N> {
         done
     }
 
-    /// The part of all that time that each took, from 0 to 1.
+    /// Return the share of each activity in the total time, from 0 to 1.
     pub fn parts(&self) -> [f64; N] {
         let each = std::array::from_fn(|at| self.0[at].load(Ordering::Relaxed) as f64);
         let all: f64 = each.iter().sum();
@@ -31,7 +31,7 @@ impl<const N: usize> Shares<N> {
     }
 }
 
-/// Numbers that ranks take up, until nobody takes up a further one.
+/// Consecutive numbers that ranks claim, until they are closed.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers(std::sync::Mutex<(u64, Option<u64>)>);
 
@@ -41,7 +41,7 @@ impl Numbers {
         locked.unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Whether a number is to be taken up.
+    /// Return whether a number may be claimed.
     pub fn begin(&self, number: u64) -> bool {
         let mut state = self.lock();
         if state.1.is_some_and(|end| number >= end) {
@@ -51,7 +51,8 @@ impl Numbers {
         true
     }
 
-    /// Nobody takes up what nobody has by now; how many have been, with those below them.
+    /// Close the numbers: unclaimed ones stay unclaimed. Returns how many numbers are claimed,
+    /// including all below.
     pub fn stop(&self) -> u64 {
         let mut state = self.lock();
         let started = state.0;

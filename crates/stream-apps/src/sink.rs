@@ -1,4 +1,4 @@
-//! Who takes what the manager sends outside: a thread behind TCP on this machine, that checks.
+//! The sink of the manager's packets: a thread behind TCP on this machine that verifies the data.
 
 use crate::error::Error;
 use isthmus_stream::wire::Header;
@@ -7,23 +7,23 @@ use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::thread::{Builder, JoinHandle};
 
-/// Who takes packets.
+/// A sink of packets.
 #[derive(Debug)]
 pub(crate) struct Taker<T> {
     thread: JoinHandle<Result<(T, Counts), Error>>,
 }
 
-/// Looks at the data of packets, in order.
+/// Verifies the data of packets, in order.
 pub(crate) trait Look: Send + 'static {
-    /// Looks at a packet's data.
+    /// Verify a packet's data.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The first wrong byte.
     fn look(&mut self, header: &Header, data: &[u8]) -> Result<(), String>;
 }
 
 impl<T: Look> Taker<T> {
-    /// Starts it; the socket is the manager's.
+    /// Start it. Returns it and the manager's socket.
     pub fn start(window: u64, mut looks: T) -> Result<(Self, TcpStream), Error> {
         let refused = |error: io::Error| Error::Ended(format!("a socket to the sink: {error}"));
         let listener = TcpListener::bind("127.0.0.1:0").map_err(refused)?;
@@ -49,10 +49,10 @@ impl<T: Look> Taker<T> {
         Ok((Self { thread }, to_sink))
     }
 
-    /// What it saw, once the manager's end is closed.
+    /// Wait until the manager's end is closed and return the verifier.
     ///
     /// # Errors
-    /// What was wrong with it.
+    /// The data was wrong.
     pub fn join(self) -> Result<(T, Counts), Error> {
         let failed = || Err(Error::Ended("the sink's thread has failed".into()));
         self.thread.join().unwrap_or_else(|_| failed())

@@ -24,21 +24,21 @@ use std::time::{Duration, Instant};
 const RING_BYTES: u64 = 1 << 20;
 /// ADUs that are reshuffled beside each other: one is sent while the next is made.
 const BUFFERS: usize = 2;
-/// How long one run may take at most.
+/// Timeout of a run.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Entries of the order of SUs at most.
+/// Maximum number of entries in the order of SUs.
 const SUS_MAX: u64 = 1 << 16;
 
-/// How fast links are.
+/// The speed of links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
     /// As fast as memory.
     Free,
-    /// As the description says, so that they and not this machine are the limit.
+    /// As described, so that they are the bottleneck and not this machine.
     AsDescribed,
 }
 
-/// What it took.
+/// The time and size of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Report {
     /// Nanoseconds from the first byte of the first ADU to the confirmation of the last; for work
@@ -48,7 +48,7 @@ pub struct Report {
     pub bytes: u64,
 }
 
-/// Why this work cannot be carried out here; nothing, if it can.
+/// Return the reason why this work cannot run here, if there is one.
 #[must_use]
 pub fn missing(machine: &Machine, work: &Work) -> Option<String> {
     if work.from == From::Interface {
@@ -71,10 +71,10 @@ pub fn missing(machine: &Machine, work: &Work) -> Option<String> {
         .then(|| format!("{} links for {columns} columns", work.links))
 }
 
-/// Carries out so much of `work` that at least `least_bytes` are moved, whole ADUs.
+/// Run whole ADUs of `work` until at least `least_bytes` are moved.
 ///
 /// # Errors
-/// Work that is [`missing`] here; a stream that does not end well; data that come out wrong.
+/// Work that is [`missing`] here; a stream that fails; wrong data.
 pub fn run(machine: &Machine, work: &Work, pace: Pace, least_bytes: u64) -> Result<Report, Error> {
     if let Some(why) = missing(machine, work) {
         return Err(Error::Spec(why));
@@ -92,7 +92,7 @@ fn since(begin: Instant) -> u64 {
     u64::try_from(begin.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Reshuffles, and that is all.
+/// Run the reshuffle alone.
 fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     let (cells, shuffle) = (Cells::new(machine, work), Shuffle::new(machine, work)?);
     let mut large = vec![0; work.adu_bytes as usize];
@@ -105,7 +105,7 @@ fn exchange(machine: &Machine, work: &Work, adus: u64) -> Result<u64, Error> {
     Ok(ns)
 }
 
-/// Whether these are the bytes of an ADU from `from` on.
+/// Check that these are the bytes of an ADU from `from`.
 fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
     let wrong = data
         .iter()
@@ -120,7 +120,7 @@ fn in_order(data: &[u8], from: u64) -> Result<(), Error> {
     }
 }
 
-/// How the data of the work are cut: an SU for each link, or for each block.
+/// Return how the data of the work is divided: an SU per link or per block.
 fn format(machine: &Machine, work: &Work) -> Format {
     let columns = u64::from(machine.columns);
     let link = |column: u64| LinkId((column * u64::from(work.links) / columns) as u16);
@@ -191,7 +191,7 @@ fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Er
         let feeding = feed(scope, machine, work, (cells, adus), writers)?;
         let ended = drive(&mut driver, stream, deadline);
         let ns = since(begin);
-        // The sink sees the end of its connection, and writers that of their links.
+        // The sink detects the end of its connection, and writers that of their links.
         drop(driver);
         let counts = joined(sink);
         let fed = feeding.into_iter().try_for_each(joined);
@@ -215,7 +215,7 @@ fn joined<T>(handle: ScopedJoinHandle<'_, Result<T, Error>>) -> Result<T, Error>
     ended.unwrap_or_else(|_| Err(cut_short("a thread of it has failed")))
 }
 
-/// Takes all packets, and looks at the bytes of the first ADU.
+/// Receives all packets and verifies the bytes of the first ADU.
 fn take(mut socket: TcpStream, window: u64, cells: &Cells, ordered: bool) -> Result<Counts, Error> {
     let mut wrong = Ok(());
     let counts = Sink::new(window).serve(
@@ -239,7 +239,7 @@ fn take(mut socket: TcpStream, window: u64, cells: &Cells, ordered: bool) -> Res
     wrong.map(|()| counts)
 }
 
-/// Runs the manager until the stream has ended.
+/// Run the manager until the stream has ended.
 fn drive(driver: &mut Driver, stream: StreamId, deadline: Instant) -> Result<(), Error> {
     while Instant::now() < deadline {
         driver.turn(Some(deadline))?;
@@ -262,7 +262,7 @@ fn drive(driver: &mut Driver, stream: StreamId, deadline: Instant) -> Result<(),
     )))
 }
 
-/// Starts who writes to links, each on a thread, and who reshuffles for them, on another.
+/// Start a writer thread per link, and a thread that reshuffles for them.
 fn feed<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     machine: &Machine,
@@ -285,7 +285,7 @@ fn feed<'scope>(
     Ok(writers.into_iter().map(write).collect())
 }
 
-/// ADU by ADU: while one is sent, the next is made.
+/// Prepare each ADU while the one before is sent.
 fn feed_reshuffled<'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     shuffle: Shuffle,
@@ -304,7 +304,7 @@ fn feed_reshuffled<'scope>(
                 let adu = Adu::Large(data);
                 writer.write(number, &adu)?;
                 drop(adu);
-                // Who reshuffles may be through.
+                // The reshuffling thread may have finished.
                 let _ = give_back.send(());
             }
             Ok(())
@@ -325,7 +325,8 @@ fn reshuffle(
     let mut buffers = [(); BUFFERS].map(|()| Arc::new(vec![0; cells.held().len()]));
     for number in 0..adus {
         let buffer = &mut buffers[number as usize % BUFFERS];
-        // Each link says when it has let go of a buffer; all of them have failed if none says more.
+        // Each link reports when it has released a buffer; if no reports follow, all links have
+        // failed.
         while Arc::strong_count(buffer) > 1 {
             if back.recv().is_err() {
                 return Ok(());
@@ -333,7 +334,7 @@ fn reshuffle(
         }
         shuffle.run(cells, Arc::make_mut(buffer).as_mut_slice())?;
         for give in given {
-            // A link that failed says so itself.
+            // A failed link reports its own error.
             if give.send(Arc::clone(buffer)).is_err() {
                 return Ok(());
             }

@@ -33,26 +33,26 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Images at most: their numbers are small.
 const IMAGES_MOST: u64 = 1000;
 
-/// How it went.
+/// The results of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
-    /// Images of which all triangles came.
+    /// Complete images.
     pub images: u64,
-    /// Triangles that came, each looked at.
+    /// Triangles received and verified.
     pub triangles: u64,
     /// Their bytes.
     pub bytes: u64,
     /// Nanoseconds until the last was confirmed.
     pub ns: u64,
-    /// Nanoseconds of these in which a rank that had control sent.
+    /// Of these, nanoseconds in which the rank with control was sending.
     pub sending_ns: u64,
     /// Triangles of an image: of the rank with the fewest and of that with the most.
     pub of_rank: [u64; 2],
-    /// What ranks did: they computed, waited for control, sent.
+    /// Shares of the time of ranks: computing, waiting for control, sending.
     pub ranks: [f64; 3],
 }
 
-/// What goes from rank to rank: control over both routes.
+/// Control over both routes, which passes from rank to rank.
 struct Control {
     routes: Vec<Sender>,
     /// The next ADU.
@@ -64,7 +64,7 @@ struct Shared {
     images: Numbers,
     shares: Shares<3>,
     sums: Mutex<Sums>,
-    /// What is left when the last image went: the routes, and how many ADUs.
+    /// The routes and the number of ADUs after the last image.
     through: Mutex<Option<(Vec<Sender>, u64)>>,
 }
 
@@ -76,7 +76,7 @@ struct Sums {
     of_rank: Option<[u64; 2]>,
 }
 
-/// What came.
+/// The received triangles.
 #[derive(Debug, Default)]
 struct Came {
     triangles: u64,
@@ -133,10 +133,10 @@ fn lines(rank: u32) -> std::ops::Range<u32> {
     rank * each..(rank + 1) * each
 }
 
-/// Sends the triangles of so many images, unless `over` says to end before.
+/// Send the triangles of `images` images, unless `over` returns true before.
 ///
 /// # Errors
-/// No images; a rank or the stream that failed; triangles that came as others.
+/// No images; a rank or the stream failed; triangles arrived changed.
 pub fn run(images: u64, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     if !(1..=IMAGES_MOST).contains(&images) {
         return Err(Error::Spec(format!(
@@ -218,7 +218,7 @@ fn submit(interface: &Interface) -> Result<StreamId, Error> {
     Ok(interface.submit(vec![spec])?[0])
 }
 
-/// Starts all ranks, and gives control to the first.
+/// Start all ranks, and give control to the first.
 fn start(
     ranks: &mut Ranks,
     interface: &Interface,
@@ -248,7 +248,7 @@ fn start(
         ranks.start(format!("rank-{}", rank.rank), move || rank.run())?;
     }
     drop(ring);
-    // All of them have failed if nobody takes it.
+    // If no rank takes it, all of them have failed.
     let _ = first.send(control);
     Ok(())
 }
@@ -292,14 +292,14 @@ impl Rank {
         Ok(())
     }
 
-    /// There is nothing more to send. The other ranks see it by channels that are closed.
+    /// End the run. The other ranks detect it by their closed channels.
     fn end(&self, control: Control) {
         let through = self.shared.through.lock();
         let mut through = through.unwrap_or_else(PoisonError::into_inner);
         *through = Some((control.routes, control.adu));
     }
 
-    /// Sends what this rank has, block by block, half by either route.
+    /// Send the triangles of this rank, block by block, half by each route.
     fn forward(&self, control: &mut Control, made: &[u8]) -> Course {
         let format = format();
         for block in made.chunks(BLOCK_BYTES) {

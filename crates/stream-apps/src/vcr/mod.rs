@@ -35,10 +35,10 @@ pub const REBUILDERS: [u32; CAMERAS as usize] = [7, 7, 6, 6];
 const TU_BYTES: u64 = 64 << 10;
 /// Bytes of a link's ring.
 const RING_BYTES: u64 = 1 << 20;
-/// How long the end may take.
+/// Timeout of the end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What is shown.
+/// The parameters of a VCR.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
     /// Pixels in a line; 496 in the paper.
@@ -49,9 +49,9 @@ pub struct Spec {
     pub pixel: Pixel,
     /// Frames per second.
     pub rate_per_s: f64,
-    /// Files of frames, for the cameras one after the other, over and over; none: a pattern.
+    /// Files of frames, assigned to the cameras in turn; none: a pattern.
     pub films: Vec<PathBuf>,
-    /// Where the page is.
+    /// The address of the page.
     pub address: SocketAddr,
 }
 
@@ -95,27 +95,27 @@ impl Spec {
     }
 }
 
-/// How far it is.
+/// The progress of a VCR.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Figures {
     /// Frames that all screens have shown.
     pub frames: u64,
-    /// Nanoseconds from the first frame's time to the newest look, or to the last frame.
+    /// Nanoseconds from the time of the first frame until now, or until the last frame.
     pub ns: u64,
-    /// Frames of any camera that the manager began when all others had shown the one before; and
-    /// those that it did not.
+    /// Frames of any camera that the manager started when all others had shown the frame before,
+    /// and frames that it started otherwise.
     pub in_step: [u64; 2],
     /// Bytes shown.
     pub bytes: u64,
-    /// Who looks at the page.
+    /// Viewers of the page.
     pub viewers: usize,
-    /// Frames that viewers were not sent, as they had not taken earlier ones.
+    /// Frames not sent to viewers that had not confirmed earlier ones.
     pub missed: u64,
-    /// What streams wait for, if they stood still.
+    /// The reasons for stalls of streams.
     pub waits: Vec<String>,
 }
 
-/// A VCR that plays.
+/// A running VCR.
 #[derive(Debug)]
 pub struct Vcr {
     interface: Interface,
@@ -129,10 +129,10 @@ pub struct Vcr {
 }
 
 impl Vcr {
-    /// Begins to play.
+    /// Start to play.
     ///
     /// # Errors
-    /// What cannot be, files that cannot be read, an address that is not of this machine.
+    /// Impossible parameters, unreadable files, an address of another machine.
     pub fn start(spec: &Spec) -> Result<Self, Error> {
         let geometry = spec.geometry()?;
         let films = spec.films.iter();
@@ -167,7 +167,7 @@ impl Vcr {
         Ok(vcr)
     }
 
-    /// Starts the ranks of a camera.
+    /// Start the ranks of a camera.
     fn camera(&mut self, camera: u32, picture: Picture) -> Result<(), Error> {
         let link = LinkId(camera as u16);
         let sender = self.interface.link(link, RING_BYTES)?;
@@ -188,13 +188,13 @@ impl Vcr {
         )
     }
 
-    /// Where the page is.
+    /// The address of the page.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.page.address()
     }
 
-    /// Why it has ended by itself, if it has.
+    /// Return the reason why it ended by itself, if it did.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         let ends = self.interface.progress(&self.streams);
@@ -203,7 +203,7 @@ impl Vcr {
         self.ranks.failure().or(ended)
     }
 
-    /// How far it is.
+    /// The progress of a VCR.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let progress = self.interface.progress(&self.streams);
@@ -224,7 +224,7 @@ impl Vcr {
     /// Play started frames to their end. Returns the final progress.
     ///
     /// # Errors
-    /// Why it ended before: a rank, a stream, who waits for what.
+    /// The reason why it ended early: a rank, a stream, or a timeout.
     pub fn finish(mut self) -> Result<Figures, Error> {
         let frames = self.clock.stop();
         let ended = if frames == 0 {
@@ -241,9 +241,9 @@ impl Vcr {
             })
         };
         let figures = self.figures();
-        // A rank knows better why than the stream that it failed.
+        // The error of a rank says more than that of its stream.
         let failed = self.ranks.failure();
-        // Ranks that wait for the interface see that it is gone.
+        // Ranks that wait for the interface detect its end.
         self.interface.stop()?;
         let joined = self.ranks.join();
         if let Some(why) = failed {
@@ -258,7 +258,7 @@ fn format(geometry: &Geometry, link: LinkId) -> Format {
     Format::fixed(bytes, TU_BYTES.min(bytes), &[link])
 }
 
-/// A stream for each screen, in step, of frames that nobody has counted.
+/// Return a stream per screen, in step, with an open number of frames.
 fn submit(
     interface: &Interface,
     geometry: &Geometry,
@@ -282,12 +282,12 @@ fn submit(
     interface.submit(specs)
 }
 
-/// How long a frame is shown.
+/// Return how long a frame is shown.
 pub(crate) fn frame_time(rate_per_s: f64, frame: u64) -> Duration {
     Duration::from_secs_f64(frame as f64 / rate_per_s)
 }
 
-/// The present, for who waits for a frame's time.
+/// Return the current time.
 pub(crate) fn until(begin: Instant, rate_per_s: f64, frame: u64) -> Duration {
     let at = begin + frame_time(rate_per_s, frame);
     at.saturating_duration_since(Instant::now())

@@ -1,4 +1,4 @@
-//! What the ranks of the VCR do.
+//! The ranks of the VCR.
 
 use super::picture::Picture;
 use super::{REBUILDERS, STORES, until};
@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// The time that all stores go by, and the last frame that they play.
+/// The common clock of all stores, and the last frame that they play.
 #[derive(Debug)]
 pub(crate) struct Clock {
     rate_per_s: f64,
@@ -42,7 +42,7 @@ impl Clock {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a frame's time; false if it is not played any more.
+    /// Wait for a frame's time. Returns false if the frame is after the end.
     fn begin(&self, frame: u64) -> bool {
         let mut frames = self.frames();
         loop {
@@ -76,17 +76,17 @@ impl Clock {
     }
 }
 
-/// What a forwarder needs.
+/// The state of a forwarder.
 pub(crate) struct Forwarding {
     pub sender: Sender,
     pub stream: StreamId,
     pub format: Format,
-    /// Where the link is kept when all went over it: closed before its stream has ended, the
-    /// interface would take this rank for lost.
+    /// Keeps the link after everything is sent. It stays open until its stream has ended, as the
+    /// interface would treat this rank as lost otherwise.
     pub through: Sending,
 }
 
-/// Links over which all went.
+/// Links that have sent everything.
 pub(crate) type Sending = Arc<Mutex<Vec<Sender>>>;
 
 /// From the lines of two fields, each in parts, to bands of whole frames: dimensions are pairs of
