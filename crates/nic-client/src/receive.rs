@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Next};
 use crate::lock::lock;
-use crate::stream::{Cursor, Stream};
+use crate::stream::{Position, Stream};
 use isthmus_nic_protocol::Direction;
 use isthmus_stream::{Su, Tu};
 use isthmus_stream_net::frame::{Frame, Kind};
@@ -43,10 +43,10 @@ impl Stream {
     /// - [`Error::Stream`]: it failed or was cancelled.
     /// - [`Error::Link`], [`Error::Gone`], [`Error::Refused`].
     pub fn recv(&self, adu: &mut [u8], timeout: Timeout<'_>) -> Result<Received> {
-        let mut cursor = self.lock_cursor(Direction::Receive, false, timeout)?;
+        let mut pos = self.lock_position(Direction::Receive, false, timeout)?;
         let bytes = adu.len() as u64;
         let tus = self.format.tus(bytes);
-        self.recv_as(&mut cursor, (bytes, tus), (false, adu), timeout)
+        self.recv_as(&mut pos, (bytes, tus), (false, adu), timeout)
     }
 
     /// Receive those SUs of the next ADU of `adu_bytes` that arrive over the links of this process,
@@ -60,10 +60,10 @@ impl Stream {
         own: &mut [u8],
         timeout: Timeout<'_>,
     ) -> Result<Received> {
-        let mut cursor = self.lock_cursor(Direction::Receive, false, timeout)?;
+        let mut pos = self.lock_position(Direction::Receive, false, timeout)?;
         self.check_own_bytes(adu_bytes, own.len())?;
         let tus = self.format.tus(adu_bytes);
-        self.recv_as(&mut cursor, (adu_bytes, tus), (true, own), timeout)
+        self.recv_as(&mut pos, (adu_bytes, tus), (true, own), timeout)
     }
 
     /// Receive the next bytes from the links of this process, of a stream whose ADUs all have the
@@ -76,19 +76,19 @@ impl Stream {
     /// [`Error::Misfit`] also if the bytes end within a TU, [`Error::Stream`] also if the stream is
     /// done before; otherwise as [`Stream::recv`].
     pub fn recv_run(&self, own: &mut [u8], timeout: Timeout<'_>) -> Result<Vec<(u64, Range<u64>)>> {
-        let mut cursor = self.lock_cursor(Direction::Receive, true, timeout)?;
-        self.check_run(&cursor, own.len())?;
+        let mut pos = self.lock_position(Direction::Receive, true, timeout)?;
+        self.check_run(&pos, own.len())?;
         let mut left = own;
         let mut all = Vec::new();
         while !left.is_empty() {
-            let (adu_bytes, tus, used) = self.next_run(&cursor, left.len())?;
+            let (adu_bytes, tus, used) = self.next_run(&pos, left.len())?;
             let (now, rest) = left.split_at_mut(used);
-            match self.recv_as(&mut cursor, (adu_bytes, tus), (true, now), timeout)? {
+            match self.recv_as(&mut pos, (adu_bytes, tus), (true, now), timeout)? {
                 Received::Adu { adu, missing } => {
                     all.extend(missing.into_iter().map(|range| (adu, range)));
                 }
                 Received::End => {
-                    let why = format!("it is done after {} ADUs, more is waited for", cursor.adu);
+                    let why = format!("it is done after {} ADUs, more is waited for", pos.adu);
                     return Err(Error::Stream(self.number, why));
                 }
             }
@@ -97,41 +97,41 @@ impl Stream {
         Ok(all)
     }
 
-    /// Receive the next ADU from the cursor up to TU `tus`.
+    /// Receive the next ADU from the position up to TU `tus`.
     fn recv_as(
         &self,
-        cursor: &mut Cursor,
+        pos: &mut Position,
         (adu_bytes, tus): (u64, u64),
         (packed, bytes): (bool, &mut [u8]),
         timeout: Timeout<'_>,
     ) -> Result<Received> {
-        let over = self.adus().is_some_and(|adus| cursor.adu >= adus);
+        let over = self.adus().is_some_and(|adus| pos.adu >= adus);
         if !over {
-            self.check_next(cursor.adu, adu_bytes)?;
+            self.check_next(pos.adu, adu_bytes)?;
         }
         let links = self.links()?;
-        let mut started = cursor.tu > 0;
-        let what = (cursor.adu, adu_bytes, cursor.tu..tus);
+        let mut started = pos.tu > 0;
+        let what = (pos.adu, adu_bytes, pos.tu..tus);
         let got = self.read(&links, what, (packed, bytes), &mut started, timeout);
         match got {
             Ok(Received::End) => Ok(Received::End),
             Ok(received) => {
-                cursor.advance(tus, self.format.tus(adu_bytes));
+                pos.advance(tus, self.format.tus(adu_bytes));
                 Ok(received)
             }
-            Err(error) => Err(self.not_received(cursor, error, started, timeout)),
+            Err(error) => Err(self.not_received(pos, error, started, timeout)),
         }
     }
 
     fn not_received(
         &self,
-        cursor: &mut Cursor,
+        pos: &mut Position,
         error: Error,
         started: bool,
         timeout: Timeout<'_>,
     ) -> Error {
         let error = describe(error, || {
-            let (number, adu, given) = (self.number, cursor.adu, timeout.given());
+            let (number, adu, given) = (self.number, pos.adu, timeout.given());
             let came = if started { "nothing more" } else { "nothing" };
             format!(
                 "stream {number}: {came} of ADU {adu} came for {given}{}",
@@ -139,7 +139,7 @@ impl Stream {
             )
         });
         if started {
-            self.abort(cursor, &error);
+            self.abort(pos, &error);
             lock(&self.core.registry).abandon(self.number);
         }
         error

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, describe};
 use crate::link::{Link, Sending};
-use crate::stream::{Cursor, Stream};
+use crate::stream::{Position, Stream};
 use crate::timed_mutex::TimedGuard;
 use isthmus_nic_protocol::{Direction, Request};
 use isthmus_stream::{Adu, Su, Tu};
@@ -43,11 +43,11 @@ impl Stream {
     ///   links stay usable.
     /// - [`Error::Stream`], [`Error::Link`], [`Error::Gone`], [`Error::Refused`].
     pub fn send(&self, adu: &[u8], timeout: Timeout<'_>) -> Result<u64> {
-        let mut cursor = self.lock_cursor(Direction::Transmit, false, timeout)?;
+        let mut pos = self.lock_position(Direction::Transmit, false, timeout)?;
         let bytes = adu.len() as u64;
         let tus = self.format.tus(bytes);
-        self.send_as(&mut cursor, (bytes, tus), (Layout::WholeAdu, adu), timeout)?;
-        Ok(cursor.adu - 1)
+        self.send_as(&mut pos, (bytes, tus), (Layout::WholeAdu, adu), timeout)?;
+        Ok(pos.adu - 1)
     }
 
     /// Send those SUs of the next ADU of `adu_bytes` that go over the links of this process, from
@@ -59,16 +59,11 @@ impl Stream {
     /// # Errors
     /// As [`Stream::send`].
     pub fn send_own(&self, adu_bytes: u64, own: &[u8], timeout: Timeout<'_>) -> Result<u64> {
-        let mut cursor = self.lock_cursor(Direction::Transmit, false, timeout)?;
+        let mut pos = self.lock_position(Direction::Transmit, false, timeout)?;
         self.check_own_bytes(adu_bytes, own.len())?;
         let tus = self.format.tus(adu_bytes);
-        self.send_as(
-            &mut cursor,
-            (adu_bytes, tus),
-            (Layout::Packed, own),
-            timeout,
-        )?;
-        Ok(cursor.adu - 1)
+        self.send_as(&mut pos, (adu_bytes, tus), (Layout::Packed, own), timeout)?;
+        Ok(pos.adu - 1)
     }
 
     /// Send the next bytes for the links of this process, of a stream whose ADUs all have the same
@@ -77,18 +72,13 @@ impl Stream {
     /// # Errors
     /// [`Error::Misfit`] also if the bytes end within a TU; otherwise as [`Stream::send`].
     pub fn send_run(&self, own: &[u8], timeout: Timeout<'_>) -> Result<()> {
-        let mut cursor = self.lock_cursor(Direction::Transmit, true, timeout)?;
-        self.check_run(&cursor, own.len())?;
+        let mut pos = self.lock_position(Direction::Transmit, true, timeout)?;
+        self.check_run(&pos, own.len())?;
         let mut left = own;
         while !left.is_empty() {
-            let (adu_bytes, tus, used) = self.next_run(&cursor, left.len())?;
+            let (adu_bytes, tus, used) = self.next_run(&pos, left.len())?;
             let (now, rest) = left.split_at(used);
-            self.send_as(
-                &mut cursor,
-                (adu_bytes, tus),
-                (Layout::Packed, now),
-                timeout,
-            )?;
+            self.send_as(&mut pos, (adu_bytes, tus), (Layout::Packed, now), timeout)?;
             left = rest;
         }
         Ok(())
@@ -107,12 +97,12 @@ impl Stream {
         }
     }
 
-    /// Check that the bytes after the cursor end with a TU, before any is moved.
-    pub(crate) fn check_run(&self, cursor: &Cursor, bytes: usize) -> Result<()> {
+    /// Check that the bytes after the position end with a TU, before any is moved.
+    pub(crate) fn check_run(&self, pos: &Position, bytes: usize) -> Result<()> {
         if bytes == 0 {
             return Ok(());
         }
-        let (adu_bytes, _, used) = self.next_run(cursor, bytes)?;
+        let (adu_bytes, _, used) = self.next_run(pos, bytes)?;
         let behind = (bytes - used) as u64 % self.own_bytes(adu_bytes).max(1);
         match self.reach(adu_bytes, 0, behind) {
             Some(_) => Ok(()),
@@ -125,28 +115,28 @@ impl Stream {
 
     /// Return the size of the stream's ADUs, the TU of the current ADU up to which the bytes reach,
     /// and how many of them belong to this ADU.
-    pub(crate) fn next_run(&self, cursor: &Cursor, bytes: usize) -> Result<(u64, u64, usize)> {
+    pub(crate) fn next_run(&self, pos: &Position, bytes: usize) -> Result<(u64, u64, usize)> {
         let number = self.number;
         let misfit = |what: &str| Err(Error::Misfit(format!("stream {number}: {what}")));
         let Adu::Fixed(adu_bytes) = self.format.adu else {
             return misfit("each of its ADUs has its own length: move them one by one");
         };
-        match self.reach(adu_bytes, cursor.tu, bytes as u64) {
+        match self.reach(adu_bytes, pos.tu, bytes as u64) {
             Some((_, 0)) => misfit("none of its SUs goes over the links of this process"),
             Some((tus, used)) => Ok((adu_bytes, tus, used as usize)),
             None => misfit(&format!("{bytes} bytes: they end within a TU")),
         }
     }
 
-    /// Send the next ADU from the cursor up to TU `tus`.
+    /// Send the next ADU from the position up to TU `tus`.
     fn send_as(
         &self,
-        cursor: &mut Cursor,
+        pos: &mut Position,
         (adu_bytes, tus): (u64, u64),
         (layout, bytes): (Layout, &[u8]),
         timeout: Timeout<'_>,
     ) -> Result<()> {
-        let fits = self.check_next(cursor.adu, adu_bytes);
+        let fits = self.check_next(pos.adu, adu_bytes);
         fits.map_err(|misfit| self.core.gone().unwrap_or(misfit))?;
         self.check_running(timeout)?;
         if self.cancelled.load(Ordering::Relaxed) {
@@ -155,24 +145,24 @@ impl Stream {
         }
         let links = self.links()?;
         let mut outs = self.lock_outputs(&links, timeout)?;
-        if cursor.tu == 0 {
+        if pos.tu == 0 {
             self.announce(&outs, adu_bytes, timeout)?;
         }
-        let mut started = cursor.tu > 0;
-        let what = (cursor.adu, adu_bytes, cursor.tu..tus);
+        let mut started = pos.tu > 0;
+        let what = (pos.adu, adu_bytes, pos.tu..tus);
         let sent = self.write(&mut outs, what, (layout, bytes), &mut started, timeout);
         match sent {
-            Ok(()) => cursor.advance(tus, self.format.tus(adu_bytes)),
+            Ok(()) => pos.advance(tus, self.format.tus(adu_bytes)),
             Err(error) => {
                 // Before the links are released for other streams.
                 let error = describe(error, || {
-                    let (number, adu, given) = (self.number, cursor.adu, timeout.given());
+                    let (number, adu, given) = (self.number, pos.adu, timeout.given());
                     let took = if started { "nothing more" } else { "nothing" };
                     let why = self.explanation();
                     format!("stream {number}: the links took {took} of ADU {adu} for {given}{why}")
                 });
                 if started {
-                    self.abort(cursor, &error);
+                    self.abort(pos, &error);
                 }
                 return Err(error);
             }

@@ -32,7 +32,7 @@ pub struct Stream {
     pub(crate) format: Format,
     /// The checksums that are sent with the data.
     pub(crate) sums: Checksum,
-    pub(crate) cursor: TimedMutex<Cursor>,
+    pub(crate) pos: TimedMutex<Position>,
     /// The number of ADUs, if it is known here.
     adus: Mutex<Option<u64>>,
     /// The request for its end, once it was sent.
@@ -41,9 +41,9 @@ pub struct Stream {
     pub(crate) cancelled: AtomicBool,
 }
 
-/// The cursor of this process in a stream: its next ADU and TU.
+/// The position of this process in a stream: its next ADU and TU.
 #[derive(Debug, Default)]
-pub(crate) struct Cursor {
+pub(crate) struct Position {
     /// The next ADU.
     pub adu: u64,
     /// Its next TU: above 0 only while the ADU is moved in parts.
@@ -52,7 +52,7 @@ pub(crate) struct Cursor {
     pub broken: Option<String>,
 }
 
-impl Cursor {
+impl Position {
     /// Advance to TU `tu` of an ADU of `of` TUs.
     pub fn advance(&mut self, tu: u64, of: u64) {
         self.tu = tu;
@@ -84,7 +84,7 @@ impl Stream {
             direction: spec.direction,
             format,
             sums: spec.rank_sums,
-            cursor: TimedMutex::new(Cursor::default()),
+            pos: TimedMutex::new(Position::default()),
             adus: Mutex::new(spec.adus),
             end: Mutex::new(None),
             cancelled: AtomicBool::new(false),
@@ -206,12 +206,12 @@ impl Stream {
         let stream = self.number;
         // The daemon counts the data that has arrived, and would discard the rest.
         let sent = {
-            let cursor = self.cursor.take(timeout).map_err(|error| {
+            let pos = self.pos.take(timeout).map_err(|error| {
                 describe(error, || {
                     format!("stream {stream}: another call is under way")
                 })
             })?;
-            cursor.adu + u64::from(cursor.tu > 0)
+            pos.adu + u64::from(pos.tu > 0)
         };
         if adus < sent && self.direction == Direction::Transmit {
             return Err(Error::Misfit(format!(
@@ -385,9 +385,9 @@ impl Stream {
     }
 
     /// Mark it as broken within an ADU, so that no later data can be correct, and cancel it.
-    pub(crate) fn abort(&self, cursor: &mut Cursor, why: &Error) {
-        let adu = cursor.adu;
-        cursor.broken = Some(format!(
+    pub(crate) fn abort(&self, pos: &mut Position, why: &Error) {
+        let adu = pos.adu;
+        pos.broken = Some(format!(
             "left in the middle of ADU {adu} ({why}), and cancelled: submit another stream"
         ));
         self.cancel_without_reply();
@@ -403,13 +403,13 @@ impl Stream {
         );
     }
 
-    /// Wait for other calls and lock the cursor. `within` allows a cursor within an ADU.
-    pub(crate) fn lock_cursor(
+    /// Wait for other calls and lock the position. `within` allows a position within an ADU.
+    pub(crate) fn lock_position(
         &self,
         direction: Direction,
         within: bool,
         timeout: Timeout<'_>,
-    ) -> Result<TimedGuard<'_, Cursor>> {
+    ) -> Result<TimedGuard<'_, Position>> {
         self.check_process()?;
         let number = self.number;
         if direction != self.direction {
@@ -420,20 +420,20 @@ impl Stream {
             let what = format!("stream {number} {does}: its ADUs are {other}");
             return Err(Error::Misfit(what));
         }
-        let cursor = self.cursor.take(timeout).map_err(|error| {
+        let pos = self.pos.take(timeout).map_err(|error| {
             describe(error, || {
                 format!("stream {number}: another call is under way")
             })
         })?;
-        match &cursor.broken {
+        match &pos.broken {
             Some(why) => Err(Error::Stream(number, why.clone())),
-            None if cursor.tu > 0 && !within => {
-                let (adu, tu) = (cursor.adu, cursor.tu);
+            None if pos.tu > 0 && !within => {
+                let (adu, tu) = (pos.adu, pos.tu);
                 let what =
                     format!("stream {number}: {tu} TUs of ADU {adu} were moved: go on there");
                 Err(Error::Misfit(what))
             }
-            None => Ok(cursor),
+            None => Ok(pos),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Condvar, Mutex};
 /// A mutex that is locked with a timeout and may be held for long.
 #[derive(Debug)]
 pub(crate) struct TimedMutex<T> {
-    cursor: Mutex<Option<T>>,
+    pos: Mutex<Option<T>>,
     returned: Condvar,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct TimedGuard<'h, T> {
 impl<T> TimedMutex<T> {
     pub fn new(value: T) -> Self {
         Self {
-            cursor: Mutex::new(Some(value)),
+            pos: Mutex::new(Some(value)),
             returned: Condvar::new(),
         }
     }
@@ -36,27 +36,27 @@ impl<T> TimedMutex<T> {
             // Without the lock, as the callback of the timeout may wait for a thread that waits for
             // the lock.
             let left = timeout.slice_left();
-            let mut cursor = lock(&self.cursor);
-            if let Some(value) = cursor.take() {
+            let mut pos = lock(&self.pos);
+            if let Some(value) = pos.take() {
                 return Ok(TimedGuard {
                     mutex: self,
                     value: Some(value),
                 });
             }
-            drop(wait_for_change(&self.returned, cursor, left?));
+            drop(wait_for_change(&self.returned, pos, left?));
         }
     }
 
     /// Inspect the value; none while it is locked.
     pub fn peek<R>(&self, peek: impl FnOnce(&T) -> R) -> Option<R> {
-        lock(&self.cursor).as_ref().map(peek)
+        lock(&self.pos).as_ref().map(peek)
     }
 
     /// Wait until the value is unlocked, for a slice of the timeout at most.
     pub fn pause(&self, timeout: Timeout<'_>) -> Result<()> {
         let left = timeout.slice_left()?;
-        let cursor = lock(&self.cursor);
-        drop(self.returned.wait_timeout(cursor, left));
+        let pos = lock(&self.pos);
+        drop(self.returned.wait_timeout(pos, left));
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl<T> DerefMut for TimedGuard<'_, T> {
 
 impl<T> Drop for TimedGuard<'_, T> {
     fn drop(&mut self) {
-        *lock(&self.mutex.cursor) = self.value.take();
+        *lock(&self.mutex.pos) = self.value.take();
         self.mutex.returned.notify_all();
     }
 }

@@ -53,7 +53,7 @@ impl Daemon {
         let writing = keep_journal(&roots, &driver, gate.log());
         let hub = Arc::new(Hub::new(config, roots, Arc::clone(gate), screens));
         let observer = Arc::clone(&hub);
-        let on_event = move |driver: &mut Driver, event| observer.on_event(driver, event);
+        let on_event = move |driver: &mut Driver, event| observer.handle(driver, event);
         let service = Service::start_with(driver, on_event)?;
         let client = service.client();
         let shared = Arc::new(Shared { hub, client });

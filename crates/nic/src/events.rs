@@ -4,7 +4,7 @@ use crate::counters::ENDS;
 use crate::refusal::refusal;
 use crate::report;
 use crate::state::{Hub, State, WaitTarget, Waiter};
-use isthmus_nic_protocol::{Answer, Event as AppEvent, Message, RefusalKind};
+use isthmus_nic_protocol::{Answer, Event as Notice, Message, RefusalKind};
 use isthmus_stream::{AppId, Event, StreamId};
 use isthmus_stream_net::{Driver, Event as NetEvent};
 
@@ -13,7 +13,7 @@ const MAX_INCOMPLETE: usize = 4096;
 
 impl Hub {
     /// Handle an event of the driver, on its thread.
-    pub fn on_event(&self, driver: &mut Driver, event: NetEvent) {
+    pub fn handle(&self, driver: &mut Driver, event: NetEvent) {
         let mut state = self.state();
         let state = &mut *state;
         state.count_event(driver, &event);
@@ -50,10 +50,10 @@ impl Hub {
 
 impl Hub {
     /// Count an event and write it to the log.
-    pub(crate) fn log_event(&self, state: &mut State, app: AppId, event: &AppEvent) {
+    pub(crate) fn log_event(&self, state: &mut State, app: AppId, event: &Notice) {
         let counters = &mut state.counters;
         let (what, result) = match event {
-            AppEvent::Ended { stream } => {
+            Notice::Ended { stream } => {
                 let ends = &mut counters.ended;
                 let index = ENDS.iter().position(|end| *end == stream.state);
                 ends[index.unwrap_or(ENDS.len() - 1)] += 1;
@@ -62,31 +62,29 @@ impl Hub {
                 let moved = format!("{} {adus} ADUs {bytes} bytes {reason}", stream.state);
                 (format!("stream {}", stream.stream), moved)
             }
-            AppEvent::Opened { connection } => (format!("connection {connection}"), "open".into()),
-            AppEvent::Closed { connection } => {
-                (format!("connection {connection}"), "closed".into())
-            }
-            AppEvent::Lost { connection, reason } => {
+            Notice::Opened { connection } => (format!("connection {connection}"), "open".into()),
+            Notice::Closed { connection } => (format!("connection {connection}"), "closed".into()),
+            Notice::Lost { connection, reason } => {
                 counters.lost += 1;
                 (
                     format!("connection {connection}"),
                     format!("lost: {reason}"),
                 )
             }
-            AppEvent::LinkCut { link, reason } => {
+            Notice::LinkCut { link, reason } => {
                 counters.links_cut += 1;
                 (format!("link {link}"), format!("cut: {reason}"))
             }
-            AppEvent::LinkRestored { link, again } => {
+            Notice::LinkRestored { link, again } => {
                 counters.links_restored += 1;
                 let result = format!("made again, {again} bytes again");
                 (format!("link {link}"), result)
             }
-            AppEvent::LinkGone { link, reason } => {
+            Notice::LinkGone { link, reason } => {
                 counters.links_gone += 1;
                 (format!("link {link}"), format!("gone: {reason}"))
             }
-            AppEvent::OutOfStep {
+            Notice::OutOfStep {
                 link,
                 stream,
                 reason,
@@ -94,13 +92,11 @@ impl Hub {
                 format!("link {link} stream {stream}"),
                 format!("out of step: {reason}"),
             ),
-            AppEvent::Kept { path, bytes, .. } => {
-                (format!("file {path}"), format!("{bytes} bytes"))
-            }
-            AppEvent::NotKept { path, reason, .. } => {
+            Notice::Kept { path, bytes, .. } => (format!("file {path}"), format!("{bytes} bytes")),
+            Notice::NotKept { path, reason, .. } => {
                 (format!("file {path}"), format!("not kept: {reason}"))
             }
-            AppEvent::Stalled {
+            Notice::Stalled {
                 stream,
                 idle_ns,
                 waits,
@@ -112,11 +108,11 @@ impl Hub {
                     format!("stalled for {} ms: {waits}", idle_ns / 1_000_000),
                 )
             }
-            AppEvent::Corrupted { text, connection } => (
+            Notice::Corrupted { text, connection } => (
                 format!("connection {connection}"),
                 format!("corrupted: {text}"),
             ),
-            AppEvent::Missing {
+            Notice::Missing {
                 stream,
                 adu,
                 from,
@@ -125,8 +121,8 @@ impl Hub {
                 format!("stream {stream}"),
                 format!("missing: {bytes} bytes from byte {from} of ADU {adu}"),
             ),
-            AppEvent::Moved { .. } | AppEvent::Done { .. } => return,
-            AppEvent::Ending { .. } | AppEvent::Missed { .. } => return,
+            Notice::Moved { .. } | Notice::Done { .. } => return,
+            Notice::Ending { .. } | Notice::Missed { .. } => return,
         };
         let name = state.name(app);
         self.log().record(&format!("{name} #{app}"), &what, &result);

@@ -2,7 +2,7 @@
 
 use crate::state::{Hub, State};
 use isthmus_nic_protocol as protocol;
-use isthmus_nic_protocol::{Event as AppEvent, LINE_BYTES, Overview};
+use isthmus_nic_protocol::{Event as Notice, LINE_BYTES, Overview};
 use isthmus_stream::{
     AppId, ConnectionId, Direction, End, Event, LinkId, Reason, State as StreamState, StreamId,
     Wait,
@@ -225,24 +225,24 @@ pub(crate) fn event(
     state: &State,
     driver: &Driver,
     on_event: &NetEvent,
-) -> Option<(AppId, AppEvent)> {
+) -> Option<(AppId, Notice)> {
     let of_connection = |id: &ConnectionId| state.connections.get(id).map(|entry| entry.app);
     match on_event {
         NetEvent::Stream(event) => of_manager(state, driver, event),
         NetEvent::LinkGone { link, reason, .. } => {
             let (app, link) = *state.links.get(link)?;
             let reason = reason.clone();
-            Some((app, AppEvent::LinkGone { link, reason }))
+            Some((app, Notice::LinkGone { link, reason }))
         }
         NetEvent::LinkCut { link, reason, .. } => {
             let (app, link) = *state.links.get(link)?;
             let reason = reason.clone();
-            Some((app, AppEvent::LinkCut { link, reason }))
+            Some((app, Notice::LinkCut { link, reason }))
         }
         NetEvent::LinkRestored { link, again, .. } => {
             let (app, link) = *state.links.get(link)?;
             let again = *again;
-            Some((app, AppEvent::LinkRestored { link, again }))
+            Some((app, Notice::LinkRestored { link, again }))
         }
         NetEvent::LinkTaken { .. } => None,
         NetEvent::OutOfStep {
@@ -252,7 +252,7 @@ pub(crate) fn event(
         } => {
             let (app, link) = *state.links.get(link)?;
             let (stream, reason) = (stream.0, reason.clone());
-            let event = AppEvent::OutOfStep {
+            let event = Notice::OutOfStep {
                 link,
                 stream,
                 reason,
@@ -264,7 +264,7 @@ pub(crate) fn event(
             path,
             bytes,
         } => {
-            let event = AppEvent::Kept {
+            let event = Notice::Kept {
                 connection: connection.0,
                 path: path.display().to_string(),
                 bytes: *bytes,
@@ -272,7 +272,7 @@ pub(crate) fn event(
             Some((of_connection(connection)?, event))
         }
         NetEvent::Unused { connection, path } => {
-            let event = AppEvent::NotKept {
+            let event = Notice::NotKept {
                 connection: connection.0,
                 path: path.display().to_string(),
                 reason: "no stream went to it".into(),
@@ -284,7 +284,7 @@ pub(crate) fn event(
             path,
             reason,
         } => {
-            let event = AppEvent::NotKept {
+            let event = Notice::NotKept {
                 connection: connection.0,
                 path: path.display().to_string(),
                 reason: reason.clone(),
@@ -294,14 +294,14 @@ pub(crate) fn event(
     }
 }
 
-fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, AppEvent)> {
+fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, Notice)> {
     let of_connection = |id: &ConnectionId| state.connections.get(id).map(|entry| entry.app);
     let of_stream = |id: &StreamId| driver.manager().status(*id).ok().map(|status| status.app);
     Some(match event {
-        Event::Opened(id) => (of_connection(id)?, AppEvent::Opened { connection: id.0 }),
-        Event::Closed(id) => (of_connection(id)?, AppEvent::Closed { connection: id.0 }),
+        Event::Opened(id) => (of_connection(id)?, Notice::Opened { connection: id.0 }),
+        Event::Closed(id) => (of_connection(id)?, Notice::Closed { connection: id.0 }),
         Event::Lost { connection, reason } => {
-            let event = AppEvent::Lost {
+            let event = Notice::Lost {
                 connection: connection.0,
                 reason: reason.clone(),
             };
@@ -312,7 +312,7 @@ fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, A
             adu,
             good: whole,
         } => {
-            let event = AppEvent::Moved {
+            let event = Notice::Moved {
                 stream: stream.0,
                 adu: *adu,
                 good: *whole,
@@ -324,7 +324,7 @@ fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, A
             adu,
             good: whole,
         } => {
-            let event = AppEvent::Done {
+            let event = Notice::Done {
                 stream: stream.0,
                 adu: *adu,
                 good: *whole,
@@ -333,7 +333,7 @@ fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, A
         }
         Event::Ended { stream: id, .. } => {
             let stream = stream(state, driver, *id).ok()?;
-            (AppId(stream.application), AppEvent::Ended { stream })
+            (AppId(stream.application), Notice::Ended { stream })
         }
         Event::Corrupted {
             connection,
@@ -344,7 +344,7 @@ fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, A
         } => {
             let whose = stream.map_or_else(String::new, |id| format!(" of stream {id}"));
             let tu = tu.map_or_else(String::new, |tu| format!(", TU {tu}"));
-            let event = AppEvent::Corrupted {
+            let event = Notice::Corrupted {
                 text: format!("{bytes} bytes from byte {from} of ADU {adu}{tu}{whose}"),
                 connection: connection.0,
             };
@@ -355,7 +355,7 @@ fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, A
             adu,
             range: (from, bytes),
         } => {
-            let event = AppEvent::Missing {
+            let event = Notice::Missing {
                 stream: stream.0,
                 adu: *adu,
                 from: *from,
@@ -369,7 +369,7 @@ fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, A
             waits,
         } => {
             let waits = waits.iter().cloned().map(|wait| state.describe_wait(wait));
-            let event = AppEvent::Stalled {
+            let event = Notice::Stalled {
                 stream: stream.0,
                 idle_ns: *idle_ns,
                 waits: waits.collect(),

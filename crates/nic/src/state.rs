@@ -7,7 +7,7 @@ use crate::mailbox::{Mailbox, encode};
 use crate::refusal::refusal;
 use isthmus_daemon::{Gate, Log, Roots, is_same};
 use isthmus_framebuffer::Screens;
-use isthmus_nic_protocol::{Event as AppEvent, Message, Refusal, RefusalKind};
+use isthmus_nic_protocol::{Event as Notice, Message, Refusal, RefusalKind};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{AppId, ConnectionId, LinkId, Manager, StreamId};
 use isthmus_stream_net::Driver;
@@ -323,7 +323,7 @@ impl State {
     }
 
     /// Send an event to the sessions of an application that watch.
-    pub fn notify(&self, app: AppId, event: AppEvent) {
+    pub fn notify(&self, app: AppId, event: Notice) {
         let Some(app) = self.apps.get(&app) else {
             return;
         };
