@@ -1,12 +1,12 @@
-//! Links or connections that are tried in each round of a driver.
+//! Links or connections that a driver tries in each round.
 
 use isthmus_stream::Instant;
 use std::collections::BTreeMap;
 
-/// How long one is tried in each round after something moved on it, in nanoseconds.
+/// How long a link or connection is tried in each round after data moved on it, in nanoseconds.
 const BUSY_NS: u64 = 10_000_000;
 
-/// What is tried in each round, and until when.
+/// The links or connections to try in each round, with the time at which that ends.
 #[derive(Debug)]
 pub(crate) struct Busy<Id>(BTreeMap<Id, Instant>);
 
@@ -17,12 +17,13 @@ impl<Id> Default for Busy<Id> {
 }
 
 impl<Id: Ord + Copy> Busy<Id> {
-    /// Tries it in the rounds after this one.
+    /// Tries a link or connection in the following rounds.
     pub fn add(&mut self, id: Id, now: Instant) {
         self.0.insert(id, now.after_ns(BUSY_NS));
     }
 
-    /// Notes whether something moved in a round. What has not moved for some time is busy no more.
+    /// Records whether data moved in a round. A link or connection without movement for some time
+    /// is idle.
     pub fn note(&mut self, id: Id, now: Instant, moved: bool) {
         if moved {
             self.add(id, now);

@@ -1,5 +1,5 @@
-//! Data that stays in the rings of links until it is sent: what is claimed of them, in the order of
-//! a TU and of its packets.
+//! Data that stays in the rings of links until it is sent: the claims on it, in the order of a TU
+//! and of its packets.
 
 use crate::sum::Sum;
 use isthmus_ring::Claim;
@@ -9,7 +9,7 @@ use isthmus_wire::{Moved, Socket};
 use std::collections::BTreeMap;
 use std::io;
 
-/// Bytes that are looked at together: their copy stays in the first cache.
+/// Bytes that are copied and summed together. The copy stays in the L1 cache.
 const LOOK: usize = 16 << 10;
 
 /// Claimed bytes of one link.
@@ -19,12 +19,13 @@ pub(crate) struct Part {
     pub claim: Claim,
 }
 
-/// Where claims are looked at: no reference can be made to bytes that a rank may write.
+/// A buffer through which claims are summed. A rank may write to its ring at any time, so no
+/// reference into a ring is possible.
 #[derive(Debug, Default)]
 pub(crate) struct Glass(Vec<u8>);
 
 impl Glass {
-    /// Sums a claim from byte `from` on.
+    /// Adds the data of a claim to a sum.
     pub fn sum(&mut self, claim: &Claim, checksum: Checksum, sum: &mut Sum) {
         if checksum == Checksum::None {
             return;
@@ -39,7 +40,7 @@ impl Glass {
     }
 }
 
-/// Write the bytes of a claim from byte `from` on, as many as fit, without a copy of them.
+/// Writes bytes of a claim to a socket, from byte `from`, without copying them.
 pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Result<Moved> {
     socket.set_nonblocking()?;
     match claim.write_to(socket, from) {
@@ -54,7 +55,7 @@ pub(crate) fn write_claim(socket: &Socket, claim: &Claim, from: usize) -> io::Re
     }
 }
 
-/// The data of a packet.
+/// The claims on the data of a packet.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     parts: Vec<Part>,
@@ -72,17 +73,17 @@ impl Claims {
         }
     }
 
-    /// Bytes.
+    /// Number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether some of it lies in the ring of this link.
+    /// Whether some of the data lies in the ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.parts.iter().any(|part| part.link == link)
     }
 
-    /// The claim with byte `from`, and where that is in it; none beyond the end.
+    /// Returns the claim with byte `from`, and the position in that claim. None beyond the end.
     pub fn at(&self, mut from: usize) -> Option<(&Claim, usize)> {
         for part in &self.parts {
             if from < part.claim.len() {
@@ -93,7 +94,7 @@ impl Claims {
         None
     }
 
-    /// Copies all of it to `bytes`, which has as many.
+    /// Copies all data to `bytes`, which must have the same length.
     pub fn copy_to(&self, bytes: &mut [u8]) {
         let mut at = 0;
         for part in &self.parts {
@@ -101,7 +102,7 @@ impl Claims {
         }
     }
 
-    /// Its sum.
+    /// Returns the sum of the data.
     pub fn sum(&self, checksum: Checksum) -> Sum {
         let mut sum = Sum::new(checksum);
         let mut glass = Glass::default();
@@ -112,7 +113,7 @@ impl Claims {
     }
 }
 
-/// What is claimed for a TU, by first byte. None overlap.
+/// The claims on the data of a TU, by first byte. They do not overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Claimed(BTreeMap<usize, Part>);
 
@@ -125,16 +126,17 @@ impl Claimed {
         self.0.clear();
     }
 
-    /// Drops what there is of an SU, bytes `at .. at + bytes`: it comes anew.
+    /// Drops the claims on an SU, bytes `at .. at + bytes`, which is sent again.
     pub fn clear_range(&mut self, at: usize, bytes: usize) {
         self.0.retain(|begin, _| !(at..at + bytes).contains(begin));
-        // It may have been joined to what came before it.
+        // It may have been joined to the claim before it.
         if let Some((begin, before)) = self.0.range_mut(..at).next_back() {
             drop(before.claim.split_off(at - begin));
         }
     }
 
-    /// Puts a claim at byte `at`, joined to the one before if it follows that in its ring too.
+    /// Adds a claim at byte `at`. It is joined to the previous one if the two are adjacent in the
+    /// ring.
     pub fn put(&mut self, at: usize, part: Part) {
         let before = self.0.range_mut(..at).next_back();
         let claim = match before {
@@ -197,11 +199,11 @@ impl Claimed {
         next >= end
     }
 
-    /// Copies what lies in the ring of this link, or of all, to its place in `bytes`, and gives it
-    /// back.
+    /// Copies the data in the ring of this link, or of all links, to its position in `bytes`, and
+    /// releases the claims.
     ///
     /// # Returns
-    /// The bytes copied.
+    /// The number of copied bytes.
     pub fn spill(&mut self, link: Option<LinkId>, bytes: &mut [u8]) -> u64 {
         let mut copied = 0;
         self.0.retain(|begin, part| {
@@ -214,7 +216,7 @@ impl Claimed {
         copied
     }
 
-    /// Whether some of it lies in the ring of this link.
+    /// Whether some of the data lies in the ring of this link.
     pub fn lies_on(&self, link: LinkId) -> bool {
         self.0.values().any(|part| part.link == link)
     }

@@ -1,49 +1,50 @@
-//! Where a connection goes, in words.
+//! Destinations of connections, as text.
 //!
-//! | words | what is there |
+//! | text | destination |
 //! |---|---|
 //! | `raw:tcp:ADDRESS`, `raw:unix:PATH` | a stream manager or a sink that speaks its packets |
-//! | `raw:given:NAME` | the same, over a socket that the driver is given under this name |
-//! | `tcp:ADDRESS` | anything that takes plain bytes, or sends them |
-//! | `tcp:given:NAME` | the same, over a socket that the driver is given under this name |
-//! | `file:PATH` | a file, which is there whole when the connection is closed, or not at all |
-//! | `framebuffer:NAME` | a screen of the [`Screens`](crate::Screens) that the driver is given |
-//! | `udp:ADDRESS`, `udp:ADDRESS?mb_per_s=RATE` | a stream manager, a packet a datagram, paced |
-//! | `udp:given:NAME` | the same, over a connected UDP socket that the driver is given |
+//! | `raw:given:NAME` | the same, over a socket that the application provides under this name |
+//! | `tcp:ADDRESS` | any program that reads or sends plain bytes |
+//! | `tcp:given:NAME` | the same, over a socket that the application provides under this name |
+//! | `file:PATH` | a file, which replaces the previous one when the connection is closed |
+//! | `framebuffer:NAME` | a screen of the driver's [`Screens`](crate::Screens) |
+//! | `udp:ADDRESS`, `udp:ADDRESS?mb_per_s=RATE` | a stream manager, one packet per datagram, paced |
+//! | `udp:given:NAME` | the same, over a connected UDP socket that the application provides |
 //!
-//! `ADDRESS` is numeric, as `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`: looking names up takes as long as it
-//! takes, and is for who asks. A `PATH` of a socket that begins with `@` is an abstract name.
+//! `ADDRESS` is numeric, as `127.0.0.1:5000`, `[::1]:5000` or `[fe80::1%eth0]:5000`. Looking up a
+//! name may take long, so the caller must do that. A socket `PATH` that begins with `@` is an
+//! abstract name.
 
 use crate::error::{Error, Result};
 use isthmus_wire::address::numeric;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// Where a connection goes.
+/// The destination of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Destination {
     /// Packets over TCP.
     RawTcp(SocketAddr),
     /// Packets over a Unix socket.
     RawUnix(String),
-    /// Packets over a socket that is given.
+    /// Packets over a provided socket.
     RawGiven(String),
     /// Plain bytes over TCP.
     Tcp(SocketAddr),
-    /// Plain bytes over a socket that is given.
+    /// Plain bytes over a provided socket.
     TcpGiven(String),
     /// A file.
     File(PathBuf),
     /// A screen.
     Framebuffer(String),
-    /// Packets in datagrams, at so many bytes per second at most.
+    /// Packets in datagrams, with an optional limit in bytes per second.
     Udp(SocketAddr, Option<u64>),
-    /// The same over a socket that is given.
+    /// Packets in datagrams over a provided socket.
     UdpGiven(String),
 }
 
 impl Destination {
-    /// Reads the words of a destination.
+    /// Parses the text of a destination.
     ///
     /// # Errors
     /// [`Error::Destination`].

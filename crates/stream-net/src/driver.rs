@@ -27,60 +27,59 @@ use std::time;
 /// Bytes of free blocks that are kept for reuse, at most.
 const KEPT_MOST: u64 = 160 << 20;
 
-/// How long files may take that are not kept when the driver ends.
+/// How long the driver waits at its end for writers to remove unfinished files.
 const FILES_END: time::Duration = time::Duration::from_secs(2);
 
-/// What the driver knows of a connection.
+/// The driver's state of a connection.
 #[derive(Debug)]
 pub(crate) struct Spec {
     pub checksum: Checksum,
-    /// Bytes of a packet at most.
+    /// Maximum size of a packet in bytes.
     pub packet_most: u64,
-    /// Whether its data can be sent from where it lies, and is not needed again.
+    /// Whether data can be sent straight from a ring. It must not be needed for retransmission.
     pub from_rings: bool,
-    /// Bytes of each ADU, if it takes no others.
+    /// Size of each ADU in bytes, if the connection accepts only one size.
     pub adu_bytes: Option<u64>,
-    /// If it is one of plain bytes: the channel, and the window for what comes, in bytes; 0, if
-    /// nothing is received.
+    /// For a connection of plain bytes: the channel and the receive window in bytes. A window of 0
+    /// means that the connection only sends.
     pub takes_plain: Option<(u32, u64)>,
-    /// The streams that are to have them, in the order of registration.
+    /// Streams that are to receive plain bytes, in the order of registration.
     pub expects: VecDeque<Expected>,
-    /// Whose it is.
+    /// The application that owns the connection.
     pub app: AppId,
-    /// Whether it was closed.
+    /// Whether the application has closed it.
     pub closed: bool,
-    /// Whether a stream was to be sent over it.
+    /// Whether a stream was submitted that sends over it.
     pub used: bool,
-    /// Whether a stream of it did not end well, or its application went before it was closed: a
-    /// file of it is not put in its place.
+    /// Whether a stream failed, or the application left before it closed the connection. A file is
+    /// then discarded.
     pub spoiled: bool,
 }
 
-/// Wakes a driver that sleeps, from any thread.
+/// A handle that wakes a sleeping driver from any thread.
 #[derive(Clone, Debug)]
 pub struct Waker(Arc<OwnedFd>);
 
 impl Waker {
-    /// Wakes it, now or when it next sleeps.
+    /// Wakes the driver now, or ends its next sleep at once.
     pub fn wake(&self) {
-        // It fails only where the count is full, and then the driver is woken anyway.
+        // The write fails only if the counter is full, and then the driver wakes anyway.
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 }
 
-/// A stream manager that runs for real.
+/// A stream manager that moves real data.
 ///
-/// # How it is used
+/// # Use
 /// The calls of the control interface ([`open`](Self::open), [`submit`](Self::submit), ...) are
-/// those of [`Manager`]; links are given by [`attach`](Self::attach).
-/// [`turn`](Self::turn) does what is to be done, or sleeps until there is something;
-/// [`poll_event`](Self::poll_event) tells what happened. One thread does all that; a
-/// [`Service`](crate::Service) is such a thread.
+/// those of [`Manager`]. [`attach`](Self::attach) adds links. [`turn`](Self::turn) moves data, or
+/// sleeps until it can. [`poll_event`](Self::poll_event) returns events. One thread makes all these
+/// calls; [`Service`](crate::Service) runs such a thread.
 ///
 /// # Memory
-/// Data of a TU that is one packet is copied from its link to the manager's memory, summed on the
-/// way, and from there to its socket; nowhere else. A TU of several packets is copied once more.
-/// Large packets that come by large rings are not copied at all, but sent from there.
+/// A TU of one packet is copied once from its link to the manager's memory, summed on the way, and
+/// sent from there. A TU of several packets is copied once more. Large packets from large rings are
+/// sent straight from the ring.
 #[derive(Debug)]
 pub struct Driver {
     pub(crate) manager: Manager,
@@ -89,41 +88,41 @@ pub struct Driver {
     pub(crate) outsides: BTreeMap<ConnectionId, Outside>,
     pub(crate) streams: BTreeMap<StreamId, Known>,
     pub(crate) connections: BTreeMap<ConnectionId, Spec>,
-    /// Links whose ranks have left, and when what lies in their rings still is copied.
+    /// Links whose ranks have left, and the time at which the data in their rings is copied.
     pub(crate) left: VecDeque<(LinkId, time::Instant)>,
-    /// Which link an SU is under way on.
+    /// The link on which each SU order is carried out.
     pub(crate) places: BTreeMap<OrderId, LinkId>,
-    /// What was given before a connection wanted them.
+    /// Sockets that were provided before a connection asked for them.
     pub(crate) given: BTreeMap<String, Socket>,
     pub(crate) given_datagrams: BTreeMap<String, UdpSocket>,
     screens: Option<Box<dyn Screens>>,
-    /// Screens of connections that are not made yet.
+    /// Screens of connections that are not open yet.
     pub(crate) drawn: BTreeMap<ConnectionId, Box<dyn Screen>>,
-    /// Connections that are over, with something to send still, until when.
+    /// Closed connections that still have data to send, with their deadlines.
     pub(crate) lingering: Vec<(Box<Framed>, time::Instant)>,
     pub(crate) ending_files: Vec<(ConnectionId, Box<Filing>)>,
     pub(crate) writers: Writers,
-    /// What the paths of connections that are not made yet name.
+    /// Directories and sockets opened in advance for connections that are not open yet.
     pub(crate) opened: BTreeMap<ConnectionId, OwnedFd>,
     pub(crate) events: VecDeque<Event>,
     pub(crate) figures: Figures,
     pub(crate) waker: Waker,
-    /// Incarnations of links that there were.
+    /// Number of incarnations of links so far.
     pub(crate) incarnations: u64,
     origin: time::Instant,
-    /// The present as it was when the round began: asking for it costs as much as a small copy.
+    /// Time at the start of the round. Reading the clock costs as much as a small copy.
     pub(crate) round_at: Instant,
-    /// When to look at everything next.
+    /// When all links and connections are tried next.
     pub(crate) look_at: Instant,
     pub(crate) busy_links: Busy<LinkId>,
     pub(crate) busy_outsides: Busy<ConnectionId>,
 }
 
 impl Driver {
-    /// A driver with nothing to do.
+    /// Creates a driver without links and connections.
     ///
     /// # Errors
-    /// A configuration that cannot be; a system without descriptors.
+    /// The configuration is invalid, or the system has no file descriptors left.
     pub fn new(config: Config) -> Result<Self> {
         let most = config.staging_bytes.saturating_add(config.network_bytes);
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
@@ -158,8 +157,8 @@ impl Driver {
         })
     }
 
-    /// Memory of today's size: 16 MiB of staging and 64 MiB of network memory in each direction, 64
-    /// engines, stalls told after 5 s.
+    /// Returns the default configuration: 16 MiB of staging memory and 64 MiB of network memory in
+    /// each direction, 64 engines, stalls reported after 5 s.
     #[must_use]
     pub fn config() -> Config {
         Config {
@@ -170,7 +169,7 @@ impl Driver {
         }
     }
 
-    /// What wakes it from another thread.
+    /// Returns a handle that wakes the driver from another thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
         self.waker.clone()
@@ -180,13 +179,13 @@ impl Driver {
         Arc::clone(&self.waker.0)
     }
 
-    /// The manager, to be asked for status, waits, statistics.
+    /// Returns the manager, for its status, waits and statistics.
     #[must_use]
     pub fn manager(&self) -> &Manager {
         &self.manager
     }
 
-    /// Counts of the driver's own, and what sockets are set to.
+    /// Returns the driver's own counters and the settings of its sockets.
     #[must_use]
     pub fn figures(&self) -> Figures {
         let mut figures = self.figures.clone();
@@ -205,7 +204,7 @@ impl Driver {
         figures
     }
 
-    /// The present, as the manager counts it.
+    /// Returns the current time on the manager's clock.
     #[must_use]
     pub fn now(&self) -> Instant {
         let ns = self.origin.elapsed().as_nanos();
@@ -217,20 +216,20 @@ impl Driver {
         at.unwrap_or_else(|| self.origin + time::Duration::from_secs(1 << 30))
     }
 
-    /// What happened, if anything did.
+    /// Returns the next event, if there is one.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// Lets an application in.
+    /// Registers an application.
     pub fn add_application(&mut self, limits: Limits) -> AppId {
         self.manager.add_application(limits)
     }
 
-    /// An application is gone: [`Manager::remove_application`].
+    /// Removes an application: [`Manager::remove_application`].
     ///
     /// # Errors
-    /// An application that is not known.
+    /// The application is unknown.
     pub fn remove_application(&mut self, app: AppId) -> Result<()> {
         for spec in self.connections.values_mut() {
             spec.spoiled |= spec.app == app && !spec.closed;
@@ -241,7 +240,8 @@ impl Driver {
     /// Opens a connection to a [`Destination`].
     ///
     /// # Errors
-    /// Words that are none; a screen that cannot be drawn on; otherwise as [`Manager::open`].
+    /// The destination cannot be parsed, or the screen cannot be drawn on; otherwise as
+    /// [`Manager::open`].
     pub fn open(&mut self, app: AppId, spec: ConnectionSpec) -> Result<ConnectionId> {
         let destination = Destination::parse(&spec.destination)?;
         let most = match &destination {
@@ -283,12 +283,13 @@ impl Driver {
         Ok(id)
     }
 
-    /// Opens a connection to a file or a Unix socket whose path others may change, and to nothing
-    /// but what was found there: `found` is the directory of the file, or the socket itself, opened
-    /// (`O_PATH` will do). The path is what is said of it, and its last part the file's name.
+    /// Opens a connection to a file or a Unix socket that the caller has already opened, for paths
+    /// that other users may change. `found` is the directory of the file, or the socket itself;
+    /// `O_PATH` is enough. The path in `spec` appears in messages, and its last part names the
+    /// file.
     ///
     /// # Errors
-    /// Another destination than `file:` or `raw:unix:`; otherwise as [`Driver::open`].
+    /// The destination is neither `file:` nor `raw:unix:`; otherwise as [`Driver::open`].
     pub fn open_found(
         &mut self,
         app: AppId,
@@ -309,7 +310,7 @@ impl Driver {
     /// Closes a connection: [`Manager::close`].
     ///
     /// # Errors
-    /// A connection that is not known.
+    /// The connection is unknown.
     pub fn close(&mut self, id: ConnectionId) -> Result<()> {
         self.manager.close(self.now(), id)?;
         if let Some(spec) = self.connections.get_mut(&id) {
@@ -330,9 +331,9 @@ impl Driver {
     /// Registers streams, all or none: [`Manager::submit_all`].
     ///
     /// # Errors
-    /// SUs of 4 GiB or more, which links do not carry; ADUs that are no frames of their screen, or
-    /// of any size where plain bytes come, or packets larger than the window there; otherwise those
-    /// of the manager.
+    /// The format has SUs of 4 GiB or more; the ADUs are not frames of the screen; the connection
+    /// of plain bytes would receive ADUs of variable size, or packets larger than the window.
+    /// Otherwise as [`Manager::submit_all`].
     pub fn submit_all(&mut self, app: AppId, specs: &[StreamSpec]) -> Result<Vec<StreamId>> {
         for spec in specs {
             spec.format.check()?;
@@ -387,18 +388,18 @@ impl Driver {
         Ok(ids)
     }
 
-    /// The next ADU of a stream of variable ADUs: [`Manager::announce`].
+    /// Announces the next ADU of a stream with ADUs of variable size: [`Manager::announce`].
     ///
     /// # Errors
-    /// Those of the manager.
+    /// As [`Manager::announce`].
     pub fn announce(&mut self, id: StreamId, bytes: u64) -> Result<()> {
         Ok(self.manager.announce(self.now(), id, bytes)?)
     }
 
-    /// How many ADUs there are, told late: [`Manager::finish`].
+    /// Sets the number of ADUs of a running stream: [`Manager::finish`].
     ///
     /// # Errors
-    /// Those of the manager.
+    /// As [`Manager::finish`].
     pub fn finish(&mut self, id: StreamId, adus: u64) -> Result<()> {
         self.manager.finish(self.now(), id, adus)?;
         if let Some(known) = self.streams.get_mut(&id) {
@@ -410,13 +411,13 @@ impl Driver {
     /// Cancels a stream: [`Manager::cancel`].
     ///
     /// # Errors
-    /// Those of the manager.
+    /// As [`Manager::cancel`].
     pub fn cancel(&mut self, id: StreamId) -> Result<()> {
         Ok(self.manager.cancel(self.now(), id)?)
     }
 
-    /// Gives a link its ends: the first, or after it was cut or its rank was lost. Ranks are told
-    /// what of each stream has been taken ([`Resume`](crate::frame::Kind)) if the link was cut.
+    /// Attaches the ends of a link that is new, was cut or has lost its rank. After a cut, ranks
+    /// learn how much of each stream was received ([`Resume`](crate::frame::Kind)).
     ///
     /// # Errors
     /// [`Error::Attached`].
@@ -430,14 +431,14 @@ impl Driver {
         Ok(())
     }
 
-    /// Whether a link has an end: [`attach`](Self::attach) would refuse another.
+    /// Whether a link has an end, so that [`attach`](Self::attach) may refuse another.
     #[must_use]
     pub fn is_attached(&self, id: LinkId) -> bool {
         let link = self.links.get(&id);
         link.is_some_and(|link| link.input.is_some() || link.output.is_some())
     }
 
-    /// Forgets a link: its ends are closed, and streams that need it fail.
+    /// Removes a link: closes its ends and fails the streams that need it.
     pub fn detach(&mut self, id: LinkId) {
         if self.links.contains_key(&id) {
             self.rank_lost(id);
@@ -445,8 +446,7 @@ impl Driver {
         }
     }
 
-    /// Whether no connection is there, nothing is sent or written any more, and nothing is to be
-    /// told.
+    /// Whether the driver has no connections, nothing to send or write, and no events to return.
     pub fn is_quiet(&mut self) -> bool {
         self.carry_out();
         self.outsides.is_empty()
@@ -455,8 +455,8 @@ impl Driver {
             && self.events.is_empty()
     }
 
-    /// Cuts a link: its ends are closed, its streams stop, and go on when it is attached again; if
-    /// that is not within `grace`, its ranks are taken for gone. None: it may take any time.
+    /// Cuts a link: closes its ends and stops its streams until it is attached again. If that does
+    /// not happen within `grace`, its ranks are lost. Without `grace` there is no time limit.
     pub fn cut(&mut self, id: LinkId, grace: Option<time::Duration>) {
         let now = self.now();
         self.end_input(id);
@@ -471,12 +471,12 @@ impl Driver {
         self.manager.handle_link_cut(now, id);
     }
 
-    /// Notes in a journal what files are being written from now on.
+    /// Records from now on in a journal which files are being written.
     pub fn keep_journal(&self, journal: Journal) {
         self.writers.keep_journal(journal);
     }
 
-    /// Gives the driver screens, on which connections to `framebuffer:NAME` draw.
+    /// Sets the screens on which connections to `framebuffer:NAME` draw.
     pub fn give_screens(&mut self, screens: Box<dyn Screens>) {
         self.screens = Some(screens);
     }
@@ -492,15 +492,15 @@ impl Driver {
         screens.draw(name).map_err(refuse)
     }
 
-    /// Ends what writes files, and gives it some time to take away what is not kept.
+    /// Ends the file writers, and waits a limited time until they have removed unfinished files.
     fn end_files(&mut self) {
         self.outsides.clear();
         self.ending_files.clear();
-        // A disk that hangs keeps what is there, under a name that says what it is.
+        // On a disk that hangs the file stays, under its temporary name.
         let _ = self.writers.wait(FILES_END);
     }
 
-    /// Loses a connection.
+    /// Drops a connection and reports its loss to the manager.
     pub(crate) fn lost(&mut self, id: ConnectionId, why: &str) {
         self.outsides.remove(&id);
         let now = self.now();

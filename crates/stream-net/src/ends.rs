@@ -1,4 +1,4 @@
-//! How a link gets its ends, and which link it is then.
+//! Attaches the ends of links and numbers the incarnations of links.
 
 use crate::driver::Driver;
 use crate::frame::{Frame, Kind};
@@ -6,18 +6,18 @@ use crate::link::{Ends, Input, Output};
 use isthmus_stream::{Direction, LinkId};
 
 impl Driver {
-    /// Which of the links that had this number is there, or was last; 0 where there was none.
-    /// Events name it: what was told of a link may be heard when the next one has its number.
+    /// Returns the incarnation of the current or last link of this number, or 0 if there was none.
+    /// Events carry it, because the number may belong to a newer link when an event is handled.
     #[must_use]
     pub fn incarnation(&self, id: LinkId) -> u64 {
         self.links.get(&id).map_or(0, |link| link.incarnation)
     }
 
-    /// Gives a link ends that it has not, whatever it was before: one that was cut goes on.
+    /// Attaches missing ends to a link. A link that was cut continues.
     pub(crate) fn give_ends(&mut self, id: LinkId, ends: Ends) {
         let now = self.now();
         let link = self.links.entry(id).or_default();
-        // The second ring of a link makes no other link of it.
+        // A second ring does not start a new incarnation.
         if link.input.is_none() && link.output.is_none() {
             self.incarnations += 1;
             link.incarnation = self.incarnations;

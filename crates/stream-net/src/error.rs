@@ -1,31 +1,31 @@
-//! What a driver refuses, each in one line: what, where, what would do.
+//! Errors of a driver, each a message of one line that names the problem and its position.
 
 use isthmus_stream::LinkId;
 use std::fmt;
 use std::io;
 
-/// Why a driver did not do what it was asked for.
+/// An error of a driver.
 #[derive(Debug)]
 pub enum Error {
-    /// The manager refuses.
+    /// An error of the manager.
     Stream(isthmus_stream::Error),
-    /// The ring of a link refuses.
+    /// An error of the ring of a link.
     Ring(isthmus_ring::Error),
-    /// A destination that cannot be read: the words, and what is wrong.
+    /// An invalid destination: its text, and the problem.
     Destination(String, String),
-    /// The system refused something: what, and its answer.
+    /// An error of the system: the operation, and the error.
     System(String, io::Error),
-    /// The link is not cut, and has its ends.
+    /// The link is not cut and has its ends already.
     Attached(LinkId),
-    /// What is said of a lasting link is not so: which, and how.
+    /// An invalid request for a resumable link: the link, and the problem.
     Lasting(LinkId, String),
-    /// What came over a link or a socket is not what is written there.
+    /// Invalid data came over a link or a socket.
     Garbled(String),
     /// The thread of the driver has ended.
     Ended,
 }
 
-/// What was asked for, or why not.
+/// The result of a driver's call.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {

@@ -1,55 +1,56 @@
-//! What drivers tell.
+//! Events and counters of drivers.
 
 use isthmus_stream::{ConnectionId, LinkId, StreamId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Something that happened.
+/// Something that happened in a driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// What the manager tells.
+    /// An event of the manager.
     Stream(isthmus_stream::Event),
-    /// The other end of a link is gone. With a time of grace the link is cut, without one its
-    /// streams fail. Told as well where no stream needs it: then it can be attached anew.
+    /// The other end of a link is gone. With a grace period the link is cut, without one its
+    /// streams fail. Also reported if no stream needs the link, since it can then be attached
+    /// again.
     LinkGone {
         /// The link.
         link: LinkId,
-        /// Which of those that had this number, by
-        /// [`incarnation`](crate::Driver::incarnation): another may have its place by now.
+        /// The [`incarnation`](crate::Driver::incarnation) of the link. A newer link may have the
+        /// same number by now.
         incarnation: u64,
-        /// Why, in words.
+        /// The reason, for a message.
         reason: String,
     },
-    /// The socket of a lasting link is gone. Nothing of its streams is lost: they wait.
+    /// The socket of a resumable link is gone. No data is lost: its streams wait.
     LinkCut {
         /// The link.
         link: LinkId,
-        /// Which of those that had this number.
+        /// The incarnation of the link.
         incarnation: u64,
         /// The number of the socket.
         nth: u32,
-        /// Why, in words.
+        /// The reason, for a message.
         reason: String,
     },
-    /// A lasting link has another socket.
+    /// A resumable link has a new socket.
     LinkRestored {
         /// The link.
         link: LinkId,
-        /// Which of those that had this number.
+        /// The incarnation of the link.
         incarnation: u64,
         /// The number of the socket.
         nth: u32,
         /// Bytes that are written again.
         again: u64,
     },
-    /// Of what ranks wrote to a lasting link, all bytes before this one were read: they are to be
-    /// told.
+    /// All bytes before this one that ranks wrote to a resumable link were received. The receiver
+    /// of the event must confirm them to the ranks.
     LinkTaken {
         /// The link.
         link: LinkId,
-        /// Which of those that had this number.
+        /// The incarnation of the link.
         incarnation: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u64,
     },
     /// A rank sent an SU that is not the next one of its stream on its link. The stream fails.
@@ -58,63 +59,63 @@ pub enum Event {
         link: LinkId,
         /// The stream.
         stream: StreamId,
-        /// What came, and what was next.
+        /// The SU that came and the SU that was expected.
         reason: String,
     },
-    /// A file is there, whole and synced.
+    /// A file was completed and synced.
     Kept {
         /// The connection that wrote it.
         connection: ConnectionId,
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Its bytes.
+        /// Size of the file in bytes.
         bytes: u64,
     },
-    /// A connection to a file was closed without a stream: what was there before is there still.
+    /// A connection to a file was closed without a stream. The previous file is unchanged.
     Unused {
         /// The connection.
         connection: ConnectionId,
-        /// Where it would have written.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A file was not kept: what was there before is there still.
+    /// A file was not completed. The previous file is unchanged.
     NotKept {
         /// The connection that wrote it.
         connection: ConnectionId,
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason, for a message.
         reason: String,
     },
 }
 
-/// Counts of a driver, of all its life, and what there is now.
+/// Counters of a driver since its start, and its current state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Figures {
-    /// Orders carried out, of those that are reported.
+    /// Orders carried out, among those that are reported.
     pub orders: u64,
-    /// Stores that changed a number and moved no byte.
+    /// Stores that renumbered a block without copying.
     pub handed_over: u64,
-    /// Stores that copied a packet, because its TU has several.
+    /// Stores that copied a packet because its TU has several packets.
     pub copied: u64,
-    /// Stores whose sum was not put together from those of SUs.
+    /// Stores whose checksum could not be combined from those of SUs.
     pub summed_again: u64,
-    /// Stores that left the bytes in rings of links.
+    /// Stores that left the data in rings of links.
     pub left_in_rings: u64,
-    /// Bytes that were to stay in rings and were copied after all, as ranks wanted to write on.
+    /// Bytes that were copied out of rings because ranks needed the room.
     pub spilled_bytes: u64,
-    /// Loads that changed a number and moved no byte.
+    /// Loads that renumbered a block without copying.
     pub handed_back: u64,
     /// Loads that copied.
     pub loaded: u64,
-    /// Times it slept.
+    /// Number of sleeps.
     pub sleeps: u64,
-    /// Frames of streams that had ended or never were.
+    /// Frames of streams that had ended or never existed.
     pub stray_frames: u64,
-    /// Bytes of memory that it has for data, in use and free.
+    /// Bytes of memory for data, in use and free.
     pub memory_bytes: u64,
-    /// Blocks of memory ever made.
+    /// Number of memory blocks allocated since the start.
     pub blocks_made: u64,
-    /// The congestion control of each connection over TCP.
+    /// The congestion control of each TCP connection.
     pub congestion: BTreeMap<ConnectionId, String>,
 }

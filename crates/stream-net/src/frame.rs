@@ -1,8 +1,8 @@
-//! What goes over a link between a rank and the interface: frames, on all kinds of link the same.
+//! The frames on a link between a rank and the interface, the same on all kinds of links.
 //!
-//! A frame is a header of [`Frame::BYTES`], little-endian, and for `Data` and `Void` its data; for
-//! `Crc32c` and `Internet` its data and [`Frame::sums_bytes`] of sums, a word for each
-//! [`BLOCK_BYTES`] of the data and one for what is left:
+//! A frame is a header of [`Frame::BYTES`], little-endian. `Data` and `Void` add their data.
+//! `Crc32c` and `Internet` add their data and [`Frame::sums_bytes`] of checksums: a word for each
+//! [`BLOCK_BYTES`] of the data and one for the rest.
 //!
 //! | at | bytes | field |
 //! |---|---|---|
@@ -15,29 +15,30 @@
 //! | 24 | 4 | bytes of the SU |
 //! | 28 | 4 | CRC32C of bytes 0 to 27 |
 //!
-//! An SU that says where it belongs costs 32 bytes, and a rank that is out of step is found by the
-//! first frame of it. A link is memory, or a socket of one machine, and needs no checksum of its
-//! own: sums are those of the connection, which ranks may make instead of the interface (paper,
-//! 4.1). The interface combines those of a packet, and need not look at its bytes.
+//! An SU that carries its position costs 32 bytes, and its first frame shows that a rank is out of
+//! step. A link is memory or a socket of one machine, and needs no checksum of its own. The
+//! checksums are those of the connection, which ranks may compute for the interface (paper, 4.1).
+//! The interface combines those of a packet without reading its data.
 
 use crate::error::{Error, Result};
 use isthmus_stream::checksum::{Checksum, crc32c};
 use isthmus_stream::{StreamId, Su, Tu};
 
-/// What a frame is for.
+/// The kind of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// An SU, with its data.
     Data,
-    /// To ranks: an SU of which not all bytes came. As many follow, and none is good.
+    /// To ranks: an SU that did not arrive completely. The same number of bytes follows, none of
+    /// them valid.
     Void,
-    /// The rest does not come: from ranks, they give the stream up, in mid-ADU or not; to ranks,
+    /// The rest does not come. From ranks: they abandon the stream, even within an ADU. To ranks:
     /// the stream failed or was cancelled.
     Cut,
-    /// To ranks: the stream is done; `adu` is how many ADUs it had.
+    /// To ranks: the stream is done; `adu` is its number of ADUs.
     End,
-    /// To ranks that come back after a cut link: of this stream, `offset` bytes on this link are
-    /// taken. What follows them is written again.
+    /// To ranks after a cut: `offset` bytes of this stream on this link were received. The rank
+    /// must write all later bytes again.
     Resume,
     /// From ranks: an SU with its data and the CRC32C of each block of them.
     Crc32c,
@@ -45,14 +46,14 @@ pub enum Kind {
     Internet,
 }
 
-/// Bytes that ranks sum by themselves, the larger of the paper's sizes (4.1): a block stays in the
-/// first cache from its sum to its copy.
+/// Size of the blocks that ranks sum, the larger of the paper's sizes (4.1). A block stays in the
+/// L1 cache between its sum and its copy.
 pub const BLOCK_BYTES: usize = 16 << 10;
 
 /// The header of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame {
-    /// What it is for.
+    /// Its kind.
     pub kind: Kind,
     /// The stream.
     pub stream: StreamId,
@@ -69,10 +70,11 @@ const VERSION: u8 = 1;
 const SUM_AT: usize = Frame::BYTES - 4;
 
 impl Frame {
-    /// Bytes of an encoded header.
+    /// Size of an encoded header in bytes.
     pub const BYTES: usize = 32;
 
-    /// The frame of an SU. SUs are below 4 GiB: one of more says 0 bytes, which decoding refuses.
+    /// Creates the frame of an SU. SUs must be below 4 GiB; a larger one gets 0 bytes, which
+    /// decoding refuses.
     #[must_use]
     pub fn su(kind: Kind, stream: StreamId, tu: &Tu, su: &Su) -> Self {
         Self {
@@ -84,7 +86,7 @@ impl Frame {
         }
     }
 
-    /// A frame without data.
+    /// Creates a frame without data.
     #[must_use]
     pub fn mark(kind: Kind, stream: StreamId, adu: u64, offset: u64) -> Self {
         Self {
@@ -96,7 +98,7 @@ impl Frame {
         }
     }
 
-    /// The checksum of the sums that follow the data; none if there are none.
+    /// Returns the kind of the checksums that follow the data.
     #[must_use]
     pub fn sums(&self) -> Checksum {
         match self.kind {
@@ -106,7 +108,7 @@ impl Frame {
         }
     }
 
-    /// Bytes of the sums that follow the data.
+    /// Returns the size of the checksums that follow the data.
     #[must_use]
     pub fn sums_bytes(&self) -> usize {
         match self.sums() {
@@ -115,13 +117,13 @@ impl Frame {
         }
     }
 
-    /// Bytes that follow the header.
+    /// Returns the number of bytes that follow the header.
     #[must_use]
     pub fn follow(&self) -> u64 {
         u64::from(self.bytes) + self.sums_bytes() as u64
     }
 
-    /// The bytes of the header.
+    /// Encodes the header.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let mut out = [0; Self::BYTES];
@@ -137,10 +139,10 @@ impl Frame {
         out
     }
 
-    /// The header that these bytes are.
+    /// Decodes a header.
     ///
     /// # Errors
-    /// [`Error::Garbled`], with what is wrong first.
+    /// [`Error::Garbled`] with the first problem.
     pub fn decode(bytes: &[u8; Self::BYTES]) -> Result<Self> {
         let refuse = |what: &str| Err(Error::Garbled(format!("a frame of a link: {what}")));
         if bytes[..2] != MAGIC {

@@ -1,4 +1,4 @@
-//! Sockets that applications give for connections to use, by name.
+//! Sockets that applications provide for connections, by name.
 
 use crate::driver::Driver;
 use crate::outside::{Becomes, Datagrams, Outside};
@@ -8,7 +8,7 @@ use isthmus_wire::Socket;
 use std::net::UdpSocket;
 
 impl Driver {
-    /// Gives a connected socket to the connection that wants one of this name, now or later.
+    /// Provides a connected socket for the connection that names it, now or later.
     pub fn give(&mut self, name: &str, socket: impl Into<Socket>) {
         let mut outsides = self.outsides.iter();
         let waits = outsides.find_map(|(id, one)| match one {
@@ -22,7 +22,7 @@ impl Driver {
         self.connected(id, socket.into(), becomes);
     }
 
-    /// Gives a UDP socket, connected to the peer, to the connection that wants one of this name.
+    /// Provides a UDP socket, connected to the peer, for the connection that names it.
     pub fn give_datagrams(&mut self, name: &str, socket: UdpSocket) {
         let waits = self.outsides.iter().find(|(_, one)| match one {
             Outside::GivenDatagrams(wanted) => wanted == name,
@@ -47,7 +47,7 @@ impl Driver {
             .map_or(Checksum::None, |one| one.checksum)
     }
 
-    /// Makes a connection of a socket that is connected.
+    /// Turns a connected socket into a connection.
     pub(crate) fn connected(&mut self, id: ConnectionId, socket: Socket, becomes: Becomes) {
         self.outsides
             .insert(id, Outside::connected(socket, becomes));

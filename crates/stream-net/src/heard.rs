@@ -1,4 +1,4 @@
-//! What the driver does with what links tell.
+//! Handles the events of links.
 
 use crate::driver::Driver;
 use crate::event::Event;
@@ -6,7 +6,7 @@ use crate::link::{Input, Output, Told};
 use isthmus_stream::{Direction, LinkId, StreamId};
 
 impl Driver {
-    /// The other end of a link is gone, as was seen `reading` from it, or writing.
+    /// Handles the loss of the other end of a link, noticed while `reading` or writing.
     pub(crate) fn link_gone(&mut self, id: LinkId, why: &str, reading: bool) {
         if self.socket_cut(id, why) {
             return;
@@ -20,7 +20,8 @@ impl Driver {
             incarnation: link.incarnation,
             reason: why.to_owned(),
         };
-        // A ring that was closed when all was in it is no loss; what is written is another ring.
+        // A ring that its rank closed after writing everything is no loss. The other direction is
+        // another ring.
         let rings = link.input.as_ref().is_some_and(Input::is_ring);
         let receive = |of: &StreamId| self.streams[of].direction == Direction::Receive;
         if reading && (users.is_empty() || rings && users.iter().all(receive)) {
@@ -32,7 +33,7 @@ impl Driver {
                 link.output = None;
             }
             match &mut link.output {
-                // Whether that is left as well is found out by itself.
+                // A later check finds out whether that end was left too.
                 Some(output) => output.heard = true,
                 None => self.events.push_back(event),
             }
@@ -46,8 +47,8 @@ impl Driver {
         self.rank_lost(id);
     }
 
-    /// Whether the ranks of a link have left that has nothing but a ring for them: nothing may be
-    /// written that would tell. Looked for when something was heard of it.
+    /// Detects that the ranks of a link have left if the link has only a ring towards them. No
+    /// write may be due that would fail, so this checks after activity of the peer.
     pub(crate) fn look_for_ranks(&mut self, id: LinkId) -> bool {
         let link = self.links.get_mut(&id).filter(|link| link.input.is_none());
         let output = link.and_then(|link| link.output.as_mut());
@@ -59,14 +60,14 @@ impl Driver {
         true
     }
 
-    /// Whether a link has neither ends nor streams, so that nobody misses it.
+    /// Whether a link has neither ends nor streams.
     #[must_use]
     pub fn is_idle(&self, id: LinkId) -> bool {
         let named = || self.streams.values().any(|known| known.links.contains(&id));
         !self.is_attached(id) && !named()
     }
 
-    /// Streams that need the ranks of a link still.
+    /// Returns the streams that still need the ranks of a link.
     fn users(&self, id: LinkId) -> Vec<StreamId> {
         let users = self.streams.iter().filter(|(stream, known)| {
             let passed = self.links.get(&id).and_then(|link| link.passed.get(stream));
@@ -75,12 +76,12 @@ impl Driver {
         users.map(|(stream, _)| *stream).collect()
     }
 
-    /// Nobody is at the other end of a link: streams that need it fail, and it can be attached
-    /// anew.
+    /// Handles the loss of a link's ranks: streams that need them fail, and the link can be
+    /// attached again.
     pub(crate) fn rank_lost(&mut self, id: LinkId) {
         let now = self.now();
         let users = self.users(id);
-        // Cut and restored, so that what is under way on it is over whatever it was.
+        // Cut and restore it, which ends every operation that is under way on it.
         self.cut(id, None);
         for stream in users {
             self.manager.handle_rank_lost(now, stream, id);
@@ -91,8 +92,8 @@ impl Driver {
         }
     }
 
-    /// A rank that sends of a stream that it receives would wait for ever for it to be taken, and
-    /// all behind it on the link.
+    /// Fails the link's part of a stream that ranks receive but also send. Nothing would ever read
+    /// that data, and it would block all data behind it on the link.
     fn refuse_sent(&mut self, id: LinkId, stream: StreamId) {
         let known = self.streams.get(&stream);
         if known.is_none_or(|known| known.direction == Direction::Transmit) {
@@ -107,7 +108,7 @@ impl Driver {
         self.hear(id, vec![told], true);
     }
 
-    /// Takes in what a link has told; `reading`: the half that ranks write.
+    /// Handles the events of a link. `reading` tells the half that ranks write from the other.
     pub(crate) fn hear(&mut self, id: LinkId, told: Vec<Told>, reading: bool) {
         for told in told {
             let now = self.round_at;
@@ -117,7 +118,7 @@ impl Driver {
                     self.manager.handle_completed(now, order, 0);
                 }
                 Told::Offered(stream, bytes) => {
-                    // It may have ended since.
+                    // The stream may have ended meanwhile.
                     let _ = self.manager.handle_offered(now, stream, id, bytes);
                     self.refuse_sent(id, stream);
                 }
@@ -133,7 +134,7 @@ impl Driver {
                 }
                 Told::Gone(why) => self.link_gone(id, &why, reading),
                 Told::Garbled(why) => {
-                    // What is garbled would be garbled again.
+                    // A new socket would not repair invalid data.
                     self.last_no_more(id);
                     self.link_gone(id, &why, reading);
                 }

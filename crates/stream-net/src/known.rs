@@ -1,13 +1,13 @@
-//! What the driver knows of streams.
+//! The driver's state of streams.
 
 use crate::link::{Live, Passed};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Adu, ConnectionId, Direction, Format, LinkId, StreamSpec, Tu};
 
-/// Bytes of packets whose copy costs more than a call of the system of their own.
+/// Size in bytes from which copying a packet costs more than a system call of its own.
 const WORTH_STAYING: u64 = 32 << 10;
 
-/// What the driver knows of a stream that has not ended.
+/// The driver's state of a stream that has not ended.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub connection: ConnectionId,
@@ -16,13 +16,13 @@ pub(crate) struct Known {
     format: Format,
     pub adus: Option<u64>,
     pub links: Vec<LinkId>,
-    /// If its data may stay in rings: of each link, bytes that may have to be there at once.
+    /// If data may stay in rings: for each link, the bytes that its ring may have to hold at once.
     in_rings: Option<Vec<u64>>,
-    /// ADUs that went to ranks, or to network memory.
+    /// ADUs that were moved to ranks or to network memory.
     pub moved: u64,
-    /// ADUs that are done.
+    /// Completed ADUs.
     pub done: u64,
-    /// The last ADU of which a TU went over links, and bytes of that TU.
+    /// The newest ADU of which a TU went over links, and the bytes of that TU.
     newest: Option<(u64, u64)>,
 }
 
@@ -46,8 +46,9 @@ impl Known {
     }
 }
 
-/// Bytes of each link that must be there before the first of them can be sent: those of a TU, or
-/// where packets are sent as soon as they are there, of a packet and an SU that reaches beyond it.
+/// Returns for each link the bytes that its ring must hold before the first of them can be sent:
+/// those of a TU. With cut-through they are at most those of a packet and an SU that extends beyond
+/// it.
 fn at_once(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
     let format = &spec.format;
     let su = format.su_bytes(format.tu_bytes);
@@ -61,8 +62,8 @@ fn at_once(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
 }
 
 impl Known {
-    /// What a link must know of it; nothing, if ranks have no say in it there: they send it over
-    /// others, and may not give it up.
+    /// Returns what a link must know of the stream. None if the stream does not use the link: ranks
+    /// there may neither send nor abandon it.
     pub fn live(&self, link: LinkId) -> Option<Live> {
         let place = self.links.binary_search(&link).ok()?;
         let in_rings = self.in_rings.as_ref();
@@ -72,12 +73,12 @@ impl Known {
         })
     }
 
-    /// A TU begins to go over links.
+    /// Records that a TU begins to go over links.
     pub fn see(&mut self, tu: &Tu) {
         self.newest = self.newest.max(Some((tu.adu, tu.bytes)));
     }
 
-    /// Whether the stream still needs the ranks of this link, over which so much went.
+    /// Whether the stream still needs the ranks of this link, after this progress.
     pub fn needs(&self, link: LinkId, passed: Passed) -> bool {
         if !self.links.contains(&link) {
             return false;
@@ -94,7 +95,7 @@ impl Known {
         }
     }
 
-    /// Bytes of an ADU of `bytes` that go over a link.
+    /// Returns the bytes that go over a link of an ADU of `bytes`.
     fn share(&self, link: LinkId, bytes: u64) -> u64 {
         let of = |tu: u64| -> u64 {
             let sus = self.format.sus(tu).filter(|su| su.link == link);

@@ -1,8 +1,8 @@
-//! Memory that a machine does not have.
+//! Compares a request for memory with the memory of the machine.
 
 const GIB: f64 = (1 << 30) as f64;
 
-/// In words, that `times` these bytes are more than the memory of this machine; none if it has them.
+/// Returns a message if `times` times these bytes exceed the memory of this machine.
 #[must_use]
 pub fn lacking(bytes: u64, times: u32) -> Option<String> {
     let found = rustix::system::sysinfo();

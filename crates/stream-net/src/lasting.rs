@@ -1,10 +1,10 @@
-//! Links that last: when their socket is cut they wait for another one, for a time of grace, and
-//! nothing of their streams is lost. The manager is told nothing of it: what is under way goes on
-//! where it was, byte by byte.
+//! Resumable links: when their socket is cut they wait for another one for a grace period, and no
+//! data of their streams is lost. The manager does not notice: all operations continue where they
+//! were, byte by byte.
 //!
-//! A rank that makes a link anew says how many bytes it has received, and is told the same
-//! ([`Driver::renew`]); then comes the socket ([`Driver::restore`]). From the first of these calls
-//! on nothing that the old socket brings is read, so that both numbers stay true.
+//! A rank that reconnects sends the number of bytes that it has received, and gets the number
+//! received here ([`Driver::renew`]). Then it provides the socket ([`Driver::restore`]). From the
+//! first of these calls on nothing is read from the old socket, so that both numbers stay valid.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 impl Driver {
-    /// Makes a link that lasts, with a socket that comes within its time of grace: first
+    /// Attaches a resumable link. Its socket must come within the grace period: first
     /// [`renew`](Self::renew), then [`restore`](Self::restore).
     ///
     /// # Errors
@@ -28,7 +28,7 @@ impl Driver {
         let ends = Ends {
             source: Some(Source::Lasting(LastingSource::default())),
             drain: Some(Drain::Lasting(LastingDrain::default())),
-            // What waits for its rank is its socket, and not the link.
+            // The grace period applies to the socket, not to the link.
             grace: Duration::ZERO,
         };
         self.give_ends(id, ends);
@@ -40,15 +40,15 @@ impl Driver {
         Ok(())
     }
 
-    /// The rank of a lasting link makes it anew, with the `nth` socket, and has received so many
-    /// bytes. A socket that there is still is closed, whatever it would bring.
+    /// Begins to reconnect a resumable link with its `nth` socket; the rank has received this many
+    /// bytes. An existing socket is closed, with any data in it.
     ///
     /// # Returns
-    /// How many bytes were received here.
+    /// The number of bytes that were received here.
     ///
     /// # Errors
-    /// [`Error::Lasting`], and nothing is changed: a link that does not last; a socket that comes
-    /// after a later one; bytes that cannot be.
+    /// [`Error::Lasting`], with no change: the link is not resumable, a later socket has come
+    /// already, or the number of bytes is impossible.
     pub fn renew(&mut self, id: LinkId, nth: u32, received: u64) -> Result<u64> {
         let refuse = |why: &str| Error::Lasting(id, why.to_owned());
         let link = self.links.get_mut(&id);
@@ -71,8 +71,8 @@ impl Driver {
         Ok(there)
     }
 
-    /// Gives a lasting link the socket of this number. One that comes too late, as the link was
-    /// renewed again or is gone, is closed; whether it was taken.
+    /// Provides the socket of this number for a resumable link. Returns whether it was used. A
+    /// socket that comes too late, because the link was renewed again or is gone, is closed.
     pub fn restore(&mut self, id: LinkId, nth: u32, socket: Socket) -> bool {
         let Some(link) = self.links.get_mut(&id) else {
             return false;
@@ -100,14 +100,14 @@ impl Driver {
         true
     }
 
-    /// The rank of a lasting link has received so many bytes.
+    /// Handles a confirmation: the rank of a resumable link has received this many bytes.
     ///
     /// # Errors
-    /// [`Error::Lasting`]: so many were not written. The link is given up.
+    /// [`Error::Lasting`]: that many bytes were never written. The link is abandoned.
     pub fn confirm(&mut self, id: LinkId, received: u64) -> Result<()> {
         let link = self.links.get_mut(&id);
         let Some(parts) = link.and_then(parts) else {
-            // It may be gone since.
+            // It may be gone meanwhile.
             return Ok(());
         };
         let Err(strange) = parts.drain.unconfirmed.confirm(received) else {
@@ -119,8 +119,8 @@ impl Driver {
         Err(Error::Lasting(id, why))
     }
 
-    /// The rank of a lasting link is known to be gone, or to give it up: when its socket is closed
-    /// the link is gone at once, and if it has none it is now.
+    /// Records that the rank of a resumable link is gone or abandons it. The link ends with its
+    /// socket, or at once if it has none.
     pub fn forsake(&mut self, id: LinkId, why: &str) {
         self.last_no_more(id);
         let link = self.links.get_mut(&id);
@@ -129,21 +129,22 @@ impl Driver {
         }
     }
 
-    /// Whether a lasting link waits for its socket.
+    /// Whether a resumable link waits for its socket.
     #[must_use]
     pub fn is_cut(&self, id: LinkId) -> bool {
         let link = self.links.get(&id);
         link.is_some_and(|link| link.lasting.is_some() && link.cut_until.is_some())
     }
 
-    /// From now on a link is gone with its socket.
+    /// Makes a link end with its current socket.
     pub(crate) fn last_no_more(&mut self, id: LinkId) {
         if let Some(link) = self.links.get_mut(&id) {
             link.lasting = None;
         }
     }
 
-    /// The socket of a link is gone. Whether the link lasts, and waits for another one.
+    /// Handles the loss of a link's socket. Returns whether the link is resumable and waits for
+    /// another one.
     pub(crate) fn socket_cut(&mut self, id: LinkId, why: &str) -> bool {
         let Some(parts) = self.links.get_mut(&id).and_then(parts) else {
             return false;
@@ -166,7 +167,7 @@ impl Driver {
         true
     }
 
-    /// The time of grace of a link is over, and it has no socket.
+    /// Handles the end of a link's grace period without a new socket.
     pub(crate) fn grace_over(&mut self, id: LinkId) {
         let link = self.links.get_mut(&id);
         match link.and_then(|link| link.lasting.take()) {
@@ -188,7 +189,7 @@ impl Driver {
         self.rank_lost(id);
     }
 
-    /// What ranks are to be told that was read of a lasting link.
+    /// Reports received bytes that are to be confirmed to the ranks of a resumable link.
     pub(crate) fn confirm_taken(&mut self, id: LinkId) {
         let link = self.links.get_mut(&id);
         let bytes = link.and_then(|link| parts(link)?.source.confirm());
@@ -203,7 +204,7 @@ impl Driver {
     }
 }
 
-/// What a lasting link is made of.
+/// The parts of a resumable link.
 struct Parts<'l> {
     lasting: &'l Lasting,
     source: &'l mut LastingSource,

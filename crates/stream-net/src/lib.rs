@@ -1,17 +1,17 @@
-//! Drivers that run the stream manager of `isthmus-stream` for real: one thread, one manager, links
-//! from ranks, connections to the outside (Steenkiste 1996, sections 4 and 5).
+//! Drivers that run the stream manager of `isthmus-stream` with real data: one thread, one manager,
+//! links from ranks, connections to other machines (Steenkiste 1996, sections 4 and 5).
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
-//! | `driver`, `known`, `orders`, `heard`, `turn` | carries out orders, reports, sleeps when there is nothing to do |
-//! | `service` | the same on a thread of its own |
-//! | `memory`, [`sum`] | staging and network memory, checksums put together from pieces |
+//! | `driver`, `stream_state`, `orders`, `link_events`, `turn` | carry out orders, report events, sleep |
+//! | `service` | a driver on its own thread |
+//! | `memory`, [`sum`] | staging and network memory, checksums combined from pieces |
 //! | `claims` | data that stays in the rings of links until it is sent |
-//! | [`frame`], `link`, [`rank`] | links: what goes over them, this end, the ranks' end |
-//! | `lasting`, [`unconfirmed`] | links that are made anew when their socket is cut |
-//! | [`destination`], `outside` | connections: packets, plain bytes, files |
-//! | `screen` | what a frame buffer is to a driver |
-//! | [`sink`], `peer`, `station` | who takes packets outside, checks them and confirms; for tests and measurements |
+//! | [`frame`], `link`, [`rank`] | links: their frames, the driver's end, the ranks' end |
+//! | `resumable`, [`unconfirmed`] | links that reconnect when their socket is cut |
+//! | [`destination`], `transport` | connections: packets, plain bytes, files |
+//! | `screen` | the interface to a frame buffer |
+//! | [`sink`], `peer`, `sink_server` | receivers that check packets and confirm them, for tests and measurements |
 //!
 //! Linux only, as the rings of `isthmus-ring` are: this crate is empty elsewhere.
 

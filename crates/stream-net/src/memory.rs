@@ -1,17 +1,17 @@
-//! Staging and network memory: blocks by the manager's numbers.
+//! Staging and network memory, in blocks by the manager's numbers.
 //!
-//! The two memories are one here. A TU that is one packet changes its number and not its place, so
-//! that its bytes are copied from the link once and then to the socket (paper, 4.2).
+//! One pool serves both memories. A TU of one packet changes its number and not its block, so that
+//! its bytes are copied once from the link and then sent (paper, 4.2).
 
 use crate::claims::{Claimed, Claims};
 use crate::sum::Pieces;
 use isthmus_stream::{BufferId, LinkId, PacketId, StreamId};
 use std::collections::BTreeMap;
 
-/// Bytes that are copied before they are looked at, while they are in the first cache.
+/// Bytes that are copied before they are summed, while they are in the L1 cache.
 const CHUNK: usize = 16 << 10;
 
-/// Bytes, as many as it was made for, of which the first `len` count.
+/// A block of memory, of which the first `len` bytes are in use.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     pub bytes: Vec<u8>,
@@ -28,22 +28,22 @@ impl Block {
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     pub block: Block,
-    /// The sums of what was fetched into it.
+    /// The checksums of the data that was fetched into it.
     pub pieces: Pieces,
     /// Bytes of the TU that is fetched into it.
     pub tu_bytes: usize,
-    /// What of the TU lies in rings still.
+    /// Data of the TU that still lies in rings.
     pub claimed: Claimed,
 }
 
-/// Where the data of a packet is.
+/// Location of the data of a packet.
 #[derive(Debug)]
 enum Place {
     Here(Block),
     InRings(Claims),
 }
 
-/// The data of a packet, to be sent.
+/// The data of a packet, for sending.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Data<'m> {
     /// In the manager's memory.
@@ -52,8 +52,8 @@ pub(crate) enum Data<'m> {
     InRings(&'m Claims),
 }
 
-/// All blocks. What the manager has given out is bounded by its configuration; blocks that are free
-/// are kept up to `free_most` bytes.
+/// All blocks. The manager's configuration bounds those in use. Free blocks are kept up to
+/// `free_most` bytes.
 #[derive(Debug)]
 pub(crate) struct Memory {
     buffers: BTreeMap<BufferId, Buffer>,
@@ -61,9 +61,9 @@ pub(crate) struct Memory {
     free: Vec<Block>,
     free_bytes: usize,
     free_most: usize,
-    /// Blocks ever made.
+    /// Number of blocks allocated since the start.
     pub made: u64,
-    /// Bytes that were copied out of rings because they stood in the way there.
+    /// Bytes that were copied out of rings because ranks needed the room.
     pub spilled: u64,
 }
 
@@ -80,11 +80,11 @@ impl Memory {
         }
     }
 
-    /// A block of at least `bytes`, one that was used last if there is one.
+    /// Returns a block of at least `bytes`, the last one freed if one fits.
     fn take(&mut self, bytes: usize) -> Block {
         let fits = |block: &Block| {
             let has = block.bytes.len();
-            // A small packet does not hold the memory of a large one.
+            // A small packet must not occupy the block of a large one.
             has >= bytes && has / 4 <= bytes.max(4096)
         };
         let block = match self.free.iter().rposition(fits) {
@@ -115,7 +115,7 @@ impl Memory {
         }
     }
 
-    /// A buffer, with room for `bytes`.
+    /// Returns a buffer with room for `bytes`.
     pub fn buffer(&mut self, id: BufferId, bytes: usize) -> &mut Buffer {
         let has = self.buffers.get(&id).map_or(0, |it| it.block.bytes.len());
         if has < bytes {
@@ -134,20 +134,20 @@ impl Memory {
         self.buffers.get(&id).map_or(&[], |it| &it.block.bytes)
     }
 
-    /// Puts the data of a packet to its place, whatever was there.
+    /// Sets the location of a packet's data, and frees its previous block.
     fn settle(&mut self, id: PacketId, place: Place) {
         if let Some(Place::Here(old)) = self.places.insert(id, place) {
             self.give_back(old);
         }
     }
 
-    /// A place for a packet of `bytes`.
+    /// Allocates a block for a packet of `bytes`.
     pub fn place(&mut self, id: PacketId, bytes: usize) {
         let block = self.take(bytes);
         self.settle(id, Place::Here(block));
     }
 
-    /// The data of a packet that is in the manager's memory.
+    /// Returns the data of a packet in the manager's memory.
     pub fn packet(&self, id: PacketId) -> &[u8] {
         match self.places.get(&id) {
             Some(Place::Here(block)) => block.data(),
@@ -155,7 +155,7 @@ impl Memory {
         }
     }
 
-    /// The data of a packet.
+    /// Returns the data of a packet.
     pub fn data(&self, id: PacketId) -> Data<'_> {
         match self.places.get(&id) {
             Some(Place::Here(block)) => Data::Here(block.data()),
@@ -171,7 +171,7 @@ impl Memory {
         }
     }
 
-    /// Lets the data of a packet lie in rings, if all of it does.
+    /// Leaves the data of a packet in rings, if all of it lies there.
     pub fn leave_in_rings(
         &mut self,
         buffer: BufferId,
@@ -187,7 +187,7 @@ impl Memory {
         }
     }
 
-    /// Copies what lies in rings of a buffer's TU to the buffer.
+    /// Copies the data in rings of a buffer's TU to the buffer.
     pub fn gather(&mut self, buffer: BufferId, link: Option<LinkId>) {
         let there = |it: &Buffer| match link {
             Some(link) => it.claimed.lies_on(link),
@@ -202,7 +202,7 @@ impl Memory {
         self.spilled += copied;
     }
 
-    /// Copies all that lies in the ring of a link, so that its rank can write on.
+    /// Copies all data out of the ring of a link, so that its rank can continue to write.
     pub fn spill(&mut self, link: LinkId) {
         let buffers: Vec<_> = self.buffers.keys().copied().collect();
         for buffer in buffers {
@@ -229,7 +229,7 @@ impl Memory {
         self.settle(id, Place::Here(block));
     }
 
-    /// Gives back what a stream that has ended left in rings.
+    /// Releases the data in rings of a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         for buffer in self.buffers.values_mut() {
             if buffer.pieces.are_of(stream) {
@@ -238,7 +238,7 @@ impl Memory {
         }
     }
 
-    /// The whole buffer becomes the packet; the buffer has no memory then.
+    /// Turns the whole buffer into the packet. The buffer then has no block.
     pub fn hand_over(&mut self, buffer: BufferId, packet: PacketId, bytes: usize) {
         let Some(it) = self.buffers.get_mut(&buffer) else {
             return;
@@ -249,7 +249,8 @@ impl Memory {
         self.settle(packet, Place::Here(block));
     }
 
-    /// Copies bytes of a buffer to a packet, and shows them to `seen`, piece by piece, just copied.
+    /// Copies bytes of a buffer to a packet. Each piece is passed to `seen` while it is in the
+    /// cache.
     pub fn copy_out(
         &mut self,
         buffer: BufferId,
@@ -296,7 +297,7 @@ impl Memory {
         into.block.len = into.block.len.max(to + bytes);
     }
 
-    /// The whole packet becomes what the buffer holds; the place is empty then.
+    /// Turns the whole packet into the buffer. The packet then has no block.
     pub fn hand_back(&mut self, packet: PacketId, buffer: BufferId) {
         let Some(Place::Here(block)) = self.places.remove(&packet) else {
             return;
@@ -312,7 +313,7 @@ impl Memory {
         }
     }
 
-    /// Takes the packet's memory away, for who writes it elsewhere.
+    /// Removes and returns the block of a packet, for a writer on another thread.
     pub fn hand_out(&mut self, packet: PacketId) -> Block {
         self.spill_packet(packet);
         match self.places.remove(&packet) {
@@ -325,7 +326,7 @@ impl Memory {
         self.places.insert(packet, Place::Here(block));
     }
 
-    /// Bytes of all blocks. What lies in rings is memory of links.
+    /// Returns the bytes of all blocks. Data in rings belongs to the links.
     pub fn bytes(&self) -> u64 {
         let buffers = self.buffers.values().map(|it| it.block.bytes.len());
         let places = self.places.values().map(|place| match place {

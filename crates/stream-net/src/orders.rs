@@ -1,4 +1,4 @@
-//! What the driver does with the manager's orders and events.
+//! Carries out the manager's orders and passes on its events.
 
 use crate::destination::Destination;
 use crate::driver::Driver;
@@ -16,15 +16,16 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a connection that is over may take to send what is left, and its peer to close it.
+/// How long a closed connection may take to send its remaining data, and its peer to close it.
 const LINGER: Duration = Duration::from_secs(5);
 
 impl Driver {
-    /// Does all that the manager orders and passes on what it tells; whether there was anything.
+    /// Carries out all orders of the manager and passes on its events. Returns whether there were
+    /// any.
     pub(crate) fn carry_out(&mut self) -> bool {
         let mut any = false;
         loop {
-            // How streams ended is known before their connection goes.
+            // The end of a stream must be known before its connection is closed.
             while let Some(event) = self.manager.poll_event() {
                 any = true;
                 self.pass_on(event);
@@ -118,7 +119,7 @@ impl Driver {
                     buffer,
                 });
             }
-            // The header is made when it is sent, of what is known then.
+            // The header is made when it is sent, with the newest values.
             Work::Prepare { .. } => {}
             Work::Store {
                 stream,
@@ -147,7 +148,7 @@ impl Driver {
                         file.send(id, packet, self.memory.hand_out(packet))
                     }
                     Some(Outside::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
-                    // Nothing is sent over what is not connected.
+                    // There is no connection that could send it.
                     _ => {}
                 }
             }
@@ -156,7 +157,7 @@ impl Driver {
                 match self.outsides.get_mut(&connection) {
                     Some(Outside::Framed(framed)) => framed.control(&header),
                     Some(Outside::Datagrams(datagrams)) => datagrams.control(&header),
-                    // Files and plain bytes have no peer that listens.
+                    // Files and plain bytes carry no headers.
                     _ => {}
                 }
             }
@@ -196,7 +197,7 @@ impl Driver {
         }
     }
 
-    /// Notes where an order for an SU is done.
+    /// Records the link on which an SU order is carried out.
     fn place(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
         self.places.insert(order, link);
         if let Some(known) = self.streams.get_mut(&stream) {
@@ -204,7 +205,7 @@ impl Driver {
         }
     }
 
-    /// Moves a packet to network memory; its checksum.
+    /// Moves a packet to network memory and returns its checksum.
     fn store(
         &mut self,
         stream: StreamId,
@@ -342,7 +343,7 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes what was given under this name, or waits for it.
+    /// Takes the socket that was provided under this name, or waits for it.
     fn want(&mut self, id: ConnectionId, name: String, becomes: Becomes) {
         self.outsides
             .insert(id, Outside::Given(name.clone(), becomes));
@@ -361,7 +362,7 @@ impl Driver {
         Becomes::Plain(takes.map(|(channel, _)| channel))
     }
 
-    /// A file was not even begun.
+    /// Reports that a file could not be created.
     pub(crate) fn not_kept(&mut self, connection: ConnectionId, path: &Path, why: &str) {
         self.events.push_back(Event::NotKept {
             connection,
@@ -387,10 +388,11 @@ impl Driver {
                 });
                 self.ending_files.push((id, file));
             }
-            // What is written to a plain socket is the system's to send.
+            // The system sends the data that was written to a plain socket.
             Some(Outside::Plain(plain)) => plain.socket.finish(),
             Some(Outside::Datagrams(mut datagrams)) => {
-                // What the peer waits for to end its side; lost, it is told by a time-out there.
+                // The peer waits for this header to end its side. If it is lost, the peer times
+                // out.
                 let _ = datagrams.write(&self.memory, &mut Vec::new());
             }
             _ => {}

@@ -7,9 +7,9 @@ use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 
-/// A stream socket that a sink reads and writes, and of which it can ask whether bytes are there.
+/// A stream socket of a sink, which can also be read without waiting.
 pub trait Peer: Read + Write {
-    /// Reads what is there, and waits for nothing: none if that is nothing, 0 bytes at the end.
+    /// Reads without waiting. Returns none if there are no bytes, and 0 at the end.
     ///
     /// # Errors
     /// As [`Read::read`].

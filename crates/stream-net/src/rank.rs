@@ -1,8 +1,8 @@
-//! The ranks' end of links: SUs written and read, in the order that the data format says.
+//! The ranks' end of links: writes and reads SUs in the order of the data format.
 //!
-//! Each call has a deadline, and what it had to move is moved or the call fails. A sender owns its
-//! data until the ADU is told to be moved: after a cut link, SUs are written again from where
-//! [`Kind::Resume`] says.
+//! Each call has a deadline. It moves all its data before that, or fails. A sender owns its data
+//! until the ADU is reported as moved: after a cut, it writes SUs again from the position in
+//! [`Kind::Resume`].
 
 use crate::error::{Error, Result};
 use crate::frame::{BLOCK_BYTES, Frame, Kind};
@@ -15,17 +15,18 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-/// Bytes of a frame that go to a ring together at first.
+/// Bytes of a frame that are written to a ring together at first.
 const TOGETHER: usize = 32 << 10;
-/// Bytes of an SU for which there is memory before any of them has come: a frame may say anything.
+/// Memory for an SU before any of its data has come, in bytes: the length in a frame is not
+/// trusted.
 const GROWTH: usize = 1 << 20;
 
-/// What a rank writes to or reads from: a ring, or a socket that blocks.
+/// The pipe that a rank writes to or reads from: a ring or a blocking socket.
 #[derive(Debug)]
 pub enum Pipe {
-    /// The end of a ring that is written.
+    /// The writing end of a ring.
     Producer(Producer),
-    /// The end of a ring that is read.
+    /// The reading end of a ring.
     Consumer(Consumer),
     /// A Unix socket.
     Unix(UnixStream),
@@ -42,10 +43,10 @@ fn left(deadline: Instant) -> io::Result<Duration> {
 }
 
 impl Pipe {
-    /// Writes bytes as they are, for who makes frames by hand.
+    /// Writes bytes unchanged, for a caller that builds frames itself.
     ///
     /// # Errors
-    /// A link that is closed, or takes no more until `deadline`.
+    /// The link is closed, or does not accept all bytes before `deadline`.
     pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> Result<()> {
         let refused = |error: io::Error| Error::system("writing to a link", error);
         while !bytes.is_empty() {
@@ -70,9 +71,9 @@ impl Pipe {
         Ok(())
     }
 
-    /// Writes a header, its data, and what `sums` makes of them. To a ring the first of header and
-    /// data go together, so that who reads is not woken for a header alone; each block is summed
-    /// right before it is copied.
+    /// Writes a header, its data and its checksums. A ring gets the header and the first data
+    /// together, so that its reader is not woken for the header alone. Each block is summed right
+    /// before it is copied.
     fn write_frame(
         &mut self,
         head: &[u8],
@@ -102,7 +103,7 @@ impl Pipe {
         self.write_all(sums.words(), deadline)
     }
 
-    /// Fills `bytes`; false if the link was closed before the first of them.
+    /// Fills `bytes`. Returns false if the link was closed before the first byte.
     fn read_exact(&mut self, bytes: &mut [u8], deadline: Instant) -> Result<bool> {
         let refused = |error: io::Error| Error::system("reading from a link", error);
         let mut done = 0;
@@ -131,18 +132,18 @@ impl Pipe {
     }
 }
 
-/// The sums of an SU, block by block, as they stand behind its data.
+/// The checksums of an SU, one per block, as they follow its data.
 #[derive(Debug)]
 pub struct Sums {
     checksum: Checksum,
-    /// Of the block that is not whole yet, and its bytes.
+    /// Sum of the incomplete block, and its bytes.
     sum: Sum,
     bytes: usize,
     words: Vec<u8>,
 }
 
 impl Sums {
-    /// Of nothing yet.
+    /// Creates the checksums of an empty SU.
     #[must_use]
     pub fn new(checksum: Checksum) -> Self {
         Self {
@@ -153,7 +154,7 @@ impl Sums {
         }
     }
 
-    /// The kind of the frames that they stand in.
+    /// Returns the kind of the frames that carry these checksums.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.checksum {
@@ -168,8 +169,8 @@ impl Sums {
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 
-    /// The bytes of whole blocks among `bytes`, or all if there is no whole one or nothing is
-    /// summed.
+    /// Returns the bytes of complete blocks among `bytes`. All, if there is no complete block or
+    /// nothing is summed.
     fn whole_blocks(&self, bytes: usize) -> usize {
         match bytes - bytes % BLOCK_BYTES {
             0 => bytes,
@@ -178,7 +179,7 @@ impl Sums {
         }
     }
 
-    /// Of what was added and `data` behind it.
+    /// Adds `data` to the checksums.
     pub fn add(&mut self, mut data: &[u8]) {
         if self.checksum == Checksum::None {
             return;
@@ -199,7 +200,8 @@ impl Sums {
         (self.sum, self.bytes) = (Sum::new(self.checksum), 0);
     }
 
-    /// The words of all blocks, the last of which may be shorter; nothing is added after that.
+    /// Returns the checksums of all blocks, the last of which may be shorter. Nothing may be added
+    /// after that.
     pub fn words(&mut self) -> &[u8] {
         if self.bytes > 0 {
             self.end_block();
@@ -217,25 +219,26 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The ranks' end of this link.
+    /// Creates a sender for the ranks' end of this link.
     #[must_use]
     pub fn new(link: LinkId, pipe: Pipe) -> Self {
         let sums = Sums::new(Checksum::None);
         Self { pipe, link, sums }
     }
 
-    /// Sums the data here, block by block, so that the interface need not look at them (paper,
-    /// 4.1). It makes sums of its own on connections that have another checksum.
+    /// Makes the sender sum the data, block by block, so that the interface need not read it
+    /// (paper, 4.1). The interface makes its own sums for connections with another checksum.
     #[must_use]
     pub fn summing(mut self, checksum: Checksum) -> Self {
         self.sums = Sums::new(checksum);
         self
     }
 
-    /// Writes one SU, whose bytes `data` are.
+    /// Writes one SU with this data.
     ///
     /// # Errors
-    /// A length that is not the SU's; a link that is closed, or takes no more until `deadline`.
+    /// The data does not have the length of the SU; the link is closed, or does not accept all
+    /// bytes before `deadline`.
     pub fn send_su(
         &mut self,
         stream: StreamId,
@@ -258,9 +261,9 @@ impl Sender {
         self.pipe.write_frame(&head, data, sums, deadline)
     }
 
-    /// Writes the SUs of an ADU that go over this link, from byte `from` of those of the stream on
-    /// this link on: 0, or after a cut what [`Kind::Resume`] says. `before` is how many bytes all
-    /// ADUs before have on this link.
+    /// Writes the SUs of an ADU that go over this link. Writing starts at byte `from` of the stream
+    /// on this link: 0, or the position in [`Kind::Resume`] after a cut. `before` is the number of
+    /// bytes of all previous ADUs on this link.
     ///
     /// # Returns
     /// `before` for the next ADU.
@@ -292,7 +295,7 @@ impl Sender {
         Ok(at)
     }
 
-    /// Gives a stream up: what it has not moved does not come.
+    /// Abandons a stream: data that was not moved is not sent.
     ///
     /// # Errors
     /// As [`Sender::send_su`].
@@ -301,7 +304,7 @@ impl Sender {
         self.pipe.write_all(&mark.encode(), deadline)
     }
 
-    /// The pipe, for who reads from the same socket.
+    /// Returns the pipe, for a caller that reads from the same socket.
     pub fn into_pipe(self) -> Pipe {
         self.pipe
     }
@@ -314,17 +317,17 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// The ranks' end of a link.
+    /// Creates a receiver for the ranks' end of a link.
     #[must_use]
     pub fn new(pipe: Pipe) -> Self {
         Self { pipe }
     }
 
-    /// The next frame; its data is put to `data`, which has their length then, and grows as they
-    /// come. None once the link is closed.
+    /// Reads the next frame, and its data into `data`, which is resized to their length as they
+    /// come. Returns none once the link is closed.
     ///
     /// # Errors
-    /// [`Error::Garbled`]; a link that gives no more until `deadline`.
+    /// [`Error::Garbled`]; the link has no whole frame before `deadline`.
     pub fn next(&mut self, data: &mut Vec<u8>, deadline: Instant) -> Result<Option<Frame>> {
         let mut head = [0; Frame::BYTES];
         if !self.pipe.read_exact(&mut head, deadline)? {

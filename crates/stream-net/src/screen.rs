@@ -1,25 +1,25 @@
-//! What stands behind `framebuffer:NAME`. Whoever has screens gives them to the driver, which knows
-//! of them no more than this.
+//! The interface through which a driver draws on `framebuffer:NAME`. The owner of the screens
+//! implements it.
 
 use std::fmt::Debug;
 
 /// Screens by name.
 pub trait Screens: Debug + Send {
-    /// Begins to draw on a screen. It does not wait for anything.
+    /// Starts to draw on a screen. It must not block.
     ///
     /// # Errors
-    /// Why that cannot be, in words: no such screen, or one that is drawn on.
+    /// The reason: no screen has this name, or another connection draws on it.
     fn draw(&self, name: &str) -> Result<Box<dyn Screen>, String>;
 }
 
-/// A screen that is drawn on. Dropped, another may draw on it.
+/// A screen that is being drawn on. Dropping it allows another to draw.
 pub trait Screen: Debug + Send {
-    /// Bytes of each ADU that it takes.
+    /// Returns the size in bytes of each ADU.
     fn adu_bytes(&self) -> u64;
 
-    /// Takes bytes of an ADU of a stream, from `at` on. They come in order. It waits for nothing.
+    /// Draws bytes of an ADU of a stream, from byte `at`. They come in order. It must not block.
     ///
     /// # Errors
-    /// Why it takes none, in words.
+    /// The reason for which it refuses them.
     fn put(&mut self, adu: u64, at: u64, data: &[u8]) -> Result<(), String>;
 }

@@ -1,4 +1,4 @@
-//! A thread that runs a driver, and how others reach it.
+//! A thread that runs a driver, and handles for other threads.
 
 use crate::driver::{Driver, Waker};
 use crate::error::{Error, Result};
@@ -7,19 +7,19 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Calls that are done before the driver has its turn.
+/// Maximum number of calls that are done before the driver gets its turn.
 const CALLS: usize = 16;
 
 type Call = Box<dyn FnOnce(&mut Driver) + Send>;
 
-/// A driver on a thread of its own. Dropped, the thread ends, and what it had is closed.
+/// A driver on its own thread. Dropping it ends the thread and closes everything.
 #[derive(Debug)]
 pub struct Service {
     client: Client,
     thread: Option<JoinHandle<Result<()>>>,
 }
 
-/// How other threads reach the driver.
+/// A handle through which other threads call the driver.
 #[derive(Clone)]
 pub struct Client {
     calls: Sender<Option<Call>>,
@@ -27,18 +27,19 @@ pub struct Client {
 }
 
 impl Service {
-    /// Starts the thread. All events of the driver go to `tell`, on that thread.
+    /// Starts the thread, which passes all events of the driver to `tell`.
     ///
     /// # Errors
-    /// A system without threads.
+    /// The system cannot start a thread.
     pub fn start(driver: Driver, mut tell: impl FnMut(Event) + Send + 'static) -> Result<Self> {
         Self::start_with(driver, move |_, event| tell(event))
     }
 
-    /// The same, for who looks at the driver when something happens.
+    /// Starts the thread as [`Service::start`] does, for a caller that uses the driver when
+    /// something happens.
     ///
     /// # Errors
-    /// A system without threads.
+    /// The system cannot start a thread.
     pub fn start_with(
         driver: Driver,
         tell: impl FnMut(&mut Driver, Event) + Send + 'static,
@@ -54,16 +55,16 @@ impl Service {
         })
     }
 
-    /// How to reach it.
+    /// Returns a handle for calls.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// Ends the thread, as it is, and waits for it.
+    /// Ends the thread and waits for it.
     ///
     /// # Errors
-    /// Why it had ended before.
+    /// The error with which the thread had ended before.
     pub fn stop(mut self) -> Result<()> {
         self.end()
     }
@@ -72,7 +73,7 @@ impl Service {
         let Some(thread) = self.thread.take() else {
             return Ok(());
         };
-        // If it has ended already nobody hears this.
+        // If the thread has ended already, nothing receives this.
         let _ = self.client.calls.send(None);
         self.client.waker.wake();
         thread.join().unwrap_or(Err(Error::Ended))
@@ -81,13 +82,13 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        // Why it ended was there to be asked for.
+        // A caller that wants the error calls `stop`.
         let _ = self.end();
     }
 }
 
 impl Client {
-    /// Lets the thread do something with the driver, and waits for the answer.
+    /// Runs a closure with the driver on the thread, and returns its result.
     ///
     /// # Errors
     /// [`Error::Ended`] if the thread has ended.
@@ -97,7 +98,7 @@ impl Client {
     ) -> Result<T> {
         let (answer, answered) = channel();
         let call: Call = Box::new(move |driver| {
-            // Who asked may be gone.
+            // The caller may be gone.
             let _ = answer.send(what(driver));
         });
         self.calls.send(Some(call)).map_err(|_| Error::Ended)?;
@@ -118,7 +119,7 @@ fn run(
     mut tell: impl FnMut(&mut Driver, Event),
 ) -> Result<()> {
     loop {
-        // Who calls without end does not keep the driver from its work.
+        // A caller that never stops must not keep the driver from its work.
         let mut done = 0;
         for call in called.try_iter().take(CALLS) {
             match call {
@@ -127,7 +128,7 @@ fn run(
             }
             done += 1;
         }
-        // More may wait, and what woke the driver for them may be spent: it does not sleep then.
+        // More calls may wait whose wake-up was consumed, so the driver must not sleep now.
         driver.turn((done == CALLS).then(Instant::now))?;
         while let Some(event) = driver.poll_event() {
             tell(&mut driver, event);

@@ -1,7 +1,7 @@
-//! A sink: takes packets outside, checks sums and order by itself, and confirms.
+//! A sink receives packets, checks their checksums and their order, and confirms them.
 //!
-//! It shares the form of headers with the manager and nothing else: what it says is a second
-//! opinion. Faults are made by who looks at packets before they are taken: [`Action`].
+//! It shares only the header format with the manager, so that its checks are independent. A caller
+//! injects faults with [`Action`] before a packet is checked.
 
 use crate::error::{Error, Result};
 pub use crate::peer::Peer;
@@ -12,89 +12,91 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-/// Bytes that are read before they are summed, while they are in the second cache.
+/// Bytes that are read before they are summed, while they are in the L2 cache.
 const STEP: usize = 256 << 10;
-/// Bytes that are read beyond what is asked for, so that small packets come many at a time.
+/// Bytes that are read ahead, so that one read returns several small packets.
 const AHEAD: usize = 4 << 10;
-/// ADUs that are confirmed together at most.
+/// Maximum number of ADUs that are confirmed together.
 const TOGETHER: u64 = 64;
-/// How long an ADU waits for others at most, but for the packet that is being taken.
+/// How long an ADU waits at most to be confirmed with others, except for the packet that is being
+/// received.
 const PATIENCE: Duration = Duration::from_millis(1);
 
-/// What a sink expects.
+/// The settings of a sink.
 #[derive(Clone, Debug)]
 pub struct Sink {
     /// The channel of the connection.
     pub channel: u32,
     /// The checksum of its data.
     pub checksum: Checksum,
-    /// What the sender may send before it is confirmed, in bytes with headers.
+    /// Bytes, headers included, that the sender may send before they are confirmed.
     pub window: u64,
-    /// Whether the sender repairs: a corrupted packet is waited for again. If not, it is an error.
+    /// Whether the sender repairs. The sink then waits for a corrupted packet to be sent again;
+    /// otherwise it is an error.
     pub repair: bool,
 }
 
-/// What is done with a packet before it is looked at. Who wants the sink to be slow or to stop
-/// waits where it is asked.
+/// What to do with a packet before it is checked. A caller can block in this callback to slow the
+/// sink down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Take it.
+    /// Receive the packet.
     Take,
-    /// Flip a bit of this byte of its data first, as a network might.
+    /// Flip a bit in this byte of its data first, as a network might.
     Flip(u32),
-    /// Leave: the connection is closed.
+    /// Close the connection.
     Leave,
 }
 
-/// What a sink has seen.
+/// The counters of a sink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Packets with data that were right, in order.
+    /// Correct packets with data, in order.
     pub packets: u64,
-    /// Their bytes.
+    /// Bytes of their data.
     pub bytes: u64,
-    /// ADUs that came whole.
+    /// Complete ADUs.
     pub adus: u64,
-    /// Streams that ended whole.
+    /// Streams that ended completely.
     pub ended: u64,
-    /// Streams that were cut short: by a mark, or as the sender left in their midst.
+    /// Streams that were cut short, by a mark or because the sender left.
     pub cut: u64,
-    /// Where the first of them was cut: stream, ADU, byte of that ADU.
+    /// Position of the first cut: stream, ADU, byte of that ADU.
     pub cut_at: Option<(u32, u64, u64)>,
-    /// Packets whose data was not what was sent.
+    /// Packets with corrupted data.
     pub corrupted: u64,
-    /// Packets that had come before.
+    /// Packets that were received again.
     pub duplicates: u64,
-    /// Packets that came before one that is missing, and were kept.
+    /// Packets that arrived before a missing one, and were kept.
     pub early: u64,
 }
 
-/// Where a sender is.
+/// The position of a sender.
 #[derive(Default)]
 struct State {
     counts: Counts,
     expected: u64,
     freed: u64,
-    /// The next byte: stream, ADU, offset.
+    /// The next expected byte: stream, ADU, offset.
     next: (u32, u64, u64),
     early: BTreeMap<u64, (Header, Vec<u8>)>,
-    /// What those cost of the window.
+    /// Bytes of the window that the early packets use.
     early_cost: u64,
-    /// The streams of packets that came, could not be taken and come again, by their sequence.
+    /// Streams of packets that could not be accepted and will be sent again, by sequence number.
     again: BTreeMap<u64, u32>,
-    /// Of `freed`, what the sender has been told.
+    /// Part of `freed` that was confirmed to the sender.
     told: u64,
-    /// Bytes that were read and not asked for yet.
+    /// Bytes that were read ahead.
     ahead: VecDeque<u8>,
-    /// Whether something was taken of which the sender has not been told.
+    /// Whether something was received that is not confirmed yet.
     owed: bool,
-    /// ADUs and ends of streams among that, and since when the first of them is.
+    /// Unconfirmed ADUs and ends of streams, and the time of the first of them.
     withheld: u64,
     since: Option<Instant>,
 }
 
 impl Sink {
-    /// A sink for CRC32C on channel 0 with this window.
+    /// Creates a sink with CRC32C on channel 0 and this window.
     #[must_use]
     pub fn new(window: u64) -> Self {
         Self {
@@ -105,15 +107,16 @@ impl Sink {
         }
     }
 
-    /// Takes packets until the sender closes the connection. `before` is asked for each packet with
-    /// data, by how many came before it; `taken` is shown those that are right, in order.
+    /// Receives packets until the sender closes the connection. `before` is called for each packet
+    /// with data, with the number of packets before it. `taken` receives the correct packets in
+    /// order.
     ///
-    /// What is taken is confirmed together while more is there to be read: a quarter of the window,
-    /// 64 ADUs or 1 ms at most. All that was taken is confirmed before the sink waits for anything to
-    /// come, and before it leaves; nothing is that `taken` has not returned from.
+    /// The sink delays confirmations while more bytes can be read, up to a quarter of the window,
+    /// 64 ADUs or 1 ms. It confirms everything before it waits for bytes and before it returns. It
+    /// confirms a packet only after `taken` has returned.
     ///
     /// # Errors
-    /// [`Error::Garbled`] with the place of what is wrong; what the system says of the socket.
+    /// [`Error::Garbled`] with the position of invalid data; errors of the socket.
     pub fn serve<S: Peer>(
         &self,
         socket: &mut S,
@@ -126,10 +129,11 @@ impl Sink {
         })
     }
 
-    /// The same, as long as `taken` has a place for the data: what it refuses is not confirmed.
+    /// Receives packets as [`Sink::serve`] does, and ends if `taken` fails. It does not confirm
+    /// that packet.
     ///
     /// # Errors
-    /// As [`Sink::serve`]; the first of `taken`.
+    /// As [`Sink::serve`]; the first error of `taken`.
     pub fn serve_while<S: Peer>(
         &self,
         socket: &mut S,
@@ -233,7 +237,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Whether a packet is within the window: what came before its turn has its part of that.
+    /// Checks that a packet is within the window. Early packets count.
     fn has_room(&self, state: &State, header: &Header) -> Result<()> {
         let (cost, other) = (header.cost(), state.early_cost);
         let is_known = header.sequence < state.expected;
@@ -248,7 +252,7 @@ impl Sink {
         )))
     }
 
-    /// A packet could not be taken, and comes again if its sender is there still.
+    /// Records a packet that could not be accepted, and that the sender will send again.
     fn comes_again(&self, state: &mut State, header: &Header) -> Result<()> {
         let expected = state.expected;
         state.again.retain(|sequence, _| *sequence >= expected);
@@ -260,9 +264,9 @@ impl Sink {
         Ok(())
     }
 
-    /// Whether the sender is told now of what was taken, although more may be there.
+    /// Whether received data must be confirmed now, although more bytes may be readable.
     fn is_due(&self, state: &mut State) -> bool {
-        // Within an ADU nobody waits for more than room.
+        // Within an ADU the sender waits only for room in the window.
         state.withheld += u64::from(state.next.2 == 0);
         let untold = state.freed - state.told;
         let most = self.window / 4;
@@ -276,8 +280,8 @@ impl Sink {
         now - *state.since.get_or_insert(now) >= PATIENCE
     }
 
-    /// Reads what is there; none if the sender has left, or was killed. Where nothing is there, what
-    /// was taken is confirmed, and then waited.
+    /// Reads bytes. Returns none if the sender has left or was killed. If there are none, confirms
+    /// all received data and then waits.
     fn read<S: Peer>(
         &self,
         socket: &mut S,
@@ -313,7 +317,7 @@ impl Sink {
         }
     }
 
-    /// The next header; none at the end of the connection.
+    /// Reads the next header. None at the end of the connection.
     fn next_head<S: Peer>(
         &self,
         socket: &mut S,
@@ -324,7 +328,7 @@ impl Sink {
             match self.read(socket, state, &mut buffer.head[buffer.got..])? {
                 Some(read) => buffer.got += read,
                 None if buffer.got > 0 && state.first_cut().is_none() => {
-                    // Of which stream it was to be is not known.
+                    // The stream of an incomplete header is unknown.
                     return Err(Error::Garbled(format!(
                         "the sender left in the midst of a header: {} packets were taken before",
                         state.expected
@@ -340,8 +344,8 @@ impl Sink {
             .map_err(|why| Error::Garbled(why.to_string()))
     }
 
-    /// Fills the first `bytes` of the buffer's data and sums them. What is there of the next header
-    /// is read with the last of them. None if the sender left before all had come.
+    /// Fills the first `bytes` of the buffer's data and sums them. The last read includes bytes of
+    /// the next header. None if the sender left before all came.
     fn read_data<S: Peer>(
         &self,
         socket: &mut S,
@@ -356,7 +360,7 @@ impl Sink {
         let mut sum = Sum::new(self.checksum);
         let mut done = 0;
         while done < bytes {
-            // What there is, and no call more for what is not.
+            // Includes the next header if it is there, without a further call.
             let end = (bytes + Header::BYTES).min(done + STEP);
             let piece = &mut buffer.data[done..end];
             let Some(read) = self.read(socket, state, piece)? else {
@@ -388,14 +392,15 @@ impl Sink {
             }
         }
         match socket.write_all(&header.encode()) {
-            // A sender may be gone before it hears of it: through, or killed. What it sent is read.
+            // The sender may have left before it reads this. The sink still reads the data that it
+            // sent.
             Err(error) if is_gone(&error) => Ok(()),
             other => other.map_err(|error| Error::system("confirming packets", error)),
         }
     }
 }
 
-/// Bytes that came: those of a packet, and of the header behind it what came with them.
+/// Received bytes: the data of a packet, and the part of the next header that came with it.
 struct Buffer {
     data: Vec<u8>,
     head: [u8; Header::BYTES],
@@ -403,7 +408,7 @@ struct Buffer {
 }
 
 impl State {
-    /// Takes the next packet in order.
+    /// Accepts the next packet in order.
     fn take(
         &mut self,
         header: &Header,
@@ -419,7 +424,7 @@ impl State {
         self.freed += header.cost();
         self.owed = true;
         if header.end {
-            // The mark of the end may stand in the last packet of data or in one of its own.
+            // The end mark is in the last data packet or in a packet of its own.
             let (stream, adu, offset) = self.next;
             let told = header.adu + u64::from(header.bytes > 0);
             if header.stream != stream || offset != 0 || told != adu {
@@ -431,7 +436,7 @@ impl State {
             }
         }
         if header.cut {
-            // One of which nothing came has a number of its own.
+            // A stream of which no data came has its own number.
             if header.stream > self.next.0 {
                 self.next = (header.stream, 0, 0);
             }
@@ -444,8 +449,8 @@ impl State {
         Ok(())
     }
 
-    /// Where the first stream is cut if nothing more comes: one that is under way, or of which
-    /// something came that was not taken.
+    /// Returns the position where the first stream is cut if nothing more comes: the current
+    /// stream, or one with a packet that was received but not accepted.
     fn first_cut(&self) -> Option<(u32, u64, u64)> {
         let (_, adu, offset) = self.next;
         if (adu, offset) != (0, 0) {
@@ -459,7 +464,7 @@ impl State {
         Some((stream, 0, 0))
     }
 
-    /// The sender left.
+    /// Handles the sender's leaving.
     fn left(&mut self) {
         if let Some(at) = self.first_cut() {
             self.next = at;
@@ -467,7 +472,7 @@ impl State {
         }
     }
 
-    /// Counts the stream that is next as cut short there.
+    /// Counts the current stream as cut short at the current position.
     fn cut(&mut self) {
         self.counts.cut += 1;
         self.counts.cut_at.get_or_insert(self.next);
@@ -485,7 +490,7 @@ impl State {
         Ok(())
     }
 
-    /// Counts data that was taken.
+    /// Counts accepted data.
     fn count(&mut self, header: &Header) {
         let (stream, adu, offset) = self.next;
         let end = offset + u64::from(header.bytes);
@@ -499,7 +504,7 @@ impl State {
     }
 }
 
-/// Whether the system says that the other side has left, or was killed.
+/// Whether the error says that the peer has left or was killed.
 fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionReset};
     matches!(error.kind(), BrokenPipe | ConnectionReset)

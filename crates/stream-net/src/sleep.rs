@@ -1,4 +1,4 @@
-//! What a driver sleeps on, and until when.
+//! How a driver sleeps: which descriptors it polls, and until when.
 
 use crate::driver::Driver;
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ pub(crate) struct Polled {
     outsides: Vec<ConnectionId>,
 }
 
-/// Whose descriptor was polled.
+/// The owner of a polled descriptor.
 #[derive(Clone, Copy)]
 enum Whose {
     Input(LinkId),
@@ -29,7 +29,7 @@ enum Whose {
 }
 
 impl Driver {
-    /// When something is to be done even if nothing comes.
+    /// Returns the time until which the driver may sleep if nothing happens.
     fn deadline(&self) -> Option<Instant> {
         let manager = self.manager.poll_timeout().map(|at| self.moment(at));
         let links = self.links.values().filter_map(|link| link.cut_until);
@@ -51,12 +51,12 @@ impl Driver {
             .min()
     }
 
-    /// Sleeps until a descriptor is ready, or until the deadline. While a link or connection is busy, it
-    /// polls the busy ones only, until the next look: a poll of a hundred idle sockets takes a tenth of
-    /// the time of a packet of 1 MiB.
+    /// Sleeps until a descriptor is ready, or until the deadline. While a link or connection is
+    /// busy, it polls only the busy ones, until the next full round: a poll of a hundred idle
+    /// sockets takes a tenth of the time of a packet of 1 MiB.
     ///
     /// # Returns
-    /// Whether it was woken.
+    /// Whether the driver was woken.
     pub(crate) fn sleep(&mut self, until: Option<Instant>) -> Result<bool> {
         let idle = !self.has_busy();
         let polled = if idle { self.everything() } else { self.busy() };
@@ -66,8 +66,8 @@ impl Driver {
                 continue;
             };
             if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes()) {
-                // While something of a stream is on its way, its next small units are collected until
-                // the answer comes (Nagle, RFC 896). A lone one is sent at once.
+                // While data of a stream is under way, its next small units are collected until the
+                // answer comes (Nagle, RFC 896). A single one is sent at once.
                 let known = input.small().and_then(|stream| self.streams.get(&stream));
                 let waits = known.is_some_and(|known| known.moved > known.done);
                 if !input.arm(waits) {
@@ -94,14 +94,14 @@ impl Driver {
         let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         self.poll(left, &polled)?;
         let mut count = [0; 8];
-        // Empty without a wake-up. Rounds without sleep leave it: the caller does what it was woken for
-        // when a turn ends.
+        // Without a wake-up there is nothing to read. Rounds without sleep leave the count: the
+        // caller does its work when a turn ends.
         let woken = rustix::io::read(self.wake_fd(), &mut count).is_ok();
         let now = self.now();
         if woken {
             self.look_at = now;
         } else if idle {
-            // Everything was polled: ready links and connections are busy now.
+            // The poll covered everything: ready links and connections are busy now.
             self.look_at = self.next_look(now);
         }
         self.figures.sleeps += 1;
@@ -122,7 +122,7 @@ impl Driver {
         }
     }
 
-    /// Polls these for at most `most`. Those that are ready are tried in the next rounds.
+    /// Polls these descriptors for at most `most`. Ready ones are tried in the next rounds.
     pub(crate) fn poll(&mut self, most: Option<Duration>, polled: &Polled) -> Result<()> {
         let timeout = most.and_then(|most| Timespec::try_from(most).ok());
         let wake = self.wake_fd();
@@ -165,7 +165,7 @@ impl Driver {
         Ok(())
     }
 
-    /// What to sleep on.
+    /// Returns the descriptors to poll.
     fn descriptors<'d>(
         &'d self,
         wake: BorrowedFd<'d>,
@@ -180,7 +180,8 @@ impl Driver {
             }
         };
         let when = |yes: bool, flags: PollFlags| if yes { flags } else { PollFlags::empty() };
-        // Ranks that are only written to, and nothing is: none sees them leave otherwise.
+        // If ranks are only written to, and nothing is queued, only this poll detects that they
+        // leave.
         let watched = |link: &Link| {
             let output = link.output.as_ref();
             link.input.is_none() && output.is_some_and(Output::is_ring)
@@ -198,7 +199,7 @@ impl Driver {
             if let Some(output) = &link.output
                 && let Some(fd) = output.fd()
             {
-                // A ring is woken by a byte, whatever for.
+                // A ring is woken by a byte in either case.
                 let what = if output.is_ring() {
                     PollFlags::IN
                 } else {
@@ -220,7 +221,7 @@ impl Driver {
                     when(reads, PollFlags::IN) | when(writes, PollFlags::OUT)
                 }
                 Outside::Plain(plain) => {
-                    // Looking for each connection costs more than the poll of its socket.
+                    // Looking up each connection costs more than polling its socket.
                     let spec = plain.receives().then(|| self.connections.get(id)).flatten();
                     let reads = spec.is_none_or(|spec| plain.wants_read(&spec.expects));
                     when(reads, PollFlags::IN) | when(plain.wants_write(), PollFlags::OUT)

@@ -1,5 +1,6 @@
-//! A sink that listens: one sender after another, each on a thread of its own, with counts to look at
-//! meanwhile. A connection that sends no packet does not count as a sender and does not delay one.
+//! A sink that listens: it serves one sender after another, each on its own thread, with counters
+//! that can be read meanwhile. A connection that sends no packet does not count as a sender and
+//! does not delay one.
 
 use crate::error::{Error, Result};
 use crate::sink::{Action, Counts, Sink};
@@ -15,10 +16,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Connections at a time that have sent no packet; the oldest makes room.
+/// Maximum number of connections that have sent no packet. The oldest is closed for a new one.
 const GUESTS_MOST: usize = 64;
 
-/// Time after which headers that came in part are looked at again.
+/// Interval at which incomplete headers are checked again.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A sink that listens on a TCP port.
@@ -29,7 +30,7 @@ pub struct Station {
     guests: Mutex<Guests>,
 }
 
-/// A sender that is being listened to.
+/// A sender that is being served.
 #[derive(Debug)]
 pub struct Taking {
     socket: TcpStream,
@@ -39,10 +40,10 @@ pub struct Taking {
 }
 
 impl Station {
-    /// Listens; port 0 is any that is free.
+    /// Listens on an address. Port 0 selects a free port.
     ///
     /// # Errors
-    /// An address that is taken, or not this machine's.
+    /// The address is in use, or does not belong to this machine.
     pub fn listen(address: SocketAddr, sink: Sink) -> Result<Self> {
         let refused = |error| Error::system(format!("listening on {address}"), error);
         let listener = listen_tcp(address).map_err(refused)?;
@@ -55,32 +56,32 @@ impl Station {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address on which it listens.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system reports no address.
     pub fn address(&self) -> Result<SocketAddr> {
         let address = self.listener.local_addr();
         address.map_err(|error| Error::system("the address of a sink", error))
     }
 
-    /// Return the number of connections that were closed without having sent a packet.
+    /// Returns the number of connections that were closed without having sent a packet.
     #[must_use]
     pub fn strays(&self) -> u64 {
         self.guests().strays
     }
 
     fn guests(&self) -> MutexGuard<'_, Guests> {
-        // What a thread that failed left is whole: nothing in here fails half way.
+        // A thread that panicked left the list consistent: no operation on it stops half way.
         self.guests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets the next sender in, if one comes in this time, and takes what it sends; good data goes to
-    /// the file `out` as well, which is emptied when the first of it arrives. A sender begins with the
-    /// header of a packet.
+    /// Accepts the next sender that arrives within `time`, and starts to receive. Correct data is
+    /// also written to the file `out`, which is emptied when the first data arrives. A connection
+    /// is a sender once it has sent the header of a packet.
     ///
     /// # Errors
-    /// What the system says.
+    /// An error of the socket.
     pub fn take(&self, time: Duration, out: Option<&Path>) -> Result<Option<Taking>> {
         let refused = |error| Error::system("letting a sender in", error);
         let until = Instant::now() + time;
@@ -97,7 +98,7 @@ impl Station {
             guests.wait(&self.listener, left);
         };
         socket.set_nonblocking(false).map_err(refused)?;
-        // What the system refuses here costs speed and nothing else.
+        // An error here only costs speed.
         let _ = socket.set_nodelay(true);
         let mut theirs = socket.try_clone().map_err(refused)?;
         let out = out.map(|path| Out::Path(path.to_owned()));
@@ -115,7 +116,7 @@ impl Station {
     }
 }
 
-/// Who has connected, and has not sent the header of a packet.
+/// Connections that have not sent the header of a packet.
 #[derive(Debug, Default)]
 struct Guests {
     there: Vec<(TcpStream, SocketAddr)>,
@@ -139,7 +140,8 @@ impl Guests {
         }
     }
 
-    /// The first who has sent the header of a packet, which stays in its socket.
+    /// Returns the first connection that has sent the header of a packet. The header stays in its
+    /// socket.
     fn sender(&mut self) -> Option<(TcpStream, SocketAddr)> {
         let mut at = 0;
         while at < self.there.len() {
@@ -159,23 +161,23 @@ impl Guests {
         None
     }
 
-    /// Wait for a connection or for the first bytes of one, at most [`TICK`]: the rest of a header is not
-    /// polled for.
+    /// Waits for a connection or for the first bytes of one, at most [`TICK`], because the rest of
+    /// a header is not polled for.
     fn wait(&self, listener: &TcpListener, left: Duration) {
         let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
         let silent = self.there.iter().filter(|(socket, _)| {
             matches!(socket.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
         });
         fds.extend(silent.map(|(socket, _)| PollFd::new(socket, PollFlags::IN)));
-        // Interrupted or not, all is looked at again.
+        // The caller checks everything again, even after an interrupt.
         let _ = poll(&mut fds, Timespec::try_from(left.min(TICK)).ok().as_ref());
     }
 }
 
-/// Where good data goes.
+/// The file for correct data.
 #[derive(Debug)]
 enum Out {
-    /// A file that is made when there is some.
+    /// A file that is created when the first data arrives.
     Path(PathBuf),
     File(File),
 }
@@ -190,14 +192,14 @@ impl Out {
             return Ok(());
         };
         file.write_all(data).map_err(|error| {
-            // What is not confirmed is not there either; if that fails too, it is said already.
+            // Unconfirmed data is removed. If that fails too, the first error is enough.
             let _ = file.set_len(before);
             Error::system("writing what came", error)
         })
     }
 }
 
-/// Takes packets until the sender leaves, or the file cannot be written.
+/// Receives packets until the sender leaves or the file cannot be written.
 fn taken(
     sink: &Sink,
     socket: &mut TcpStream,
@@ -218,19 +220,19 @@ fn taken(
 }
 
 impl Taking {
-    /// Who sends.
+    /// Returns the address of the sender.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {
         self.peer
     }
 
-    /// Bytes of data that came and were right.
+    /// Returns the number of correct bytes of data so far.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Waits for the end, for so long at most; whether it is over.
+    /// Waits at most this long for the end. Returns whether it has ended.
     #[must_use]
     pub fn over(&self, time: Duration) -> bool {
         let until = Instant::now() + time;
@@ -240,13 +242,13 @@ impl Taking {
         self.thread.is_finished()
     }
 
-    /// Ends it, if it is not over, and says what was counted.
+    /// Ends the sender if it still runs, and returns the counters.
     ///
     /// # Errors
-    /// What was not as it should be, with its place.
+    /// Invalid data, with its position; an error of the socket or of the file.
     pub fn end(self) -> Result<Counts> {
         if !self.thread.is_finished() {
-            // One that was closed already needs no closing.
+            // Closing a connection that is closed already fails without harm.
             let _ = self.socket.shutdown(Shutdown::Both);
         }
         self.thread.join().unwrap_or(Err(Error::Ended))

@@ -1,14 +1,14 @@
-//! Checksums of data that come in pieces: of each link its SUs, of each SU the pieces that a read
-//! gave; put together to those of packets (paper, 4.1 and 4.2).
+//! Checksums of data in pieces: SUs of links, and parts of SUs from single reads. They are combined
+//! to those of packets (paper, 4.1 and 4.2).
 
 use isthmus_stream::StreamId;
 use isthmus_stream::checksum::{Checksum, Partial, combine_crc32c, crc32c};
 use std::collections::BTreeMap;
 
-/// The checksum of a piece, as a connection wants it.
+/// The checksum of a piece of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sum {
-    /// The connection has none.
+    /// No checksum.
     None,
     /// The Internet checksum.
     Internet(Partial),
@@ -17,7 +17,7 @@ pub enum Sum {
 }
 
 impl Sum {
-    /// That of nothing yet.
+    /// Creates the checksum of no data.
     #[must_use]
     pub fn new(checksum: Checksum) -> Self {
         match checksum {
@@ -27,18 +27,18 @@ impl Sum {
         }
     }
 
-    /// That which another made of a piece of `bytes`, in the form of [`Sum::partial`].
+    /// Creates the checksum of `bytes` from a value in the form of [`Sum::partial`].
     #[must_use]
     pub fn given(checksum: Checksum, word: u32, bytes: u64) -> Self {
         match checksum {
             Checksum::None => Self::None,
-            // Higher bits are never set.
+            // The higher bits are never set.
             Checksum::Internet => Self::Internet(Partial::from_word(word as u16, bytes)),
             Checksum::Crc32c => Self::Crc(word),
         }
     }
 
-    /// That of this piece and `data` behind it.
+    /// Adds `data` after this piece.
     pub fn add(&mut self, data: &[u8]) {
         let more = match self {
             Self::None => Self::None,
@@ -48,7 +48,7 @@ impl Sum {
         *self = self.then(more, data.len() as u64);
     }
 
-    /// That of this piece and the next, which has `bytes`.
+    /// Combines it with the checksum of the next piece, which has `bytes`.
     #[must_use]
     pub fn then(self, next: Self, bytes: u64) -> Self {
         match (self, next) {
@@ -60,7 +60,7 @@ impl Sum {
         }
     }
 
-    /// As ranks give it: of the Internet checksum the sum that is not inverted.
+    /// Returns the value in the form that ranks send: an Internet checksum is not inverted.
     #[must_use]
     pub fn partial(self) -> u32 {
         match self {
@@ -69,7 +69,7 @@ impl Sum {
         }
     }
 
-    /// As headers of packets carry it.
+    /// Returns the value in the form of packet headers.
     #[must_use]
     pub fn word(self) -> u32 {
         match self {
@@ -80,17 +80,17 @@ impl Sum {
     }
 }
 
-/// The sums of the pieces of a buffer.
+/// The checksums of the pieces of a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
-    /// Whose they are: stream, ADU, TU.
+    /// Stream, ADU and TU of the pieces.
     of: Option<(StreamId, u64, u64)>,
-    /// By first byte: length and sum.
+    /// Length and checksum, by first byte.
     sums: BTreeMap<u64, (u64, Sum)>,
 }
 
 impl Pieces {
-    /// Forgets those of another TU; whether there was another.
+    /// Starts a TU and drops the pieces of another one. Returns whether there was another.
     pub fn begin(&mut self, of: (StreamId, u64, u64)) -> bool {
         let other = self.of != Some(of);
         if other {
@@ -100,7 +100,7 @@ impl Pieces {
         other
     }
 
-    /// Whether they are of a TU of this stream.
+    /// Whether the pieces are of a TU of this stream.
     pub fn are_of(&self, stream: StreamId) -> bool {
         self.of.is_some_and(|(of, ..)| of == stream)
     }
@@ -114,7 +114,8 @@ impl Pieces {
         self.sums.insert(at, (bytes, sum));
     }
 
-    /// The sum of bytes `at .. at + bytes`, if pieces of the same kind of sum are just these.
+    /// Returns the checksum of bytes `at .. at + bytes`, if pieces with the same kind of checksum
+    /// cover exactly these.
     pub fn of(&self, checksum: Checksum, at: u64, bytes: u64) -> Option<Sum> {
         let mut next = at;
         let mut whole = Sum::new(checksum);
@@ -150,7 +151,7 @@ mod tests {
                 sum
             };
             let mut pieces = Pieces::default();
-            // In any order; the last one is not there yet.
+            // In any order; the last one is missing.
             pieces.set(333, 300, sum(333..633));
             pieces.set(0, 333, sum(0..333));
             assert_eq!(pieces.of(checksum, 0, 633), Some(sum(0..633)));

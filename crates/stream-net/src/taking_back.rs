@@ -1,5 +1,5 @@
-//! Data in rings of ranks that have left: what is not sent in time is copied, so that the rings go back
-//! to the system.
+//! Reclaims the rings of ranks that have left: data that is not sent in time is copied, so that the
+//! system can free the rings.
 
 use crate::driver::Driver;
 use crate::link::{Input, PATIENCE};
@@ -7,8 +7,8 @@ use isthmus_stream::LinkId;
 use std::time::Instant;
 
 impl Driver {
-    /// Lets go of the half of a link that ranks write. What was claimed of a ring keeps it mapped,
-    /// all of it, however little that is: for no longer than it may stand in the way of a rank.
+    /// Drops the half of a link that ranks write. Claims keep the whole ring mapped, so its data is
+    /// copied after the same time for which a claim may block a rank.
     pub(crate) fn end_input(&mut self, id: LinkId) {
         let link = self.links.get_mut(&id);
         let input = link.and_then(|link| link.input.take());
@@ -17,8 +17,8 @@ impl Driver {
         }
     }
 
-    /// Copies what lies in rings of ranks that left some time ago; whether there was one. Of a new
-    /// ring of the same link it is copied too, which costs no more than that.
+    /// Copies the data in rings of ranks that left some time ago. Returns whether there was one. If
+    /// the same link has a new ring, the data there is copied too, at no further cost.
     pub(crate) fn take_back_of_left(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some((link, at)) = self.left.front().copied()

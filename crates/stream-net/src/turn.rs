@@ -1,8 +1,8 @@
-//! The loop of a driver: what can be moved is moved, and if nothing can it [sleeps](crate::sleep).
+//! The loop of a driver: it moves data while it can, and [sleeps](crate::sleep) otherwise.
 //!
-//! A round tries the links and connections on which something moved a short time ago. All others are
-//! tried in a look, after [`LOOK_NS`] or more and when none is busy: many idle ones cost little. Idle
-//! sockets are tried when a poll finds them ready.
+//! A round tries the links and connections on which data moved a short time ago. A full round,
+//! after [`LOOK_NS`] or more and when none is busy, tries all others too. Idle sockets are also
+//! tried when a poll finds them ready. Many idle connections therefore cost little.
 
 use crate::driver::Driver;
 use crate::error::Result;
@@ -13,32 +13,32 @@ use isthmus_stream::{ConnectionId, Instant, LinkId, OrderId};
 use std::collections::VecDeque;
 use std::time;
 
-/// Rounds without sleep before a turn ends, so that its caller is heard.
+/// Rounds without sleep before a turn ends, so that its caller gets a chance to run.
 const ROUNDS: usize = 64;
 
-/// Times the processor is offered to others before the driver sleeps.
+/// Times the driver yields the processor before it sleeps.
 const YIELDS: usize = 8;
 
-/// Between two looks at everything while something is busy, in nanoseconds.
+/// Interval between two full rounds while something is busy, in nanoseconds.
 const LOOK_NS: u64 = 1_000_000;
 
-/// The same for each link and connection, if that is longer: a look takes a few percent of the time,
-/// however many of them are idle.
+/// Minimum of that interval per link and connection: a full round takes a few percent of the time,
+/// however many are idle.
 const LOOK_AT_EACH_NS: u64 = 20_000;
 
-/// How long links are tried again in a round before connections are, in nanoseconds.
+/// How long a round retries links before it tries connections, in nanoseconds.
 const COLLECT_NS: u64 = 20_000;
 
 impl Driver {
-    /// Does what there is to do; if that is nothing, sleeps until there is, until a time-out of the
-    /// manager, until it is [woken](crate::Waker), until the next look, or until `until`, and does
-    /// what there is then.
+    /// Moves data. If nothing moves, sleeps until something can, until a timeout of the manager,
+    /// until it is [woken](crate::Waker), until the next full round, or until `until`; then tries
+    /// once more.
     ///
     /// # Returns
     /// Whether anything was done.
     ///
     /// # Errors
-    /// A system that refuses to wait. All else is told by events.
+    /// The system refuses to wait. Everything else is reported by events.
     pub fn turn(&mut self, until: Option<time::Instant>) -> Result<bool> {
         let mut any = false;
         for _ in 0..ROUNDS {
@@ -50,8 +50,8 @@ impl Driver {
         if any || !self.events.is_empty() {
             return Ok(true);
         }
-        // A rank that is about to write often does so as soon as it has the processor. A full socket is
-        // left to the poll.
+        // A rank that is about to write often does so as soon as it has the processor. A full
+        // socket is left to the poll.
         let yields = if self.a_socket_is_full() { 0 } else { YIELDS };
         for _ in 0..yields {
             std::thread::yield_now();
@@ -75,7 +75,8 @@ impl Driver {
         })
     }
 
-    /// Tries what is busy; if that is nothing, or it is time to, everything. Whether anything was done.
+    /// Tries the busy links and connections; if none is busy, or a full round is due, all of them.
+    /// Returns whether anything moved.
     fn round(&mut self) -> bool {
         let now = self.now();
         self.round_at = now;
@@ -94,13 +95,13 @@ impl Driver {
         !(self.busy_links.is_empty() && self.busy_outsides.is_empty())
     }
 
-    /// When everything is looked at next.
+    /// Returns the time of the next full round.
     pub(crate) fn next_look(&self, now: Instant) -> Instant {
         let count = (self.links.len() + self.outsides.len()) as u64;
         now.after_ns(LOOK_NS.max(LOOK_AT_EACH_NS * count))
     }
 
-    /// Tries everything; whether anything was done.
+    /// Tries all links and connections. Returns whether anything moved.
     fn look(&mut self) -> bool {
         let now = self.round_at;
         let late = self.manager.poll_timeout().is_some_and(|at| at <= now);
@@ -112,7 +113,7 @@ impl Driver {
 
     fn try_to_move(&mut self, all: bool) -> bool {
         let mut any = self.carry_out();
-        // Small units are collected, so that one call of the system sends many.
+        // Small units are collected, so that one system call sends many.
         while self.move_links(all) {
             any = true;
             if !self.carry_out() || self.now() >= self.round_at.after_ns(COLLECT_NS) {
@@ -142,7 +143,7 @@ impl Driver {
         any
     }
 
-    /// Moves what can be moved on a link; whether anything could.
+    /// Moves data on a link. Returns whether anything moved.
     fn move_link(&mut self, id: LinkId, now: time::Instant) -> bool {
         let mut any = false;
         let Some(link) = self.links.get_mut(&id) else {
@@ -211,11 +212,11 @@ impl Driver {
         any | self.settle_lingering() | self.settle_files()
     }
 
-    /// Moves what can be moved on a connection; whether anything could. Orders that are over are put
-    /// to `over`.
+    /// Moves data on a connection. Returns whether anything moved, and appends completed orders to
+    /// `over`.
     ///
     /// # Errors
-    /// Why the connection is lost, in words.
+    /// The reason for which the connection is lost.
     fn move_outside(
         &mut self,
         id: ConnectionId,
@@ -308,7 +309,7 @@ impl Driver {
         Ok(any)
     }
 
-    /// Connections that are over: what is left is sent, then their peers close them.
+    /// Sends the remaining data of closed connections, until their peers close them.
     fn settle_lingering(&mut self) -> bool {
         let mut any = false;
         let memory = &self.memory;

@@ -1,8 +1,8 @@
-//! Bytes that were written to a link and that its other end has not confirmed: what is written
-//! again when the link is made anew. No socket and no clock is in here; both ends of a lasting link
+//! Bytes that were written to a link and that the peer has not confirmed. They are written again
+//! when the link reconnects. The type uses no socket and no clock; both ends of a resumable link
 //! use it.
 //!
-//! All bytes of one direction have a place, counted from 0 over all sockets that the link ever had:
+//! All bytes of one direction have a position, counted from 0 over all sockets of the link:
 //!
 //! ```text
 //!      first          written        end         first + most
@@ -10,36 +10,36 @@
 //!  gone  │ can be again  │  pending   │      room      │
 //! ```
 //!
-//! `reached` is how far anything was ever written: the other end cannot have more.
+//! `reached` is the highest position ever written: the peer cannot have more.
 
 use std::collections::VecDeque;
 use std::fmt;
 
-/// Bytes of one direction of a lasting link that are kept at most, by either end.
+/// Maximum number of unconfirmed bytes in one direction of a resumable link, at either end.
 pub const UNCONFIRMED_BYTES: usize = 4 << 20;
-/// Bytes after which the end that reads confirms.
+/// Number of bytes after which the receiving end confirms.
 pub const CONFIRM_BYTES: u64 = UNCONFIRMED_BYTES as u64 / 8;
 
-/// Bytes that are kept ahead of what is written: they are written while they are in the cache.
+/// Bytes that are queued ahead of writing, so that they are written while they are in the cache.
 const AHEAD: usize = 128 << 10;
 
-/// What is kept of one direction of a link.
+/// The unconfirmed bytes of one direction of a link.
 #[derive(Debug)]
 pub struct Unconfirmed {
     most: usize,
-    /// Those from `first` on.
+    /// The bytes from position `first`.
     bytes: VecDeque<u8>,
     first: u64,
     written: u64,
     reached: u64,
 }
 
-/// The other end says that it has bytes that it cannot have, or lacks some that it confirmed.
+/// An invalid position from the peer: bytes that it cannot have, or fewer than it has confirmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strange {
-    /// Where it says that it is.
+    /// The position that the peer sent.
     pub said: u64,
-    /// From where to where it may be.
+    /// The valid range.
     pub may: (u64, u64),
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Strange {
 impl std::error::Error for Strange {}
 
 impl Unconfirmed {
-    /// Of nothing yet; `most` bytes are kept.
+    /// Creates an empty queue that keeps at most `most` bytes.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
@@ -69,39 +69,39 @@ impl Unconfirmed {
         }
     }
 
-    /// Bytes that can be put.
+    /// Returns the number of bytes that can be added.
     #[must_use]
     pub fn room(&self) -> usize {
         self.most - self.bytes.len()
     }
 
-    /// The place behind all that was put.
+    /// Returns the position after all added bytes.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.first + self.bytes.len() as u64
     }
 
-    /// How far anything was ever written.
+    /// Returns the highest position ever written.
     #[must_use]
     pub fn reached(&self) -> u64 {
         self.reached
     }
 
-    /// The place behind what is written to the socket that there is now.
+    /// Returns the position after the bytes written to the current socket.
     #[must_use]
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Keeps what there is room for of `bytes`, to be written; how many.
+    /// Adds as many of `bytes` as fit. Returns their number.
     pub fn put(&mut self, bytes: &[u8]) -> usize {
         let now = bytes.len().min(self.room());
         self.bytes.extend(&bytes[..now]);
         now
     }
 
-    /// The same of a header and what is behind it: as much of that as is to be kept ahead of what is
-    /// written.
+    /// Adds a header and as much of its data as should be queued ahead of writing. Returns the
+    /// number of bytes.
     pub fn put_frame(&mut self, head: &[u8], data: &[u8]) -> usize {
         let took = self.put(head);
         if took < head.len() {
@@ -110,13 +110,13 @@ impl Unconfirmed {
         took + self.put(&data[..data.len().min(AHEAD)])
     }
 
-    /// Takes back what was put and never written.
+    /// Discards the bytes that were never written.
     pub fn take_back(&mut self) {
         let stays = self.reached - self.first;
         self.bytes.truncate(stays as usize);
     }
 
-    /// What is to be written next, in two pieces.
+    /// Returns the bytes to be written next, in two pieces.
     #[must_use]
     pub fn pending(&self) -> [&[u8]; 2] {
         let skip = (self.written - self.first) as usize;
@@ -127,22 +127,22 @@ impl Unconfirmed {
         }
     }
 
-    /// Whether something is to be written.
+    /// Whether there are bytes to be written.
     #[must_use]
     pub fn is_pending(&self) -> bool {
         self.written < self.end()
     }
 
-    /// So many of those pending are written.
+    /// Records that this many pending bytes were written.
     pub fn wrote(&mut self, bytes: usize) {
         self.written = self.end().min(self.written + bytes as u64);
         self.reached = self.reached.max(self.written);
     }
 
-    /// The other end has all bytes before `at`. What it has confirmed before is no news.
+    /// Handles a confirmation of all bytes before `at`. An older confirmation has no effect.
     ///
     /// # Errors
-    /// [`Strange`]: so much is not written.
+    /// [`Strange`]: that many bytes were never written.
     pub fn confirm(&mut self, at: u64) -> Result<(), Strange> {
         match at > self.written {
             true => Err(self.strange(at, self.written)),
@@ -153,11 +153,11 @@ impl Unconfirmed {
         }
     }
 
-    /// The link has another socket, at whose other end all bytes before `at` are there: what
-    /// follows them is pending.
+    /// Continues with a new socket whose peer has all bytes before `at`. All later bytes become
+    /// pending.
     ///
     /// # Errors
-    /// [`Strange`], and nothing is changed.
+    /// [`Strange`], with no change.
     pub fn again(&mut self, at: u64) -> Result<(), Strange> {
         if !(self.first..=self.reached).contains(&at) {
             return Err(self.strange(at, self.reached));

@@ -1,4 +1,4 @@
-//! The half of a link that ranks write: frames in, SUs to where fetches want them.
+//! The half of a link that ranks write: reads frames, and moves SUs to the buffers of fetches.
 
 use super::{LastingSource, Live, Passed, Source, Told, Want};
 use crate::claims::{Glass, Part};
@@ -14,17 +14,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-/// Bytes that one look at a link moves at most, so that others have their turn.
+/// Maximum number of bytes moved on a link per call, so that other links get their turn.
 const TURN: usize = 1 << 20;
-/// Bytes of a unit with its frame up to which a system call for each costs more than the unit.
+/// Size of a unit with its frame up to which a system call costs more than the unit.
 const SMALL: u64 = 4 << 10;
-/// Small units that are collected at most.
+/// Maximum number of small units that are collected.
 const TOGETHER: u64 = 64;
-/// Bytes that are copied before they are summed, while they are in the second cache.
+/// Bytes that are copied before they are summed, while they are in the L2 cache.
 const STEP: usize = 64 << 10;
-/// How long bytes stay in a ring that its rank wants to write on.
+/// How long claimed bytes may block a rank that wants to write to its ring.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
-/// How often it is looked whether it does, after that.
+/// Interval of checks for a blocked rank after that time.
 const AGAIN: Duration = Duration::from_millis(5);
 
 /// An SU that is being read.
@@ -34,7 +34,7 @@ struct Reading {
     stream: StreamId,
     adu: u64,
     buffer: BufferId,
-    /// First byte in the buffer, length, how much is there, how much of that is summed.
+    /// First byte in the buffer, total length, bytes present, and bytes summed.
     at: usize,
     bytes: usize,
     done: usize,
@@ -43,29 +43,30 @@ struct Reading {
     sum: Sum,
     /// Whether the data stays in the ring until it is sent.
     stays: bool,
-    /// What follows it: the rank's sums, so far, and how many bytes they have.
+    /// The rank's checksums after the data: the bytes read so far, and their total length.
     sums: Vec<u8>,
     sums_bytes: usize,
-    /// Whether they are sums of the kind that the connection wants.
+    /// Whether those checksums are of the kind that the connection uses.
     summed_by_rank: bool,
 }
 
-/// The end that is read.
+/// The reading end of a link.
 #[derive(Debug)]
 pub(crate) struct Input {
     source: Source,
     head: [u8; Frame::BYTES],
     got: usize,
-    /// A frame that nobody has fetched yet.
+    /// A frame that no fetch has asked for yet.
     frame: Option<Frame>,
     reading: Option<Reading>,
-    /// Bytes of an SU that nobody wants any more.
+    /// Bytes of an unwanted SU that are still to be skipped.
     skip: u64,
-    /// Frames of streams that have ended or never were.
+    /// Frames of streams that have ended or never existed.
     pub stray: u64,
-    /// As much is claimed of the ring as may be: more is read when some of it is given back.
+    /// Whether the claims have reached their limit, so that nothing is read until some are
+    /// released.
     full: bool,
-    /// Where the ring's oldest claimed byte is, and since when it is there.
+    /// Position of the oldest claimed byte in the ring, and the time since when it is the oldest.
     oldest: Option<(u64, Instant)>,
     glass: Glass,
     /// Stream and bytes of the last small unit since the last sleep.
@@ -89,8 +90,8 @@ impl Input {
         }
     }
 
-    /// Gives what is claimed no more back to the rank. Whether what is claimed still has stood in
-    /// the way of a rank for too long.
+    /// Releases unused claims to the rank. Returns whether the remaining claims have blocked the
+    /// rank for too long.
     pub fn give_back(&mut self, now: Instant) -> bool {
         let Source::Ring(ring) = &mut self.source else {
             return false;
@@ -112,8 +113,8 @@ impl Input {
         }
     }
 
-    /// When to look again at what is claimed: when it has lain there for too long, and after that
-    /// now and then, as its rank may want to write at any time.
+    /// Returns the time of the next check of the claims: when they have been held for too long, and
+    /// then at regular intervals, because the rank may want to write at any time.
     pub fn deadline(&self) -> Option<Instant> {
         let (_, since) = self.oldest?;
         let now = Instant::now();
@@ -121,14 +122,14 @@ impl Input {
         Some(if first > now { first } else { now + AGAIN })
     }
 
-    /// Drops what is of a stream that has ended.
+    /// Drops the data of a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
         if let Some(frame) = self.frame.take_if(|frame| frame.stream == stream) {
             self.skip = frame.follow();
         }
     }
 
-    /// Lets an SU that is being read go by; whether it was that of this order.
+    /// Skips the SU that is being read if it belongs to this order. Returns whether it does.
     pub fn withdraw(&mut self, order: OrderId) -> bool {
         match self.reading.take_if(|reading| reading.order == order) {
             Some(reading) => {
@@ -140,19 +141,19 @@ impl Input {
         }
     }
 
-    /// Whether its first unit waits for a fetch and nothing else can move. `oldest` is up to date, since
-    /// a link is tried for some rounds after it moved.
+    /// Whether the first unit waits for a fetch and nothing else can move. `oldest` is up to date,
+    /// since a link is tried for some rounds after it moved.
     pub fn rests(&self) -> bool {
         let idle = self.reading.is_none() && self.skip == 0 && self.oldest.is_none();
         self.frame.is_some() && idle
     }
 
-    /// Whether there is something to do here as soon as bytes come.
+    /// Whether arriving bytes can be read at once.
     pub fn waits_for_bytes(&self) -> bool {
         self.frame.is_none() && !self.full && self.fd().is_some()
     }
 
-    /// The half of a lasting link that it is, if it is one.
+    /// Returns the half of a resumable link, if this is one.
     pub fn lasting(&mut self) -> Option<&mut LastingSource> {
         match &mut self.source {
             Source::Lasting(lasting) => Some(lasting),
@@ -160,7 +161,7 @@ impl Input {
         }
     }
 
-    /// The stream of the small units that were read since the link was slept on.
+    /// Returns the stream of the small units that were read since the last sleep.
     pub fn small(&self) -> Option<StreamId> {
         let collects = self
             .small
@@ -168,7 +169,7 @@ impl Input {
         collects.map(|(stream, _)| stream)
     }
 
-    /// Bytes of which it is worth being woken.
+    /// Returns the number of bytes for which the driver should be woken.
     pub fn worth(&self) -> u64 {
         let left = self.reading.as_ref().map(|it| match &self.source {
             _ if it.done == it.bytes => (it.sums_bytes - it.sums.len()) as u64,
@@ -182,7 +183,7 @@ impl Input {
         matches!(self.source, Source::Ring(_))
     }
 
-    /// What to poll; none while it has no socket.
+    /// Returns the descriptor to poll. None while the link has no socket.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.source {
             Source::Ring(ring) => Some(ring.as_fd()),
@@ -191,28 +192,28 @@ impl Input {
         }
     }
 
-    /// Before a poll of its descriptor: whether it may be slept on. `collects` says whether more
-    /// units of a stream are collected.
+    /// Prepares for a poll. Returns whether the driver may sleep on the descriptor. `collects` says
+    /// whether it waits to collect several units of a stream.
     pub fn arm(&mut self, collects: bool) -> bool {
         let small = self.small.take().filter(|_| collects);
         let worth = small.map_or(self.worth(), |(_, bytes)| bytes * TOGETHER);
         match &mut self.source {
-            // What cannot be armed is broken, and tells so when it is read.
+            // A ring that cannot be armed is broken; the next read reports that.
             Source::Ring(ring) => ring.arm(worth.min(ring.capacity() / 2)).unwrap_or(false),
             Source::Socket(_) | Source::Lasting(_) => true,
         }
     }
 
-    /// After a poll that found it readable.
+    /// Records that a poll found the link readable.
     pub fn heed(&mut self) {
         if let Source::Ring(ring) = &mut self.source {
-            // Told by the next read.
+            // The next read reports an error.
             let _ = ring.heed();
         }
     }
 
-    /// Reads what is there, up to the bytes of a turn; whether anything moved. `live` tells of
-    /// streams that go on; `passed` counts what they got.
+    /// Reads frames, up to the maximum of a turn. Returns whether anything moved. `live` returns
+    /// the state of running streams; `passed` counts their progress.
     pub fn advance(
         &mut self,
         link: LinkId,
@@ -260,7 +261,7 @@ impl Input {
         any
     }
 
-    /// Gives a frame to the fetch that wants it; false if none does yet.
+    /// Passes a frame to the fetch that asked for it. Returns false if none has yet.
     fn begin(
         &mut self,
         frame: &Frame,
@@ -276,7 +277,7 @@ impl Input {
         let want = &wants[place];
         let asked = Frame::su(frame.kind, want.stream, &want.tu, &want.su);
         if asked != *frame {
-            // What follows cannot be trusted to be in step either.
+            // What follows may be out of step too.
             told.push(Told::OutOfStep(
                 frame.stream,
                 format!(
@@ -428,7 +429,7 @@ impl Input {
     }
 }
 
-/// What came of an attempt to claim.
+/// The result of an attempt to claim.
 enum Claiming {
     Part(Claim),
     Nothing,
@@ -436,8 +437,8 @@ enum Claiming {
 }
 
 impl Reading {
-    /// Bytes that are claimed together: all that are left, where the rank sums and nobody looks at
-    /// them here; if not, what is looked at while the rank writes the next.
+    /// Returns the number of bytes to claim together: all that remain if the rank has summed them,
+    /// otherwise a part, which is summed while the rank writes the next.
     fn step(&self, ring: &Consumer) -> u64 {
         let left = (self.bytes - self.done) as u64;
         match self.summed_by_rank {
@@ -446,9 +447,9 @@ impl Reading {
         }
     }
 
-    /// Claims the next step, as soon as all of it is there.
+    /// Claims the next step, as soon as the ring has all of it.
     fn claim(&self, ring: &mut Consumer, full: &mut bool) -> Result<Claiming, String> {
-        // Asked first: what is there then is the last.
+        // Checked first, so that the bytes in the ring are then the last ones.
         let over = ring.is_over();
         let there = match ring.available() {
             Ok(Some(there)) => there,
@@ -468,11 +469,12 @@ impl Reading {
         Ok(claim.map_or(Claiming::Nothing, Claiming::Part))
     }
 
-    /// Copies what is there to the buffer, up to where it is summed.
+    /// Copies bytes to the buffer, up to the position where they are summed.
     fn copy(&mut self, source: &mut Source, memory: &mut Memory) -> Result<Moved, String> {
         let buffer = memory.buffer(self.buffer, self.at + self.bytes);
         let room = &mut buffer.block.bytes[self.at..self.at + self.bytes];
-        // Not beyond where it is summed next, so that what is summed was just copied.
+        // A copy ends where the next sum does, so that bytes are summed while they are in the
+        // cache.
         let end = self.bytes.min(self.summed + STEP);
         let moved = read(source, &mut room[self.done..end])?;
         let Moved::Some(bytes) = moved else {
@@ -488,7 +490,7 @@ impl Reading {
         Ok(moved)
     }
 
-    /// Reads the rank's sums.
+    /// Reads the rank's checksums.
     fn read_sums(&mut self, source: &mut Source) -> Result<Moved, String> {
         let mut words = [0; 256];
         let most = words.len().min(self.sums_bytes - self.sums.len());
@@ -499,7 +501,7 @@ impl Reading {
         Ok(moved)
     }
 
-    /// Tells the buffer the sum of the SU, or those of its blocks.
+    /// Sets the checksum of the SU, or those of its blocks, in the buffer.
     fn tell_sums(&self, memory: &mut Memory) {
         let pieces = &mut memory.buffer(self.buffer, 0).pieces;
         if !self.summed_by_rank {

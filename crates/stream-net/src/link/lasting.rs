@@ -1,32 +1,32 @@
-//! The halves of a lasting link: their socket may be cut, and another one takes its place. Bytes
-//! are counted over all sockets; those that were written are kept until they are confirmed.
+//! The halves of a resumable link: when its socket is cut, another one replaces it. Bytes are
+//! counted over all sockets. Written bytes are kept until the peer confirms them.
 
 use crate::unconfirmed::{CONFIRM_BYTES, UNCONFIRMED_BYTES, Unconfirmed};
 use isthmus_wire::{Moved, Socket};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What makes a link last.
+/// The state that makes a link resumable.
 #[derive(Debug)]
 pub(crate) struct Lasting {
-    /// How long it may be without a socket.
+    /// How long the link may be without a socket.
     pub grace: Duration,
-    /// The number of the socket that it has, or had last, from 1.
+    /// The number of its current or last socket, from 1.
     pub nth: u32,
 }
 
 impl Lasting {
-    /// When the time is over that it may be without a socket from now on.
+    /// Returns the end of a grace period that begins now.
     pub fn until(&self) -> Option<Instant> {
         Instant::now().checked_add(self.grace)
     }
 }
 
-/// The half that is read.
+/// The reading half.
 #[derive(Debug, Default)]
 pub(crate) struct LastingSource {
     pub socket: Option<Arc<Socket>>,
-    /// Bytes that were read, and how many of them were confirmed.
+    /// Bytes that were received, and how many of them were confirmed.
     pub received: u64,
     confirmed: u64,
 }
@@ -43,7 +43,7 @@ impl LastingSource {
         Ok(moved)
     }
 
-    /// How many bytes to confirm, if that is worth it now.
+    /// Returns the number of bytes to confirm, if there are enough.
     pub fn confirm(&mut self) -> Option<u64> {
         let worth = self.received - self.confirmed >= CONFIRM_BYTES;
         worth.then(|| {
@@ -53,7 +53,7 @@ impl LastingSource {
     }
 }
 
-/// The half that is written.
+/// The writing half.
 #[derive(Debug)]
 pub(crate) struct LastingDrain {
     pub socket: Option<Arc<Socket>>,
@@ -70,13 +70,13 @@ impl Default for LastingDrain {
 }
 
 impl LastingDrain {
-    /// Whether the socket is what is waited for, if something `more` is to be written.
+    /// Whether writing waits for the socket, if there is `more` to write.
     pub fn waits_for_room(&self, more: bool) -> bool {
         let kept = &self.unconfirmed;
         self.socket.is_some() && (kept.is_pending() || more && kept.room() > 0)
     }
 
-    /// Writes what fits of what is kept and not written.
+    /// Writes as many pending bytes as the socket accepts.
     pub fn flush(&mut self) -> Result<Moved, String> {
         let Some(socket) = &self.socket else {
             return Ok(Moved::None);
@@ -89,7 +89,7 @@ impl LastingDrain {
         Ok(moved)
     }
 
-    /// Takes what fits of a header and its data, to be written.
+    /// Queues as much of a header and its data as fits.
     pub fn put(&mut self, head: &[u8], data: &[u8]) -> Moved {
         if self.socket.is_none() {
             return Moved::None;

@@ -1,8 +1,8 @@
 //! Links between ranks and the interface: a ring in shared memory each way, a Unix socket, or TCP.
 //!
-//! A link is first in, first out: data of a stream that waits behind another's waits with it. What
-//! a rank offers is known from the first frame that has not been taken, so that a stream gets its
-//! resources when data is there, and not before (paper, 5.3.2).
+//! A link is first in, first out: a stream whose data is behind that of another stream waits with
+//! it. The first unread frame shows which stream has data. A stream gets resources only when its
+//! data has arrived (paper, 5.3.2).
 
 mod input;
 mod lasting;
@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The ends of a link that are given to a driver.
+/// The ends of a link, for a driver.
 #[derive(Debug)]
 pub struct Ends {
     pub(crate) source: Option<Source>,
@@ -29,7 +29,7 @@ pub struct Ends {
     pub(crate) grace: Duration,
 }
 
-/// Where SUs come from.
+/// The end that the driver reads SUs from.
 #[derive(Debug)]
 pub(crate) enum Source {
     Ring(Consumer),
@@ -37,7 +37,7 @@ pub(crate) enum Source {
     Lasting(LastingSource),
 }
 
-/// Where SUs go.
+/// The end that the driver writes SUs to.
 #[derive(Debug)]
 pub(crate) enum Drain {
     Ring(Producer),
@@ -46,8 +46,8 @@ pub(crate) enum Drain {
 }
 
 impl Ends {
-    /// Rings in shared memory, of which one may be missing: ranks write to the one that is read
-    /// here, and read from the one that is written here.
+    /// Makes a link of rings in shared memory, of which one may be missing. Ranks write to
+    /// `from_ranks` and read from `to_ranks`.
     #[must_use]
     pub fn rings(from_ranks: Option<Consumer>, to_ranks: Option<Producer>) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl Ends {
         }
     }
 
-    /// A socket, Unix or TCP, for both ways.
+    /// Makes a link of a Unix or TCP socket, for both directions.
     #[must_use]
     pub fn socket(socket: Socket) -> Self {
         let socket = Arc::new(socket);
@@ -68,8 +68,8 @@ impl Ends {
         }
     }
 
-    /// How long the link may be cut before its rank is taken for gone. Without it, at once: in
-    /// memory and on Unix sockets a link ends with the process at its other end.
+    /// Sets how long the link may be cut before its rank is lost. Without it a cut loses the rank
+    /// at once: shared memory and Unix sockets end with the process at the other end.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
@@ -77,28 +77,28 @@ impl Ends {
     }
 }
 
-/// What came of an attempt to move something over a link.
+/// An event of a link, while moving data.
 #[derive(Debug)]
 pub(crate) enum Told {
-    /// The order is carried out.
+    /// The order was carried out.
     Over(OrderId),
-    /// The first frame is one of this stream, and all that was offered of it is so much.
+    /// The first frame is one of this stream, and the rank has offered this many bytes of it.
     Offered(StreamId, u64),
-    /// The rank gives the stream up.
+    /// The rank abandons the stream.
     GivenUp(StreamId),
-    /// The rank is out of step with the stream: how.
+    /// The rank is out of step with the stream, for this reason.
     OutOfStep(StreamId, String),
-    /// The other side is gone: its words.
+    /// The peer is gone, for this reason.
     Gone(String),
-    /// What comes from it is no frame: how.
+    /// The peer sent an invalid frame, for this reason.
     Garbled(String),
 }
 
-/// What links must know of a stream that goes on.
+/// The state of a running stream that a link needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Live {
     pub checksum: Checksum,
-    /// If its data may stay in a ring until it is sent: bytes of one ring that may have to be there
+    /// If data may stay in a ring until it is sent: the bytes of one ring that it may have to hold
     /// before the first of them can be sent.
     pub in_ring: Option<u64>,
 }
@@ -113,11 +113,11 @@ pub(crate) struct Want {
     pub buffer: BufferId,
 }
 
-/// What of a stream went over a link: SUs that were taken from ranks, or given to them, whole.
+/// Progress of a stream on a link: SUs that were read from ranks or written to them completely.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Passed {
     pub bytes: u64,
-    /// The ADU of the last of them, and bytes of that.
+    /// The newest ADU, and its bytes.
     pub of_adu: (u64, u64),
 }
 
@@ -136,24 +136,25 @@ impl Passed {
 pub(crate) struct Link {
     pub input: Option<Input>,
     pub output: Option<Output>,
-    /// Which of those that had this number it is, among all links of the driver.
+    /// The incarnation of the link, unique in the driver.
     pub incarnation: u64,
     /// Fetches in the order in which they were polled.
     pub wants: VecDeque<Want>,
-    /// SUs for ranks that are not there yet: order, frame, buffer, first byte there.
+    /// SUs for ranks that are not attached yet: order, frame, buffer, first byte in the buffer.
     pub homeless: Vec<(OrderId, Frame, BufferId, u64)>,
-    /// What of each stream went over it.
+    /// Progress of each stream on the link.
     pub passed: BTreeMap<StreamId, Passed>,
     pub grace: Duration,
-    /// If it may be given another socket.
+    /// Set if the link may be given another socket.
     pub lasting: Option<Lasting>,
-    /// While it is cut: until when it may be.
+    /// While the link is cut: the end of its grace period.
     pub cut_until: Option<Instant>,
     pub cut: bool,
 }
 
 impl Link {
-    /// Whether nothing can move on the link before an order arrives: no stream fetches its first unit.
+    /// Whether nothing can move on the link before an order arrives: no stream fetches its first
+    /// unit.
     pub fn rests(&self) -> bool {
         let input = self.input.as_ref().is_some_and(Input::rests);
         let output = self.output.as_ref();
@@ -172,7 +173,7 @@ impl Link {
         }
     }
 
-    /// Takes a fetch back; false if it is none of this link.
+    /// Withdraws a fetch. Returns false if it is not on this link.
     pub fn withdraw_fetch(&mut self, order: OrderId) -> bool {
         if let Some(place) = self.wants.iter().position(|want| want.order == order) {
             self.wants.remove(place);

@@ -1,4 +1,4 @@
-//! The half of a link that ranks read: SUs from buffers, and marks.
+//! The half of a link that ranks read: writes SUs from buffers, and marks.
 
 use super::{Drain, LastingDrain, Passed, Told};
 use crate::frame::{Frame, Kind};
@@ -10,18 +10,18 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Frames that one look at a link writes at most, so that others have their turn.
+/// Maximum number of frames written to a link per call, so that other links get their turn.
 const TURN: usize = 16;
 
-/// What is said of an end that was closed in order.
+/// The reason for an end that was closed normally.
 const CLOSED: &str = "its other end was closed";
 
-/// A frame on its way.
+/// A queued frame.
 #[derive(Debug)]
 struct Out {
     frame: Frame,
     head: [u8; Frame::BYTES],
-    /// The order, with its buffer; none for a mark.
+    /// The order and its buffer. None for a mark.
     order: Option<(OrderId, BufferId)>,
     at: usize,
 }
@@ -36,16 +36,16 @@ impl Out {
     }
 }
 
-/// The end that is written.
+/// The writing end of a link.
 #[derive(Debug)]
 pub(crate) struct Output {
     drain: Drain,
     queue: VecDeque<Out>,
-    /// Bytes of the first frame that are written, header included.
+    /// Bytes of the first frame that were written, header included.
     written: usize,
-    /// What void SUs carry.
+    /// Zeros, as the data of void SUs.
     nothing: Vec<u8>,
-    /// Whether something was heard of the other end since it was last looked for.
+    /// Whether the peer was active since the last check that it is still there.
     pub heard: bool,
 }
 
@@ -60,7 +60,7 @@ impl Output {
         }
     }
 
-    /// Queues an SU; its bytes are at `at` of the buffer.
+    /// Queues an SU, whose data begins at byte `at` of the buffer.
     pub fn deliver(&mut self, order: OrderId, frame: Frame, buffer: BufferId, at: u64) {
         let out = Out {
             frame,
@@ -74,7 +74,7 @@ impl Output {
         self.queue.push_back(out);
     }
 
-    /// Queues SUs that were to be delivered before it was there.
+    /// Queues the SUs that were delivered before this end was attached.
     pub fn take_in(&mut self, homeless: &mut Vec<(OrderId, Frame, BufferId, u64)>) {
         for (order, frame, buffer, at) in homeless.drain(..) {
             self.deliver(order, frame, buffer, at);
@@ -91,7 +91,7 @@ impl Output {
         });
     }
 
-    /// Takes an SU back of which nothing is written yet; whether it could.
+    /// Withdraws an SU if nothing of it is written. Returns whether it was withdrawn.
     pub fn withdraw(&mut self, order: OrderId) -> bool {
         let ours = |out: &Out| out.order.is_some_and(|(of, _)| of == order);
         match self.queue.iter().position(ours) {
@@ -111,7 +111,7 @@ impl Output {
         }
     }
 
-    /// The half of a lasting link that it is, if it is one.
+    /// Returns the half of a resumable link, if this is one.
     pub fn lasting(&mut self) -> Option<&mut LastingDrain> {
         match &mut self.drain {
             Drain::Lasting(lasting) => Some(lasting),
@@ -119,7 +119,7 @@ impl Output {
         }
     }
 
-    /// What to poll; none while it has no socket.
+    /// Returns the descriptor to poll. None while the link has no socket.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.drain {
             Drain::Ring(ring) => Some(ring.as_fd()),
@@ -132,7 +132,7 @@ impl Output {
         matches!(self.drain, Drain::Ring(_))
     }
 
-    /// Before a poll of its descriptor: whether it may be slept on.
+    /// Prepares for a poll. Returns whether the driver may sleep on the descriptor.
     pub fn arm(&mut self) -> bool {
         let front = self.queue.front();
         let left = front.map_or(1, |out| Frame::BYTES + out.bytes() - self.written) as u64;
@@ -142,7 +142,7 @@ impl Output {
         }
     }
 
-    /// Why nobody will read what is written, if it is a ring that is seen to be left.
+    /// Returns the reason for which no rank reads this ring any more, if its reader has left.
     pub fn left(&mut self) -> Option<String> {
         self.heard = false;
         match &mut self.drain {
@@ -150,27 +150,28 @@ impl Output {
                 Moved::End => Some(CLOSED.into()),
                 _ => None,
             }),
-            // The other half of a socket tells.
+            // The reading half of a socket detects that.
             Drain::Socket(_) | Drain::Lasting(_) => None,
         }
     }
 
-    /// After a poll that found it ready.
+    /// Records that a poll found the link ready.
     pub fn heed(&mut self) {
         self.heard = true;
         if let Drain::Ring(ring) = &mut self.drain {
-            // Told by the next write.
+            // The next write reports an error.
             let _ = ring.heed();
         }
     }
 
-    /// Writes what is kept of a lasting link, and not written; none if nothing is.
+    /// Writes the pending bytes of a resumable link. None if there are none.
     fn flush(&mut self) -> Option<Result<Moved, String>> {
         let lasting = self.lasting()?;
         lasting.unconfirmed.is_pending().then(|| lasting.flush())
     }
 
-    /// Writes what fits; whether anything moved. `passed` counts what streams gave.
+    /// Writes as much as fits. Returns whether anything moved. `passed` counts the progress of
+    /// streams.
     pub fn advance(
         &mut self,
         memory: &Memory,

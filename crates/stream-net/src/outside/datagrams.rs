@@ -1,5 +1,6 @@
-//! Packets as datagrams of UDP, to the peer's manager: sequenced by their headers, paced here, and
-//! repaired or reported as lost by the manager, as the connection's protocol says.
+//! Packets as UDP datagrams, to the peer's manager. Headers carry their sequence numbers and this
+//! module paces them. The manager repairs losses or reports them, according to the connection's
+//! protocol.
 
 use crate::error::Error;
 use crate::memory::Memory;
@@ -16,18 +17,18 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Headers without data that wait to be sent, at most.
+/// Maximum number of queued headers without data.
 const CONTROLS_MAX: usize = 64;
-/// Bytes of data of a packet at most: what a datagram carries, without the header.
+/// Maximum size of a packet's data in bytes: that of a datagram without the header.
 pub(crate) const MOST: u64 = 65_507 - Header::BYTES as u64;
-/// Datagrams that one look sends or reads at most.
+/// Maximum number of datagrams sent or read per call.
 const TURN: usize = 64;
-/// What the system is asked to keep of datagrams that nobody has read. It may give less.
+/// Requested receive buffer in bytes. The system may grant less.
 const KEPT: usize = 4 << 20;
-/// After how long what the peer has to know first is said again, as long as nothing has come from it: it may not have
-/// been there yet, or that may have been lost.
+/// Interval at which the first header is repeated until the peer has sent something. The peer may
+/// not have started yet, or the header may have been lost.
 const AGAIN: Duration = Duration::from_millis(100);
-/// How far pacing may fall behind before what was missed is not made up for.
+/// How far pacing may fall behind. A longer delay is not made up for.
 const SLACK: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
@@ -38,7 +39,7 @@ struct Out {
     bytes: usize,
 }
 
-/// What is said again until the peer has said something.
+/// The header that is repeated until the peer has sent something.
 #[derive(Debug)]
 enum First {
     None,
@@ -52,31 +53,31 @@ pub(crate) struct Datagrams {
     socket: OwnedFd,
     checksum: Checksum,
     queue: VecDeque<Out>,
-    /// Bytes per second, if it is paced, and when the next datagram may go.
+    /// Bytes per second, if it is paced, and the time for the next datagram.
     rate: Option<u64>,
     next_at: Instant,
-    /// The first header, and when it is sent again; none once something has come.
+    /// The first header and the time of its repetition. None once something has come.
     first: First,
     room: Vec<u8>,
-    /// Datagrams that are no packets, or not as long as they say.
+    /// Datagrams that are not packets, or whose length does not match their header.
     pub malformed: u64,
 }
 
 impl Datagrams {
-    /// A socket that is connected to an address.
+    /// Connects a socket to an address.
     pub fn connect(to: SocketAddr, rate: Option<u64>, checksum: Checksum) -> Result<Self, Error> {
         let refused = |error| Error::system(format!("a socket to {to}"), error);
         let socket = connect_udp(to).map_err(refused)?;
         Ok(Self::new(socket, rate, checksum))
     }
 
-    /// A socket that was made and connected elsewhere.
+    /// Uses a socket that is connected already.
     pub fn given(socket: UdpSocket, checksum: Checksum) -> Self {
         Self::new(socket.into(), None, checksum)
     }
 
     fn new(socket: OwnedFd, rate: Option<u64>, checksum: Checksum) -> Self {
-        // Less than that costs datagrams, which are repaired or told to be lost.
+        // A smaller buffer only costs datagrams, which are repaired or reported.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, KEPT);
         let _ = sockopt::set_socket_send_buffer_size(&socket, KEPT);
         Self {
@@ -104,7 +105,7 @@ impl Datagrams {
         });
     }
 
-    /// Queues a header, before data: it is small, and waited for.
+    /// Queues a header before data, because it is small and the peer waits for it.
     pub fn control(&mut self, header: &Header) {
         if matches!(self.first, First::None) {
             // The peer replies to a probe, so a lost reply is repeated too.
@@ -115,7 +116,8 @@ impl Datagrams {
         self.say(header.encode());
     }
 
-    /// Puts a header before the data. A peer that asks faster than answers can be sent gets the newest.
+    /// Queues a header before the data. If the peer asks faster than answers can be sent, it gets
+    /// the newest.
     fn say(&mut self, head: [u8; Header::BYTES]) {
         let out = Out {
             head,
@@ -136,7 +138,7 @@ impl Datagrams {
         !self.queue.is_empty() && (self.rate.is_none() || self.next_at <= Instant::now())
     }
 
-    /// When the next datagram may go, if one waits for that, or something is said again.
+    /// Returns the time of the next paced datagram or of the next repetition.
     pub fn deadline(&self) -> Option<Instant> {
         let next = (self.rate.is_some() && !self.queue.is_empty()).then_some(self.next_at);
         let again = match self.first {
@@ -146,10 +148,10 @@ impl Datagrams {
         next.into_iter().chain(again).min()
     }
 
-    /// Sends what may be sent; whether anything was.
+    /// Sends what pacing allows. Returns whether anything was sent.
     ///
     /// # Errors
-    /// Why the connection is lost, in words.
+    /// The reason for which the connection is lost.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         if let First::Said(head, at) = self.first
             && at <= Instant::now()
@@ -177,7 +179,7 @@ impl Datagrams {
             let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
             let mut none = SendAncillaryBuffer::default();
             match rustix::net::sendmsg(&self.socket, &parts, &mut none, flags) {
-                // That nobody was there for an earlier one is a loss like others.
+                // A refused datagram counts as lost, like others.
                 Ok(_) | Err(Errno::CONNREFUSED) => {}
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN | Errno::NOBUFS) => return Ok(turn > 0),
@@ -195,10 +197,10 @@ impl Datagrams {
         Ok(true)
     }
 
-    /// Reads what has come and gives it to the manager; whether anything had.
+    /// Reads datagrams and passes them to the manager. Returns whether there were any.
     ///
     /// # Errors
-    /// Why the connection is lost, in words.
+    /// The reason for which the connection is lost.
     pub fn read(
         &mut self,
         now: isthmus_stream::Instant,
@@ -239,8 +241,8 @@ impl Datagrams {
 mod tests {
     use super::*;
 
-    /// A peer that asks faster than a paced connection answers does not fill memory, and data that waits
-    /// stays in its place.
+    /// A peer that asks faster than a paced connection answers must not fill memory, and queued
+    /// data must keep its position.
     #[test]
     fn answers_that_wait_are_replaced_by_newer_ones() {
         let peer = UdpSocket::bind("127.0.0.1:0").unwrap();

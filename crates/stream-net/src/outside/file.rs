@@ -1,18 +1,18 @@
-//! A file: written under a name of its own, and renamed when all of it is there.
+//! A file, which is written under a temporary name and renamed when it is complete.
 //!
 //! That name is unguessable, and only the daemon's user may open the file. Before the rename, the inode
 //! under that name is compared with the file that was written. [`replaceable`] says what may be replaced.
 //!
-//! A thread of the connection makes and writes it, since that may wait for a disk and the driver
-//! waits for nothing. It has the memory of the packet meanwhile. A packet is done when the system
-//! has taken it; what a power cut keeps is known when the file is kept: synced, renamed, its folder
-//! synced.
+//! A thread per connection creates and writes the file, because a disk may block and the driver
+//! must not. The thread owns the memory of a packet while it writes it. A packet is done when the
+//! system has accepted it. The file survives a power cut once it is kept: synced, renamed, and its
+//! directory synced.
 //!
-//! All that is done with the file goes by the descriptor of its directory and its name there, so
-//! that nobody who puts something else in the directory's place meanwhile leads it elsewhere.
+//! All operations on the file go through the descriptor of its directory, so that nobody can
+//! redirect them by replacing the directory.
 //!
-//! A disk may hang for good. Nobody waits for the thread then: it is left alone, with the one
-//! packet that it writes, and there are [`WRITERS_MOST`] of them at most.
+//! A disk may hang permanently. Nothing waits for the thread then: it is abandoned, with the one
+//! packet that it writes. There are at most [`WRITERS_MOST`] threads.
 
 use super::part::{beside, replaceable};
 use super::writers::{Slot, WRITERS_MOST, Writers};
@@ -32,28 +32,28 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// What the thread is asked for. Packets in it are of the network memory that the manager has given
-/// out, so there are no more of them than fit that; those that nobody wants any more leave it.
+/// Requests to the thread. Their packets are part of the manager's network memory, which bounds
+/// their number. Unwanted packets are removed.
 #[derive(Debug, Default)]
 struct Asks {
     writes: VecDeque<(OrderId, PacketId, Block)>,
     end: Option<Then>,
 }
 
-/// One of them.
+/// A request to the thread.
 enum Ask {
     Write(OrderId, PacketId, Block),
     End(Then),
 }
 
-/// What is to become of it at the end.
+/// What to do with the file when the connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Then {
-    /// It is kept.
+    /// Keep it.
     Keep,
-    /// It is taken away: its streams did not end well.
+    /// Remove it, because a stream failed.
     Spoiled,
-    /// It is taken away: there was no stream.
+    /// Remove it, because there was no stream.
     Unused,
 }
 
@@ -62,7 +62,7 @@ struct Line(Mutex<Asks>, Condvar);
 
 impl Line {
     fn put(&self, what: impl FnOnce(&mut Asks)) {
-        // A queue is whole whoever failed with it.
+        // The queue is consistent even if another thread panicked with the lock.
         what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
         self.1.notify_one();
     }
@@ -79,25 +79,25 @@ impl Line {
     }
 }
 
-/// What the thread tells.
+/// An event of the thread.
 pub(crate) enum Wrote {
-    /// The file is there, under its other name.
+    /// The file was created under its temporary name.
     Made,
-    /// It could not be made, and the thread has ended.
+    /// The file could not be created, and the thread has ended.
     Unmade(String),
     Done(OrderId, PacketId, Block),
     Refused(String),
     Ended(Kept),
 }
 
-/// What became of a file.
+/// The outcome of writing a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Kept {
-    /// It is there, whole, so many bytes.
+    /// The file is complete, with this size in bytes.
     Whole(u64),
-    /// It is as it was before: why.
+    /// The previous file is unchanged, for this reason.
     Not(String),
-    /// It is as it was before, as nothing was asked.
+    /// The previous file is unchanged, because no stream was submitted.
     Unused,
 }
 
@@ -111,11 +111,11 @@ pub(crate) struct Filing {
 }
 
 impl Filing {
-    /// Makes the file, under its other name, in `directory`, or where the path says. `wake` is called when
-    /// there is a message from the thread.
+    /// Starts a thread that creates the file under its temporary name, in `directory` or in the
+    /// directory of `path`. The thread calls `wake` after each event.
     ///
     /// # Errors
-    /// No thread for it, in words.
+    /// No thread could be started; the message says why.
     pub fn new(
         path: &Path,
         directory: Option<OwnedFd>,
@@ -151,7 +151,7 @@ impl Filing {
             .put(|asks| asks.writes.push_back((order, packet, block)));
     }
 
-    /// Says what is to become of it. If it is not kept, what was to be written is not.
+    /// Ends the file. If it is not kept, queued writes are dropped.
     pub fn end(&mut self, then: Then) {
         self.ending = true;
         self.asks.put(|asks| {
@@ -162,7 +162,7 @@ impl Filing {
         });
     }
 
-    /// What the thread has told since.
+    /// Returns the next event of the thread.
     pub fn told(&mut self) -> Option<Wrote> {
         self.wrote.try_recv().ok()
     }
@@ -170,14 +170,14 @@ impl Filing {
 
 impl Drop for Filing {
     fn drop(&mut self) {
-        // The thread ends when it can, and takes away what it wrote; nobody waits for it.
+        // The thread removes its file when it can. Nothing waits for it.
         if !self.ending {
             self.end(Then::Spoiled);
         }
     }
 }
 
-/// All that the thread does.
+/// Runs the thread.
 fn work(
     place: PathBuf,
     directory: Option<OwnedFd>,
@@ -186,7 +186,7 @@ fn work(
     wake: &dyn Fn(),
 ) {
     let tell = |said| {
-        // Nobody hears it when the driver is gone; then there is nothing to tell.
+        // The receiver is gone if the driver is gone; then the event does not matter.
         let _ = tell.send(said);
         wake();
     };
@@ -208,7 +208,7 @@ struct Writer {
     part: OsString,
     place: PathBuf,
     bytes: u64,
-    /// What is found under its other name, and the mode that it is to have.
+    /// Inode and final mode of the file under its temporary name.
     made: Stat,
     broken: Option<String>,
 }
@@ -228,13 +228,13 @@ impl Writer {
         let noted = slot.note(&place.with_file_name(&part));
         let why = |error| io::Error::other(format!("noting it in the journal: {error}"));
         noted.map_err(why)?;
-        // Made new, so that a link of this name is not followed.
+        // Creating the file exclusively does not follow a link of this name.
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let file = openat(&directory, &part, flags, Mode::from_raw_mode(0o666))?;
         // The next daemon does not remove a locked part. Where the file system has no locks, it cannot
         // lock the part either, and leaves it.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        // The mode that the umask leaves is for the end.
+        // The mode that the umask allows is set at the end.
         let made = fstat(&file)?;
         fchmod(&file, Mode::RUSR | Mode::WUSR)?;
         Ok(Self {
@@ -278,8 +278,8 @@ impl Writer {
                         }
                     };
                     if !matches!(kept, Kept::Whole(_)) {
-                        // What is there is of no use; if it cannot be removed, it has a name that
-                        // says what it is.
+                        // If the incomplete file cannot be removed, its temporary name still tells
+                        // what it is.
                         let _ = unlinkat(&self.directory, &self.part, AtFlags::empty());
                     }
                     tell(Wrote::Ended(kept));
@@ -309,13 +309,13 @@ impl Writer {
             ));
         }
         self.rename(name)?;
-        // What was opened to find names cannot be synced.
+        // A descriptor opened with `O_PATH` cannot be synced.
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(fsync(openat(of, ".", flags, Mode::empty())?)?)
     }
 
-    /// Gives it its name. What came there since it was looked at is left alone, where the file system can
-    /// do that.
+    /// Renames the file to its final name. If the name was created since it was checked, the
+    /// existing file is kept, where the file system supports that.
     fn rename(&self, name: &OsStr) -> io::Result<()> {
         let of = &self.directory;
         if look(of, name)?.is_some() {
@@ -328,7 +328,7 @@ impl Writer {
     }
 }
 
-/// What is in a directory under a name, no link followed.
+/// Returns the status of a name in a directory without following links.
 fn look(directory: impl AsFd, name: &OsStr) -> io::Result<Option<Stat>> {
     match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(found)),
@@ -343,15 +343,15 @@ mod tests {
     use std::sync::mpsc::sync_channel;
     use std::time::{Duration, Instant};
 
-    /// Writers that hang: nobody waits for them, there are not more than can be, and what they were
-    /// to write does not stay with them.
+    /// Writers that hang block nothing, their number is limited, and their queued writes are
+    /// dropped.
     #[test]
     fn nobody_waits_for_a_writer_that_hangs() {
         let name = format!("isthmus-writers-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).unwrap();
         let writers = Writers::default();
-        // Each hangs in its first word.
+        // Each hangs in its first event.
         let (hangs, hung) = sync_channel(WRITERS_MOST);
         let gate = Arc::new(Mutex::new(()));
         let shut = gate.lock().unwrap();

@@ -10,17 +10,17 @@ use isthmus_wire::{Moved, Socket};
 use std::collections::VecDeque;
 use std::io::IoSlice;
 
-/// Bytes that one look at a socket reads at most.
+/// Maximum number of bytes read from a socket per call.
 const TURN: usize = 1 << 20;
-/// Bytes that are read before they are summed, while they are in the second cache.
+/// Bytes that are read before they are summed, while they are in the L2 cache.
 const STEP: usize = 128 << 10;
-/// Packets in one call of the system.
+/// Packets per system call.
 const BATCH: usize = 16;
-/// Looks that are left out after one that found nothing. Who sleeps is told of what comes; this is
-/// for who has other things to do.
+/// Number of reads skipped after one that found nothing. A sleeping driver polls the socket; this
+/// saves system calls while it is busy with others.
 const SKIPPED: u32 = 7;
 
-/// A packet on its way out.
+/// An outgoing packet.
 #[derive(Debug)]
 struct Out {
     head: [u8; Header::BYTES],
@@ -30,7 +30,7 @@ struct Out {
     bytes: usize,
 }
 
-/// A packet on its way in.
+/// An incoming packet.
 #[derive(Debug)]
 struct Reading {
     packet: PacketId,
@@ -46,16 +46,16 @@ pub(crate) struct Framed {
     pub socket: Socket,
     checksum: Checksum,
     queue: VecDeque<Out>,
-    /// Bytes of the first packet that are written, header included.
+    /// Bytes of the first packet that were written, header included.
     written: usize,
     head: [u8; Header::BYTES],
     got: usize,
-    /// A packet that the manager has no room for yet.
+    /// A packet for which the manager has no room yet.
     waiting: Option<Header>,
     reading: Option<Reading>,
-    /// Bytes of a packet that nobody wants.
+    /// Bytes of an unwanted packet that are still to be skipped.
     skip: u64,
-    /// Looks that are still left out because the socket had nothing.
+    /// Number of reads still to be skipped because the socket was empty.
     skipped: u32,
 }
 
@@ -85,8 +85,8 @@ impl Framed {
         });
     }
 
-    /// Queues a header. A newer acknowledgement stands for an older one that is not written yet,
-    /// and goes before data: what it grants is waited for.
+    /// Queues a header. A newer acknowledgement replaces an older one that is not written yet. It
+    /// goes before data, because the peer waits for the window that it grants.
     pub fn control(&mut self, header: &Header) {
         let out = Out {
             head: header.encode(),
@@ -113,17 +113,17 @@ impl Framed {
         self.waiting.is_none()
     }
 
-    /// Whether nothing can move before a poll finds its socket ready. A packet that has come may wait
-    /// for room in memory.
+    /// Whether nothing can move before a poll finds the socket ready. False if a received packet
+    /// waits for room in memory.
     pub fn rests(&self) -> bool {
         self.waiting.is_none()
     }
 
-    /// Writes what the socket takes; whether anything moved. Orders that are over are put to
-    /// `over`.
+    /// Writes as much as the socket accepts. Returns whether anything moved, and appends completed
+    /// orders to `over`.
     ///
     /// # Errors
-    /// Why the connection is lost, in words.
+    /// The reason for which the connection is lost.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         let mut any = false;
         while let Some(front) = self.queue.front() {
@@ -152,7 +152,7 @@ impl Framed {
         Ok(any)
     }
 
-    /// Writes what fits of the first packets, up to one that lies in rings.
+    /// Writes as much as fits of the first packets, up to one whose data lies in rings.
     fn write_batch(&mut self, memory: &Memory) -> Result<Moved, String> {
         let mut parts = [IoSlice::new(&[]); 2 * BATCH];
         let mut from = self.written;
@@ -175,10 +175,10 @@ impl Framed {
         moved.map_err(|error| error.to_string())
     }
 
-    /// Reads what has come and gives it to the manager; whether anything moved.
+    /// Reads packets and passes them to the manager. Returns whether anything moved.
     ///
     /// # Errors
-    /// Why the connection is lost, in words.
+    /// The reason for which the connection is lost.
     pub fn read(
         &mut self,
         now: Instant,
@@ -224,7 +224,7 @@ impl Framed {
         Ok(any)
     }
 
-    /// Offers a packet; false if it has to wait.
+    /// Offers a packet to the manager. Returns false if it has to wait.
     fn offer(
         &mut self,
         now: Instant,
@@ -262,7 +262,7 @@ impl Framed {
         }
         if self.got == Header::BYTES {
             self.got = 0;
-            // Where a header is none, nobody knows where the next one begins.
+            // After an invalid header the start of the next one is unknown.
             let header = Header::decode(&self.head);
             let header = header.map_err(|why| format!("what the peer sends is no packet: {why}"));
             self.waiting = Some(header?);
@@ -280,7 +280,7 @@ impl Framed {
             return Ok(Moved::None);
         };
         let Some(block) = memory.packet_mut(it.packet) else {
-            // The manager let go of it while it came.
+            // The manager released the packet while it came.
             self.skip = (it.bytes - it.done) as u64;
             self.reading = None;
             return Ok(Moved::None);
@@ -313,20 +313,20 @@ impl Framed {
         Ok(moved)
     }
 
-    /// After a poll that found it ready.
+    /// Records that a poll found the socket ready.
     pub fn heed(&mut self) {
         self.skipped = 0;
     }
 
-    /// Before its end: forgets packets; whether what is left can be sent.
+    /// Prepares for closing: drops queued packets. Returns whether the rest can be sent.
     pub fn leave(&mut self) -> bool {
         let whole = self.written == 0 || self.queue.front().is_some_and(|out| out.order.is_none());
         self.queue.retain(|out| out.order.is_none());
         whole
     }
 
-    /// After its end: reads what the peer still sends, so that what was sent to it is not thrown
-    /// away by the system; whether it is over.
+    /// After closing: reads and drops the peer's data, so that the system does not discard sent
+    /// data by resetting the connection. Returns whether the peer has closed it.
     pub fn drain(&mut self) -> bool {
         let mut waste = [0; 16 << 10];
         for _ in 0..64 {
@@ -344,8 +344,8 @@ fn read(socket: &Socket, bytes: &mut [u8]) -> Result<Moved, String> {
     socket.read(bytes).map_err(|error| error.to_string())
 }
 
-/// Writes what fits of a header and of its data from the rings where they lie, after the first `from`
-/// bytes of both.
+/// Writes as much as fits of a header and of its data in rings, after the first `from` bytes of
+/// both.
 fn write_claims(
     socket: &Socket,
     head: &[u8],

@@ -20,21 +20,21 @@ const SLOT: usize = 4096;
 pub struct Journal(File);
 
 impl Journal {
-    /// Keep it in this file, which is empty. Its room on the disk is reserved: a full disk does not
-    /// keep files from being written elsewhere.
+    /// Uses this empty file. Its space on the disk is reserved, so that a full disk does not
+    /// prevent writing files elsewhere.
     ///
     /// # Errors
     /// The disk has no room for it.
     pub fn new(file: File) -> io::Result<Self> {
         let bytes = (WRITERS_MOST * SLOT) as u64;
         match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            // Some file systems reserve nothing.
+            // Some file systems cannot reserve space.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Self(file)),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Return the paths that a journal holds.
+    /// Returns the paths in a journal.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -1,4 +1,4 @@
-//! Connections to the outside.
+//! The transports of connections.
 
 mod datagrams;
 mod file;
@@ -24,21 +24,21 @@ use isthmus_stream::checksum::Checksum;
 use isthmus_wire::Socket;
 use std::time::Instant;
 
-/// What becomes of a socket once it is connected.
+/// The transport that uses a socket once it is connected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Becomes {
-    /// One of packets with this checksum.
+    /// Packets with this checksum.
     Framed(Checksum),
-    /// One of plain bytes; the channel, if it receives.
+    /// Plain bytes; the channel, if it receives.
     Plain(Option<u32>),
 }
 
-/// One connection.
+/// The transport of one connection.
 #[derive(Debug)]
 pub(crate) enum Outside {
-    /// It is given a socket under this name, and was not yet.
+    /// Waits for a socket that the application provides under this name.
     Given(String, Becomes),
-    /// The system makes it.
+    /// A socket that the system is connecting.
     Connecting(Socket, Becomes),
     /// Packets.
     Framed(Box<Framed>),
@@ -48,7 +48,7 @@ pub(crate) enum Outside {
     File(Box<Filing>),
     /// A screen.
     Screen(Drawing),
-    /// It is given a UDP socket under this name, and was not yet.
+    /// Waits for a UDP socket that the application provides under this name.
     GivenDatagrams(String),
     /// Packets as datagrams.
     Datagrams(Box<Datagrams>),
@@ -62,7 +62,7 @@ impl Outside {
         }
     }
 
-    /// Its socket, if it has one.
+    /// Returns its socket, if it has one.
     pub fn socket(&self) -> Option<&Socket> {
         match self {
             Self::Connecting(socket, _) => Some(socket),
@@ -73,7 +73,7 @@ impl Outside {
         }
     }
 
-    /// Whether nothing can move on it before a poll finds its socket ready, or an order comes.
+    /// Whether nothing can move before a poll finds its socket ready or an order comes.
     pub fn rests(&self, now: Instant) -> bool {
         match self {
             Self::Given(..) | Self::GivenDatagrams(_) | Self::Connecting(..) => true,

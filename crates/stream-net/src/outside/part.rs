@@ -5,13 +5,13 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-/// What stands behind the name of a file while it is written, before 32 hexadecimal digits.
+/// Suffix of a file's name while it is written, followed by 32 hexadecimal digits.
 const PART: &str = ".part-";
 
-/// Bytes of a name at most, with what stands behind it meanwhile.
+/// Maximum length of a name in bytes, so that the suffix fits.
 pub const NAME_MOST: usize = 255 - PART.len() - 32;
 
-/// Make the unguessable name that a file has until it is kept.
+/// Makes the unguessable temporary name of a file.
 pub(super) fn beside(name: &OsStr) -> io::Result<OsString> {
     let mut bytes = [0; 16];
     if getrandom(&mut bytes[..], GetRandomFlags::empty())? != bytes.len() {
@@ -22,18 +22,18 @@ pub(super) fn beside(name: &OsStr) -> io::Result<OsString> {
     Ok(name)
 }
 
-/// Whether a name is one that files have while they are written.
+/// Whether a name is a temporary name of a file that is being written.
 #[must_use]
 pub fn is_part(name: &str) -> bool {
     let digits = name.rfind(PART).map(|at| &name[at + PART.len()..]);
     digits.is_some_and(|it| it.len() == 32 && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Whether a new file may take the place of what is there: only of a regular file of the daemon's own
-/// user, which may be written.
+/// Checks that a new file may replace this one: it must be a writable regular file of the daemon's
+/// own user.
 ///
 /// # Errors
-/// Why not, in words.
+/// The reason for which it must not be replaced.
 pub fn replaceable(there: &Stat) -> Result<(), String> {
     let why = match FileType::from_raw_mode(there.st_mode) {
         FileType::RegularFile if there.st_uid != rustix::process::geteuid().as_raw() => {

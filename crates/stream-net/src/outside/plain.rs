@@ -1,12 +1,12 @@
-//! Plain bytes over TCP, to anything that takes them, and from anything that sends them ([`taking`]
-//! cuts what comes into ADUs).
+//! Plain bytes over TCP, to any program that reads them, and from any program that sends them
+//! ([`taking`] divides received bytes into ADUs).
 //!
 //! [`taking`]: super::taking
 //!
-//! The data of all streams of the connection, one after the other, without headers. A packet is
-//! done when the system of the other side has acknowledged all its bytes: the program there may
-//! not have read them, and may never. What is promised is that none is done that is still in the
-//! memory of this machine, and that what was not acknowledged when the connection is lost fails.
+//! The data of all streams of the connection follow one another without headers. A packet is done
+//! when the peer's system has acknowledged all its bytes: the program there may not have read them.
+//! No packet is reported as done while it is in the memory of this machine. Unacknowledged packets
+//! fail when the connection is lost.
 
 use super::taking::{Expected, Taking};
 use crate::claims::write_claim;
@@ -17,10 +17,10 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice};
 use std::time::{self, Duration};
 
-/// Shortest and longest interval between two checks of acknowledgements. It doubles, so that a check is
-/// late by at most the time waited so far.
+/// Shortest and longest interval between two checks of acknowledgements. It doubles, so that a
+/// check is late by at most the time waited so far.
 const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(512));
-/// Packets in one call of the system.
+/// Packets per system call.
 const BATCH: usize = 16;
 
 #[derive(Debug)]
@@ -35,23 +35,23 @@ struct Out {
 pub(crate) struct Plain {
     pub socket: Socket,
     queue: VecDeque<Out>,
-    /// Bytes of the first packet that are written.
+    /// Bytes of the first packet that were written.
     front: usize,
-    /// Bytes written in all.
+    /// Total of bytes written.
     written: u64,
-    /// Written packets that are not acknowledged: where each ends.
+    /// Written packets that are not acknowledged, with the positions of their ends.
     unknown: VecDeque<(OrderId, u64)>,
     unacknowledged: Option<Unacknowledged>,
     look_at: Option<time::Instant>,
     pause: Duration,
-    /// How far what comes is cut into ADUs; nothing, if the connection only sends.
+    /// State of dividing received bytes into ADUs. None if the connection only sends.
     taking: Option<Taking>,
-    /// Bytes that came where the connection only sends.
+    /// Bytes that came although the connection only sends.
     pub ignored: u64,
 }
 
 impl Plain {
-    /// Over this socket; `takes` is the channel, if the connection receives as well.
+    /// Creates a connection over this socket. `takes` is the channel, if it also receives.
     pub fn new(socket: Socket, takes: Option<u32>) -> Self {
         Self {
             socket,
@@ -75,13 +75,13 @@ impl Plain {
         });
     }
 
-    /// Whether nothing can move before a poll finds it ready. Who receives may wait for room in
+    /// Whether nothing can move before a poll finds it ready. A receiver may wait for room in
     /// memory.
     pub fn rests(&self, now: time::Instant) -> bool {
         self.taking.is_none() && self.look_at.is_none_or(|at| now < at)
     }
 
-    /// Whether what comes is cut into ADUs, and not only looked at for its end.
+    /// Whether received bytes become ADUs. Otherwise they are only read to detect the end.
     pub fn receives(&self) -> bool {
         self.taking.is_some()
     }
@@ -90,21 +90,21 @@ impl Plain {
         !self.queue.is_empty()
     }
 
-    /// When to look at what is acknowledged.
+    /// Returns the time of the next check of acknowledgements.
     pub fn deadline(&self) -> Option<time::Instant> {
         self.look_at
     }
 
-    /// Writes what the socket takes, and looks at what is acknowledged; whether anything moved. Data that
-    /// is written is the system's, and leaves memory.
+    /// Writes as much as the socket accepts, and checks acknowledgements. Returns whether anything
+    /// moved. Written data leaves the manager's memory, as the system has a copy.
     ///
     /// # Errors
-    /// Why the connection is lost, in words.
+    /// The reason for which the connection is lost.
     pub fn write(&mut self, memory: &mut Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         let mut any = false;
         while let Some(front) = self.queue.front() {
             let moved = match memory.data(front.packet) {
-                // Marks of ends carry nothing.
+                // End marks carry no data.
                 _ if front.bytes == 0 => Moved::Some(0),
                 Data::Here(_) => self.write_batch(memory)?,
                 Data::InRings(claims) => match claims.at(self.front) {
@@ -131,13 +131,13 @@ impl Plain {
             }
         }
         if any {
-            // The other side takes bytes.
+            // The peer is accepting bytes.
             self.look_soon();
         }
         Ok(any | self.look(over)?)
     }
 
-    /// Writes what fits of the first packets, up to one that lies in rings.
+    /// Writes as much as fits of the first packets, up to one whose data lies in rings.
     fn write_batch(&self, memory: &Memory) -> Result<Moved, String> {
         let mut parts = [IoSlice::new(&[]); BATCH];
         let mut from = self.front;
@@ -163,7 +163,7 @@ impl Plain {
         self.look_at = self.look_at.map(|at| at.min(soon));
     }
 
-    /// Looks at what is acknowledged, if it is time to.
+    /// Checks acknowledgements, if a check is due.
     fn look(&mut self, over: &mut Vec<OrderId>) -> Result<bool, String> {
         if self.unknown.is_empty() {
             self.look_at = None;
@@ -192,14 +192,15 @@ impl Plain {
         Ok(any)
     }
 
-    /// Looks at what was acknowledged before the other side closed the connection. What the system does
-    /// not say is taken for lost.
+    /// Checks the acknowledgements from before the peer closed the connection. Bytes that the
+    /// system does not report count as lost.
     pub fn look_at_the_end(&mut self, over: &mut Vec<OrderId>) {
         self.look_at = None;
         let _ = self.look(over);
     }
 
-    /// Return the bytes that the system holds because the other side has not acknowledged them.
+    /// Returns the number of bytes that the system holds because the peer has not acknowledged
+    /// them.
     fn unacknowledged(&mut self) -> Result<u64, String> {
         let asked = match &mut self.unacknowledged {
             Some(asked) => asked,
@@ -211,17 +212,17 @@ impl Plain {
         })
     }
 
-    /// Whether it is to be told of bytes that come.
+    /// Whether the driver should poll for received bytes.
     pub fn wants_read(&self, expects: &VecDeque<Expected>) -> bool {
         let taking = self.taking.as_ref();
         taking.is_none_or(|taking| taking.wants_read(expects))
     }
 
-    /// Reads what comes: for streams that expect it, or where the connection only sends, to notice
-    /// its end; whether anything came. `moved` says how many ADUs of a stream ranks have.
+    /// Reads bytes for streams that expect them. If the connection only sends, reads to detect its
+    /// end. Returns whether any came. `moved` returns how many ADUs of a stream ranks have.
     ///
     /// # Errors
-    /// Why the connection is lost, in words.
+    /// The reason for which the connection is lost.
     pub fn read(
         &mut self,
         at: (Instant, ConnectionId),
@@ -249,7 +250,7 @@ impl Plain {
     }
 }
 
-/// Say why the kernel does not report acknowledgements.
+/// Describes why the kernel does not report acknowledgements.
 fn no_answer(error: io::Error) -> String {
     format!("the system does not say what is acknowledged (NETLINK_SOCK_DIAG: {error})")
 }

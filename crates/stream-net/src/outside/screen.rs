@@ -1,4 +1,4 @@
-//! A screen of a frame buffer: bytes of ADUs are drawn as they come, each once, in order.
+//! Draws bytes of ADUs on a screen of a frame buffer as they come, each once, in order.
 
 use crate::memory::Memory;
 use crate::screen::Screen;
@@ -40,15 +40,15 @@ impl Drawing {
         });
     }
 
-    /// Draws what is there; whether there was anything.
+    /// Draws the queued packets. Returns whether there were any.
     ///
     /// # Errors
-    /// Why the screen does not take it, in words.
+    /// The reason for which the screen refuses them.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
         let mut any = false;
         while let Some(out) = self.queue.pop_front() {
             any = true;
-            // Marks of ends carry nothing.
+            // End marks carry no data.
             if out.bytes > 0 {
                 let data = memory.packet(out.packet).get(..out.bytes as usize);
                 let data = data.ok_or("a packet is not where it was stored")?;

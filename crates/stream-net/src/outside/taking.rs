@@ -1,10 +1,10 @@
-//! Plain bytes that come, cut into the ADUs of the streams that are to receive them.
+//! Divides received plain bytes into the ADUs of the streams that are to receive them.
 //!
-//! Plain bytes have neither bounds nor numbers: the first bytes of the connection are the first
-//! ADU of the first receive that was registered on it, and so on. Nothing is read before a receive
-//! is registered, nor more than its ADUs have, so that the system holds the other side back. What
-//! comes of a stream that was cancelled is passed by, so that the next one begins where it should.
-//! Where the number of ADUs is not told, the stream ends when the other side closes.
+//! Plain bytes have neither bounds nor numbers: the first bytes of the connection are the first ADU
+//! of the first receive that was registered on it, and so on. Nothing is read before a receive is
+//! registered, nor more than its ADUs need, so that TCP slows the sender down. Bytes of a cancelled
+//! stream are skipped, so that the next stream begins at its own first byte. A stream without a
+//! number of ADUs ends when the peer closes the connection.
 
 use crate::memory::Memory;
 use isthmus_stream::wire::{Header, Kind};
@@ -14,10 +14,10 @@ use isthmus_stream::{
 use isthmus_wire::{Moved, Socket};
 use std::collections::VecDeque;
 
-/// Bytes that one look at a socket reads at most.
+/// Maximum number of bytes read from a socket per call.
 const TURN: usize = 1 << 20;
 
-/// A stream that is to receive.
+/// A stream that expects plain bytes.
 #[derive(Debug)]
 pub(crate) struct Expected {
     stream: StreamId,
@@ -27,7 +27,7 @@ pub(crate) struct Expected {
 }
 
 impl Expected {
-    /// What a registered stream expects of plain bytes; nothing, if it sends.
+    /// Returns the expectations of a registered stream. None if it sends.
     pub fn of(stream: StreamId, spec: &StreamSpec) -> Option<Self> {
         match (spec.direction, spec.format.adu) {
             (Direction::Receive, Adu::Fixed(adu_bytes)) => Some(Self {
@@ -41,7 +41,7 @@ impl Expected {
     }
 }
 
-/// Why plain bytes cannot be received by such a stream, into a window of so many bytes.
+/// Returns the reason for which a stream cannot receive plain bytes with this window.
 pub(crate) fn refused(spec: &StreamSpec, window: u64) -> Option<String> {
     if spec.direction != Direction::Receive {
         return None;
@@ -58,20 +58,21 @@ pub(crate) fn refused(spec: &StreamSpec, window: u64) -> Option<String> {
     None
 }
 
-/// The stream whose bytes come.
+/// The stream that is being received.
 #[derive(Debug)]
 struct Current {
     expected: Expected,
     adu: u64,
     tu: u64,
-    /// The next packet's first byte, counted in the TU.
+    /// First byte of the next packet in the TU.
     at: u64,
-    /// All of it has its place: what of it has not come yet is the last packet.
+    /// Whether the whole stream has its slots. Only the last packet may still be arriving.
     placed: bool,
 }
 
 impl Current {
-    /// The next packet: its ADU, first byte there, length, whether it is the last of the stream.
+    /// Returns the next packet: its ADU, first byte, length, and whether it is the last of the
+    /// stream.
     fn next(&self) -> Option<(u64, u64, u32, bool)> {
         let Expected {
             format,
@@ -85,7 +86,7 @@ impl Current {
         Some((self.adu, tu.offset + self.at, bytes as u32, last))
     }
 
-    /// Goes on behind it.
+    /// Advances to the packet after it.
     fn pass(&mut self) {
         let format = &self.expected.format;
         let Some(tu) = format.tu(self.adu, self.expected.adu_bytes, self.tu) else {
@@ -108,20 +109,20 @@ struct Reading {
     done: usize,
 }
 
-/// How far the bytes of a connection are cut.
+/// State of dividing the bytes of a connection.
 #[derive(Debug)]
 pub(crate) struct Taking {
     channel: u32,
-    /// The next one's number on the connection, and that of the next packet.
+    /// The number of the next stream on the connection, and that of the next packet.
     ordinal: u32,
     sequence: u64,
     current: Option<Current>,
-    /// The first byte of the next packet. Only when it is there a place is asked for.
+    /// The first byte of the next packet. A slot is requested only when it has come.
     first: Option<u8>,
     reading: Option<Reading>,
-    /// Bytes of a packet that nobody wants.
+    /// Bytes of an unwanted packet that are still to be skipped.
     skip: u64,
-    /// The other side has closed, and why that ends the connection.
+    /// Set when the peer has closed the connection: the reason for its end.
     over: Option<String>,
 }
 
@@ -139,17 +140,17 @@ impl Taking {
         }
     }
 
-    /// Whether there is something to do here as soon as bytes come.
+    /// Whether arriving bytes can be read at once.
     pub fn wants_read(&self, expects: &VecDeque<Expected>) -> bool {
         let half = self.reading.is_some() || self.skip > 0;
         let next = self.first.is_none() && (self.current.is_some() || !expects.is_empty());
         self.over.is_none() && (half || next)
     }
 
-    /// Reads what has come and gives it to the manager; whether anything moved.
+    /// Reads bytes and passes packets to the manager. Returns whether anything moved.
     ///
     /// # Errors
-    /// Why the connection is lost, in words.
+    /// The reason for which the connection is lost.
     pub fn read(
         &mut self,
         socket: &Socket,
@@ -212,7 +213,7 @@ impl Taking {
         Ok(moved)
     }
 
-    /// Asks for a place for the next packet; false if it has to wait.
+    /// Requests a slot for the next packet. Returns false if it has to wait.
     fn place(
         &mut self,
         now: Instant,
@@ -248,7 +249,7 @@ impl Taking {
         true
     }
 
-    /// After the data of a packet: the next stream's come behind the last packet of this one.
+    /// Advances after the data of a packet: the next stream follows the last packet of this one.
     fn passed(&mut self) {
         if self.current.as_ref().is_some_and(|current| current.placed) {
             self.current = None;
@@ -267,7 +268,7 @@ impl Taking {
             return Ok(Moved::None);
         };
         let Some(block) = memory.packet_mut(it.packet) else {
-            // The manager let go of it while it came.
+            // The manager released the packet while it came.
             self.skip = (it.bytes - it.done) as u64;
             self.reading = None;
             return Ok(Moved::None);
@@ -287,7 +288,7 @@ impl Taking {
             let packet = it.packet;
             self.reading = None;
             self.passed();
-            // As its header says: what came is all there is to compare it with.
+            // Plain bytes carry no checksum to compare with.
             manager.handle_arrived(now, packet, Some(0));
         }
         Ok(moved)
@@ -313,7 +314,7 @@ impl Taking {
         Ok(moved)
     }
 
-    /// Why the connection ends here, in words.
+    /// Returns the reason for which the connection ends here.
     fn closed(&self) -> String {
         let half = self.reading.is_some() || self.skip > 0;
         let current = self.current.as_ref();
@@ -329,8 +330,8 @@ impl Taking {
         }
     }
 
-    /// Whether ranks have all ADUs that came whole: what is lost with the connection is told to
-    /// those who have the rest.
+    /// Whether ranks have all complete ADUs. The loss of the connection must be reported only after
+    /// that.
     fn is_moved(&self, moved: &dyn Fn(StreamId) -> Option<u64>) -> bool {
         let Some(current) = &self.current else {
             return true;
@@ -338,11 +339,11 @@ impl Taking {
         let half = self.reading.is_some() || self.skip > 0;
         let between = (current.tu, current.at) == (0, 0);
         let whole = current.adu - u64::from(half && between && current.adu > 0);
-        // One that has ended waits for none.
+        // A stream that has ended waits for none.
         moved(current.expected.stream).is_none_or(|moved| moved >= whole)
     }
 
-    /// Ends the stream that was to end so, and then the connection.
+    /// Ends the stream without a number of ADUs, if there is one, and then the connection.
     fn end(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! The threads that write files of a driver: how many there are, and their slots in its journal.
+//! The threads that write files of a driver: their number, and their slots in its journal.
 
 use super::journal::Journal;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Threads that write files of a driver, at most, those that hang among them.
+/// Maximum number of threads that write files of a driver, including those that hang.
 pub(super) const WRITERS_MOST: usize = 256;
 
 /// The threads that write files of a driver.
@@ -20,7 +20,7 @@ struct Slots {
     journal: Option<Arc<Journal>>,
 }
 
-/// One of them, by its slot in the journal.
+/// A thread, by its slot in the journal.
 pub(super) struct Slot {
     writers: Writers,
     number: usize,
@@ -32,12 +32,12 @@ impl Writers {
         self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes in this journal what is written from now on.
+    /// Records from now on in this journal which files are being written.
     pub fn keep_journal(&self, journal: Journal) {
         self.slots().journal = Some(Arc::new(journal));
     }
 
-    /// Return a free one; none if all are taken.
+    /// Returns a free slot. None if all are taken.
     pub(super) fn enter(&self) -> Option<Slot> {
         let mut slots = self.slots();
         let number = (0..WRITERS_MOST).find(|number| !slots.taken.contains(number))?;
@@ -49,7 +49,7 @@ impl Writers {
         })
     }
 
-    /// Waits until there are none, not longer than `most`; whether there are none.
+    /// Waits at most `most` until no threads are left. Returns whether none are.
     pub fn wait(&self, most: Duration) -> bool {
         let some = |slots: &mut Slots| !slots.taken.is_empty();
         let waited = self.0.1.wait_timeout_while(self.slots(), most, some);
@@ -59,7 +59,7 @@ impl Writers {
 }
 
 impl Slot {
-    /// Note in the journal, if there is one, that this path is being written.
+    /// Records in the journal, if there is one, that this path is being written.
     ///
     /// # Errors
     /// The journal cannot be written.
