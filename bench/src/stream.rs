@@ -169,7 +169,7 @@ fn config(load: &Load) -> Config {
 fn manage(to_sink: &mut UnixStream, load: &Load) -> Outcome<Report> {
     let mut driver = Driver::new(config(load))?;
     let app = driver.add_application(Limits::NONE);
-    driver.give("sink", sink_socket(to_sink)?);
+    driver.provide_socket("sink", sink_socket(to_sink)?);
     let (destination, protocol) = match load.way.as_str() {
         "plain" => ("tcp:given:sink", Protocol::Unconfirmed { reorder: 0 }),
         _ => ("raw:given:sink", Protocol::Stream),

@@ -90,7 +90,7 @@ pub fn run(load: &Load) -> Outcome<Report> {
         ..Driver::config()
     })?;
     let app = driver.add_application(Limits::NONE);
-    driver.give("sink", sink_socket(&mut to_sink)?);
+    driver.provide_socket("sink", sink_socket(&mut to_sink)?);
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
     let connection = driver.open(app, spec)?;
     let mut spec = StreamSpec::new(

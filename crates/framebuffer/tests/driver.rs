@@ -45,7 +45,7 @@ fn ended(driver: &mut Driver, streams: &[StreamId]) -> BTreeMap<StreamId, End> {
 fn adus_are_done_when_the_screens_have_them_in_step() {
     let screens = Screens::new();
     let mut driver = Driver::new(Driver::config()).unwrap();
-    driver.give_screens(Box::new(screens.clone()));
+    driver.set_screens(Box::new(screens.clone()));
     let app = driver.add_application(Limits::NONE);
     let mut specs: Vec<StreamSpec> = Vec::new();
     for (index, name) in ["left", "right", "fields"].into_iter().enumerate() {
@@ -114,7 +114,7 @@ fn what_is_no_frame_of_a_screen_is_refused() {
     };
     let error = open(&mut driver, SENT).unwrap_err();
     assert!(error.contains("no screens here"), "{error}");
-    driver.give_screens(Box::new(screens.clone()));
+    driver.set_screens(Box::new(screens.clone()));
     let error = open(&mut driver, SENT).unwrap_err();
     assert!(error.contains("geometry is set first"), "{error}");
     screens.set("left", form(false)).unwrap();
@@ -145,7 +145,7 @@ fn a_screen_of_another_form_ends_the_stream() {
     let screens = Screens::new();
     screens.set("left", form(false)).unwrap();
     let mut driver = Driver::new(Driver::config()).unwrap();
-    driver.give_screens(Box::new(screens.clone()));
+    driver.set_screens(Box::new(screens.clone()));
     let app = driver.add_application(Limits::NONE);
     let spec = ConnectionSpec::new("framebuffer:left", SENT, 0);
     let connection = driver.open(app, spec).unwrap();

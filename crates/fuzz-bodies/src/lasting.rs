@@ -76,11 +76,13 @@ impl World {
             driver.open(app, spec).expect("words of a destination")
         };
         let (out, into) = (open("raw:given:out", 0), open("raw:given:into", WINDOW));
-        driver.give("out", one);
-        driver.give("into", two);
+        driver.provide_socket("out", one);
+        driver.provide_socket("into", two);
         let grace = Duration::from_secs(3600);
         for link in LINKS {
-            driver.attach_lasting(link, grace).expect("it has no ends");
+            driver
+                .attach_resumable(link, grace)
+                .expect("it has no ends");
         }
         let mut submit = |connection, way, link| {
             let spec = StreamSpec::new(connection, way, format(link), ADUS);
@@ -120,7 +122,7 @@ impl World {
         };
         rank.belied = false;
         rank.kept
-            .again(there)
+            .resume_at(there)
             .expect("the driver has what was written");
         if !with_socket {
             return;
@@ -166,7 +168,7 @@ impl World {
             return;
         };
         let pending = rank.kept.pending().concat();
-        rank.kept.wrote(socket.write_some(&pending));
+        rank.kept.mark_written(socket.write_some(&pending));
     }
 
     fn read(&mut self) {
@@ -261,7 +263,7 @@ pub fn lasting(data: &[u8]) {
         turn(&mut world.driver, 8);
         world.read();
         let [sends, receives] = &mut world.ranks;
-        let reached = sends.kept.reached();
+        let reached = sends.kept.highest_written();
         // As the driver would tell: all that it has read.
         if !sends.kept.is_pending() && sends.kept.confirm(reached).is_ok() && world.ended {
             break;

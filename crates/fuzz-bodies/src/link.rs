@@ -51,7 +51,7 @@ impl World {
         let (mut peer, socket) = End::pair();
         let spec = ConnectionSpec::new("raw:given:peer", protocol, 0);
         let connection = driver.open(app, spec).expect("words of a destination");
-        driver.give("peer", socket);
+        driver.provide_socket("peer", socket);
         let mut grant = Header::new(Packet::Acknowledge, 0);
         grant.granted = 1 << 40;
         peer.write(&grant.encode());

@@ -67,7 +67,7 @@ impl World {
         let connection = driver.open(app, spec).expect("words of a destination");
         let line = if line {
             let (end, other) = End::pair();
-            driver.give("peer", other);
+            driver.provide_socket("peer", other);
             Line::Stream(end)
         } else {
             let bind = || UdpSocket::bind("127.0.0.1:0").expect("a port");

@@ -71,8 +71,8 @@ pub fn ring(data: &[u8]) {
             ),
             7 => judge(producer.arm(worth).map(usize::from), 1),
             8 => judge(consumer.arm(worth).map(usize::from), 1),
-            9 => judge(producer.heed().map(|_| 0), 0),
-            10 => judge(consumer.heed().map(|_| 0), 0),
+            9 => judge(producer.mark_ready().map(|_| 0), 0),
+            10 => judge(consumer.mark_ready().map(|_| 0), 0),
             _ => {
                 let bytes = len.min(2048);
                 if let Ok(mut place) = producer.reserve(bytes, now) {

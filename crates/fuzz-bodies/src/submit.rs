@@ -32,7 +32,7 @@ pub fn submit(data: &[u8]) {
             }
             2 => {
                 let (end, other) = End::pair();
-                driver.give(["a", "c"][draw.below(2)], other);
+                driver.provide_socket(["a", "c"][draw.below(2)], other);
                 ends.push(end);
             }
             3..8 => {

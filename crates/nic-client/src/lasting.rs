@@ -107,7 +107,7 @@ impl Outgoing {
             let parts = self.kept.pending().map(IoSlice::new);
             let why = match socket.socket.write(&parts) {
                 Ok(Moved::Some(written)) => {
-                    self.kept.wrote(written);
+                    self.kept.mark_written(written);
                     continue;
                 }
                 Ok(Moved::None) => return Flushed::Full(socket.clone()),
@@ -254,13 +254,13 @@ impl Lasting {
                 }
                 flushed = out.flush();
             }
-            let done = out.kept.reached().saturating_sub(begin) as usize;
+            let done = out.kept.highest_written().saturating_sub(begin) as usize;
             if done == all {
                 return Ok(done);
             }
             let over = Instant::now() >= until;
             if over || lost.is_some() {
-                out.kept.take_back();
+                out.kept.discard_pending();
             }
             match lost {
                 Some(why) => return Err(why),

@@ -38,7 +38,7 @@ fn source() -> (ConnectionOptions, Receiver<Source>) {
         let app = driver.add_application(Limits::NONE);
         let spec = ConnectionSpec::new("raw:given:peer", Protocol::Stream, 0);
         let connection = driver.open(app, spec).unwrap();
-        driver.give("peer", socket);
+        driver.provide_socket("peer", socket);
         let (producer, consumer) = isthmus_ring::ring(1 << 16).unwrap();
         driver
             .attach(LinkId(0), Ends::rings(Some(consumer), None))

@@ -1,7 +1,7 @@
 //! Settings of the daemon.
 
 use crate::policy::Policy;
-use isthmus_stream_net::{Driver, lacking};
+use isthmus_stream_net::{Driver, memory_shortfall};
 use isthmus_wire::{Address, Error, Result};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -129,7 +129,7 @@ impl Config {
             ("--rings", limits.ring_bytes, 1),
             ("--screen-memory", limits.screen_bytes, 1),
         ] {
-            if let Some(words) = lacking(bytes, times) {
+            if let Some(words) = memory_shortfall(bytes, times) {
                 return Err(Error::Config(format!("{flag}: {words}")));
             }
         }

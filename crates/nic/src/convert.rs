@@ -26,7 +26,7 @@ pub(crate) fn refused(error: &Net) -> Refusal {
         },
         Net::Destination(..) | Net::Garbled(_) => RefusalKind::Garbled,
         Net::Ended => RefusalKind::Ending,
-        Net::Ring(_) | Net::System(..) | Net::Attached(_) | Net::Lasting(..) => {
+        Net::Ring(_) | Net::System(..) | Net::Attached(_) | Net::Resumable(..) => {
             RefusalKind::Conflict
         }
     };
@@ -38,7 +38,7 @@ pub(crate) fn speaks_packets(to: &Destination) -> bool {
     !matches!(
         to,
         Destination::Tcp(_)
-            | Destination::TcpGiven(_)
+            | Destination::TcpProvided(_)
             | Destination::File(_)
             | Destination::Framebuffer(_)
     )
@@ -56,13 +56,13 @@ pub(crate) fn protocol(
     let packets = speaks_packets(to);
     let protocol = match (asked, to) {
         (None, _) if !packets => Protocol::Unconfirmed { reorder: 0 },
-        (None, Destination::Udp(..) | Destination::UdpGiven(_)) => {
+        (None, Destination::Udp(..) | Destination::UdpProvided(_)) => {
             Protocol::Confirmed { repair: true }
         }
         (None, _) => Protocol::Stream,
         (Some(Protocol::Unconfirmed { reorder }), _) => Protocol::Unconfirmed { reorder },
         (Some(Protocol::Confirmed { repair }), _) if packets => Protocol::Confirmed { repair },
-        (Some(Protocol::Stream), Destination::Udp(..) | Destination::UdpGiven(_)) => {
+        (Some(Protocol::Stream), Destination::Udp(..) | Destination::UdpProvided(_)) => {
             let text = "protocol `stream` over udp, which loses packets: take `confirmed`";
             return Err(refusal(RefusalKind::Conflict, text));
         }

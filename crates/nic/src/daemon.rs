@@ -48,7 +48,7 @@ impl Daemon {
         let page = page.map_err(|error| isthmus_wire::Error::Config(error.to_string()))?;
         let screens = page.as_ref().map(|page| page.screens().clone());
         if let Some(screens) = &screens {
-            driver.give_screens(Box::new(screens.clone()));
+            driver.set_screens(Box::new(screens.clone()));
         }
         let writing = keep_journal(&roots, &driver, gate.log());
         let hub = Arc::new(Hub::new(config, roots, Arc::clone(gate), screens));

@@ -238,7 +238,7 @@ impl State {
         let links = links.into_iter().flat_map(|links| links.values_mut());
         for link in links.filter(of_session) {
             link.owner = None;
-            driver.forsake(link.id, "the session of its process has ended");
+            driver.abandon(link.id, "the session of its process has ended");
         }
     }
 

@@ -4,7 +4,7 @@ use crate::leftovers::is_journal;
 use crate::refusal::refusal;
 use isthmus_daemon::{Network, Roots, open_path};
 use isthmus_nic_protocol::{Refusal, RefusalKind};
-use isthmus_stream_net::{Destination, NAME_MOST, is_part, replaceable};
+use isthmus_stream_net::{Destination, NAME_MAX, is_part, replaceable};
 use isthmus_wire::address::{look_up, numeric};
 use isthmus_wire::{Error, Result};
 use rustix::fs::FileType;
@@ -247,9 +247,9 @@ fn below(
 fn place(words: &str, path: &str, directory: &OwnedFd) -> std::result::Result<(), Refusal> {
     let refuse = |kind, why: String| Err(refusal(kind, format!("`{words}`: {why}")));
     let name = Path::new(path).file_name().unwrap_or_default();
-    if name.len() > NAME_MOST {
+    if name.len() > NAME_MAX {
         let bytes = name.len();
-        let why = format!("a name of {bytes} bytes: take one of at most {NAME_MOST}");
+        let why = format!("a name of {bytes} bytes: take one of at most {NAME_MAX}");
         return refuse(RefusalKind::Garbled, why);
     }
     if name

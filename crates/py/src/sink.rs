@@ -2,7 +2,7 @@
 
 use isthmus_nic_client::protocol::Checksum;
 use isthmus_stream_net::sink::Sink;
-use isthmus_stream_net::{Station, Taking, lacking};
+use isthmus_stream_net::{SinkServer, SinkSession, memory_shortfall};
 use isthmus_wire::address::numeric;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -22,7 +22,7 @@ fn failed(error: impl Display) -> PyErr {
 
 /// A sink that listens on a TCP port.
 #[pyclass(name = "NicSink", module = "isthmus._core", frozen)]
-pub(crate) struct PySink(Station);
+pub(crate) struct PySink(SinkServer);
 
 #[pymethods]
 impl PySink {
@@ -43,7 +43,7 @@ impl PySink {
             let why = found.as_deref().unwrap_or(right);
             wrong(format!("address {address:?}: {why}"))
         })?;
-        if let Some(words) = lacking(window, 1) {
+        if let Some(words) = memory_shortfall(window, 1) {
             return Err(wrong(format!("--window: {words}")));
         }
         let checksum: Checksum = serde_json::from_value(checksum.into()).map_err(wrong)?;
@@ -53,7 +53,7 @@ impl PySink {
             window,
             repair,
         };
-        Ok(Self(Station::listen(at, sink).map_err(wrong)?))
+        Ok(Self(SinkServer::listen(at, sink).map_err(wrong)?))
     }
 
     /// Where it listens.
@@ -98,10 +98,10 @@ struct Counted {
 
 /// A sender that is being listened to.
 #[pyclass(name = "NicTaking", module = "isthmus._core", frozen)]
-pub(crate) struct PyTaking(Mutex<Option<Taking>>);
+pub(crate) struct PyTaking(Mutex<Option<SinkSession>>);
 
 impl PyTaking {
-    fn look<T>(&self, look: impl FnOnce(&Taking) -> T) -> PyResult<T> {
+    fn look<T>(&self, look: impl FnOnce(&SinkSession) -> T) -> PyResult<T> {
         let taking = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let taking = taking.as_ref();
         taking.map(look).ok_or_else(|| failed("it was ended"))
@@ -117,7 +117,7 @@ impl PyTaking {
 
     /// Bytes of data that came and were right.
     fn bytes(&self) -> PyResult<u64> {
-        self.look(Taking::bytes)
+        self.look(SinkSession::bytes)
     }
 
     /// Waits for the end so long at most; whether it is over.

@@ -17,7 +17,7 @@ use vm_memory::WriteVolatile;
 /// Reads from a ring. Dropped, it is closed.
 ///
 /// Its descriptor becomes readable when the producer wakes it or is gone: a driver of many rings
-/// calls [`Consumer::arm`], polls all, and calls [`Consumer::heed`] of those that are readable.
+/// calls [`Consumer::arm`], polls all, and calls [`Consumer::mark_ready`] of those that are readable.
 #[derive(Debug)]
 pub struct Consumer {
     /// Nothing only while it is handed over or dropped.
@@ -290,10 +290,10 @@ impl Consumer {
     ///
     /// # Errors
     /// [`Error::System`].
-    pub fn heed(&mut self) -> Result<(), Error> {
+    pub fn mark_ready(&mut self) -> Result<(), Error> {
         let parts = self.parts();
         parts.reader.awake();
-        parts.line.heed()
+        parts.line.mark_ready()
     }
 
     /// Says that no more will be read. The producer is told when it wants to write.

@@ -58,12 +58,12 @@ impl Line {
     /// Whether there was time left.
     pub(crate) fn sleep(&mut self, deadline: Instant) -> Result<bool, Error> {
         let in_time = ready(self.socket.as_fd(), PollFlags::IN, deadline)?;
-        self.heed()?;
+        self.mark_ready()?;
         Ok(in_time)
     }
 
     /// Takes what wakes this side, and sees whether the other is gone.
-    pub(crate) fn heed(&mut self) -> Result<(), Error> {
+    pub(crate) fn mark_ready(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
         // One byte is usual; who sends many is not listened to for ever.
         for _ in 0..16 {

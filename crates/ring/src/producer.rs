@@ -18,7 +18,7 @@ pub(crate) const STEP: usize = 2 * CHUNK;
 /// Writes to a ring. Dropped, it is closed.
 ///
 /// Its descriptor becomes readable when the consumer wakes it or is gone: a driver of many rings
-/// calls [`Producer::arm`], polls all, and calls [`Producer::heed`] of those that are readable.
+/// calls [`Producer::arm`], polls all, and calls [`Producer::mark_ready`] of those that are readable.
 #[derive(Debug)]
 pub struct Producer {
     /// Nothing only while it is handed over or dropped.
@@ -206,10 +206,10 @@ impl Producer {
     ///
     /// # Errors
     /// [`Error::System`].
-    pub fn heed(&mut self) -> Result<(), Error> {
+    pub fn mark_ready(&mut self) -> Result<(), Error> {
         let parts = self.parts();
         parts.writer.awake();
-        parts.line.heed()
+        parts.line.mark_ready()
     }
 
     /// Says that no more will be written. The consumer can read what there is.

@@ -318,7 +318,7 @@ fn one_poll_waits_for_sixteen_rings() {
         }
         for (consumer, _, open) in &mut consumers {
             if *open {
-                consumer.heed().unwrap();
+                consumer.mark_ready().unwrap();
             }
         }
     }

@@ -257,7 +257,7 @@ fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut See
                 Ok(()) => len,
                 Err(Error::TimedOut { moved, .. }) => {
                     seen.timed_out += 1;
-                    awake(queue, 0, || producer.heed().unwrap());
+                    awake(queue, 0, || producer.mark_ready().unwrap());
                     moved
                 }
                 Err(error) => panic!("{error}"),
@@ -284,7 +284,7 @@ fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut See
                 Err(Error::TimedOut { moved: 0, .. }) => {
                     assert!(len > room);
                     seen.timed_out += 1;
-                    awake(queue, 0, || producer.heed().unwrap());
+                    awake(queue, 0, || producer.mark_ready().unwrap());
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -297,7 +297,7 @@ fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut See
             seen.slept += usize::from(sleeps);
             if queue.woken[0] {
                 seen.woken += 1;
-                awake(queue, 0, || producer.heed().unwrap());
+                awake(queue, 0, || producer.mark_ready().unwrap());
             }
         }
         _ => unreachable!("a producer's call"),
@@ -305,8 +305,8 @@ fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut See
 }
 
 /// A driver that looks: what woke it is taken.
-fn awake(queue: &mut Queue, side: usize, heed: impl FnOnce()) {
-    heed();
+fn awake(queue: &mut Queue, side: usize, mark_ready: impl FnOnce()) {
+    mark_ready();
     queue.woken[side] = false;
     queue.sleeps[side] = None;
 }
@@ -336,7 +336,7 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
                 Err(Error::TimedOut { moved: 0, .. }) => {
                     assert!(there == 0 && !over);
                     seen.timed_out += 1;
-                    awake(queue, 1, || consumer.heed().unwrap());
+                    awake(queue, 1, || consumer.mark_ready().unwrap());
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -356,7 +356,7 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
                 Err(Error::TimedOut { moved, .. }) => {
                     assert!(moved <= there && there < len && there - moved < CAPACITY / 2);
                     seen.timed_out += 1;
-                    awake(queue, 1, || consumer.heed().unwrap());
+                    awake(queue, 1, || consumer.mark_ready().unwrap());
                     moved
                 }
                 Err(error) => panic!("{error}"),
@@ -383,7 +383,7 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
             Err(Error::TimedOut { moved: 0, .. }) => {
                 assert!(there < len && !queue.closed[0]);
                 seen.timed_out += 1;
-                awake(queue, 1, || consumer.heed().unwrap());
+                awake(queue, 1, || consumer.mark_ready().unwrap());
             }
             Err(error) => panic!("{error}"),
         },
@@ -394,7 +394,7 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
             seen.slept += usize::from(sleeps);
             if queue.woken[1] {
                 seen.woken += 1;
-                awake(queue, 1, || consumer.heed().unwrap());
+                awake(queue, 1, || consumer.mark_ready().unwrap());
             }
         }
         _ => unreachable!("a consumer's call"),

@@ -171,7 +171,7 @@ pub fn run(spec: &Spec, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     spec.check()?;
     let config = Driver::config();
     let (sink, to_sink) = Taker::start(config.network_bytes, Again::default())?;
-    let interface = Interface::new(config, |driver| driver.give("sink", to_sink))?;
+    let interface = Interface::new(config, |driver| driver.provide_socket("sink", to_sink))?;
     let stream = submit(&interface)?;
     let shared = Arc::new(Shared::default());
     let mut ranks = Ranks::default();

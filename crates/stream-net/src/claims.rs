@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 /// Bytes that are copied and summed together. The copy stays in the L1 cache.
-const LOOK: usize = 16 << 10;
+const SUM_STEP: usize = 16 << 10;
 
 /// Claimed bytes of one link.
 #[derive(Debug)]
@@ -22,20 +22,20 @@ pub(crate) struct Part {
 /// A buffer through which claims are summed. A rank may write to its ring at any time, so no
 /// reference into a ring is possible.
 #[derive(Debug, Default)]
-pub(crate) struct Glass(Vec<u8>);
+pub(crate) struct SumBuffer(Vec<u8>);
 
-impl Glass {
+impl SumBuffer {
     /// Adds the data of a claim to a sum.
     pub fn sum(&mut self, claim: &Claim, checksum: Checksum, sum: &mut Sum) {
         if checksum == Checksum::None {
             return;
         }
-        self.0.resize(LOOK, 0);
+        self.0.resize(SUM_STEP, 0);
         let mut at = 0;
         while at < claim.len() {
-            let seen = claim.get(at, &mut self.0);
-            sum.add(&self.0[..seen]);
-            at += seen;
+            let copied = claim.get(at, &mut self.0);
+            sum.add(&self.0[..copied]);
+            at += copied;
         }
     }
 }
@@ -105,9 +105,9 @@ impl Claims {
     /// Returns the sum of the data.
     pub fn sum(&self, checksum: Checksum) -> Sum {
         let mut sum = Sum::new(checksum);
-        let mut glass = Glass::default();
+        let mut sum_buffer = SumBuffer::default();
         for part in &self.parts {
-            glass.sum(&part.claim, checksum, &mut sum);
+            sum_buffer.sum(&part.claim, checksum, &mut sum);
         }
         sum
     }

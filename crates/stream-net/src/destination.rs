@@ -28,11 +28,11 @@ pub enum Destination {
     /// Packets over a Unix socket.
     RawUnix(String),
     /// Packets over a provided socket.
-    RawGiven(String),
+    RawProvided(String),
     /// Plain bytes over TCP.
     Tcp(SocketAddr),
     /// Plain bytes over a provided socket.
-    TcpGiven(String),
+    TcpProvided(String),
     /// A file.
     File(PathBuf),
     /// A screen.
@@ -40,7 +40,7 @@ pub enum Destination {
     /// Packets in datagrams, with an optional limit in bytes per second.
     Udp(SocketAddr, Option<u64>),
     /// Packets in datagrams over a provided socket.
-    UdpGiven(String),
+    UdpProvided(String),
 }
 
 impl Destination {
@@ -62,9 +62,9 @@ impl Destination {
         match (kind, rest.split_once(':')) {
             ("raw", Some(("tcp", rest))) => Ok(Self::RawTcp(address(rest)?)),
             ("raw", Some(("unix", rest))) => Ok(Self::RawUnix(named(rest)?)),
-            ("raw", Some(("given", rest))) => Ok(Self::RawGiven(named(rest)?)),
-            ("tcp", Some(("given", rest))) => Ok(Self::TcpGiven(named(rest)?)),
-            ("udp", Some(("given", rest))) => Ok(Self::UdpGiven(named(rest)?)),
+            ("raw", Some(("given", rest))) => Ok(Self::RawProvided(named(rest)?)),
+            ("tcp", Some(("given", rest))) => Ok(Self::TcpProvided(named(rest)?)),
+            ("udp", Some(("given", rest))) => Ok(Self::UdpProvided(named(rest)?)),
             ("tcp", _) => Ok(Self::Tcp(address(rest)?)),
             ("file", _) => Ok(Self::File(named(rest)?.into())),
             ("framebuffer", _) => Ok(Self::Framebuffer(named(rest)?)),

@@ -4,13 +4,13 @@ use crate::busy::Busy;
 use crate::destination::Destination;
 use crate::error::{Error, Result};
 use crate::event::{Event, Figures};
-use crate::known::Known;
 use crate::link::{Ends, Link};
 use crate::memory::Memory;
-use crate::outside::{
-    DATAGRAM_MOST, Expected, Filing, Framed, Journal, Outside, Writers, refused_by_plain,
-};
 use crate::screen::{Screen, Screens};
+use crate::stream_state::StreamState;
+use crate::transport::{
+    DATAGRAM_MAX, Expected, FileTransport, Framed, Journal, Transport, Writers, refused_by_plain,
+};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{
     Adu, AppId, Config, ConnectionId, ConnectionSpec, Direction, Instant, Limits, LinkId, Manager,
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time;
 
 /// Bytes of free blocks that are kept for reuse, at most.
-const KEPT_MOST: u64 = 160 << 20;
+const FREE_MAX: u64 = 160 << 20;
 
 /// How long the driver waits at its end for writers to remove unfinished files.
 const FILES_END: time::Duration = time::Duration::from_secs(2);
@@ -35,14 +35,14 @@ const FILES_END: time::Duration = time::Duration::from_secs(2);
 pub(crate) struct Spec {
     pub checksum: Checksum,
     /// Maximum size of a packet in bytes.
-    pub packet_most: u64,
+    pub packet_max: u64,
     /// Whether data can be sent straight from a ring. It must not be needed for retransmission.
     pub from_rings: bool,
     /// Size of each ADU in bytes, if the connection accepts only one size.
     pub adu_bytes: Option<u64>,
     /// For a connection of plain bytes: the channel and the receive window in bytes. A window of 0
     /// means that the connection only sends.
-    pub takes_plain: Option<(u32, u64)>,
+    pub plain_window: Option<(u32, u64)>,
     /// Streams that are to receive plain bytes, in the order of registration.
     pub expects: VecDeque<Expected>,
     /// The application that owns the connection.
@@ -53,7 +53,7 @@ pub(crate) struct Spec {
     pub used: bool,
     /// Whether a stream failed, or the application left before it closed the connection. A file is
     /// then discarded.
-    pub spoiled: bool,
+    pub failed: bool,
 }
 
 /// A handle that wakes a sleeping driver from any thread.
@@ -85,25 +85,25 @@ pub struct Driver {
     pub(crate) manager: Manager,
     pub(crate) memory: Memory,
     pub(crate) links: BTreeMap<LinkId, Link>,
-    pub(crate) outsides: BTreeMap<ConnectionId, Outside>,
-    pub(crate) streams: BTreeMap<StreamId, Known>,
+    pub(crate) transports: BTreeMap<ConnectionId, Transport>,
+    pub(crate) streams: BTreeMap<StreamId, StreamState>,
     pub(crate) connections: BTreeMap<ConnectionId, Spec>,
     /// Links whose ranks have left, and the time at which the data in their rings is copied.
-    pub(crate) left: VecDeque<(LinkId, time::Instant)>,
+    pub(crate) departed: VecDeque<(LinkId, time::Instant)>,
     /// The link on which each SU order is carried out.
-    pub(crate) places: BTreeMap<OrderId, LinkId>,
+    pub(crate) order_links: BTreeMap<OrderId, LinkId>,
     /// Sockets that were provided before a connection asked for them.
-    pub(crate) given: BTreeMap<String, Socket>,
-    pub(crate) given_datagrams: BTreeMap<String, UdpSocket>,
+    pub(crate) provided_sockets: BTreeMap<String, Socket>,
+    pub(crate) provided_datagrams: BTreeMap<String, UdpSocket>,
     screens: Option<Box<dyn Screens>>,
     /// Screens of connections that are not open yet.
-    pub(crate) drawn: BTreeMap<ConnectionId, Box<dyn Screen>>,
+    pub(crate) pending_screens: BTreeMap<ConnectionId, Box<dyn Screen>>,
     /// Closed connections that still have data to send, with their deadlines.
     pub(crate) lingering: Vec<(Box<Framed>, time::Instant)>,
-    pub(crate) ending_files: Vec<(ConnectionId, Box<Filing>)>,
+    pub(crate) ending_files: Vec<(ConnectionId, Box<FileTransport>)>,
     pub(crate) writers: Writers,
     /// Directories and sockets opened in advance for connections that are not open yet.
-    pub(crate) opened: BTreeMap<ConnectionId, OwnedFd>,
+    pub(crate) opened_paths: BTreeMap<ConnectionId, OwnedFd>,
     pub(crate) events: VecDeque<Event>,
     pub(crate) figures: Figures,
     pub(crate) waker: Waker,
@@ -113,9 +113,9 @@ pub struct Driver {
     /// Time at the start of the round. Reading the clock costs as much as a small copy.
     pub(crate) round_at: Instant,
     /// When all links and connections are tried next.
-    pub(crate) look_at: Instant,
+    pub(crate) full_round_at: Instant,
     pub(crate) busy_links: Busy<LinkId>,
-    pub(crate) busy_outsides: Busy<ConnectionId>,
+    pub(crate) busy_transports: Busy<ConnectionId>,
 }
 
 impl Driver {
@@ -130,30 +130,30 @@ impl Driver {
         let wake = wake.map_err(|error| Error::system("what wakes a driver", error))?;
         Ok(Self {
             manager: Manager::new(config)?,
-            memory: Memory::new(most.saturating_mul(2).min(KEPT_MOST)),
+            memory: Memory::new(most.saturating_mul(2).min(FREE_MAX)),
             links: BTreeMap::new(),
-            outsides: BTreeMap::new(),
+            transports: BTreeMap::new(),
             streams: BTreeMap::new(),
             connections: BTreeMap::new(),
-            left: VecDeque::new(),
-            places: BTreeMap::new(),
-            given: BTreeMap::new(),
-            given_datagrams: BTreeMap::new(),
+            departed: VecDeque::new(),
+            order_links: BTreeMap::new(),
+            provided_sockets: BTreeMap::new(),
+            provided_datagrams: BTreeMap::new(),
             screens: None,
-            drawn: BTreeMap::new(),
+            pending_screens: BTreeMap::new(),
             lingering: Vec::new(),
             ending_files: Vec::new(),
             writers: Writers::default(),
-            opened: BTreeMap::new(),
+            opened_paths: BTreeMap::new(),
             events: VecDeque::new(),
             figures: Figures::default(),
             waker: Waker(Arc::new(wake)),
             incarnations: 0,
             origin: time::Instant::now(),
             round_at: Instant::default(),
-            look_at: Instant::default(),
+            full_round_at: Instant::default(),
             busy_links: Busy::default(),
-            busy_outsides: Busy::default(),
+            busy_transports: Busy::default(),
         })
     }
 
@@ -193,7 +193,7 @@ impl Driver {
         figures.blocks_made = self.memory.made;
         figures.spilled_bytes = self.memory.spilled;
         let sockets = self
-            .outsides
+            .transports
             .iter()
             .filter_map(|(id, one)| Some((*id, one.socket()?)));
         figures.congestion = sockets
@@ -232,7 +232,7 @@ impl Driver {
     /// The application is unknown.
     pub fn remove_application(&mut self, app: AppId) -> Result<()> {
         for spec in self.connections.values_mut() {
-            spec.spoiled |= spec.app == app && !spec.closed;
+            spec.failed |= spec.app == app && !spec.closed;
         }
         Ok(self.manager.remove_application(self.now(), app)?)
     }
@@ -245,18 +245,21 @@ impl Driver {
     pub fn open(&mut self, app: AppId, spec: ConnectionSpec) -> Result<ConnectionId> {
         let destination = Destination::parse(&spec.destination)?;
         let most = match &destination {
-            Destination::Udp(..) | Destination::UdpGiven(_) => DATAGRAM_MOST,
+            Destination::Udp(..) | Destination::UdpProvided(_) => DATAGRAM_MAX,
             _ => u64::MAX,
         };
         let from_rings = match &destination {
-            Destination::RawTcp(_) | Destination::RawUnix(_) | Destination::RawGiven(_) => {
+            Destination::RawTcp(_) | Destination::RawUnix(_) | Destination::RawProvided(_) => {
                 !matches!(spec.protocol, Protocol::Confirmed { .. })
             }
-            Destination::Tcp(_) | Destination::TcpGiven(_) => true,
+            Destination::Tcp(_) | Destination::TcpProvided(_) => true,
             _ => false,
         };
-        let plain = matches!(&destination, Destination::Tcp(_) | Destination::TcpGiven(_));
-        let takes_plain = plain.then_some((spec.channel, spec.window_bytes));
+        let plain = matches!(
+            &destination,
+            Destination::Tcp(_) | Destination::TcpProvided(_)
+        );
+        let plain_window = plain.then_some((spec.channel, spec.window_bytes));
         let screen = match &destination {
             Destination::Framebuffer(name) => Some(self.draw(name, &spec)?),
             _ => None,
@@ -264,20 +267,21 @@ impl Driver {
         let adu_bytes = screen.as_ref().map(|screen| screen.adu_bytes());
         let checksum = spec.checksum;
         let id = self.manager.open(self.now(), app, spec)?;
-        self.drawn.extend(screen.map(|screen| (id, screen)));
+        self.pending_screens
+            .extend(screen.map(|screen| (id, screen)));
         self.connections.insert(
             id,
             Spec {
                 checksum,
-                packet_most: most,
+                packet_max: most,
                 from_rings,
                 adu_bytes,
-                takes_plain,
+                plain_window,
                 expects: VecDeque::new(),
                 app,
                 closed: false,
                 used: false,
-                spoiled: false,
+                failed: false,
             },
         );
         Ok(id)
@@ -303,7 +307,7 @@ impl Driver {
             return Err(Error::Destination(spec.destination, why));
         };
         let id = self.open(app, spec)?;
-        self.opened.insert(id, found);
+        self.opened_paths.insert(id, found);
         Ok(id)
     }
 
@@ -358,11 +362,11 @@ impl Driver {
                     format!("{found}: each is a frame or field of its screen, {whole} bytes");
                 return Err(isthmus_stream::Error::Format(what).into());
             }
-            let plain = connection.and_then(|one| one.takes_plain);
+            let plain = connection.and_then(|one| one.plain_window);
             if let Some(what) = plain.and_then(|(_, window)| refused_by_plain(spec, window)) {
                 return Err(isthmus_stream::Error::Format(what).into());
             }
-            let most = connection.map_or(u64::MAX, |one| one.packet_most);
+            let most = connection.map_or(u64::MAX, |one| one.packet_max);
             if sends && packet > most {
                 let what = format!(
                     "packets of {packet} bytes: a datagram carries {most}; give packets of that at \
@@ -374,7 +378,7 @@ impl Driver {
         let ids = self.manager.submit_all(self.now(), app, specs)?;
         for (id, spec) in ids.iter().zip(specs) {
             let mut connection = self.connections.get_mut(&spec.connection);
-            if let Some(one) = connection.as_mut().filter(|one| one.takes_plain.is_some()) {
+            if let Some(one) = connection.as_mut().filter(|one| one.plain_window.is_some()) {
                 one.expects.extend(Expected::of(*id, spec));
             }
             if let Some(one) = connection.as_mut() {
@@ -382,8 +386,8 @@ impl Driver {
             }
             let from_rings = connection.as_ref().is_some_and(|one| one.from_rings);
             let checksum = connection.map_or(Checksum::None, |one| one.checksum);
-            let known = Known::new(spec, checksum, from_rings);
-            self.streams.insert(*id, known);
+            let state = StreamState::new(spec, checksum, from_rings);
+            self.streams.insert(*id, state);
         }
         Ok(ids)
     }
@@ -402,8 +406,8 @@ impl Driver {
     /// As [`Manager::finish`].
     pub fn finish(&mut self, id: StreamId, adus: u64) -> Result<()> {
         self.manager.finish(self.now(), id, adus)?;
-        if let Some(known) = self.streams.get_mut(&id) {
-            known.adus = Some(adus);
+        if let Some(state) = self.streams.get_mut(&id) {
+            state.adus = Some(adus);
         }
         Ok(())
     }
@@ -427,7 +431,7 @@ impl Driver {
         if link.input.is_some() && reads || link.output.is_some() && writes {
             return Err(Error::Attached(id));
         }
-        self.give_ends(id, ends);
+        self.attach_ends(id, ends);
         Ok(())
     }
 
@@ -449,7 +453,7 @@ impl Driver {
     /// Whether the driver has no connections, nothing to send or write, and no events to return.
     pub fn is_quiet(&mut self) -> bool {
         self.carry_out();
-        self.outsides.is_empty()
+        self.transports.is_empty()
             && self.lingering.is_empty()
             && self.ending_files.is_empty()
             && self.events.is_empty()
@@ -462,12 +466,12 @@ impl Driver {
         self.end_input(id);
         let link = self.links.entry(id).or_default();
         link.output = None;
-        link.wants.clear();
-        link.homeless.clear();
-        link.lasting = None;
+        link.fetches.clear();
+        link.undelivered.clear();
+        link.resumable = None;
         link.cut = true;
         link.cut_until = grace.and_then(|grace| time::Instant::now().checked_add(grace));
-        self.places.retain(|_, on| *on != id);
+        self.order_links.retain(|_, on| *on != id);
         self.manager.handle_link_cut(now, id);
     }
 
@@ -477,7 +481,7 @@ impl Driver {
     }
 
     /// Sets the screens on which connections to `framebuffer:NAME` draw.
-    pub fn give_screens(&mut self, screens: Box<dyn Screens>) {
+    pub fn set_screens(&mut self, screens: Box<dyn Screens>) {
         self.screens = Some(screens);
     }
 
@@ -494,7 +498,7 @@ impl Driver {
 
     /// Ends the file writers, and waits a limited time until they have removed unfinished files.
     fn end_files(&mut self) {
-        self.outsides.clear();
+        self.transports.clear();
         self.ending_files.clear();
         // On a disk that hangs the file stays, under its temporary name.
         let _ = self.writers.wait(FILES_END);
@@ -502,7 +506,7 @@ impl Driver {
 
     /// Drops a connection and reports its loss to the manager.
     pub(crate) fn lost(&mut self, id: ConnectionId, why: &str) {
-        self.outsides.remove(&id);
+        self.transports.remove(&id);
         let now = self.now();
         self.manager.handle_disconnected(now, id, why);
     }

@@ -14,7 +14,7 @@ impl Driver {
     }
 
     /// Attaches missing ends to a link. A link that was cut continues.
-    pub(crate) fn give_ends(&mut self, id: LinkId, ends: Ends) {
+    pub(crate) fn attach_ends(&mut self, id: LinkId, ends: Ends) {
         let now = self.now();
         let link = self.links.entry(id).or_default();
         // A second ring does not start a new incarnation.
@@ -22,24 +22,24 @@ impl Driver {
             self.incarnations += 1;
             link.incarnation = self.incarnations;
         }
-        link.lasting = None;
+        link.resumable = None;
         link.grace = ends.grace;
         if let Some(source) = ends.source {
             link.input = Some(Input::new(source));
         }
         if let Some(drain) = ends.drain {
             let mut output = Output::new(drain);
-            output.take_in(&mut link.homeless);
+            output.queue_undelivered(&mut link.undelivered);
             link.output = Some(output);
         }
         if std::mem::take(&mut link.cut) {
             link.cut_until = None;
             if let Some(output) = &mut link.output {
-                let sent = self.streams.iter().filter(|(_, known)| {
-                    known.direction == Direction::Transmit && known.links.contains(&id)
+                let sent = self.streams.iter().filter(|(_, state)| {
+                    state.direction == Direction::Transmit && state.links.contains(&id)
                 });
                 for (stream, _) in sent {
-                    let taken = link.passed.get(stream).map_or(0, |it| it.bytes);
+                    let taken = link.progress.get(stream).map_or(0, |it| it.bytes);
                     output.mark(Frame::mark(Kind::Resume, *stream, 0, taken));
                 }
             }

@@ -18,7 +18,7 @@ pub enum Error {
     /// The link is not cut and has its ends already.
     Attached(LinkId),
     /// An invalid request for a resumable link: the link, and the problem.
-    Lasting(LinkId, String),
+    Resumable(LinkId, String),
     /// Invalid data came over a link or a socket.
     Garbled(String),
     /// The thread of the driver has ended.
@@ -47,7 +47,7 @@ impl fmt::Display for Error {
                     "link {link} has its ends: cut it before others are given to it"
                 )
             }
-            Self::Lasting(link, why) => write!(f, "link {link}: {why}"),
+            Self::Resumable(link, why) => write!(f, "link {link}: {why}"),
             Self::Garbled(what) => f.write_str(what),
             Self::Ended => f.write_str("the driver's thread has ended: start another"),
         }

@@ -45,7 +45,7 @@ pub enum Event {
     },
     /// All bytes before this one that ranks wrote to a resumable link were received. The receiver
     /// of the event must confirm them to the ranks.
-    LinkTaken {
+    LinkReceived {
         /// The link.
         link: LinkId,
         /// The incarnation of the link.

@@ -38,7 +38,7 @@ pub(crate) struct Buffer {
 
 /// Location of the data of a packet.
 #[derive(Debug)]
-enum Place {
+enum Location {
     Here(Block),
     InRings(Claims),
 }
@@ -53,14 +53,14 @@ pub(crate) enum Data<'m> {
 }
 
 /// All blocks. The manager's configuration bounds those in use. Free blocks are kept up to
-/// `free_most` bytes.
+/// `free_max` bytes.
 #[derive(Debug)]
 pub(crate) struct Memory {
     buffers: BTreeMap<BufferId, Buffer>,
-    places: BTreeMap<PacketId, Place>,
+    locations: BTreeMap<PacketId, Location>,
     free: Vec<Block>,
     free_bytes: usize,
-    free_most: usize,
+    free_max: usize,
     /// Number of blocks allocated since the start.
     pub made: u64,
     /// Bytes that were copied out of rings because ranks needed the room.
@@ -71,10 +71,10 @@ impl Memory {
     pub fn new(most: u64) -> Self {
         Self {
             buffers: BTreeMap::new(),
-            places: BTreeMap::new(),
+            locations: BTreeMap::new(),
             free: Vec::new(),
             free_bytes: 0,
-            free_most: usize::try_from(most).unwrap_or(usize::MAX),
+            free_max: usize::try_from(most).unwrap_or(usize::MAX),
             made: 0,
             spilled: 0,
         }
@@ -88,8 +88,8 @@ impl Memory {
             has >= bytes && has / 4 <= bytes.max(4096)
         };
         let block = match self.free.iter().rposition(fits) {
-            Some(place) => {
-                let block = self.free.remove(place);
+            Some(index) => {
+                let block = self.free.remove(index);
                 self.free_bytes -= block.bytes.len();
                 block
             }
@@ -107,9 +107,9 @@ impl Memory {
         }
     }
 
-    fn give_back(&mut self, block: Block) {
+    fn recycle(&mut self, block: Block) {
         let bytes = block.bytes.len();
-        if bytes > 0 && self.free_bytes + bytes <= self.free_most {
+        if bytes > 0 && self.free_bytes + bytes <= self.free_max {
             self.free_bytes += bytes;
             self.free.push(block);
         }
@@ -125,7 +125,7 @@ impl Memory {
             block.bytes[..kept].copy_from_slice(&old.bytes[..kept]);
             block.len = kept;
             let old = std::mem::replace(&mut it.block, block);
-            self.give_back(old);
+            self.recycle(old);
         }
         self.buffers.entry(id).or_default()
     }
@@ -135,44 +135,44 @@ impl Memory {
     }
 
     /// Sets the location of a packet's data, and frees its previous block.
-    fn settle(&mut self, id: PacketId, place: Place) {
-        if let Some(Place::Here(old)) = self.places.insert(id, place) {
-            self.give_back(old);
+    fn settle(&mut self, id: PacketId, location: Location) {
+        if let Some(Location::Here(old)) = self.locations.insert(id, location) {
+            self.recycle(old);
         }
     }
 
     /// Allocates a block for a packet of `bytes`.
-    pub fn place(&mut self, id: PacketId, bytes: usize) {
+    pub fn allocate(&mut self, id: PacketId, bytes: usize) {
         let block = self.take(bytes);
-        self.settle(id, Place::Here(block));
+        self.settle(id, Location::Here(block));
     }
 
     /// Returns the data of a packet in the manager's memory.
     pub fn packet(&self, id: PacketId) -> &[u8] {
-        match self.places.get(&id) {
-            Some(Place::Here(block)) => block.data(),
+        match self.locations.get(&id) {
+            Some(Location::Here(block)) => block.data(),
             _ => &[],
         }
     }
 
     /// Returns the data of a packet.
     pub fn data(&self, id: PacketId) -> Data<'_> {
-        match self.places.get(&id) {
-            Some(Place::Here(block)) => Data::Here(block.data()),
-            Some(Place::InRings(claims)) => Data::InRings(claims),
+        match self.locations.get(&id) {
+            Some(Location::Here(block)) => Data::Here(block.data()),
+            Some(Location::InRings(claims)) => Data::InRings(claims),
             None => Data::Here(&[]),
         }
     }
 
     pub fn packet_mut(&mut self, id: PacketId) -> Option<&mut Block> {
-        match self.places.get_mut(&id) {
-            Some(Place::Here(block)) => Some(block),
+        match self.locations.get_mut(&id) {
+            Some(Location::Here(block)) => Some(block),
             _ => None,
         }
     }
 
     /// Leaves the data of a packet in rings, if all of it lies there.
-    pub fn leave_in_rings(
+    pub fn keep_in_rings(
         &mut self,
         buffer: BufferId,
         at: usize,
@@ -180,9 +180,9 @@ impl Memory {
         bytes: usize,
     ) -> Option<&Claims> {
         let claims = self.buffers.get_mut(&buffer)?.claimed.take(at, bytes)?;
-        self.settle(packet, Place::InRings(claims));
-        match self.places.get(&packet) {
-            Some(Place::InRings(claims)) => Some(claims),
+        self.settle(packet, Location::InRings(claims));
+        match self.locations.get(&packet) {
+            Some(Location::InRings(claims)) => Some(claims),
             _ => None,
         }
     }
@@ -208,25 +208,26 @@ impl Memory {
         for buffer in buffers {
             self.gather(buffer, Some(link));
         }
-        let lies = |place: &Place| matches!(place, Place::InRings(it) if it.lies_on(link));
-        let places = self.places.iter().filter(|(_, place)| lies(place));
-        let places: Vec<_> = places.map(|(id, _)| *id).collect();
-        for id in places {
+        let lies =
+            |location: &Location| matches!(location, Location::InRings(it) if it.lies_on(link));
+        let locations = self.locations.iter().filter(|(_, location)| lies(location));
+        let locations: Vec<_> = locations.map(|(id, _)| *id).collect();
+        for id in locations {
             self.spill_packet(id);
         }
     }
 
     fn spill_packet(&mut self, id: PacketId) {
-        let Some(Place::InRings(claims)) = self.places.get(&id) else {
+        let Some(Location::InRings(claims)) = self.locations.get(&id) else {
             return;
         };
         let bytes = claims.len();
         let mut block = self.take(bytes);
-        if let Some(Place::InRings(claims)) = self.places.get(&id) {
+        if let Some(Location::InRings(claims)) = self.locations.get(&id) {
             claims.copy_to(&mut block.bytes[..bytes]);
         }
         self.spilled += bytes as u64;
-        self.settle(id, Place::Here(block));
+        self.settle(id, Location::Here(block));
     }
 
     /// Releases the data in rings of a stream that has ended.
@@ -246,10 +247,10 @@ impl Memory {
         it.pieces.clear();
         let mut block = std::mem::take(&mut it.block);
         block.len = bytes.min(block.bytes.len());
-        self.settle(packet, Place::Here(block));
+        self.settle(packet, Location::Here(block));
     }
 
-    /// Copies bytes of a buffer to a packet. Each piece is passed to `seen` while it is in the
+    /// Copies bytes of a buffer to a packet. Each piece is passed to `visit` while it is in the
     /// cache.
     pub fn copy_out(
         &mut self,
@@ -257,19 +258,19 @@ impl Memory {
         at: usize,
         packet: PacketId,
         bytes: usize,
-        seen: &mut dyn FnMut(&[u8]),
+        visit: &mut dyn FnMut(&[u8]),
     ) {
-        self.place(packet, bytes);
+        self.allocate(packet, bytes);
         let from = self
             .buffers
             .get(&buffer)
             .and_then(|it| it.block.bytes.get(at..at + bytes));
-        let (Some(from), Some(Place::Here(to))) = (from, self.places.get_mut(&packet)) else {
+        let (Some(from), Some(Location::Here(to))) = (from, self.locations.get_mut(&packet)) else {
             return;
         };
         for (piece, room) in from.chunks(CHUNK).zip(to.bytes[..bytes].chunks_mut(CHUNK)) {
             room.copy_from_slice(piece);
-            seen(room);
+            visit(room);
         }
     }
 
@@ -289,8 +290,8 @@ impl Memory {
             self.buffer(buffer, bytes).block.len = 0;
         }
         self.buffer(buffer, to + bytes);
-        let (of, into) = (self.places.get(&packet), self.buffers.get_mut(&buffer));
-        let (Some(Place::Here(of)), Some(into)) = (of, into) else {
+        let (of, into) = (self.locations.get(&packet), self.buffers.get_mut(&buffer));
+        let (Some(Location::Here(of)), Some(into)) = (of, into) else {
             return;
         };
         into.block.bytes[to..to + bytes].copy_from_slice(&of.bytes[from..from + bytes]);
@@ -299,40 +300,40 @@ impl Memory {
 
     /// Turns the whole packet into the buffer. The packet then has no block.
     pub fn hand_back(&mut self, packet: PacketId, buffer: BufferId) {
-        let Some(Place::Here(block)) = self.places.remove(&packet) else {
+        let Some(Location::Here(block)) = self.locations.remove(&packet) else {
             return;
         };
         let it = self.buffers.entry(buffer).or_default();
         let old = std::mem::replace(&mut it.block, block);
-        self.give_back(old);
+        self.recycle(old);
     }
 
     pub fn free(&mut self, packet: PacketId) {
-        if let Some(Place::Here(block)) = self.places.remove(&packet) {
-            self.give_back(block);
+        if let Some(Location::Here(block)) = self.locations.remove(&packet) {
+            self.recycle(block);
         }
     }
 
     /// Removes and returns the block of a packet, for a writer on another thread.
-    pub fn hand_out(&mut self, packet: PacketId) -> Block {
+    pub fn take_block(&mut self, packet: PacketId) -> Block {
         self.spill_packet(packet);
-        match self.places.remove(&packet) {
-            Some(Place::Here(block)) => block,
+        match self.locations.remove(&packet) {
+            Some(Location::Here(block)) => block,
             _ => Block::default(),
         }
     }
 
-    pub fn handed_back(&mut self, packet: PacketId, block: Block) {
-        self.places.insert(packet, Place::Here(block));
+    pub fn return_block(&mut self, packet: PacketId, block: Block) {
+        self.locations.insert(packet, Location::Here(block));
     }
 
     /// Returns the bytes of all blocks. Data in rings belongs to the links.
     pub fn bytes(&self) -> u64 {
         let buffers = self.buffers.values().map(|it| it.block.bytes.len());
-        let places = self.places.values().map(|place| match place {
-            Place::Here(block) => block.bytes.len(),
-            Place::InRings(_) => 0,
+        let locations = self.locations.values().map(|location| match location {
+            Location::Here(block) => block.bytes.len(),
+            Location::InRings(_) => 0,
         });
-        (buffers.chain(places).sum::<usize>() + self.free_bytes) as u64
+        (buffers.chain(locations).sum::<usize>() + self.free_bytes) as u64
     }
 }

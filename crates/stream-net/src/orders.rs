@@ -4,9 +4,9 @@ use crate::destination::Destination;
 use crate::driver::Driver;
 use crate::event::Event;
 use crate::frame::{Frame, Kind};
-use crate::link::Want;
-use crate::outside::{Becomes, Datagrams, Drawing, Filing, Outside, Then};
+use crate::link::PendingFetch;
 use crate::sum::Sum;
+use crate::transport::{Datagrams, Drawing, FileEnd, FileTransport, SocketUse, Transport};
 use isthmus_stream::{
     BufferId, ConnectionId, Direction, End, LinkId, Order, OrderId, PacketId, StreamId, Tu, Work,
 };
@@ -41,19 +41,19 @@ impl Driver {
     fn pass_on(&mut self, event: isthmus_stream::Event) {
         match &event {
             isthmus_stream::Event::AduMoved { stream, .. } => {
-                if let Some(known) = self.streams.get_mut(stream) {
-                    known.moved += 1;
+                if let Some(state) = self.streams.get_mut(stream) {
+                    state.moved += 1;
                 }
             }
             isthmus_stream::Event::AduDone { stream, .. } => {
-                if let Some(known) = self.streams.get_mut(stream) {
-                    known.done += 1;
+                if let Some(state) = self.streams.get_mut(stream) {
+                    state.done += 1;
                 }
             }
             isthmus_stream::Event::Ended { stream, end } => self.ended(*stream, end),
             isthmus_stream::Event::Lost { connection, .. } => {
                 if let Some(spec) = self.connections.get_mut(connection) {
-                    spec.spoiled = true;
+                    spec.failed = true;
                 }
             }
             _ => {}
@@ -62,22 +62,22 @@ impl Driver {
     }
 
     fn ended(&mut self, stream: StreamId, end: &End) {
-        let Some(known) = self.streams.remove(&stream) else {
+        let Some(state) = self.streams.remove(&stream) else {
             return;
         };
         if *end != End::Done
-            && known.direction == Direction::Transmit
-            && let Some(spec) = self.connections.get_mut(&known.connection)
+            && state.direction == Direction::Transmit
+            && let Some(spec) = self.connections.get_mut(&state.connection)
         {
-            spec.spoiled = true;
+            spec.failed = true;
         }
         self.memory.forget(stream);
-        for id in &known.links {
+        for id in &state.links {
             let Some(link) = self.links.get_mut(id) else {
                 continue;
             };
             link.forget(stream);
-            if known.direction == Direction::Receive
+            if state.direction == Direction::Receive
                 && let Some(output) = &mut link.output
             {
                 let kind = if *end == End::Done {
@@ -85,7 +85,7 @@ impl Driver {
                 } else {
                     Kind::Cut
                 };
-                output.mark(Frame::mark(kind, stream, known.moved, 0));
+                output.mark(Frame::mark(kind, stream, state.moved, 0));
             }
         }
     }
@@ -108,10 +108,10 @@ impl Driver {
                 buffer,
             } => {
                 self.figures.orders += 1;
-                self.place(id, stream, &tu, su.link);
+                self.note_order_link(id, stream, &tu, su.link);
                 self.busy_links.add(su.link, self.round_at);
                 let link = self.links.entry(su.link).or_default();
-                link.wants.push_back(Want {
+                link.fetches.push_back(PendingFetch {
                     order: id,
                     stream,
                     tu,
@@ -139,24 +139,24 @@ impl Driver {
                 header,
             } => {
                 self.figures.orders += 1;
-                self.busy_outsides.add(connection, self.round_at);
-                match self.outsides.get_mut(&connection) {
-                    Some(Outside::Framed(framed)) => framed.send(id, packet, &header),
-                    Some(Outside::Plain(plain)) => plain.send(id, packet, header.bytes),
-                    Some(Outside::Screen(drawing)) => drawing.send(id, packet, &header),
-                    Some(Outside::File(file)) => {
-                        file.send(id, packet, self.memory.hand_out(packet))
+                self.busy_transports.add(connection, self.round_at);
+                match self.transports.get_mut(&connection) {
+                    Some(Transport::Framed(framed)) => framed.send(id, packet, &header),
+                    Some(Transport::Plain(plain)) => plain.send(id, packet, header.bytes),
+                    Some(Transport::Screen(drawing)) => drawing.send(id, packet, &header),
+                    Some(Transport::File(file)) => {
+                        file.send(id, packet, self.memory.take_block(packet))
                     }
-                    Some(Outside::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
+                    Some(Transport::Datagrams(datagrams)) => datagrams.send(id, packet, &header),
                     // There is no connection that could send it.
                     _ => {}
                 }
             }
             Work::Control { connection, header } => {
-                self.busy_outsides.add(connection, self.round_at);
-                match self.outsides.get_mut(&connection) {
-                    Some(Outside::Framed(framed)) => framed.control(&header),
-                    Some(Outside::Datagrams(datagrams)) => datagrams.control(&header),
+                self.busy_transports.add(connection, self.round_at);
+                match self.transports.get_mut(&connection) {
+                    Some(Transport::Framed(framed)) => framed.control(&header),
+                    Some(Transport::Datagrams(datagrams)) => datagrams.control(&header),
                     // Files and plain bytes carry no headers.
                     _ => {}
                 }
@@ -182,14 +182,14 @@ impl Driver {
                 good,
             } => {
                 self.figures.orders += 1;
-                self.place(id, stream, &tu, su.link);
+                self.note_order_link(id, stream, &tu, su.link);
                 self.busy_links.add(su.link, self.round_at);
                 let kind = if good { Kind::Data } else { Kind::Void };
                 let frame = Frame::su(kind, stream, &tu, &su);
                 let link = self.links.entry(su.link).or_default();
                 match &mut link.output {
                     Some(output) => output.deliver(id, frame, buffer, su.offset),
-                    None => link.homeless.push((id, frame, buffer, su.offset)),
+                    None => link.undelivered.push((id, frame, buffer, su.offset)),
                 }
             }
             Work::Free { packet } => self.memory.free(packet),
@@ -198,10 +198,10 @@ impl Driver {
     }
 
     /// Records the link on which an SU order is carried out.
-    fn place(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
-        self.places.insert(order, link);
-        if let Some(known) = self.streams.get_mut(&stream) {
-            known.see(tu);
+    fn note_order_link(&mut self, order: OrderId, stream: StreamId, tu: &Tu, link: LinkId) {
+        self.order_links.insert(order, link);
+        if let Some(state) = self.streams.get_mut(&stream) {
+            state.note_tu(tu);
         }
     }
 
@@ -214,12 +214,12 @@ impl Driver {
         at: usize,
         bytes: usize,
     ) -> u32 {
-        let checksum = self.streams.get(&stream).map(|known| known.checksum);
+        let checksum = self.streams.get(&stream).map(|state| state.checksum);
         let checksum = checksum.unwrap_or(isthmus_stream::checksum::Checksum::None);
         let of = self.memory.buffer(buffer, 0);
         let whole = at == 0 && of.tu_bytes == bytes;
         let sum = of.pieces.of(checksum, at as u64, bytes as u64);
-        if let Some(claims) = self.memory.leave_in_rings(buffer, at, packet, bytes) {
+        if let Some(claims) = self.memory.keep_in_rings(buffer, at, packet, bytes) {
             self.figures.left_in_rings += 1;
             self.figures.summed_again += u64::from(sum.is_none());
             return sum.unwrap_or_else(|| claims.sum(checksum)).word();
@@ -261,16 +261,16 @@ impl Driver {
 
     fn withdraw(&mut self, order: OrderId) {
         let link = self
-            .places
+            .order_links
             .get(&order)
             .and_then(|id| self.links.get_mut(id));
         let Some(link) = link else {
             return;
         };
-        let homeless = link.homeless.iter().position(|(id, ..)| *id == order);
-        let back = match homeless {
-            Some(place) => {
-                link.homeless.remove(place);
+        let undelivered = link.undelivered.iter().position(|(id, ..)| *id == order);
+        let back = match undelivered {
+            Some(index) => {
+                link.undelivered.remove(index);
                 true
             }
             None => {
@@ -280,7 +280,7 @@ impl Driver {
             }
         };
         if back {
-            self.places.remove(&order);
+            self.order_links.remove(&order);
             let now = self.now();
             self.manager.handle_withdrawn(now, order);
         }
@@ -290,10 +290,10 @@ impl Driver {
         let said = |error: crate::Error| error.to_string();
         let refused = |to: &dyn Display, error: &io::Error| format!("connecting to {to}: {error}");
         match Destination::parse(words).map_err(said)? {
-            Destination::RawGiven(name) => self.want(id, name, self.packets(id)),
-            Destination::TcpGiven(name) => self.want(id, name, self.plain_bytes(id)),
+            Destination::RawProvided(name) => self.use_provided(id, name, self.packets(id)),
+            Destination::TcpProvided(name) => self.use_provided(id, name, self.plain_bytes(id)),
             Destination::RawUnix(path) => {
-                let socket = match self.opened.remove(&id) {
+                let socket = match self.opened_paths.remove(&id) {
                     Some(there) => Socket::connect_opened(&there),
                     None => Socket::connect_unix(&path),
                 };
@@ -303,30 +303,30 @@ impl Driver {
             Destination::RawTcp(address) => {
                 let socket = Socket::connect_tcp(address);
                 let socket = socket.map_err(|error| refused(&address, &error))?;
-                let becomes = self.packets(id);
-                self.outsides
-                    .insert(id, Outside::Connecting(socket, becomes));
+                let socket_use = self.packets(id);
+                self.transports
+                    .insert(id, Transport::Connecting(socket, socket_use));
             }
             Destination::Tcp(address) => {
                 let socket = Socket::connect_tcp(address);
                 let socket = socket.map_err(|error| refused(&address, &error))?;
-                let becomes = self.plain_bytes(id);
-                self.outsides
-                    .insert(id, Outside::Connecting(socket, becomes));
+                let socket_use = self.plain_bytes(id);
+                self.transports
+                    .insert(id, Transport::Connecting(socket, socket_use));
             }
             Destination::File(path) => {
                 let waker = self.waker();
-                let directory = self.opened.remove(&id);
+                let directory = self.opened_paths.remove(&id);
                 let wake = move || waker.wake();
-                let file = Filing::new(&path, directory, &self.writers, wake);
+                let file = FileTransport::new(&path, directory, &self.writers, wake);
                 let file = file.inspect_err(|why| self.not_kept(id, &path, why))?;
-                self.outsides.insert(id, Outside::File(Box::new(file)));
+                self.transports.insert(id, Transport::File(Box::new(file)));
             }
             Destination::Framebuffer(name) => {
-                let screen = self.drawn.remove(&id);
+                let screen = self.pending_screens.remove(&id);
                 let screen = screen.ok_or_else(|| format!("screen {name} was let go of"))?;
-                self.outsides
-                    .insert(id, Outside::Screen(Drawing::new(screen)));
+                self.transports
+                    .insert(id, Transport::Screen(Drawing::new(screen)));
                 let now = self.now();
                 self.manager.handle_connected(now, id);
             }
@@ -335,31 +335,37 @@ impl Driver {
                 let datagrams = Datagrams::connect(to, rate, checksum).map_err(said)?;
                 self.datagrams(id, datagrams);
             }
-            Destination::UdpGiven(name) => match self.given_datagrams.remove(&name) {
-                Some(socket) => self.datagrams(id, Datagrams::given(socket, self.checksum_of(id))),
-                None => _ = self.outsides.insert(id, Outside::GivenDatagrams(name)),
+            Destination::UdpProvided(name) => match self.provided_datagrams.remove(&name) {
+                Some(socket) => {
+                    self.datagrams(id, Datagrams::from_socket(socket, self.checksum_of(id)))
+                }
+                None => {
+                    _ = self
+                        .transports
+                        .insert(id, Transport::AwaitingDatagrams(name))
+                }
             },
         }
         Ok(())
     }
 
     /// Takes the socket that was provided under this name, or waits for it.
-    fn want(&mut self, id: ConnectionId, name: String, becomes: Becomes) {
-        self.outsides
-            .insert(id, Outside::Given(name.clone(), becomes));
-        if let Some(socket) = self.given.remove(&name) {
-            self.give(&name, socket);
+    fn use_provided(&mut self, id: ConnectionId, name: String, socket_use: SocketUse) {
+        self.transports
+            .insert(id, Transport::AwaitingSocket(name.clone(), socket_use));
+        if let Some(socket) = self.provided_sockets.remove(&name) {
+            self.provide_socket(&name, socket);
         }
     }
 
-    fn packets(&self, id: ConnectionId) -> Becomes {
-        Becomes::Framed(self.checksum_of(id))
+    fn packets(&self, id: ConnectionId) -> SocketUse {
+        SocketUse::Framed(self.checksum_of(id))
     }
 
-    fn plain_bytes(&self, id: ConnectionId) -> Becomes {
-        let takes = self.connections.get(&id).and_then(|one| one.takes_plain);
-        let takes = takes.filter(|(_, window)| *window > 0);
-        Becomes::Plain(takes.map(|(channel, _)| channel))
+    fn plain_bytes(&self, id: ConnectionId) -> SocketUse {
+        let window = self.connections.get(&id).and_then(|one| one.plain_window);
+        let window = window.filter(|(_, bytes)| *bytes > 0);
+        SocketUse::Plain(window.map(|(channel, _)| channel))
     }
 
     /// Reports that a file could not be created.
@@ -373,24 +379,24 @@ impl Driver {
 
     fn disconnect(&mut self, id: ConnectionId) {
         let spec = self.connections.remove(&id);
-        self.drawn.remove(&id);
-        self.opened.remove(&id);
-        match self.outsides.remove(&id) {
-            Some(Outside::Framed(mut framed)) => {
+        self.pending_screens.remove(&id);
+        self.opened_paths.remove(&id);
+        match self.transports.remove(&id) {
+            Some(Transport::Framed(mut framed)) => {
                 let until = framed.leave().then(|| Instant::now() + LINGER);
                 self.lingering.extend(until.map(|until| (framed, until)));
             }
-            Some(Outside::File(mut file)) => {
+            Some(Transport::File(mut file)) => {
                 file.end(match spec {
-                    Some(spec) if !spec.spoiled && spec.used => Then::Keep,
-                    Some(spec) if !spec.spoiled => Then::Unused,
-                    _ => Then::Spoiled,
+                    Some(spec) if !spec.failed && spec.used => FileEnd::Keep,
+                    Some(spec) if !spec.failed => FileEnd::Unused,
+                    _ => FileEnd::Failed,
                 });
                 self.ending_files.push((id, file));
             }
             // The system sends the data that was written to a plain socket.
-            Some(Outside::Plain(plain)) => plain.socket.finish(),
-            Some(Outside::Datagrams(mut datagrams)) => {
+            Some(Transport::Plain(plain)) => plain.socket.finish(),
+            Some(Transport::Datagrams(mut datagrams)) => {
                 // The peer waits for this header to end its side. If it is lost, the peer times
                 // out.
                 let _ = datagrams.write(&self.memory, &mut Vec::new());

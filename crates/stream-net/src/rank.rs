@@ -16,7 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 /// Bytes of a frame that are written to a ring together at first.
-const TOGETHER: usize = 32 << 10;
+const FIRST_WRITE: usize = 32 << 10;
 /// Memory for an SU before any of its data has come, in bytes: the length in a frame is not
 /// trusted.
 const GROWTH: usize = 1 << 20;
@@ -34,11 +34,11 @@ pub enum Pipe {
     Tcp(TcpStream),
 }
 
-fn left(deadline: Instant) -> io::Result<Duration> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    match left.is_zero() {
+fn time_left(deadline: Instant) -> io::Result<Duration> {
+    let remaining = deadline.saturating_duration_since(Instant::now());
+    match remaining.is_zero() {
         true => Err(io::ErrorKind::TimedOut.into()),
-        false => Ok(left),
+        false => Ok(remaining),
     }
 }
 
@@ -50,15 +50,15 @@ impl Pipe {
     pub fn write_all(&mut self, mut bytes: &[u8], deadline: Instant) -> Result<()> {
         let refused = |error: io::Error| Error::system("writing to a link", error);
         while !bytes.is_empty() {
-            let left = left(deadline).map_err(refused)?;
+            let remaining = time_left(deadline).map_err(refused)?;
             let written = match self {
                 Self::Producer(ring) => return Ok(ring.write_all(bytes, deadline)?),
                 Self::Consumer(_) => Err(io::ErrorKind::Unsupported.into()),
                 Self::Unix(socket) => socket
-                    .set_write_timeout(Some(left))
+                    .set_write_timeout(Some(remaining))
                     .and_then(|()| socket.write(bytes)),
                 Self::Tcp(socket) => socket
-                    .set_write_timeout(Some(left))
+                    .set_write_timeout(Some(remaining))
                     .and_then(|()| socket.write(bytes)),
             };
             match written {
@@ -82,7 +82,7 @@ impl Pipe {
         deadline: Instant,
     ) -> Result<()> {
         if let Self::Producer(ring) = self {
-            let most = (ring.capacity() / 2).min(TOGETHER as u64) as usize;
+            let most = (ring.capacity() / 2).min(FIRST_WRITE as u64) as usize;
             let first = data.len().min(most - head.len());
             let (first, rest) = data.split_at(sums.whole_blocks(first));
             sums.add(first);
@@ -109,15 +109,15 @@ impl Pipe {
         let mut done = 0;
         while done < bytes.len() {
             let rest = &mut bytes[done..];
-            let left = left(deadline).map_err(refused)?;
+            let remaining = time_left(deadline).map_err(refused)?;
             let read = match self {
                 Self::Consumer(ring) => Ok(ring.read(rest, deadline)?),
                 Self::Producer(_) => Err(io::ErrorKind::Unsupported.into()),
                 Self::Unix(socket) => socket
-                    .set_read_timeout(Some(left))
+                    .set_read_timeout(Some(remaining))
                     .and_then(|()| socket.read(rest)),
                 Self::Tcp(socket) => socket
-                    .set_read_timeout(Some(left))
+                    .set_read_timeout(Some(remaining))
                     .and_then(|()| socket.read(rest)),
             };
             match read {

@@ -27,12 +27,12 @@ pub struct Client {
 }
 
 impl Service {
-    /// Starts the thread, which passes all events of the driver to `tell`.
+    /// Starts the thread, which passes all events of the driver to `on_event`.
     ///
     /// # Errors
     /// The system cannot start a thread.
-    pub fn start(driver: Driver, mut tell: impl FnMut(Event) + Send + 'static) -> Result<Self> {
-        Self::start_with(driver, move |_, event| tell(event))
+    pub fn start(driver: Driver, mut on_event: impl FnMut(Event) + Send + 'static) -> Result<Self> {
+        Self::start_with(driver, move |_, event| on_event(event))
     }
 
     /// Starts the thread as [`Service::start`] does, for a caller that uses the driver when
@@ -42,12 +42,12 @@ impl Service {
     /// The system cannot start a thread.
     pub fn start_with(
         driver: Driver,
-        tell: impl FnMut(&mut Driver, Event) + Send + 'static,
+        on_event: impl FnMut(&mut Driver, Event) + Send + 'static,
     ) -> Result<Self> {
         let (calls, called) = channel();
         let waker = driver.waker();
         let thread = std::thread::Builder::new().name("stream-manager".into());
-        let thread = thread.spawn(move || run(driver, &called, tell));
+        let thread = thread.spawn(move || run(driver, &called, on_event));
         let thread = thread.map_err(|error| Error::system("the thread of a manager", error))?;
         Ok(Self {
             client: Client { calls, waker },
@@ -116,7 +116,7 @@ impl std::fmt::Debug for Client {
 fn run(
     mut driver: Driver,
     called: &Receiver<Option<Call>>,
-    mut tell: impl FnMut(&mut Driver, Event),
+    mut on_event: impl FnMut(&mut Driver, Event),
 ) -> Result<()> {
     loop {
         // A caller that never stops must not keep the driver from its work.
@@ -131,7 +131,7 @@ fn run(
         // More calls may wait whose wake-up was consumed, so the driver must not sleep now.
         driver.turn((done == CALLS).then(Instant::now))?;
         while let Some(event) = driver.poll_event() {
-            tell(&mut driver, event);
+            on_event(&mut driver, event);
         }
     }
 }

@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 /// Bytes that are read before they are summed, while they are in the L2 cache.
 const STEP: usize = 256 << 10;
 /// Bytes that are read ahead, so that one read returns several small packets.
-const AHEAD: usize = 4 << 10;
+const READ_AHEAD: usize = 4 << 10;
 /// Maximum number of ADUs that are confirmed together.
-const TOGETHER: u64 = 64;
+const CONFIRM_ADUS_MAX: u64 = 64;
 /// How long an ADU waits at most to be confirmed with others, except for the packet that is being
 /// received.
-const PATIENCE: Duration = Duration::from_millis(1);
+const CONFIRM_DELAY: Duration = Duration::from_millis(1);
 
 /// The settings of a sink.
 #[derive(Clone, Debug)]
@@ -83,15 +83,15 @@ struct State {
     /// Bytes of the window that the early packets use.
     early_cost: u64,
     /// Streams of packets that could not be accepted and will be sent again, by sequence number.
-    again: BTreeMap<u64, u32>,
+    resent: BTreeMap<u64, u32>,
     /// Part of `freed` that was confirmed to the sender.
-    told: u64,
+    confirmed: u64,
     /// Bytes that were read ahead.
-    ahead: VecDeque<u8>,
+    read_ahead: VecDeque<u8>,
     /// Whether something was received that is not confirmed yet.
-    owed: bool,
+    has_unconfirmed: bool,
     /// Unconfirmed ADUs and ends of streams, and the time of the first of them.
-    withheld: u64,
+    delayed: u64,
     since: Option<Instant>,
 }
 
@@ -142,17 +142,17 @@ impl Sink {
     ) -> Result<Counts> {
         let mut state = State::default();
         self.confirm(socket, &mut state)?;
-        let served = self.take_all(socket, &mut state, before, taken);
-        if state.owed {
-            let told = self.confirm(socket, &mut state);
-            served.and(told)?;
+        let served = self.receive_all(socket, &mut state, before, taken);
+        if state.has_unconfirmed {
+            let confirmed = self.confirm(socket, &mut state);
+            served.and(confirmed)?;
         } else {
             served?;
         }
         Ok(state.counts)
     }
 
-    fn take_all<S: Peer>(
+    fn receive_all<S: Peer>(
         &self,
         socket: &mut S,
         state: &mut State,
@@ -180,7 +180,7 @@ impl Sink {
             }
             self.has_room(state, &header)?;
             let bytes = header.bytes as usize;
-            state.again.remove(&header.sequence);
+            state.resent.remove(&header.sequence);
             let action = if bytes > 0 {
                 came += 1;
                 before(came - 1)
@@ -195,7 +195,7 @@ impl Sink {
                 _ => None,
             };
             let Some(sum) = self.read_data(socket, state, &mut buffer, bytes, flip)? else {
-                self.comes_again(state, &header)?;
+                self.expect_again(state, &header)?;
                 break;
             };
             let data = &buffer.data[..bytes];
@@ -212,7 +212,7 @@ impl Sink {
                         header.stream
                     )));
                 }
-                self.comes_again(state, &header)?;
+                self.expect_again(state, &header)?;
                 continue;
             }
             let out_of_order = header.sequence != state.expected;
@@ -233,7 +233,7 @@ impl Sink {
                 self.confirm(socket, state)?;
             }
         }
-        state.left();
+        state.sender_left();
         Ok(())
     }
 
@@ -253,11 +253,11 @@ impl Sink {
     }
 
     /// Records a packet that could not be accepted, and that the sender will send again.
-    fn comes_again(&self, state: &mut State, header: &Header) -> Result<()> {
+    fn expect_again(&self, state: &mut State, header: &Header) -> Result<()> {
         let expected = state.expected;
-        state.again.retain(|sequence, _| *sequence >= expected);
-        state.again.insert(header.sequence, header.stream);
-        if state.again.len() as u64 > self.window / Header::BYTES as u64 {
+        state.resent.retain(|sequence, _| *sequence >= expected);
+        state.resent.insert(header.sequence, header.stream);
+        if state.resent.len() as u64 > self.window / Header::BYTES as u64 {
             let what = "more packets are to come again than there is room for";
             return Err(Error::Garbled(what.into()));
         }
@@ -267,17 +267,17 @@ impl Sink {
     /// Whether received data must be confirmed now, although more bytes may be readable.
     fn is_due(&self, state: &mut State) -> bool {
         // Within an ADU the sender waits only for room in the window.
-        state.withheld += u64::from(state.next.2 == 0);
-        let untold = state.freed - state.told;
+        state.delayed += u64::from(state.next.2 == 0);
+        let unconfirmed = state.freed - state.confirmed;
         let most = self.window / 4;
-        if untold >= most || state.withheld >= TOGETHER {
+        if unconfirmed >= most || state.delayed >= CONFIRM_ADUS_MAX {
             return true;
         }
-        if state.withheld == 0 {
+        if state.delayed == 0 {
             return false;
         }
         let now = Instant::now();
-        now - *state.since.get_or_insert(now) >= PATIENCE
+        now - *state.since.get_or_insert(now) >= CONFIRM_DELAY
     }
 
     /// Reads bytes. Returns none if the sender has left or was killed. If there are none, confirms
@@ -288,21 +288,21 @@ impl Sink {
         state: &mut State,
         bytes: &mut [u8],
     ) -> Result<Option<usize>> {
-        let mut ahead = [0; AHEAD];
+        let mut buffer = [0; READ_AHEAD];
         loop {
-            if !state.ahead.is_empty() {
-                return state.ahead.read(bytes).map(Some).map_err(refused);
+            if !state.read_ahead.is_empty() {
+                return state.read_ahead.read(bytes).map(Some).map_err(refused);
             }
-            let is_small = bytes.len() < AHEAD;
-            let into = if is_small { &mut ahead } else { &mut *bytes };
-            let read = match state.owed {
+            let is_small = bytes.len() < READ_AHEAD;
+            let into = if is_small { &mut buffer } else { &mut *bytes };
+            let read = match state.has_unconfirmed {
                 true => socket.read_now(into),
                 false => socket.read(into).map(Some),
             };
             return match read {
                 Ok(Some(0)) => Ok(None),
                 Ok(Some(read)) if is_small => {
-                    state.ahead.extend(&ahead[..read]);
+                    state.read_ahead.extend(&buffer[..read]);
                     continue;
                 }
                 Ok(Some(read)) => Ok(Some(read)),
@@ -379,16 +379,16 @@ impl Sink {
     }
 
     fn confirm<S: Write>(&self, socket: &mut S, state: &mut State) -> Result<()> {
-        state.told = state.freed;
-        (state.owed, state.withheld, state.since) = (false, 0, None);
+        state.confirmed = state.freed;
+        (state.has_unconfirmed, state.delayed, state.since) = (false, 0, None);
         let mut header = Header::new(Kind::Acknowledge, self.channel);
         header.acknowledged = state.expected;
         header.delivered = state.expected;
         header.granted = self.window.saturating_add(state.freed);
         for sequence in state.early.keys() {
-            let ahead = sequence - state.expected - 1;
-            if ahead < 64 {
-                header.beyond |= 1 << ahead;
+            let distance = sequence - state.expected - 1;
+            if distance < 64 {
+                header.beyond |= 1 << distance;
             }
         }
         match socket.write_all(&header.encode()) {
@@ -422,14 +422,14 @@ impl State {
         }
         self.expected += 1;
         self.freed += header.cost();
-        self.owed = true;
+        self.has_unconfirmed = true;
         if header.end {
             // The end mark is in the last data packet or in a packet of its own.
             let (stream, adu, offset) = self.next;
-            let told = header.adu + u64::from(header.bytes > 0);
-            if header.stream != stream || offset != 0 || told != adu {
+            let announced = header.adu + u64::from(header.bytes > 0);
+            if header.stream != stream || offset != 0 || announced != adu {
                 return Err(Error::Garbled(format!(
-                    "stream {} ends after {told} ADUs, byte {offset} of ADU {adu} of stream \
+                    "stream {} ends after {announced} ADUs, byte {offset} of ADU {adu} of stream \
                      {stream} was next",
                     header.stream
                 )));
@@ -458,14 +458,14 @@ impl State {
         }
         let early = self.early.first_key_value();
         let early = early.map(|(sequence, (header, _))| (*sequence, header.stream));
-        let again = self.again.range(self.expected..).next();
-        let again = again.map(|(sequence, stream)| (*sequence, *stream));
-        let (_, stream) = early.into_iter().chain(again).min()?;
+        let resent = self.resent.range(self.expected..).next();
+        let resent = resent.map(|(sequence, stream)| (*sequence, *stream));
+        let (_, stream) = early.into_iter().chain(resent).min()?;
         Some((stream, 0, 0))
     }
 
     /// Handles the sender's leaving.
-    fn left(&mut self) {
+    fn sender_left(&mut self) {
         if let Some(at) = self.first_cut() {
             self.next = at;
             self.cut();

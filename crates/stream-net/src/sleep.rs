@@ -3,7 +3,7 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::link::{Input, Link, Output};
-use crate::outside::Outside;
+use crate::transport::Transport;
 use isthmus_stream::{ConnectionId, LinkId};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -11,20 +11,20 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 /// How long small units are collected at most.
-const COLLECTED: Duration = Duration::from_micros(100);
+const COLLECT_TIME: Duration = Duration::from_micros(100);
 
 /// Links and connections whose descriptors are polled.
 pub(crate) struct Polled {
     links: Vec<LinkId>,
-    outsides: Vec<ConnectionId>,
+    transports: Vec<ConnectionId>,
 }
 
 /// The owner of a polled descriptor.
 #[derive(Clone, Copy)]
-enum Whose {
+enum PollOwner {
     Input(LinkId),
     Output(LinkId),
-    Outside(ConnectionId),
+    Transport(ConnectionId),
     Other,
 }
 
@@ -35,18 +35,21 @@ impl Driver {
         let links = self.links.values().filter_map(|link| link.cut_until);
         let inputs = self.links.values().filter_map(|link| link.input.as_ref());
         let claims = inputs.filter_map(Input::deadline);
-        let looks = self.outsides.values().filter_map(|outside| match outside {
-            Outside::Plain(plain) => plain.deadline(),
-            Outside::Datagrams(datagrams) => datagrams.deadline(),
-            _ => None,
-        });
+        let looks = self
+            .transports
+            .values()
+            .filter_map(|transport| match transport {
+                Transport::Plain(plain) => plain.deadline(),
+                Transport::Datagrams(datagrams) => datagrams.deadline(),
+                _ => None,
+            });
         let lingering = self.lingering.iter().map(|(_, until)| *until);
-        let left = self.left.front().map(|(_, at)| *at);
+        let departed = self.departed.front().map(|(_, at)| *at);
         links
             .chain(claims)
             .chain(looks)
             .chain(lingering)
-            .chain(left)
+            .chain(departed)
             .chain(manager)
             .min()
     }
@@ -68,8 +71,10 @@ impl Driver {
             if let Some(input) = link.input.as_mut().filter(|input| input.waits_for_bytes()) {
                 // While data of a stream is under way, its next small units are collected until the
                 // answer comes (Nagle, RFC 896). A single one is sent at once.
-                let known = input.small().and_then(|stream| self.streams.get(&stream));
-                let waits = known.is_some_and(|known| known.moved > known.done);
+                let state = input
+                    .small_stream()
+                    .and_then(|stream| self.streams.get(&stream));
+                let waits = state.is_some_and(|state| state.moved > state.done);
                 if !input.arm(waits) {
                     return Ok(false);
                 }
@@ -84,25 +89,25 @@ impl Driver {
                 return Ok(false);
             }
         }
-        let look = if idle {
+        let round = if idle {
             self.deadline()
         } else {
-            Some(self.moment(self.look_at))
+            Some(self.moment(self.full_round_at))
         };
-        let soon = collects.then(|| Instant::now() + COLLECTED);
-        let deadline = [look, soon, until].into_iter().flatten().min();
-        let left = deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        self.poll(left, &polled)?;
+        let soon = collects.then(|| Instant::now() + COLLECT_TIME);
+        let deadline = [round, soon, until].into_iter().flatten().min();
+        let remaining = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        self.poll(remaining, &polled)?;
         let mut count = [0; 8];
         // Without a wake-up there is nothing to read. Rounds without sleep leave the count: the
         // caller does its work when a turn ends.
         let woken = rustix::io::read(self.wake_fd(), &mut count).is_ok();
         let now = self.now();
         if woken {
-            self.look_at = now;
+            self.full_round_at = now;
         } else if idle {
             // The poll covered everything: ready links and connections are busy now.
-            self.look_at = self.next_look(now);
+            self.full_round_at = self.next_full_round(now);
         }
         self.figures.sleeps += 1;
         Ok(woken)
@@ -111,14 +116,14 @@ impl Driver {
     fn busy(&self) -> Polled {
         Polled {
             links: self.busy_links.ids(),
-            outsides: self.busy_outsides.ids(),
+            transports: self.busy_transports.ids(),
         }
     }
 
     pub(crate) fn everything(&self) -> Polled {
         Polled {
             links: self.links.keys().copied().collect(),
-            outsides: self.outsides.keys().copied().collect(),
+            transports: self.transports.keys().copied().collect(),
         }
     }
 
@@ -139,27 +144,27 @@ impl Driver {
         let now = self.now();
         for whose in ready {
             match whose {
-                Whose::Input(id) => {
+                PollOwner::Input(id) => {
                     self.busy_links.add(id, now);
                     let link = self.links.get_mut(&id);
                     if let Some(input) = link.and_then(|link| link.input.as_mut()) {
-                        input.heed();
+                        input.mark_ready();
                     }
                 }
-                Whose::Output(id) => {
+                PollOwner::Output(id) => {
                     self.busy_links.add(id, now);
                     let link = self.links.get_mut(&id);
                     if let Some(output) = link.and_then(|link| link.output.as_mut()) {
-                        output.heed();
+                        output.mark_ready();
                     }
                 }
-                Whose::Outside(id) => {
-                    self.busy_outsides.add(id, now);
-                    if let Some(Outside::Framed(framed)) = self.outsides.get_mut(&id) {
-                        framed.heed();
+                PollOwner::Transport(id) => {
+                    self.busy_transports.add(id, now);
+                    if let Some(Transport::Framed(framed)) = self.transports.get_mut(&id) {
+                        framed.mark_ready();
                     }
                 }
-                Whose::Other => {}
+                PollOwner::Other => {}
             }
         }
         Ok(())
@@ -170,9 +175,9 @@ impl Driver {
         &'d self,
         wake: BorrowedFd<'d>,
         polled: &Polled,
-    ) -> (Vec<PollFd<'d>>, Vec<Whose>) {
+    ) -> (Vec<PollFd<'d>>, Vec<PollOwner>) {
         let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
-        let mut whose = vec![Whose::Other];
+        let mut whose = vec![PollOwner::Other];
         let mut add = |fd, flags: PollFlags, of| {
             if !flags.is_empty() {
                 fds.push(PollFd::from_borrowed_fd(fd, flags));
@@ -194,7 +199,7 @@ impl Driver {
                 && let Some(fd) = input.fd()
             {
                 let flags = when(input.waits_for_bytes(), PollFlags::IN);
-                add(fd, flags, Whose::Input(*id));
+                add(fd, flags, PollOwner::Input(*id));
             }
             if let Some(output) = &link.output
                 && let Some(fd) = output.fd()
@@ -207,43 +212,43 @@ impl Driver {
                 };
                 let waits = output.waits_for_room() || watched(link);
                 let flags = when(waits, what);
-                add(fd, flags, Whose::Output(*id));
+                add(fd, flags, PollOwner::Output(*id));
             }
         }
-        for id in &polled.outsides {
-            let Some(outside) = self.outsides.get(id) else {
+        for id in &polled.transports {
+            let Some(transport) = self.transports.get(id) else {
                 continue;
             };
-            let flags = match outside {
-                Outside::Connecting(..) => PollFlags::OUT,
-                Outside::Framed(framed) => {
+            let flags = match transport {
+                Transport::Connecting(..) => PollFlags::OUT,
+                Transport::Framed(framed) => {
                     let (reads, writes) = (framed.wants_read(), framed.wants_write());
                     when(reads, PollFlags::IN) | when(writes, PollFlags::OUT)
                 }
-                Outside::Plain(plain) => {
+                Transport::Plain(plain) => {
                     // Looking up each connection costs more than polling its socket.
                     let spec = plain.receives().then(|| self.connections.get(id)).flatten();
                     let reads = spec.is_none_or(|spec| plain.wants_read(&spec.expects));
                     when(reads, PollFlags::IN) | when(plain.wants_write(), PollFlags::OUT)
                 }
-                Outside::Datagrams(datagrams) => {
+                Transport::Datagrams(datagrams) => {
                     PollFlags::IN | when(datagrams.wants_write(), PollFlags::OUT)
                 }
-                Outside::Given(..)
-                | Outside::GivenDatagrams(_)
-                | Outside::File(_)
-                | Outside::Screen(_) => PollFlags::empty(),
+                Transport::AwaitingSocket(..)
+                | Transport::AwaitingDatagrams(_)
+                | Transport::File(_)
+                | Transport::Screen(_) => PollFlags::empty(),
             };
-            if let Outside::Datagrams(datagrams) = outside {
-                add(datagrams.fd(), flags, Whose::Outside(*id));
+            if let Transport::Datagrams(datagrams) = transport {
+                add(datagrams.fd(), flags, PollOwner::Transport(*id));
             }
-            if let Some(socket) = outside.socket() {
-                add(socket.as_fd(), flags, Whose::Outside(*id));
+            if let Some(socket) = transport.socket() {
+                add(socket.as_fd(), flags, PollOwner::Transport(*id));
             }
         }
         for (framed, _) in &self.lingering {
             let flags = PollFlags::IN | when(framed.wants_write(), PollFlags::OUT);
-            add(framed.socket.as_fd(), flags, Whose::Other);
+            add(framed.socket.as_fd(), flags, PollOwner::Other);
         }
         (fds, whose)
     }

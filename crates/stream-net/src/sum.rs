@@ -29,7 +29,7 @@ impl Sum {
 
     /// Creates the checksum of `bytes` from a value in the form of [`Sum::partial`].
     #[must_use]
-    pub fn given(checksum: Checksum, word: u32, bytes: u64) -> Self {
+    pub fn from_word(checksum: Checksum, word: u32, bytes: u64) -> Self {
         match checksum {
             Checksum::None => Self::None,
             // The higher bits are never set.

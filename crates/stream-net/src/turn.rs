@@ -1,14 +1,14 @@
 //! The loop of a driver: it moves data while it can, and [sleeps](crate::sleep) otherwise.
 //!
 //! A round tries the links and connections on which data moved a short time ago. A full round,
-//! after [`LOOK_NS`] or more and when none is busy, tries all others too. Idle sockets are also
+//! after [`FULL_ROUND_NS`] or more and when none is busy, tries all others too. Idle sockets are also
 //! tried when a poll finds them ready. Many idle connections therefore cost little.
 
 use crate::driver::Driver;
 use crate::error::Result;
 use crate::event::Event;
 use crate::link::Link;
-use crate::outside::{Kept, Outside, Then, Wrote};
+use crate::transport::{FileEnd, FileOutcome, Transport, WriterEvent};
 use isthmus_stream::{ConnectionId, Instant, LinkId, OrderId};
 use std::collections::VecDeque;
 use std::time;
@@ -20,11 +20,11 @@ const ROUNDS: usize = 64;
 const YIELDS: usize = 8;
 
 /// Interval between two full rounds while something is busy, in nanoseconds.
-const LOOK_NS: u64 = 1_000_000;
+const FULL_ROUND_NS: u64 = 1_000_000;
 
 /// Minimum of that interval per link and connection: a full round takes a few percent of the time,
 /// however many are idle.
-const LOOK_AT_EACH_NS: u64 = 20_000;
+const FULL_ROUND_NS_EACH: u64 = 20_000;
 
 /// How long a round retries links before it tries connections, in nanoseconds.
 const COLLECT_NS: u64 = 20_000;
@@ -52,7 +52,7 @@ impl Driver {
         }
         // A rank that is about to write often does so as soon as it has the processor. A full
         // socket is left to the poll.
-        let yields = if self.a_socket_is_full() { 0 } else { YIELDS };
+        let yields = if self.has_full_socket() { 0 } else { YIELDS };
         for _ in 0..yields {
             std::thread::yield_now();
             self.round_at = self.now();
@@ -66,11 +66,11 @@ impl Driver {
     }
 
     /// Whether a busy socket is full. Idle ones may be full for hours.
-    fn a_socket_is_full(&self) -> bool {
-        let busy = self.busy_outsides.ids();
-        busy.iter().any(|id| match self.outsides.get(id) {
-            Some(Outside::Framed(framed)) => framed.wants_write(),
-            Some(Outside::Plain(plain)) => plain.wants_write(),
+    fn has_full_socket(&self) -> bool {
+        let busy = self.busy_transports.ids();
+        busy.iter().any(|id| match self.transports.get(id) {
+            Some(Transport::Framed(framed)) => framed.wants_write(),
+            Some(Transport::Plain(plain)) => plain.wants_write(),
             _ => false,
         })
     }
@@ -80,29 +80,29 @@ impl Driver {
     fn round(&mut self) -> bool {
         let now = self.now();
         self.round_at = now;
-        if now < self.look_at {
+        if now < self.full_round_at {
             let moved = self.try_to_move(false);
-            return moved || !self.has_busy() && self.look();
+            return moved || !self.has_busy() && self.full_round();
         }
-        self.look_at = self.next_look(now);
+        self.full_round_at = self.next_full_round(now);
         // The next sleep returns the same error.
         let _ = self.poll(Some(time::Duration::ZERO), &self.everything());
-        self.look()
+        self.full_round()
     }
 
     /// Whether a link or connection is busy.
     pub(crate) fn has_busy(&self) -> bool {
-        !(self.busy_links.is_empty() && self.busy_outsides.is_empty())
+        !(self.busy_links.is_empty() && self.busy_transports.is_empty())
     }
 
     /// Returns the time of the next full round.
-    pub(crate) fn next_look(&self, now: Instant) -> Instant {
-        let count = (self.links.len() + self.outsides.len()) as u64;
-        now.after_ns(LOOK_NS.max(LOOK_AT_EACH_NS * count))
+    pub(crate) fn next_full_round(&self, now: Instant) -> Instant {
+        let count = (self.links.len() + self.transports.len()) as u64;
+        now.after_ns(FULL_ROUND_NS.max(FULL_ROUND_NS_EACH * count))
     }
 
     /// Tries all links and connections. Returns whether anything moved.
-    fn look(&mut self) -> bool {
+    fn full_round(&mut self) -> bool {
         let now = self.round_at;
         let late = self.manager.poll_timeout().is_some_and(|at| at <= now);
         if late {
@@ -120,16 +120,16 @@ impl Driver {
                 break;
             }
         }
-        any |= self.move_outsides(all);
+        any |= self.move_transports(all);
         any | self.carry_out()
     }
 
     fn move_links(&mut self, all: bool) -> bool {
         let (at, now) = (self.round_at, self.moment(self.round_at));
-        let mut any = self.take_back_of_left(now);
+        let mut any = self.reclaim_departed(now);
         let ids = if all {
             let busy = &self.busy_links;
-            let due = |(id, link): &(&LinkId, &Link)| !link.rests() || busy.contains(**id);
+            let due = |(id, link): &(&LinkId, &Link)| !link.is_blocked() || busy.contains(**id);
             let due = self.links.iter().filter(due);
             due.map(|(id, _)| *id).collect()
         } else {
@@ -150,57 +150,58 @@ impl Driver {
             return false;
         };
         let streams = &self.streams;
-        let live = |stream| streams.get(&stream).and_then(|known| known.live(id));
-        let mut told = Vec::new();
+        let live = |stream| streams.get(&stream).and_then(|state| state.live(id));
+        let mut events = Vec::new();
         if let Some(input) = &mut link.input {
-            if input.give_back(now) {
+            if input.release_claims(now) {
                 self.memory.spill(id);
-                input.give_back(now);
+                input.release_claims(now);
                 any = true;
             }
-            let (wants, passed) = (&mut link.wants, &mut link.passed);
-            any |= input.advance(id, &mut self.memory, wants, passed, &live, &mut told);
+            let (fetches, progress) = (&mut link.fetches, &mut link.progress);
+            any |= input.advance(id, &mut self.memory, fetches, progress, &live, &mut events);
         }
-        self.hear(id, told, true);
+        self.handle_link_events(id, events, true);
         self.confirm_taken(id);
         let Some(link) = self.links.get_mut(&id) else {
             return any;
         };
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         if let Some(output) = &mut link.output {
-            any |= output.advance(&self.memory, &mut link.passed, &mut told);
+            any |= output.advance(&self.memory, &mut link.progress, &mut events);
         }
         let late = link.cut_until.take_if(|at| *at <= now);
-        self.hear(id, told, false);
-        any |= self.look_for_ranks(id);
+        self.handle_link_events(id, events, false);
+        any |= self.check_ranks(id);
         if late.is_some() {
             any = true;
-            self.grace_over(id);
+            self.on_grace_over(id);
         }
         any
     }
 
-    fn move_outsides(&mut self, all: bool) -> bool {
+    fn move_transports(&mut self, all: bool) -> bool {
         let (at, now) = (self.round_at, self.moment(self.round_at));
         let mut any = false;
         let ids = if all {
-            let busy = &self.busy_outsides;
-            let due =
-                |(id, one): &(&ConnectionId, &Outside)| !one.rests(now) || busy.contains(**id);
-            let due = self.outsides.iter().filter(due);
+            let busy = &self.busy_transports;
+            let due = |(id, one): &(&ConnectionId, &Transport)| {
+                !one.is_blocked(now) || busy.contains(**id)
+            };
+            let due = self.transports.iter().filter(due);
             due.map(|(id, _)| *id).collect()
         } else {
-            self.busy_outsides.ids()
+            self.busy_transports.ids()
         };
         for id in ids {
             let mut over = Vec::new();
-            let moved = self.move_outside(id, &mut over);
+            let moved = self.move_transport(id, &mut over);
             for order in over {
                 self.manager.handle_completed(at, order, 0);
             }
             match moved {
                 Ok(moved) => {
-                    self.busy_outsides.note(id, at, moved);
+                    self.busy_transports.note(id, at, moved);
                     any |= moved;
                 }
                 Err(why) => {
@@ -217,93 +218,95 @@ impl Driver {
     ///
     /// # Errors
     /// The reason for which the connection is lost.
-    fn move_outside(
+    fn move_transport(
         &mut self,
         id: ConnectionId,
         over: &mut Vec<OrderId>,
     ) -> std::result::Result<bool, String> {
         let now = self.round_at;
         let (manager, memory) = (&mut self.manager, &mut self.memory);
-        match self.outsides.get_mut(&id) {
-            None | Some(Outside::Given(..) | Outside::GivenDatagrams(_)) => Ok(false),
-            Some(Outside::Connecting(..)) => self.connecting(id),
-            Some(Outside::Framed(framed)) => {
+        match self.transports.get_mut(&id) {
+            None | Some(Transport::AwaitingSocket(..) | Transport::AwaitingDatagrams(_)) => {
+                Ok(false)
+            }
+            Some(Transport::Connecting(..)) => self.connecting(id),
+            Some(Transport::Framed(framed)) => {
                 let wrote = framed.write(memory, over)?;
                 Ok(wrote | framed.read(now, id, manager, memory)?)
             }
-            Some(Outside::Plain(plain)) => {
+            Some(Transport::Plain(plain)) => {
                 let wrote = plain.write(memory, over)?;
                 let mut none = VecDeque::new();
                 let spec = self.connections.get_mut(&id);
                 let expects = spec.map_or(&mut none, |spec| &mut spec.expects);
                 let streams = &self.streams;
-                let moved = |stream| streams.get(&stream).map(|known| known.moved);
+                let moved = |stream| streams.get(&stream).map(|state| state.moved);
                 let read = plain.read((now, id), manager, memory, expects, &moved);
                 if read.is_err() {
-                    plain.look_at_the_end(over);
+                    plain.check_at_end(over);
                 }
                 Ok(wrote | read?)
             }
-            Some(Outside::Datagrams(datagrams)) => {
+            Some(Transport::Datagrams(datagrams)) => {
                 let wrote = datagrams.write(memory, over)?;
                 Ok(wrote | datagrams.read(now, id, manager, memory)?)
             }
-            Some(Outside::File(_)) => self.filing(id, over),
-            Some(Outside::Screen(drawing)) => drawing.write(memory, over),
+            Some(Transport::File(_)) => self.advance_file(id, over),
+            Some(Transport::Screen(drawing)) => drawing.write(memory, over),
         }
     }
 
     fn connecting(&mut self, id: ConnectionId) -> std::result::Result<bool, String> {
-        let Some(Outside::Connecting(socket, becomes)) = self.outsides.get(&id) else {
+        let Some(Transport::Connecting(socket, socket_use)) = self.transports.get(&id) else {
             return Ok(false);
         };
-        let becomes = *becomes;
+        let socket_use = *socket_use;
         if !socket
             .is_connected()
             .map_err(|error| format!("it could not be made: {error}"))?
         {
             return Ok(false);
         }
-        if let Some(Outside::Connecting(socket, _)) = self.outsides.remove(&id) {
-            self.connected(id, socket, becomes);
+        if let Some(Transport::Connecting(socket, _)) = self.transports.remove(&id) {
+            self.connected(id, socket, socket_use);
         }
         Ok(true)
     }
 
-    fn filing(
+    fn advance_file(
         &mut self,
         id: ConnectionId,
         over: &mut Vec<OrderId>,
     ) -> std::result::Result<bool, String> {
-        let Some(Outside::File(file)) = self.outsides.get_mut(&id) else {
+        let Some(Transport::File(file)) = self.transports.get_mut(&id) else {
             return Ok(false);
         };
         let mut any = false;
-        while let Some(told) = file.told() {
+        while let Some(event) = file.poll_event() {
             any = true;
-            match told {
-                Wrote::Done(order, packet, block) => {
-                    self.memory.handed_back(packet, block);
+            match event {
+                WriterEvent::Done(order, packet, block) => {
+                    self.memory.return_block(packet, block);
                     over.push(order);
                 }
-                Wrote::Refused(why) => {
-                    if let Some(Outside::File(mut file)) = self.outsides.remove(&id) {
-                        file.end(Then::Spoiled);
+                WriterEvent::Refused(why) => {
+                    if let Some(Transport::File(mut file)) = self.transports.remove(&id) {
+                        file.end(FileEnd::Failed);
                         self.ending_files.push((id, file));
                     }
                     return Err(why);
                 }
-                Wrote::Made => {
+                WriterEvent::Made => {
                     let now = self.now();
                     self.manager.handle_connected(now, id);
                     return Ok(true);
                 }
-                Wrote::Unmade(why) => {
+                WriterEvent::Unmade(why) => {
                     let path = file.path.clone();
                     self.not_kept(id, &path, &why);
                     return Err(why);
                 }
-                Wrote::Ended(_) => {}
+                WriterEvent::Ended(_) => {}
             }
         }
         Ok(any)
@@ -335,22 +338,23 @@ impl Driver {
         let mut any = false;
         let (manager_events, ending) = (&mut self.events, &mut self.ending_files);
         ending.retain_mut(|(connection, file)| {
-            while let Some(told) = file.told() {
+            while let Some(event) = file.poll_event() {
                 any = true;
                 let (connection, path) = (*connection, file.path.clone());
-                let event = match told {
-                    Wrote::Ended(Kept::Whole(bytes)) => Event::Kept {
+                let event = match event {
+                    WriterEvent::Ended(FileOutcome::Whole(bytes)) => Event::Kept {
                         connection,
                         path,
                         bytes,
                     },
-                    Wrote::Ended(Kept::Not(reason)) | Wrote::Unmade(reason) => Event::NotKept {
+                    WriterEvent::Ended(FileOutcome::NotKept(reason))
+                    | WriterEvent::Unmade(reason) => Event::NotKept {
                         connection,
                         path,
                         reason,
                     },
-                    Wrote::Ended(Kept::Unused) => Event::Unused { connection, path },
-                    Wrote::Made | Wrote::Done(..) | Wrote::Refused(_) => continue,
+                    WriterEvent::Ended(FileOutcome::Unused) => Event::Unused { connection, path },
+                    WriterEvent::Made | WriterEvent::Done(..) | WriterEvent::Refused(_) => continue,
                 };
                 manager_events.push_back(event);
                 return false;

@@ -10,7 +10,7 @@
 //!  gone  │ can be again  │  pending   │      room      │
 //! ```
 //!
-//! `reached` is the highest position ever written: the peer cannot have more.
+//! `highest_written` is the highest position ever written: the peer cannot have more.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -31,30 +31,30 @@ pub struct Unconfirmed {
     bytes: VecDeque<u8>,
     first: u64,
     written: u64,
-    reached: u64,
+    highest_written: u64,
 }
 
 /// An invalid position from the peer: bytes that it cannot have, or fewer than it has confirmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Strange {
+pub struct InvalidPosition {
     /// The position that the peer sent.
-    pub said: u64,
+    pub position: u64,
     /// The valid range.
-    pub may: (u64, u64),
+    pub valid: (u64, u64),
 }
 
-impl fmt::Display for Strange {
+impl fmt::Display for InvalidPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { said, may } = self;
+        let Self { position, valid } = self;
         write!(
             f,
-            "the other end says that it has {said} bytes: between {} and {} are possible",
-            may.0, may.1
+            "the other end says that it has {position} bytes: between {} and {} are possible",
+            valid.0, valid.1
         )
     }
 }
 
-impl std::error::Error for Strange {}
+impl std::error::Error for InvalidPosition {}
 
 impl Unconfirmed {
     /// Creates an empty queue that keeps at most `most` bytes.
@@ -65,7 +65,7 @@ impl Unconfirmed {
             bytes: VecDeque::new(),
             first: 0,
             written: 0,
-            reached: 0,
+            highest_written: 0,
         }
     }
 
@@ -83,8 +83,8 @@ impl Unconfirmed {
 
     /// Returns the highest position ever written.
     #[must_use]
-    pub fn reached(&self) -> u64 {
-        self.reached
+    pub fn highest_written(&self) -> u64 {
+        self.highest_written
     }
 
     /// Returns the position after the bytes written to the current socket.
@@ -111,8 +111,8 @@ impl Unconfirmed {
     }
 
     /// Discards the bytes that were never written.
-    pub fn take_back(&mut self) {
-        let stays = self.reached - self.first;
+    pub fn discard_pending(&mut self) {
+        let stays = self.highest_written - self.first;
         self.bytes.truncate(stays as usize);
     }
 
@@ -134,18 +134,18 @@ impl Unconfirmed {
     }
 
     /// Records that this many pending bytes were written.
-    pub fn wrote(&mut self, bytes: usize) {
+    pub fn mark_written(&mut self, bytes: usize) {
         self.written = self.end().min(self.written + bytes as u64);
-        self.reached = self.reached.max(self.written);
+        self.highest_written = self.highest_written.max(self.written);
     }
 
     /// Handles a confirmation of all bytes before `at`. An older confirmation has no effect.
     ///
     /// # Errors
-    /// [`Strange`]: that many bytes were never written.
-    pub fn confirm(&mut self, at: u64) -> Result<(), Strange> {
+    /// [`InvalidPosition`]: that many bytes were never written.
+    pub fn confirm(&mut self, at: u64) -> Result<(), InvalidPosition> {
         match at > self.written {
-            true => Err(self.strange(at, self.written)),
+            true => Err(self.invalid(at, self.written)),
             false => {
                 self.forget(at);
                 Ok(())
@@ -157,10 +157,10 @@ impl Unconfirmed {
     /// pending.
     ///
     /// # Errors
-    /// [`Strange`], with no change.
-    pub fn again(&mut self, at: u64) -> Result<(), Strange> {
-        if !(self.first..=self.reached).contains(&at) {
-            return Err(self.strange(at, self.reached));
+    /// [`InvalidPosition`], with no change.
+    pub fn resume_at(&mut self, at: u64) -> Result<(), InvalidPosition> {
+        if !(self.first..=self.highest_written).contains(&at) {
+            return Err(self.invalid(at, self.highest_written));
         }
         self.forget(at);
         self.written = at;
@@ -173,8 +173,8 @@ impl Unconfirmed {
         self.first += news;
     }
 
-    fn strange(&self, said: u64, most: u64) -> Strange {
-        let may = (self.first, most);
-        Strange { said, may }
+    fn invalid(&self, position: u64, most: u64) -> InvalidPosition {
+        let valid = (self.first, most);
+        InvalidPosition { position, valid }
     }
 }

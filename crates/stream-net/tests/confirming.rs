@@ -1,4 +1,5 @@
-//! When a sink confirms: together while more is there, and before it waits for anything.
+//! When a sink confirms: several ADUs together while more bytes are readable, and always before it
+//! waits.
 
 use crate::outsides::{Sends, all, sink};
 use isthmus_stream::checksum::crc32c;
@@ -31,8 +32,8 @@ fn packets(adus: u64) -> Vec<u8> {
     (0..adus).flat_map(packet).collect()
 }
 
-/// What a sink tells; none when it has left.
-fn told(socket: &mut UnixStream) -> Option<Header> {
+/// Reads the sink's next header. None when it has left.
+fn next_header(socket: &mut UnixStream) -> Option<Header> {
     let mut head = [0; Header::BYTES];
     match socket.read_exact(&mut head) {
         Ok(()) => Some(Header::decode(&head).unwrap()),
@@ -43,21 +44,21 @@ fn told(socket: &mut UnixStream) -> Option<Header> {
 
 struct Rig {
     socket: UnixStream,
-    /// Packets that `taken` has returned from.
+    /// Number of packets for which `taken` has returned.
     taken: Arc<AtomicU64>,
     thread: JoinHandle<isthmus_stream_net::Result<Counts>>,
 }
 
-/// A sink that takes `slow` for a packet and finds these bytes waiting.
+/// Starts a sink that spends `slow` on each packet, with these bytes readable at the start.
 fn rig(window: u64, slow: Duration, first: &[u8]) -> Rig {
-    let (mut socket, mut theirs) = UnixStream::pair().unwrap();
+    let (mut socket, mut sink_end) = UnixStream::pair().unwrap();
     socket.set_read_timeout(Some(DEADLINE)).unwrap();
     socket.write_all(first).unwrap();
     let taken = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&taken);
     let thread = std::thread::spawn(move || {
         Sink::new(window).serve(
-            &mut theirs,
+            &mut sink_end,
             |_| Action::Take,
             |_, _| {
                 std::thread::sleep(slow);
@@ -73,10 +74,11 @@ fn rig(window: u64, slow: Duration, first: &[u8]) -> Rig {
 }
 
 impl Rig {
-    /// Confirmations until so many packets are confirmed; what is confirmed was taken.
+    /// Counts the confirmations until this many packets are confirmed. Confirmed packets must have
+    /// been taken.
     fn until(&mut self, packets: u64) -> u64 {
         for confirmations in 1.. {
-            let header = told(&mut self.socket).expect("the sink has left");
+            let header = next_header(&mut self.socket).expect("the sink has left");
             assert!(header.acknowledged <= self.taken.load(Ordering::SeqCst));
             if header.acknowledged == packets {
                 return confirmations;
@@ -104,7 +106,7 @@ fn a_sender_that_stops_in_mid_packet_has_what_came_before_confirmed() {
         rig.until(3);
         rig.socket.write_all(&next[cut..]).unwrap();
         rig.until(4);
-        // And a sink that is left in mid-packet has said what it had.
+        // A sink whose sender leaves in mid-packet has also confirmed the packets before.
         rig.socket.write_all(&packet(4)).unwrap();
         rig.socket.write_all(&packet(5)[..cut]).unwrap();
         rig.socket.shutdown(Shutdown::Write).unwrap();
@@ -115,7 +117,7 @@ fn a_sender_that_stops_in_mid_packet_has_what_came_before_confirmed() {
     }
 }
 
-/// What a sink says whose sender leaves after these bytes, in mid-packet.
+/// Returns the result of a sink whose sender leaves after these bytes, in mid-packet.
 fn after(bytes: &[u8]) -> isthmus_stream_net::Result<Counts> {
     let rig = rig(1 << 20, Duration::ZERO, bytes);
     rig.socket.shutdown(Shutdown::Write).unwrap();
@@ -129,7 +131,7 @@ fn a_stream_is_cut_where_its_first_packet_is_torn() {
     let data = [1; BYTES];
     head.sum = crc32c(&data);
     let first = [&head.encode()[..], &data[..BYTES - 1]].concat();
-    // The second of the connection: the first has no ADU.
+    // The second stream of the connection: the first has no ADU.
     let mut end = Header::new(Kind::Data, 0);
     end.end = true;
     (head.sequence, head.stream) = (1, 1);
@@ -138,7 +140,7 @@ fn a_stream_is_cut_where_its_first_packet_is_torn() {
         let counts = after(bytes).unwrap();
         assert_eq!((counts.cut, counts.cut_at), (1, Some((stream, 0, 0))));
     }
-    // Of which stream it was to be is not known.
+    // The stream of an incomplete header is unknown.
     let error = after(&first[..Header::BYTES - 1]).unwrap_err().to_string();
     assert!(
         error.contains("in the midst of a header: 0 packets"),
@@ -146,7 +148,7 @@ fn a_stream_is_cut_where_its_first_packet_is_torn() {
     );
 }
 
-/// Packets of streams 0, of one ADU that ends it, and 1, of two.
+/// Returns the packets of stream 0, with one ADU and its end, and of stream 1, with two.
 fn of_two_streams() -> [Vec<u8>; 3] {
     let data = [1; BYTES];
     [0, 1, 2].map(|sequence: u32| {
@@ -160,17 +162,17 @@ fn of_two_streams() -> [Vec<u8>; 3] {
 }
 
 #[test]
-fn what_came_before_its_turn_or_twice_says_where_a_stream_is_cut() {
+fn early_and_repeated_packets_show_where_a_stream_is_cut() {
     let [whole, first, second] = of_two_streams();
     let cut = |bytes: &[&[u8]]| {
         let counts = after(&bytes.concat()).unwrap();
         (counts.ended, counts.cut, counts.cut_at)
     };
     assert_eq!(cut(&[&whole]), (1, 0, None));
-    // A copy of what was taken is no stream's.
+    // A copy of a taken packet belongs to no stream.
     let most = BYTES + Header::BYTES - 1;
     assert_eq!(cut(&[&whole, &whole[..most]]), (1, 0, None));
-    // One that lacks its first packet is cut there, whatever the torn one is of.
+    // A stream without its first packet is cut there, regardless of the stream of the torn packet.
     assert_eq!(cut(&[&whole, &second]), (1, 1, Some((1, 0, 0))));
     assert_eq!(cut(&[&first, &second[..most]]), (0, 1, Some((1, 0, 0))));
     assert_eq!(cut(&[&first, &whole[..most]]), (0, 1, Some((0, 0, 0))));
@@ -184,30 +186,30 @@ fn what_came_before_its_turn_or_twice_says_where_a_stream_is_cut() {
 fn a_stream_is_cut_where_a_packet_was_to_come_again() {
     let [mut whole, first, _] = of_two_streams();
     *whole.last_mut().unwrap() ^= 1;
-    let (mut socket, mut theirs) = UnixStream::pair().unwrap();
+    let (mut socket, mut sink_end) = UnixStream::pair().unwrap();
     socket.write_all(&[whole, first].concat()).unwrap();
     socket.shutdown(Shutdown::Write).unwrap();
     let mut sink = Sink::new(1 << 20);
     sink.repair = true;
-    let counts = sink.serve(&mut theirs, |_| Action::Take, |_, _| ());
+    let counts = sink.serve(&mut sink_end, |_| Action::Take, |_, _| ());
     let counts = counts.unwrap();
     assert_eq!((counts.corrupted, counts.early, counts.cut), (1, 1, 1));
     assert_eq!(counts.cut_at, Some((0, 0, 0)));
 }
 
-/// One that is killed resets the connection: what it was told was not read.
+/// A killed sender resets the connection: it did not read its confirmation.
 #[test]
 fn a_sender_that_is_killed_in_mid_packet_cut_its_stream_there() {
     for sent in 1..40 {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let mut theirs = listener.accept().unwrap().0;
+        let mut sink_end = listener.accept().unwrap().0;
         let thread = std::thread::spawn(move || {
-            Sink::new(1 << 20).serve(&mut theirs, |_| Action::Take, |_, _| ())
+            Sink::new(1 << 20).serve(&mut sink_end, |_| Action::Take, |_, _| ())
         });
         let torn = &packet(sent)[..Header::BYTES + 50];
         socket.write_all(&[&packets(sent), torn].concat()).unwrap();
-        // There is something to be read still.
+        // Some confirmations are still unread.
         socket.read_exact(&mut [0]).unwrap();
         drop(socket);
         let counts = thread.join().unwrap().unwrap();
@@ -217,8 +219,8 @@ fn a_sender_that_is_killed_in_mid_packet_cut_its_stream_there() {
 }
 
 #[test]
-fn what_has_no_place_is_not_confirmed() {
-    let (mut socket, mut theirs) = UnixStream::pair().unwrap();
+fn data_that_cannot_be_stored_is_not_confirmed() {
+    let (mut socket, mut sink_end) = UnixStream::pair().unwrap();
     socket.set_read_timeout(Some(DEADLINE)).unwrap();
     socket.write_all(&packets(4)).unwrap();
     socket.shutdown(Shutdown::Write).unwrap();
@@ -226,20 +228,22 @@ fn what_has_no_place_is_not_confirmed() {
         3 => Err(Error::Garbled("no room".into())),
         _ => Ok(()),
     };
-    let counts = Sink::new(1 << 20).serve_while(&mut theirs, |_| Action::Take, taken);
+    let counts = Sink::new(1 << 20).serve_while(&mut sink_end, |_| Action::Take, taken);
     assert_eq!(counts.unwrap_err().to_string(), "no room");
-    drop(theirs);
-    let last = std::iter::from_fn(|| told(&mut socket)).last().unwrap();
+    drop(sink_end);
+    let last = std::iter::from_fn(|| next_header(&mut socket))
+        .last()
+        .unwrap();
     assert_eq!((last.acknowledged, last.delivered), (3, 3));
 }
 
-/// Who promises a sender room for so much keeps no more, whatever the sender does.
+/// A sink never keeps more than the window that it grants, whatever the sender does.
 #[test]
 fn more_than_the_window_is_refused() {
     let refused = |window: u64, bytes: &[u8]| {
-        let (mut socket, mut theirs) = UnixStream::pair().unwrap();
+        let (mut socket, mut sink_end) = UnixStream::pair().unwrap();
         socket.write_all(bytes).unwrap();
-        let served = Sink::new(window).serve(&mut theirs, |_| Action::Take, |_, _| ());
+        let served = Sink::new(window).serve(&mut sink_end, |_| Action::Take, |_, _| ());
         served.unwrap_err().to_string()
     };
     let mut huge = Header::new(Kind::Data, 0);
@@ -247,16 +251,16 @@ fn more_than_the_window_is_refused() {
     let error = refused(1 << 20, &huge.encode());
     let begin = "packet 0: its 4294967407 bytes are more than a sender may have under way, 1048576";
     assert!(error.starts_with(begin), "{error}");
-    // The first is missing, and three have room.
+    // The first packet is missing, and three fit.
     let cost = (BYTES + Header::BYTES) as u64;
     let error = refused(3 * cost + 1, &packets(6)[cost as usize..]);
     assert!(error.starts_with("packet 4: its 212 bytes"), "{error}");
 }
 
-/// Packets that are never right are not remembered without end.
+/// The number of remembered corrupted packets is bounded.
 #[test]
 fn more_packets_to_come_again_than_the_window_holds_are_refused() {
-    let (mut socket, mut theirs) = UnixStream::pair().unwrap();
+    let (mut socket, mut sink_end) = UnixStream::pair().unwrap();
     for adu in 0..50 {
         let mut wrong = packet(adu);
         wrong[Header::BYTES] ^= 1;
@@ -266,26 +270,26 @@ fn more_packets_to_come_again_than_the_window_holds_are_refused() {
         repair: true,
         ..Sink::new(40 * Header::BYTES as u64)
     };
-    let refused = sink.serve(&mut theirs, |_| Action::Take, |_, _| ());
+    let refused = sink.serve(&mut sink_end, |_| Action::Take, |_, _| ());
     let refused = refused.unwrap_err().to_string();
     let expected = "to come again than there is room for";
     assert!(refused.contains(expected), "{refused}");
 }
 
 #[test]
-fn what_waits_is_confirmed_together() {
+fn waiting_packets_are_confirmed_together() {
     let begin = Instant::now();
     let mut rig = rig(1 << 30, Duration::ZERO, &packets(256));
     rig.socket.shutdown(Shutdown::Write).unwrap();
     let confirmations = rig.until(256);
-    // The window, each 64 ADUs, and one for each ms that it took.
+    // One for the window, one per 64 ADUs, and one per elapsed ms.
     let most = 1 + 256 / 64 + begin.elapsed().as_millis() as u64;
     assert!(confirmations <= most, "{confirmations} of {most}");
     assert_eq!(rig.thread.join().unwrap().unwrap().adus, 256);
 }
 
 #[test]
-fn a_quarter_of_the_window_is_confirmed_whatever_waits() {
+fn a_quarter_of_the_window_is_confirmed_at_once() {
     let cost = (Header::BYTES + BYTES) as u64;
     let mut rig = rig(16 * cost, Duration::ZERO, &packets(32));
     let confirmations = rig.until(32);
@@ -295,15 +299,15 @@ fn a_quarter_of_the_window_is_confirmed_whatever_waits() {
 #[test]
 fn a_slow_sink_does_not_keep_an_adu_for_others() {
     let mut rig = rig(1 << 30, Duration::from_millis(3), &packets(20));
-    // Each second one, as 1 ms has passed since the one before.
+    // Every second packet, since 1 ms has passed since the one before.
     let confirmations = rig.until(20);
     assert!(confirmations >= 10, "{confirmations}");
 }
 
 #[test]
 fn a_window_of_one_packet_is_enough() {
-    // Of 65,536 B of a TU the second packet has less than a quarter of the window, and what is left
-    // is too little for the first of the next.
+    // For a TU of 65,536 B the second packet has less than a quarter of the window, and the rest of
+    // the window is too small for the first packet of the next TU.
     for (packet, window) in [(65_536, 65_536 + 112), (54_000, 60_000), (10_000, 10_112)] {
         let (address, thread) = sink(Sink::new(window), |_| Action::Take);
         let mut sends = Sends::new();

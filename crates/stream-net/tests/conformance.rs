@@ -1,9 +1,9 @@
-//! One suite of scripts for the driver in memory and for all real ones: the same script gives the
-//! same events of each stream, kind by kind, in the same order.
+//! One suite of scripts for the driver in memory and for all real drivers: the same script must
+//! give the same events of each stream and kind, in the same order.
 //!
-//! Between kinds the order is that of cause: an ADU begins before it is moved and is moved before
-//! it is done. Whether ADU 1 begins before or after ADU 0 is done is a matter of speed, and is not
-//! compared; where a script makes it a matter of rules (lock step, sequencing), it is asserted.
+//! Between kinds the order is causal: an ADU begins before it is moved and is moved before it is
+//! done. Whether ADU 1 begins before or after ADU 0 is done depends on timing and is not compared.
+//! Scripts assert it where rules require it (lock step, sequencing).
 
 use crate::rig::memory::{Memory, adu_bytes};
 use crate::rig::proxy::Middle;
@@ -28,16 +28,16 @@ pub fn config() -> Config {
     }
 }
 
-/// What became of a stream on one side.
+/// The events of a stream on one side.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fate {
-    pub begun: Vec<u64>,
+    pub started: Vec<u64>,
     pub moved: Vec<(u64, bool)>,
     pub done: Vec<(u64, bool)>,
     pub end: Option<End>,
 }
 
-/// What became of all, and that causes come before what they cause.
+/// Returns the events of all streams, and checks that causes precede their effects.
 pub fn fates(rig: &dyn Rig, side: Side) -> BTreeMap<StreamId, Fate> {
     fates_of(&rig.name(), rig.events(side))
 }
@@ -51,9 +51,9 @@ pub fn fates_of(name: &str, events: Vec<Event>) -> BTreeMap<StreamId, Fate> {
         let fate = fates.entry(stream).or_default();
         assert_eq!(fate.end, None, "{name}: after its end: {event:?}");
         match event {
-            Event::AduBegun { adu, .. } => fate.begun.push(adu),
+            Event::AduBegun { adu, .. } => fate.started.push(adu),
             Event::AduMoved { adu, good, .. } => {
-                assert!(fate.begun.contains(&adu), "{name}: ADU {adu} moved first");
+                assert!(fate.started.contains(&adu), "{name}: ADU {adu} moved first");
                 fate.moved.push((adu, good));
             }
             Event::AduDone { adu, good, .. } => {
@@ -62,7 +62,7 @@ pub fn fates_of(name: &str, events: Vec<Event>) -> BTreeMap<StreamId, Fate> {
                 fate.done.push((adu, good));
             }
             Event::Ended { end, .. } => {
-                // The words are the driver's.
+                // The text is the driver's.
                 fate.end = Some(match end {
                     End::Failed(Reason::ConnectionLost(connection, _)) => {
                         End::Failed(Reason::ConnectionLost(connection, String::new()))
@@ -76,7 +76,7 @@ pub fn fates_of(name: &str, events: Vec<Event>) -> BTreeMap<StreamId, Fate> {
     fates
 }
 
-/// Waits until a side's events are what is wanted.
+/// Waits until a side's events satisfy a condition.
 pub fn wait(rig: &mut dyn Rig, side: Side, what: &str, wanted: impl Fn(&[Event]) -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
@@ -119,13 +119,13 @@ pub fn moved(rig: &mut dyn Rig, side: Side, key: usize, number: u64) {
     );
 }
 
-/// All ADUs came to the ranks, each byte where it belongs.
+/// Checks that all ADUs reached the ranks, each byte at its position.
 pub fn whole(rig: &mut dyn Rig, key: usize, plan: &Plan) {
     let bytes = adu_bytes(&plan.format);
     let tus = (0..plan.format.tus(bytes)).filter_map(|index| plan.format.tu(0, bytes, index));
     let sus: usize = tus.map(|tu| plan.format.sus(tu.bytes).count()).sum();
     let deadline = Instant::now() + Duration::from_secs(30);
-    // What the driver has written, ranks read a little later.
+    // Ranks read the driver's data a little later.
     while rig.had(key).len() < sus * plan.adus as usize {
         assert!(
             Instant::now() < deadline,
@@ -155,7 +155,7 @@ pub fn whole(rig: &mut dyn Rig, key: usize, plan: &Plan) {
     }
 }
 
-/// All ways between ranks and interface, and between two interfaces, that are tried together.
+/// All tested combinations of links to ranks and of the path between two interfaces.
 const WAYS: [(Links, Middle); 9] = [
     (Links::Ring, Middle::Unix),
     (Links::Roomy, Middle::Tcp),
@@ -168,12 +168,13 @@ const WAYS: [(Links, Middle); 9] = [
     (Links::Tcp, Middle::Tcp),
 ];
 
-/// Runs a script on all, and compares.
+/// Runs a script on all combinations, and compares the events.
 pub fn on_all(script: impl Fn(&mut dyn Rig)) {
     on(&script, |_| true);
 }
 
-/// The same on all whose connections end if a packet is corrupted or a peer goes.
+/// Runs a script on all combinations whose connections end if a packet is corrupted or a peer
+/// leaves.
 fn on_streams(script: impl Fn(&mut dyn Rig)) {
     on(&script, |middle| middle != Middle::Datagrams);
 }
@@ -224,7 +225,7 @@ fn a_stream_over_links_comes_whole() {
             wait(rig, Side::Sends, "the connection closed", |events| {
                 events.iter().any(|event| matches!(event, Event::Closed(_)))
             });
-            if rig.tells_the_end() {
+            if rig.reports_the_end() {
                 wait(rig, Side::Receives, "the peer gone", |events| {
                     events
                         .iter()
@@ -264,7 +265,7 @@ fn streams_come_one_after_another() {
         }
         let events = rig.events(Side::Sends);
         let place = |wanted: &dyn Fn(&Event) -> bool| events.iter().position(wanted).unwrap();
-        let begun = |key: u32| {
+        let started = |key: u32| {
             place(&|event| matches!(event, Event::AduBegun { stream, adu: 0 } if stream.0 == key))
         };
         let last = |key: u32| {
@@ -274,11 +275,11 @@ fn streams_come_one_after_another() {
         };
         let done = place(&|event| matches!(event, Event::Ended { stream, .. } if stream.0 == 1));
         assert!(
-            last(0) < begun(1),
+            last(0) < started(1),
             "{}: order within a connection",
             rig.name()
         );
-        assert!(done < begun(2), "{}: stream sequencing", rig.name());
+        assert!(done < started(2), "{}: stream sequencing", rig.name());
     });
 }
 
@@ -299,7 +300,7 @@ fn streams_go_in_lock_step() {
         ];
         let streams = rig.submit(&plans);
         rig.receive(&streams);
-        // One is ahead with its data, and has to wait.
+        // One stream is ahead with its data, and has to wait.
         rig.feed(0, 0..4);
         for adu in 0..4 {
             rig.feed(1, adu..adu + 1);
@@ -352,7 +353,7 @@ fn a_stream_is_cancelled_in_mid_stream() {
         rig.feed(1, 0..1);
         ended(rig, Side::Sends, &streams);
         ended(rig, Side::Receives, &streams);
-        // What follows on the connection is not harmed.
+        // The next stream on the connection is not affected.
         whole(rig, 1, &next);
         let ends = [Side::Sends, Side::Receives].map(|side| fates(rig, side));
         assert_eq!(ends[0][&StreamId(0)].end, Some(End::Cancelled));
@@ -438,7 +439,7 @@ fn a_rank_is_killed_in_mid_adu() {
 }
 
 #[test]
-fn a_receiver_that_takes_nothing_stops_the_sender_and_it_is_told() {
+fn a_receiver_that_reads_nothing_stops_the_sender_and_is_reported() {
     on_all(|rig| {
         let connection = rig.open(Protocol::Stream, 100 * KB);
         let plan = Plan::new(
@@ -456,7 +457,7 @@ fn a_receiver_that_takes_nothing_stops_the_sender_and_it_is_told() {
                 _ => false,
             })
         });
-        // 2 MB are sent, 1 MB is there at most, and at the receiver what it granted.
+        // 2 MB are sent. The sender holds at most 1 MB, and the receiver at most its window.
         assert!(rig.most(Side::Sends, Direction::Transmit) <= config().network_bytes);
         assert!(rig.most(Side::Receives, Direction::Receive) <= 100 * KB);
         rig.receive(&streams);

@@ -1,4 +1,4 @@
-//! Datagrams of UDP: what is lost is sent again, and what is sent is paced.
+//! Datagrams of UDP: lost ones are sent again, and sending is paced.
 
 use crate::outsides::{ADU, LINK, Sends, TU, all, config};
 use crate::rig::ranks::{Links, soon};
@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Two sockets with a path between them that loses `per_mille` of the datagrams at random, in both
-/// directions, and the number of lost datagrams with data.
+/// Returns two sockets, connected by a path that loses `per_mille` of the datagrams at random in
+/// both directions, and the number of lost datagrams with data.
 fn lossy(seed: u64, per_mille: u64) -> (UdpSocket, UdpSocket, Arc<AtomicU64>) {
     let pair = || {
-        let [ours, theirs] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
-        ours.connect(theirs.local_addr().unwrap()).unwrap();
-        theirs.connect(ours.local_addr().unwrap()).unwrap();
-        (ours, theirs)
+        let [near, far] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        near.connect(far.local_addr().unwrap()).unwrap();
+        far.connect(near.local_addr().unwrap()).unwrap();
+        (near, far)
     };
     let ((left, one), (right, other)) = (pair(), pair());
     let lost = Arc::new(AtomicU64::new(0));
@@ -44,23 +44,23 @@ fn lossy(seed: u64, per_mille: u64) -> (UdpSocket, UdpSocket, Arc<AtomicU64>) {
 
 #[test]
 fn datagrams_that_are_lost_are_repaired() {
-    let (ours, theirs, lost) = lossy(1, 300);
+    let (near, far, lost) = lossy(1, 300);
     let mut sends = Sends::new();
     let protocol = Protocol::Confirmed { repair: true };
     let connection = sends.open("udp:given:out", protocol);
-    sends.call(move |driver| driver.give_datagrams("out", ours));
+    sends.call(move |driver| driver.provide_datagrams("out", near));
     let mut driver = Driver::new(config()).unwrap();
     let app = driver.add_application(Limits::NONE);
     let spec = ConnectionSpec::new("udp:given:in", protocol, 256 << 10);
     let inwards = driver.open(app, spec).unwrap();
-    driver.give_datagrams("in", theirs);
+    driver.provide_datagrams("in", far);
     let format = Format::fixed(ADU, TU, &[LINK]);
     let spec = StreamSpec::new(inwards, Direction::Receive, format, 8);
     driver.submit(app, &spec).unwrap();
     let (log, ends) = crate::rig::ranks::reader(Links::Ring, usize::MAX);
     driver.attach(LINK, ends).unwrap();
     let service = Service::start(driver, |_| ()).unwrap();
-    // A packet that no datagram carries is refused with what one does.
+    // A packet that does not fit in a datagram is refused, and the message names a size that fits.
     let app = sends.app;
     let large = StreamSpec::new(
         connection,
@@ -84,7 +84,7 @@ fn datagrams_that_are_lost_are_repaired() {
             .filter(|(_, had, _)| had.is_some())
             .count()
     };
-    // It is done when their link has it; they read it a little later.
+    // The stream is done when the links have the data; ranks read it a little later.
     let deadline = soon();
     while came() < 16 {
         assert!(Instant::now() < deadline, "{} SUs came", came());
@@ -118,7 +118,8 @@ fn datagrams_are_paced() {
     let stream = sends.send(connection, 8 << 10, 3);
     assert_eq!(sends.end(stream), End::Done);
     let took = begin.elapsed();
-    // All but the last datagram are waited for, and 2 ms may be made up for: never less than that.
+    // All datagrams except the last are waited for, and pacing may catch up 2 ms: this is the
+    // minimum.
     let least = Duration::from_nanos((3 * ADU - (8 << 10)) * 1000) - Duration::from_millis(2);
     assert!(took >= least, "{took:?} for what takes {least:?} at least");
 }

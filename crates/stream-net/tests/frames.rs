@@ -1,4 +1,5 @@
-//! Frames and packets' destinations: what is written is read, and garbage is refused in one line.
+//! Frames, and destinations of packets: encoding round-trips, and invalid input is refused with a
+//! message of one line.
 
 use crate::rig::ranks::soon;
 use isthmus_stream::StreamId;
@@ -39,7 +40,7 @@ proptest! {
     }
 
     #[test]
-    fn a_frame_with_any_bit_turned_is_none(frame in frame(), bit in 0..8 * Frame::BYTES) {
+    fn a_frame_with_a_flipped_bit_is_refused(frame in frame(), bit in 0..8 * Frame::BYTES) {
         let mut bytes = frame.encode();
         bytes[bit / 8] ^= 1 << (bit % 8);
         let error = Frame::decode(&bytes).unwrap_err().to_string();
@@ -47,7 +48,7 @@ proptest! {
     }
 }
 
-/// Garbage whose checksum is right gets as far as the fields.
+/// Invalid headers with a correct checksum reach the checks of the fields.
 #[test]
 fn garbage_is_refused() {
     let refused = Cell::new(0);
@@ -58,7 +59,7 @@ fn garbage_is_refused() {
         let sum = isthmus_stream::checksum::crc32c(&bytes[..28]);
         bytes[28..].copy_from_slice(&sum.to_le_bytes());
         match Frame::decode(&bytes) {
-            // What is taken is what would be written.
+            // Accepted bytes are those that encoding would produce.
             Ok(frame) => prop_assert_eq!(frame.encode(), bytes),
             Err(_) => refused.set(refused.get() + 1),
         }
@@ -68,10 +69,10 @@ fn garbage_is_refused() {
     assert!(refused.get() > 100, "{} were refused", refused.get());
 }
 
-/// A frame that says 4 GiB costs no more memory than what comes of it.
+/// A frame with a length of 4 GiB allocates only memory for its received data.
 #[test]
-fn a_rank_has_memory_for_what_came() {
-    let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+fn a_rank_allocates_memory_only_for_received_data() {
+    let (reader, mut writer) = std::os::unix::net::UnixStream::pair().unwrap();
     let frame = Frame {
         kind: Kind::Data,
         stream: StreamId(0),
@@ -79,10 +80,10 @@ fn a_rank_has_memory_for_what_came() {
         offset: 0,
         bytes: u32::MAX,
     };
-    std::io::Write::write_all(&mut theirs, &frame.encode()).unwrap();
-    std::io::Write::write_all(&mut theirs, &[7; 1000]).unwrap();
-    drop(theirs);
-    let mut receiver = Receiver::new(Pipe::Unix(ours));
+    std::io::Write::write_all(&mut writer, &frame.encode()).unwrap();
+    std::io::Write::write_all(&mut writer, &[7; 1000]).unwrap();
+    drop(writer);
+    let mut receiver = Receiver::new(Pipe::Unix(reader));
     let mut data = Vec::new();
     let error = receiver.next(&mut data, soon()).unwrap_err().to_string();
     assert!(error.starts_with("reading from a link: "), "{error}");
@@ -97,9 +98,12 @@ fn destinations_are_read() {
         ("raw:tcp:127.0.0.1:5000", Destination::RawTcp(four)),
         ("raw:unix:/tmp/a:b", Destination::RawUnix("/tmp/a:b".into())),
         ("raw:unix:@nic", Destination::RawUnix("@nic".into())),
-        ("raw:given:peer", Destination::RawGiven("peer".into())),
+        ("raw:given:peer", Destination::RawProvided("peer".into())),
         ("tcp:[::1]:80", Destination::Tcp(six)),
-        ("tcp:given:camera", Destination::TcpGiven("camera".into())),
+        (
+            "tcp:given:camera",
+            Destination::TcpProvided("camera".into()),
+        ),
         (
             "file:/data/out.raw",
             Destination::File("/data/out.raw".into()),
@@ -109,7 +113,7 @@ fn destinations_are_read() {
             "udp:127.0.0.1:5000?mb_per_s=80",
             Destination::Udp(four, Some(80_000_000)),
         ),
-        ("udp:given:peer", Destination::UdpGiven("peer".into())),
+        ("udp:given:peer", Destination::UdpProvided("peer".into())),
     ] {
         assert_eq!(Destination::parse(words).unwrap(), right, "{words}");
     }

@@ -1,15 +1,15 @@
-//! A disk that is full: a small file system in memory, in a name space of its own.
+//! A full disk: a small file system in memory, in its own name space.
 
 use crate::outsides::{ADU, Sends, TU, all};
 use isthmus_stream::{End, Protocol, Reason};
-use isthmus_stream_net::Event as Told;
+use isthmus_stream_net::Event as DriverEvent;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const ROLE: &str = "ISTHMUS_STREAM_NET_FULL_DISK";
 
-/// This test again, where `folder` is a disk of 1 MiB; what came of it. None where the system makes
-/// no such thing, with its reason printed.
+/// Runs this test again with `folder` as a disk of 1 MiB, and returns its success. None if the
+/// system cannot provide such a disk; the reason is printed.
 fn where_the_disk_is_small(folder: &Path) -> Option<bool> {
     let shell = |then: &str| {
         let mount = format!("mount -t tmpfs -o size=1m tmpfs '{}'", folder.display());
@@ -46,8 +46,8 @@ fn a_full_disk() {
     assert_ne!(passed, Some(false));
 }
 
-/// A file that does not fit is told, with the place and the reason; what was there stays, nothing
-/// of the new one does, and one that fits is kept afterwards.
+/// A file that does not fit is reported with the position and the reason. The previous file stays,
+/// nothing remains of the new one, and a later file that fits is kept.
 fn fill(folder: &Path) {
     let path = folder.join("out.raw");
     std::fs::write(&path, b"before").unwrap();
@@ -59,10 +59,13 @@ fn fill(folder: &Path) {
     let End::Failed(Reason::ConnectionLost(_, why)) = sends.end(stream) else {
         panic!("a stream of 2 MiB fits to a disk of 1 MiB");
     };
-    let told = why.starts_with(&format!("writing {} at byte ", path.display()));
-    assert!(told && why.contains("No space left on device"), "{why}");
+    let has_position = why.starts_with(&format!("writing {} at byte ", path.display()));
+    assert!(
+        has_position && why.contains("No space left on device"),
+        "{why}"
+    );
     let kept = sends.wait("file that is not kept", |event| match event {
-        Told::NotKept {
+        DriverEvent::NotKept {
             path: of, reason, ..
         } if *of == path => Some(reason.clone()),
         _ => None,
@@ -70,13 +73,14 @@ fn fill(folder: &Path) {
     assert!(kept.contains("No space left on device"), "{kept}");
     assert_eq!(std::fs::read(&path).unwrap(), b"before");
     assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1);
-    // Its place is free again. The rank has written the rest of the first stream, which goes by.
+    // Its writer is free again. The rank has written the rest of the first stream, which is
+    // skipped.
     let connection = sends.open(&destination, protocol);
     let stream = sends.send(connection, TU, 2);
     assert_eq!(sends.end(stream), End::Done);
     sends.call(move |driver| driver.close(connection)).unwrap();
     let bytes = sends.wait("file that is kept", |event| match event {
-        Told::Kept { bytes, .. } => Some(*bytes),
+        DriverEvent::Kept { bytes, .. } => Some(*bytes),
         _ => None,
     });
     assert_eq!(bytes, 2 * ADU);

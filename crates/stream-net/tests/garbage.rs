@@ -1,11 +1,11 @@
-//! What comes over links and sockets is not what belongs there: told in words, with its place.
+//! Invalid data on links and sockets is reported with its position.
 
 use crate::outsides::{ADU, Sends, TU, sink};
 use crate::rig::ranks::soon;
 use isthmus_stream::{
     Direction, End, Event, Format, LinkId, Protocol, Reason, StreamId, StreamSpec,
 };
-use isthmus_stream_net::Event as Told;
+use isthmus_stream_net::Event as DriverEvent;
 use isthmus_stream_net::sink::{Action, Sink};
 use std::time::{Duration, Instant};
 
@@ -15,10 +15,10 @@ fn garbage_from_a_peer_loses_the_connection_in_words() {
     let (mut peer, socket) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut sends = Sends::new();
     let connection = sends.open("raw:given:peer", Protocol::Stream);
-    sends.call(move |driver| driver.give("peer", socket));
+    sends.call(move |driver| driver.provide_socket("peer", socket));
     peer.write_all(&[0x55; 500]).unwrap();
     let reason = sends.wait("lost connection", |event| match event {
-        Told::Stream(Event::Lost {
+        DriverEvent::Stream(Event::Lost {
             connection: of,
             reason,
         }) if *of == connection => Some(reason.clone()),
@@ -30,26 +30,30 @@ fn garbage_from_a_peer_loses_the_connection_in_words() {
     );
 }
 
-/// A link with a rank whose frames the test makes by hand, and a stream that it serves.
+/// Returns a link whose rank's frames the test makes, and a stream on it.
 fn by_hand(grace: Duration) -> (Sends, isthmus_stream_net::rank::Pipe, StreamId) {
     let (address, _thread) = sink(Sink::new(256 << 10), |_| Action::Take);
     let sends = Sends::new();
     let connection = sends.open(&address, Protocol::Stream);
     let link = LinkId(7);
-    let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+    let (rank_end, driver_end) = std::os::unix::net::UnixStream::pair().unwrap();
     let format = Format::fixed(ADU, TU, &[link]);
     let spec = StreamSpec::new(connection, Direction::Transmit, format, 2);
     let app = sends.app;
     let stream = sends.call(move |driver| {
-        let ends = isthmus_stream_net::Ends::socket(theirs.into()).grace(grace);
+        let ends = isthmus_stream_net::Ends::socket(driver_end.into()).grace(grace);
         driver.attach(link, ends).unwrap();
         driver.submit(app, &spec).unwrap()
     });
-    (sends, isthmus_stream_net::rank::Pipe::Unix(ours), stream)
+    (
+        sends,
+        isthmus_stream_net::rank::Pipe::Unix(rank_end),
+        stream,
+    )
 }
 
 #[test]
-fn a_rank_that_is_out_of_step_is_told_where() {
+fn a_rank_that_is_out_of_step_is_reported_with_the_position() {
     use isthmus_stream_net::frame::{Frame, Kind};
     let (mut sends, mut pipe, stream) = by_hand(Duration::ZERO);
     let frame = Frame {
@@ -62,7 +66,7 @@ fn a_rank_that_is_out_of_step_is_told_where() {
     pipe.write_all(&frame.encode(), soon()).unwrap();
     pipe.write_all(&vec![0; TU as usize], soon()).unwrap();
     let reason = sends.wait("rank out of step", |event| match event {
-        Told::OutOfStep { link, reason, .. } => {
+        DriverEvent::OutOfStep { link, reason, .. } => {
             assert_eq!(*link, LinkId(7));
             Some(reason.clone())
         }
@@ -72,7 +76,7 @@ fn a_rank_that_is_out_of_step_is_told_where() {
                  are next";
     assert_eq!(reason, right);
     assert_eq!(sends.end(stream), End::Failed(Reason::RankLost(LinkId(7))));
-    // What it sends of the stream afterwards is passed by.
+    // Further data of the stream from this rank is skipped.
     pipe.write_all(&frame.encode(), soon()).unwrap();
     pipe.write_all(&vec![0; TU as usize], soon()).unwrap();
     let deadline = soon();
@@ -89,7 +93,7 @@ fn garbage_on_a_link_ends_its_streams_and_names_it() {
     let (mut sends, mut pipe, stream) = by_hand(Duration::ZERO);
     pipe.write_all(&[0x55; 100], soon()).unwrap();
     let reason = sends.wait("link that is gone", |event| match event {
-        Told::LinkGone { link, reason, .. } => {
+        DriverEvent::LinkGone { link, reason, .. } => {
             assert_eq!(*link, LinkId(7));
             Some(reason.clone())
         }
@@ -106,7 +110,7 @@ fn a_link_with_grace_is_cut_first_and_its_rank_lost_when_it_does_not_come_back()
     let begin = Instant::now();
     drop(pipe);
     sends.wait("cut link", |event| match event {
-        Told::Stream(Event::LinkCut { link, streams }) => {
+        DriverEvent::Stream(Event::LinkCut { link, streams }) => {
             assert_eq!((*link, streams.as_slice()), (LinkId(7), &[stream][..]));
             Some(())
         }
@@ -116,17 +120,17 @@ fn a_link_with_grace_is_cut_first_and_its_rank_lost_when_it_does_not_come_back()
     assert!(begin.elapsed() >= grace, "{:?}", begin.elapsed());
 }
 
-/// A rank that leaves is told though no stream needs it, whatever the link is made of and however
-/// the rank ends, and its link can be attached anew.
+/// A leaving rank is reported even if no stream needs it, for all kinds of links and however the
+/// rank ends. Its link can be attached again.
 #[test]
-fn a_rank_that_leaves_is_told_without_streams() {
+fn a_leaving_rank_is_reported_without_streams() {
     use isthmus_ring::ring;
     use isthmus_stream_net::Ends;
     type Rank = Box<dyn std::any::Any + Send>;
     type Make<'m> = &'m dyn Fn() -> (Ends, Rank);
     let socket = || {
-        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
-        (Ends::socket(theirs.into()), Box::new(ours) as Rank)
+        let (rank_end, driver_end) = std::os::unix::net::UnixStream::pair().unwrap();
+        (Ends::socket(driver_end.into()), Box::new(rank_end) as Rank)
     };
     let (up, down) = (|| ring(4096).unwrap(), || ring(4096).unwrap());
     let writes = || {
@@ -150,7 +154,7 @@ fn a_rank_that_leaves_is_told_without_streams() {
             Box::new((to, into)) as Rank,
         )
     };
-    // As a process that was killed leaves them: nothing is said in the ring.
+    // A killed process leaves a ring without an end mark.
     let killed = || {
         let ((to, from), (out, into)) = (up(), down());
         let rank = (to.into_handles(), into.into_handles());
@@ -171,19 +175,19 @@ fn a_rank_that_leaves_is_told_without_streams() {
             drop(rank);
             let what = format!("end of a rank that {kind}");
             sends.wait(&what, |event| match event {
-                Told::LinkGone { link, .. } => (*link == id).then_some(()),
+                DriverEvent::LinkGone { link, .. } => (*link == id).then_some(()),
                 _ => None,
             });
             assert!(!sends.call(move |driver| driver.is_attached(id)), "{kind}");
         }
     }
-    // A rank that has nothing to send any more and receives still is there.
+    // A rank that has nothing more to send is still present if it receives.
     let ((producer, from), (out, into)) = (up(), down());
     let ends = Ends::rings(Some(from), Some(out));
     sends.call(move |driver| driver.attach(LinkId(3), ends).unwrap());
     drop(producer);
     let until = soon();
-    // The end that is read is free for another once it is seen to be left.
+    // The reading end can be attached again once its loss is detected.
     while sends.call(|driver| {
         let ends = Ends::rings(Some(ring(4096).unwrap().1), None);
         driver.attach(LinkId(3), ends).is_err()

@@ -1,4 +1,4 @@
-//! Data that stays in rings of links until it is sent, and sums that ranks make.
+//! Data that stays in rings of links until it is sent, and checksums made by ranks.
 
 use crate::outsides::sink;
 use crate::rig::content;
@@ -12,7 +12,7 @@ use isthmus_stream::{
 use isthmus_stream_net::frame::{Frame, Kind};
 use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::sink::{Action, Sink};
-use isthmus_stream_net::{Driver, Ends, Event as Told, Figures};
+use isthmus_stream_net::{Driver, Ends, Event as DriverEvent, Figures};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -47,13 +47,13 @@ pub fn open(driver: &mut Driver, app: AppId, to: &str, checksum: Checksum) -> Co
     driver.open(app, spec).unwrap()
 }
 
-/// Turns the driver until these streams have ended; how.
+/// Turns the driver until these streams have ended, and returns their ends.
 pub fn run(driver: &mut Driver, streams: &[StreamId]) -> BTreeMap<StreamId, End> {
     let (mut ends, until) = (BTreeMap::new(), soon());
     while !streams.iter().all(|stream| ends.contains_key(stream)) {
         driver.turn(Some(until)).unwrap();
         while let Some(event) = driver.poll_event() {
-            if let Told::Stream(Event::Ended { stream, end }) = event {
+            if let DriverEvent::Stream(Event::Ended { stream, end }) = event {
                 ends.insert(stream, end);
             }
         }
@@ -66,7 +66,7 @@ pub fn run(driver: &mut Driver, streams: &[StreamId]) -> BTreeMap<StreamId, End>
     ends
 }
 
-/// A rank on a thread of its own for each link, which writes all ADUs.
+/// Starts a rank on its own thread for each link, which writes all ADUs.
 fn ranks(
     driver: &mut Driver,
     format: &Format,
@@ -94,7 +94,7 @@ fn ranks(
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Way {
+enum Route {
     Tcp,
     Unix,
     Plain,
@@ -102,7 +102,7 @@ enum Way {
 
 #[derive(Clone, Debug)]
 struct Case {
-    way: Way,
+    way: Route,
     format: Format,
     adus: u64,
     adu_bytes: u64,
@@ -112,7 +112,7 @@ struct Case {
 }
 
 fn cases() -> impl Strategy<Value = Case> {
-    let way = prop_oneof![Just(Way::Tcp), Just(Way::Unix), Just(Way::Plain)];
+    let way = prop_oneof![Just(Route::Tcp), Just(Route::Unix), Just(Route::Plain)];
     let sums = || {
         prop_oneof![
             Just(Checksum::None),
@@ -149,38 +149,40 @@ fn cases() -> impl Strategy<Value = Case> {
     )
 }
 
-/// What came out, and the driver's counts.
+/// Runs a case and returns the received bytes and the driver's counters.
 fn carried(case: &Case, adus: &[Vec<u8>]) -> (Vec<u8>, Figures) {
     let (mut driver, app) = driver();
     let expects = Sink {
         checksum: case.checksum,
         ..Sink::new(1024 * KB)
     };
-    let (tell, all) = mpsc::channel();
+    let (send, all) = mpsc::channel();
     let to = match case.way {
-        Way::Tcp => {
+        Route::Tcp => {
             let (to, thread) = sink(expects, |_| Action::Take);
-            std::thread::spawn(move || tell.send(thread.join().unwrap().1));
+            std::thread::spawn(move || send.send(thread.join().unwrap().1));
             to
         }
-        Way::Unix => {
-            let (ours, mut theirs) = UnixStream::pair().unwrap();
-            driver.give("sink", ours);
+        Route::Unix => {
+            let (driver_end, mut sink_end) = UnixStream::pair().unwrap();
+            driver.provide_socket("sink", driver_end);
             std::thread::spawn(move || {
                 let mut all = Vec::new();
                 let taken = |_: &_, data: &[u8]| all.extend_from_slice(data);
-                expects.serve(&mut theirs, |_| Action::Take, taken).unwrap();
-                tell.send(all)
+                expects
+                    .serve(&mut sink_end, |_| Action::Take, taken)
+                    .unwrap();
+                send.send(all)
             });
             "raw:given:sink".to_owned()
         }
-        Way::Plain => {
+        Route::Plain => {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             let to = format!("tcp:{}", listener.local_addr().unwrap());
             std::thread::spawn(move || {
                 let mut all = Vec::new();
                 listener.accept().unwrap().0.read_to_end(&mut all).unwrap();
-                tell.send(all)
+                send.send(all)
             });
             to
         }
@@ -216,17 +218,17 @@ fn carried(case: &Case, adus: &[Vec<u8>]) -> (Vec<u8>, Figures) {
     }
 }
 
-fn protocol(way: Way) -> Protocol {
+fn protocol(way: Route) -> Protocol {
     match way {
-        Way::Plain => Protocol::Unconfirmed { reorder: 0 },
+        Route::Plain => Protocol::Unconfirmed { reorder: 0 },
         _ => Protocol::Stream,
     }
 }
 
-/// However data is cut, whichever links it comes over and whoever sums: what comes out is what
-/// ranks wrote, and the sink found each sum right.
+/// For every format, every set of links and either side that sums, the received bytes are those of
+/// the ranks, and the sink accepts each checksum.
 #[test]
-fn whatever_the_format_the_bytes_are_those_of_the_ranks() {
+fn every_format_keeps_the_bytes_of_the_ranks() {
     let seen = RefCell::new(BTreeMap::<&str, u64>::new());
     let config = proptest::test_runner::Config {
         cases: 200,
@@ -266,11 +268,11 @@ fn whatever_the_format_the_bytes_are_those_of_the_ranks() {
     }
 }
 
-/// Nothing is copied where the ring is large enough, and it is given back.
+/// Nothing is copied if the ring is large enough, and its room is released.
 #[test]
-fn what_stays_in_a_ring_is_never_in_the_managers_memory() {
+fn data_in_a_ring_is_never_in_the_managers_memory() {
     let case = Case {
-        way: Way::Tcp,
+        way: Route::Tcp,
         format: Format::fixed(128 * KB, 64 * KB, &[LinkId(1)]),
         adus: 64,
         adu_bytes: 128 * KB,
@@ -281,15 +283,15 @@ fn what_stays_in_a_ring_is_never_in_the_managers_memory() {
     let adus: Vec<_> = (0..case.adus)
         .map(|adu| content(1, adu, case.adu_bytes))
         .collect();
-    // Where others keep the sink from its processor for 20 ms, something is copied. That is what
-    // other tests are about: this one is of a run without it.
+    // Data is copied if the sink does not run for 20 ms. Other tests cover that; this one needs a
+    // run without it.
     let mut tries = (0..10).map(|_| carried(&case, &adus));
     let undisturbed = tries.find(|(all, figures)| {
         assert!(*all == adus.concat());
         figures.spilled_bytes == 0
     });
     let (_, figures) = undisturbed.expect("the sink is not slow ten times for so long");
-    // 8 MiB went through a ring of half a one.
+    // 8 MiB went through a ring of half a MiB.
     assert_eq!(figures.left_in_rings, 128);
     assert_eq!(
         (figures.handed_over, figures.copied, figures.summed_again),
@@ -298,8 +300,8 @@ fn what_stays_in_a_ring_is_never_in_the_managers_memory() {
     assert_eq!(figures.memory_bytes, 0);
 }
 
-/// What lies in a ring for a sink that does not read, and in nobody's way, costs no time: the
-/// driver sleeps meanwhile.
+/// Data in a ring for a sink that does not read costs no CPU time if it blocks nobody: the driver
+/// sleeps meanwhile.
 #[test]
 fn a_driver_sleeps_while_data_lies_in_a_ring() {
     let (mut driver, app) = driver();
@@ -314,7 +316,7 @@ fn a_driver_sleeps_while_data_lies_in_a_ring() {
     let connection = open(&mut driver, app, &slow, Checksum::Crc32c);
     let format = Format::fixed(64 * KB, 64 * KB, &[LinkId(1)]);
     let mut spec = StreamSpec::new(connection, Direction::Transmit, format.clone(), 0);
-    // More than sockets take, less than network memory does.
+    // More than the sockets hold, less than network memory.
     spec.adus = Some(120);
     let stream = driver.submit(app, &spec).unwrap();
     let (producer, consumer) = ring(RING).unwrap();
@@ -344,7 +346,7 @@ fn a_driver_sleeps_while_data_lies_in_a_ring() {
     }
     let before = turn(Duration::from_millis(100));
     let slept = turn(Duration::from_millis(500)) - before;
-    // Every 5 ms, and some for what else comes.
+    // Every 5 ms, and some for other events.
     assert!(slept < 200, "{slept} sleeps in 500 ms");
     goes_on.store(true, Ordering::Relaxed);
     assert_eq!(run(&mut driver, &[stream])[&stream], End::Done);
@@ -356,8 +358,8 @@ fn a_driver_sleeps_while_data_lies_in_a_ring() {
     }
 }
 
-/// A sink that stops reading does not keep the link from others: what it keeps in the ring is
-/// copied after a while.
+/// A sink that stops reading does not block the link for others: its data in the ring is copied
+/// after a while.
 #[test]
 fn a_slow_connection_does_not_hold_a_ring_for_ever() {
     let (mut driver, app) = driver();
@@ -374,7 +376,7 @@ fn a_slow_connection_does_not_hold_a_ring_for_ever() {
     let connections = [slow, quick].map(|to| open(&mut driver, app, &to, Checksum::Crc32c));
     let streams = connections.map(|connection| {
         let mut spec = StreamSpec::new(connection, Direction::Transmit, format.clone(), 0);
-        // More than sockets take and the ring holds, less than network memory does.
+        // More than the sockets and the ring hold, less than network memory.
         spec.adus = Some(if connection == connections[0] {
             100
         } else {
@@ -457,7 +459,7 @@ fn by_hand(
     (driver, stream, producer, thread)
 }
 
-/// The interface takes ranks' sums as they are; the sink finds what is not as they say.
+/// The interface uses ranks' checksums unchanged; the sink detects data that does not match them.
 #[test]
 fn a_ranks_sum_is_what_the_sink_checks() {
     let (mut driver, stream, _producer, thread) = by_hand(0);
@@ -472,7 +474,7 @@ fn a_ranks_sum_is_what_the_sink_checks() {
     assert!(why.contains("bytes 0 to 65536 of ADU 0"), "{why}");
 }
 
-/// A stream that is cancelled gives back what it left in the ring: the next one goes on.
+/// A cancelled stream releases its data in the ring, so that the next one continues.
 #[test]
 fn a_cancelled_stream_leaves_nothing_in_a_ring() {
     let (mut driver, app) = driver();
@@ -490,7 +492,7 @@ fn a_cancelled_stream_leaves_nothing_in_a_ring() {
     let head = Frame::su(Kind::Data, first, &tu, &su).encode();
     let data = content(1, 0, 96 * KB);
     producer.write_all(&head, soon()).unwrap();
-    // Half of the TU, as the other link has nothing.
+    // Half of the TU, since the other link has no data.
     producer.write_all(&data[..48 << 10], soon()).unwrap();
     let until = soon();
     while producer.read_by_consumer().unwrap() < 32 {
@@ -514,8 +516,8 @@ fn a_cancelled_stream_leaves_nothing_in_a_ring() {
     assert_eq!(thread.join().unwrap().0.unwrap().packets, 0);
 }
 
-/// A small unit that comes while the answer to the one before it is not there is collected with
-/// others, for a short time: a sink that answers nothing holds up none of them, and costs no time.
+/// A small unit that comes before the answer to the previous one is collected with others for a
+/// short time. A sink that never answers delays none of them and costs no CPU time.
 #[test]
 fn small_units_do_not_wait_for_a_sink_that_answers_nothing() {
     let (mut driver, app) = driver();
@@ -550,8 +552,7 @@ fn small_units_do_not_wait_for_a_sink_that_answers_nothing() {
             driver.turn(Some(soon())).unwrap();
             assert!(driver.figures().sleeps <= sleeps + 1);
             while let Some(event) = driver.poll_event() {
-                moved |=
-                    matches!(event, Told::Stream(Event::AduMoved { adu: of, .. }) if of == adu);
+                moved |= matches!(event, DriverEvent::Stream(Event::AduMoved { adu: of, .. }) if of == adu);
             }
         }
     }

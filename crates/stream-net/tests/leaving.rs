@@ -10,11 +10,11 @@ use isthmus_stream::{Adu, End, Format, LinkId, Protocol, Reason, StreamId};
 
 const KB: u64 = 1 << 10;
 
-/// Two ranks receive a stream of ADUs of one TU. The first leaves when it has had all that is its
-/// own of ADU 0, and no more has come; the second comes when that was seen.
+/// Runs a stream of ADUs of one TU that two ranks receive. The first leaves when it has received
+/// its part of ADU 0, before more has come. The second is attached after that was detected.
 ///
 /// # Returns
-/// How the stream ended where it is received.
+/// How the stream ended at the receiver.
 fn first_leaves(kind: Links, format: Format, adus: u64) -> Option<End> {
     let mut rig = Real::new(kind, Middle::Unix, &config());
     rig.late.extend(links(1..=2));
@@ -42,7 +42,7 @@ fn first_leaves(kind: Links, format: Format, adus: u64) -> Option<End> {
     end
 }
 
-/// All kinds of links, with ADUs of one size and of any.
+/// Returns all kinds of links, with ADUs of one size and of any.
 fn cases() -> impl Iterator<Item = (Links, Format)> {
     let kinds = [Links::Ring, Links::Roomy, Links::Unix, Links::Tcp];
     let order = [LinkId(1), LinkId(2), LinkId(1)];
@@ -55,7 +55,7 @@ fn cases() -> impl Iterator<Item = (Links, Format)> {
 }
 
 #[test]
-fn a_rank_that_has_had_its_share_may_leave() {
+fn a_rank_that_received_its_part_may_leave() {
     for (kind, format) in cases() {
         let case = format!("{kind:?}, {:?}", format.adu);
         let end = first_leaves(kind, format, 1);
@@ -64,7 +64,7 @@ fn a_rank_that_has_had_its_share_may_leave() {
 }
 
 #[test]
-fn a_rank_that_leaves_before_it_has_had_its_share_is_told() {
+fn a_rank_that_leaves_before_it_received_its_part_is_reported() {
     for (kind, format) in cases() {
         let case = format!("{kind:?}, {:?}", format.adu);
         let end = first_leaves(kind, format, 2);

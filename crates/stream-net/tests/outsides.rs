@@ -1,4 +1,4 @@
-//! Connections to the outside: a sink with faults, plain TCP, files.
+//! Transports of connections: a sink with faults, plain TCP, files.
 
 use crate::rig::content;
 use crate::rig::ranks::{Job, Links, Writer, soon};
@@ -7,7 +7,7 @@ use isthmus_stream::{
     Protocol, Reason, StreamId, StreamSpec, Wait,
 };
 use isthmus_stream_net::sink::{Action, Counts, Sink};
-use isthmus_stream_net::{Driver, Event as Told, Service};
+use isthmus_stream_net::{Driver, Event as DriverEvent, Service};
 use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
@@ -31,13 +31,13 @@ pub fn config() -> Config {
     }
 }
 
-/// One interface with one rank on one link, that sends.
+/// An interface with one sending rank on one link.
 pub struct Sends {
     service: Service,
-    told: Receiver<Told>,
+    events: Receiver<DriverEvent>,
     writer: Writer,
     pub app: AppId,
-    heard: Vec<Told>,
+    received: Vec<DriverEvent>,
 }
 
 impl Sends {
@@ -46,17 +46,17 @@ impl Sends {
         let app = driver.add_application(Limits::NONE);
         let (writer, ends) = Writer::start(Links::Ring, LINK);
         driver.attach(LINK, ends).unwrap();
-        let (tell, told) = channel();
+        let (send, events) = channel();
         let service = Service::start(driver, move |event| {
             // The test may have failed.
-            let _ = tell.send(event);
+            let _ = send.send(event);
         });
         Self {
             service: service.unwrap(),
-            told,
+            events,
             writer,
             app,
-            heard: Vec::new(),
+            received: Vec::new(),
         }
     }
 
@@ -73,7 +73,7 @@ impl Sends {
         self.call(move |driver| driver.open(app, spec)).unwrap()
     }
 
-    /// A stream of so many ADUs, all of which the rank writes.
+    /// Submits a stream of this many ADUs, all of which the rank writes.
     pub fn send(&self, connection: ConnectionId, packet: u64, adus: u64) -> StreamId {
         let format = Format {
             packet_bytes: packet,
@@ -95,15 +95,15 @@ impl Sends {
         stream
     }
 
-    pub fn wait<T>(&mut self, what: &str, wanted: impl Fn(&Told) -> Option<T>) -> T {
-        if let Some(found) = self.heard.iter().find_map(&wanted) {
+    pub fn wait<T>(&mut self, what: &str, wanted: impl Fn(&DriverEvent) -> Option<T>) -> T {
+        if let Some(found) = self.received.iter().find_map(&wanted) {
             return found;
         }
         loop {
             let left = soon().saturating_duration_since(Instant::now()) / 2;
-            let event = self.told.recv_timeout(left);
-            let event = event.unwrap_or_else(|_| panic!("no {what} in {:#?}", self.heard));
-            self.heard.push(event.clone());
+            let event = self.events.recv_timeout(left);
+            let event = event.unwrap_or_else(|_| panic!("no {what} in {:#?}", self.received));
+            self.received.push(event.clone());
             if let Some(found) = wanted(&event) {
                 return found;
             }
@@ -112,21 +112,28 @@ impl Sends {
 
     pub fn end(&mut self, wanted: StreamId) -> End {
         self.wait("end of the stream", |event| match event {
-            Told::Stream(Event::Ended { stream, end }) if *stream == wanted => Some(end.clone()),
+            DriverEvent::Stream(Event::Ended { stream, end }) if *stream == wanted => {
+                Some(end.clone())
+            }
             _ => None,
         })
     }
 
     fn done(&self) -> usize {
-        let done = |event: &&Told| matches!(event, Told::Stream(Event::AduDone { good: true, .. }));
-        self.heard.iter().filter(done).count()
+        let done = |event: &&DriverEvent| {
+            matches!(
+                event,
+                DriverEvent::Stream(Event::AduDone { good: true, .. })
+            )
+        };
+        self.received.iter().filter(done).count()
     }
 }
 
-/// What a sink counted or why it gave up, and what it took.
+/// The counters of a sink, or its error, and the received bytes.
 pub type Taken = (isthmus_stream_net::Result<Counts>, Vec<u8>);
 
-/// A sink on a thread: its address, and what it will have seen and taken.
+/// Starts a sink on a thread. Returns its address and its future counters and data.
 pub fn sink(
     sink: Sink,
     before: impl FnMut(u64) -> Action + Send + 'static,
@@ -150,11 +157,11 @@ pub fn all(adus: u64) -> Vec<u8> {
 }
 
 #[test]
-fn a_sink_has_all_in_order_and_confirms_it() {
+fn a_sink_receives_all_in_order_and_confirms_it() {
     let (address, thread) = sink(Sink::new(256 << 10), |_| Action::Take);
     let mut sends = Sends::new();
     let connection = sends.open(&address, Protocol::Stream);
-    // Packets that are TUs change hands; smaller ones are copied.
+    // Packets that are whole TUs are renumbered; smaller ones are copied.
     let first = sends.send(connection, TU, 6);
     assert_eq!(sends.end(first), End::Done);
     let second = sends.send(connection, 10_000, 6);
@@ -177,15 +184,15 @@ fn a_sink_has_all_in_order_and_confirms_it() {
 }
 
 #[test]
-fn a_sink_has_all_through_a_unix_socket() {
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
+fn a_sink_receives_all_through_a_unix_socket() {
+    let (driver_end, mut sink_end) = UnixStream::pair().unwrap();
     let mut sends = Sends::new();
     let connection = sends.open("raw:given:socket", Protocol::Stream);
-    sends.call(move |driver| driver.give("socket", ours));
+    sends.call(move |driver| driver.provide_socket("socket", driver_end));
     let thread = std::thread::spawn(move || {
         let mut all = Vec::new();
         let counts = Sink::new(256 << 10).serve(
-            &mut theirs,
+            &mut sink_end,
             |_| Action::Take,
             |_, data| all.extend_from_slice(data),
         );
@@ -215,7 +222,7 @@ fn a_sink_that_stops_reading_bounds_the_sender_and_is_named() {
     let connection = sends.open(&address, Protocol::Stream);
     let stream = sends.send(connection, TU, 40);
     sends.wait("stall that names the peer", |event| match event {
-        Told::Stream(Event::Stalled { waits, .. }) => waits
+        DriverEvent::Stream(Event::Stalled { waits, .. }) => waits
             .iter()
             .any(|wait| matches!(wait, Wait::NotGranted(_) | Wait::Undelivered(..)))
             .then_some(()),
@@ -273,7 +280,7 @@ fn a_byte_that_is_flipped_is_repaired_or_ends_the_connection() {
             Err(error) => {
                 let error = error.to_string();
                 assert!(!repair);
-                // It is located: the sixth packet is the second half of ADU 2.
+                // The position is reported: the sixth packet is the second half of ADU 2.
                 let place = "packet 5: its data is not what was sent: bytes 65536 to 131072 of \
                              ADU 2 of stream 0";
                 assert_eq!(error, place);
@@ -282,8 +289,8 @@ fn a_byte_that_is_flipped_is_repaired_or_ends_the_connection() {
     }
 }
 
-/// This program again, as a sink that reports what it takes, or as a driver whose files may not
-/// grow; in the tests' own process it has no role and nothing to do.
+/// Runs in a child process, as a sink that reports the data that it takes, or as a driver whose
+/// files may not grow. Without a role in the environment it does nothing.
 #[test]
 fn the_other_process() {
     match std::env::var(ROLE).as_deref() {
@@ -312,7 +319,7 @@ fn the_other_process() {
             let stream = sends.send(connection, TU, 8);
             println!("ended {:?}", sends.end(stream));
             let reason = sends.wait("file that is not kept", |event| match event {
-                Told::NotKept { reason, .. } => Some(reason.clone()),
+                DriverEvent::NotKept { reason, .. } => Some(reason.clone()),
                 _ => None,
             });
             println!("not kept: {reason}");
@@ -334,7 +341,7 @@ fn other(role: &str, shell: &str) -> std::process::Child {
 }
 
 #[test]
-fn a_sink_that_is_killed_has_all_that_was_confirmed() {
+fn a_killed_sink_has_all_confirmed_data() {
     use std::io::{BufRead, BufReader};
     let mut child = other("sink", "");
     let mut lines = BufReader::new(child.stdout.take().unwrap())
@@ -347,7 +354,7 @@ fn a_sink_that_is_killed_has_all_that_was_confirmed() {
     let connection = sends.open(&format!("raw:tcp:{address}"), Protocol::Stream);
     let stream = sends.send(connection, TU, 4000);
     sends.wait("ADU 20 done", |event| match event {
-        Told::Stream(Event::AduDone { adu: 20, .. }) => Some(()),
+        DriverEvent::Stream(Event::AduDone { adu: 20, .. }) => Some(()),
         _ => None,
     });
     child.kill().unwrap();
@@ -357,13 +364,13 @@ fn a_sink_that_is_killed_has_all_that_was_confirmed() {
         matches!(end, End::Failed(Reason::ConnectionLost(..))),
         "{end:?}"
     );
-    // What it had written before it was killed is in the pipe still.
+    // Lines that it had written before it was killed are still in the pipe.
     let has = lines
         .filter_map(|line| line.strip_prefix("has ")?.parse::<usize>().ok())
         .max();
     let (done, has) = (sends.done(), has.unwrap());
     assert!((21..4000).contains(&done), "{done}");
-    // The sink takes an ADU, says so, and then confirms it.
+    // The sink takes an ADU, reports it, and then confirms it.
     assert!(
         done <= has,
         "{done} ADUs were told to be done, {has} were there"
@@ -380,9 +387,9 @@ fn plain_bytes_are_done_when_the_other_system_has_them() {
     let mut socket = listener.accept().unwrap().0;
     let adus = 160;
     let stream = sends.send(connection, TU, adus);
-    // Nobody reads: 20 MB are more than sockets hold, and not all can be done.
+    // Nothing is read: 20 MB are more than the sockets hold, so not all packets can be done.
     sends.wait("stall", |event| match event {
-        Told::Stream(Event::Stalled { .. }) => Some(()),
+        DriverEvent::Stream(Event::Stalled { .. }) => Some(()),
         _ => None,
     });
     let before = sends.done() as u64;
@@ -402,7 +409,7 @@ fn plain_bytes_are_done_when_the_other_system_has_them() {
     assert!(congestion.is_empty(), "it is closed");
 }
 
-/// A program that reads what it wants and closes the connection at once has had all of it.
+/// A program that reads all it wants and closes the connection at once has received everything.
 #[test]
 fn plain_bytes_are_done_when_the_other_side_has_read_them_and_closes() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -452,18 +459,18 @@ fn files(folder: &std::path::Path) -> Vec<String> {
 }
 
 #[test]
-fn a_file_is_there_whole_or_as_it_was() {
+fn a_file_is_complete_or_unchanged() {
     let folder = folder("file");
     let path = folder.join("out.raw");
     std::fs::write(&path, b"before").unwrap();
     let mut sends = Sends::new();
     let destination = format!("file:{}", path.display());
     let protocol = Protocol::Unconfirmed { reorder: 0 };
-    // One that is cancelled leaves what was there.
+    // A cancelled stream leaves the previous file.
     let connection = sends.open(&destination, protocol);
     let stream = sends.send(connection, TU, 4);
     sends.wait("ADU 1 done", |event| match event {
-        Told::Stream(Event::AduDone { adu: 1, .. }) => Some(()),
+        DriverEvent::Stream(Event::AduDone { adu: 1, .. }) => Some(()),
         _ => None,
     });
     let cancelled = sends.call(move |driver| driver.cancel(stream).is_ok());
@@ -471,7 +478,7 @@ fn a_file_is_there_whole_or_as_it_was() {
     if cancelled {
         assert_eq!(sends.end(stream), End::Cancelled);
         sends.wait("file that is not kept", |event| match event {
-            Told::NotKept { path: of, .. } if *of == path => Some(()),
+            DriverEvent::NotKept { path: of, .. } if *of == path => Some(()),
             _ => None,
         });
         assert_eq!(std::fs::read(&path).unwrap(), b"before");
@@ -482,7 +489,7 @@ fn a_file_is_there_whole_or_as_it_was() {
     assert_eq!(sends.end(stream), End::Done);
     sends.call(move |driver| driver.close(connection)).unwrap();
     let bytes = sends.wait("file that is kept", move |event| match event {
-        Told::Kept {
+        DriverEvent::Kept {
             connection: of,
             bytes,
             ..
@@ -497,29 +504,32 @@ fn a_file_is_there_whole_or_as_it_was() {
 
 /// A file that may not grow is refused where a full disk is: in the middle of a write.
 #[test]
-fn a_file_that_cannot_grow_is_told() {
+fn a_file_that_cannot_grow_is_reported() {
     let folder = folder("full");
     // 400 blocks of 512 bytes or, in some shells, 1024.
     let limit = "trap '' XFSZ; ulimit -f 400;";
     let child = other(folder.to_str().unwrap(), limit);
-    let told = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
-    let ended = told
+    let output = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let ended = output
         .lines()
         .find(|line| line.starts_with("ended Failed(ConnectionLost("));
-    assert!(ended.is_some_and(|line| line.contains("at byte")), "{told}");
-    let reason = told
+    assert!(
+        ended.is_some_and(|line| line.contains("at byte")),
+        "{output}"
+    );
+    let reason = output
         .lines()
         .find(|line| line.starts_with("not kept: writing "));
     assert!(
         reason.is_some_and(|line| line.contains("too large")),
-        "{told}"
+        "{output}"
     );
     assert!(files(&folder).is_empty(), "{:?}", files(&folder));
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
-fn what_cannot_be_reached_is_told() {
+fn an_unreachable_destination_is_reported() {
     let free = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -532,7 +542,7 @@ fn what_cannot_be_reached_is_told() {
     ] {
         let connection = sends.open(&destination, Protocol::Stream);
         let reason = sends.wait("lost connection", |event| match event {
-            Told::Stream(Event::Lost {
+            DriverEvent::Stream(Event::Lost {
                 connection: of,
                 reason,
             }) if *of == connection => Some(reason.clone()),
@@ -542,7 +552,7 @@ fn what_cannot_be_reached_is_told() {
     }
 }
 
-/// Formats that cannot be are refused, and the driver goes on.
+/// Invalid formats are refused, and the driver continues.
 #[test]
 fn formats_without_links_or_granules_are_refused() {
     let sends = Sends::new();

@@ -1,4 +1,4 @@
-//! Plain bytes that come over TCP are ADUs of the streams that are to receive them.
+//! Plain bytes that come over TCP are the ADUs of receiving streams.
 
 use crate::rig::content;
 use crate::rig::ranks::{Links, Log, reader, soon, tcp_pair};
@@ -6,7 +6,7 @@ use isthmus_stream::{
     AppId, Config, ConnectionId, ConnectionSpec, Direction, End, Event, Format, Limits, LinkId,
     Protocol, Reason, StreamId, StreamSpec,
 };
-use isthmus_stream_net::{Driver, Event as Told, Service};
+use isthmus_stream_net::{Driver, Event as DriverEvent, Service};
 use proptest::prelude::*;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -18,11 +18,11 @@ const WINDOW: u64 = 128 * KB;
 
 struct Takes {
     service: Service,
-    told: Receiver<Told>,
+    events: Receiver<DriverEvent>,
     app: AppId,
     log: Log,
     connection: ConnectionId,
-    heard: Vec<Told>,
+    received: Vec<DriverEvent>,
 }
 
 fn call<T: Send + 'static>(
@@ -33,7 +33,7 @@ fn call<T: Send + 'static>(
 }
 
 impl Takes {
-    /// A driver that takes plain bytes to one link, from this destination.
+    /// Creates a driver that receives plain bytes on one link, from this destination.
     fn new(destination: &str) -> Self {
         let config = Config {
             staging_bytes: 256 * KB,
@@ -48,26 +48,28 @@ impl Takes {
         let protocol = Protocol::Unconfirmed { reorder: 0 };
         let spec = ConnectionSpec::new(destination, protocol, WINDOW);
         let connection = driver.open(app, spec).unwrap();
-        let (tell, told) = channel();
+        let (send, events) = channel();
         let service = Service::start(driver, move |event| {
             // The test may have failed.
-            let _ = tell.send(event);
+            let _ = send.send(event);
         });
         Self {
             service: service.unwrap(),
-            told,
+            events,
             app,
             log,
             connection,
-            heard: Vec::new(),
+            received: Vec::new(),
         }
     }
 
     fn given() -> (Self, TcpStream) {
         let takes = Self::new("tcp:given:outside");
-        let (ours, theirs) = tcp_pair();
-        call(&takes.service, move |driver| driver.give("outside", theirs));
-        (takes, ours)
+        let (peer_end, driver_end) = tcp_pair();
+        call(&takes.service, move |driver| {
+            driver.provide_socket("outside", driver_end)
+        });
+        (takes, peer_end)
     }
 
     fn receive(&self, adu: u64, tu: u64, packet: u64, adus: Option<u64>) -> StreamId {
@@ -81,23 +83,23 @@ impl Takes {
         call(&self.service, move |driver| driver.submit(app, &spec)).unwrap()
     }
 
-    fn wait<T>(&mut self, what: &str, wanted: impl Fn(&Told) -> Option<T>) -> T {
-        if let Some(found) = self.heard.iter().find_map(&wanted) {
+    fn wait<T>(&mut self, what: &str, wanted: impl Fn(&DriverEvent) -> Option<T>) -> T {
+        if let Some(found) = self.received.iter().find_map(&wanted) {
             return found;
         }
         let until = soon();
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            let event = self.told.recv_timeout(left);
+            let event = self.events.recv_timeout(left);
             let Ok(event) = event else {
                 let waits = call(&self.service, |driver| {
                     let streams = (0..4).map(StreamId);
                     let waits = streams.map(|id| driver.manager().waits(id));
                     format!("{:?}", waits.collect::<Vec<_>>())
                 });
-                panic!("no {what} in {:#?}: {waits}", self.heard);
+                panic!("no {what} in {:#?}: {waits}", self.received);
             };
-            self.heard.push(event.clone());
+            self.received.push(event.clone());
             if let Some(found) = wanted(&event) {
                 return found;
             }
@@ -106,18 +108,18 @@ impl Takes {
 
     fn end(&mut self, of: StreamId) -> End {
         self.wait("end", |event| match event {
-            Told::Stream(Event::Ended { stream, end }) if *stream == of => Some(end.clone()),
+            DriverEvent::Stream(Event::Ended { stream, end }) if *stream == of => Some(end.clone()),
             _ => None,
         })
     }
 
-    /// What ranks had of a stream, once it is so much.
+    /// Returns the bytes of a stream that ranks received, once there are this many.
     fn had(&self, of: StreamId, bytes: usize) -> Vec<u8> {
         let until = soon();
         loop {
             let log = self.log.lock().unwrap();
-            let ours = log.iter().filter(|(stream, ..)| *stream == of);
-            let data: Vec<u8> = ours
+            let peer_end = log.iter().filter(|(stream, ..)| *stream == of);
+            let data: Vec<u8> = peer_end
                 .filter_map(|(_, had, _)| had.as_ref())
                 .flat_map(|had| had.data.clone())
                 .collect();
@@ -146,7 +148,7 @@ proptest! {
         ..Default::default()
     })]
 
-    /// In whatever pieces bytes come and however they are cut: ranks have them, stream by stream.
+    /// However the bytes are split and divided, ranks receive them stream by stream.
     #[test]
     fn bytes_are_the_adus_of_streams_in_order(
         streams in prop::collection::vec((1..90 * KB, 1..64 * KB, 1..64 * KB, 1..4_u64), 1..4),
@@ -189,7 +191,7 @@ proptest! {
 }
 
 #[test]
-fn a_stream_whose_length_is_not_told_ends_when_the_other_side_closes() {
+fn a_stream_of_unknown_length_ends_when_the_peer_closes() {
     // The driver connects, here.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut takes = Takes::new(&format!("tcp:{}", listener.local_addr().unwrap()));
@@ -200,14 +202,14 @@ fn a_stream_whose_length_is_not_told_ends_when_the_other_side_closes() {
     assert_eq!(takes.end(stream), End::Done);
     assert!(takes.had(stream, 70_000) == bytes(0, 7, 10_000));
     let why = takes.wait("loss", |event| match event {
-        Told::Stream(Event::Lost { reason, .. }) => Some(reason.clone()),
+        DriverEvent::Stream(Event::Lost { reason, .. }) => Some(reason.clone()),
         _ => None,
     });
     assert_eq!(why, "the other side closed it");
 }
 
 #[test]
-fn who_closes_too_early_is_told_with_the_place() {
+fn a_peer_that_closes_too_early_is_reported_with_the_position() {
     for (sent, adus, wanted) in [
         (
             25_000,
@@ -235,24 +237,24 @@ fn who_closes_too_early_is_told_with_the_place() {
         socket.write_all(&bytes(0, 4, 10_000)[..sent]).unwrap();
         drop(socket);
         let End::Failed(Reason::ConnectionLost(_, why)) = takes.end(stream) else {
-            panic!("{sent} bytes of {adus:?} ADUs: {:?}", takes.heard);
+            panic!("{sent} bytes of {adus:?} ADUs: {:?}", takes.received);
         };
         assert!(why.contains(wanted), "{why}");
-        // The ADUs that were whole came.
+        // The complete ADUs came.
         let whole = sent / 10_000 * 10_000;
         assert!(takes.had(stream, whole)[..whole] == bytes(0, 4, 10_000)[..whole]);
     }
 }
 
 #[test]
-fn who_sends_before_anybody_receives_is_held_back() {
+fn a_sender_waits_until_a_receive_is_registered() {
     let (mut takes, mut socket) = Takes::given();
     socket
         .set_write_timeout(Some(Duration::from_millis(300)))
         .unwrap();
     let piece = content(0, 0, 64 * KB);
     let mut sent = 0;
-    // Sockets hold some of it; the driver takes none.
+    // The sockets hold some of it; the driver reads none.
     while let Ok(written) = socket.write(&piece[sent % piece.len()..]) {
         sent += written;
         assert!(sent < 256 << 20, "nobody holds it back");
@@ -265,13 +267,13 @@ fn who_sends_before_anybody_receives_is_held_back() {
 }
 
 #[test]
-fn what_a_cancelled_stream_was_to_have_is_passed_by() {
+fn bytes_of_a_cancelled_stream_are_skipped() {
     let (mut takes, mut socket) = Takes::given();
     let first = takes.receive(50_000, 20_000, 20_000, Some(3));
     let second = takes.receive(30_000, 30_000, 30_000, Some(2));
     socket.write_all(&bytes(0, 1, 50_000)).unwrap();
     takes.wait("the first ADU", |event| match event {
-        Told::Stream(Event::AduMoved { adu: 0, .. }) => Some(()),
+        DriverEvent::Stream(Event::AduMoved { adu: 0, .. }) => Some(()),
         _ => None,
     });
     call(&takes.service, move |driver| driver.cancel(first)).unwrap();
@@ -283,7 +285,7 @@ fn what_a_cancelled_stream_was_to_have_is_passed_by() {
 }
 
 #[test]
-fn what_plain_bytes_cannot_say_is_refused() {
+fn formats_that_plain_bytes_cannot_carry_are_refused() {
     let (takes, _socket) = Takes::given();
     let (app, connection) = (takes.app, takes.connection);
     let refused = |format: Format| {

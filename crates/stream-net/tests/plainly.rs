@@ -1,5 +1,5 @@
-//! Conformance where nobody is at the other end but who takes plain bytes, over TCP or in a file:
-//! what the sender is told is what it is told everywhere.
+//! Conformance without a second interface: the other end takes plain bytes, over TCP or in a file.
+//! The sender must get the same events as elsewhere.
 
 use crate::conformance::{config, ended, fates, links, moved, wait};
 use crate::rig::memory::Memory;
@@ -12,7 +12,7 @@ use isthmus_stream::{End, Event, Format, LinkId, Protocol, Reason, StreamId};
 const KB: u64 = 1 << 10;
 const UNCONFIRMED: Protocol = Protocol::Unconfirmed { reorder: 0 };
 
-/// Runs a script in memory and on both, and compares what senders are told.
+/// Runs a script in memory and on both, and compares the sender's events.
 fn on_both(script: impl Fn(&mut dyn Rig)) {
     let mut memory = Memory::new(&config());
     script(&mut memory);
@@ -118,9 +118,9 @@ fn a_rank_of_a_plain_stream_is_killed() {
         rig.doom(0, LinkId(1));
         rig.feed_link(0, LinkId(2), 0..2);
         wait(rig, Side::Sends, "ADU 1 begun and ADU 0 done", |events| {
-            let begun = |event: &Event| matches!(event, Event::AduBegun { adu: 1, .. });
+            let started = |event: &Event| matches!(event, Event::AduBegun { adu: 1, .. });
             let done = |event: &Event| matches!(event, Event::AduDone { adu: 0, .. });
-            events.iter().any(begun) && events.iter().any(done)
+            events.iter().any(started) && events.iter().any(done)
         });
         rig.kill(LinkId(1));
         ended(rig, Side::Sends, &streams);

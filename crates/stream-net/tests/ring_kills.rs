@@ -11,7 +11,7 @@ use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{End, Event, LinkId, Reason, StreamId};
 use isthmus_stream_net::rank::{Pipe, Sender};
 use isthmus_stream_net::sink::{Action, Sink};
-use isthmus_stream_net::{Ends, Event as Told};
+use isthmus_stream_net::{Ends, Event as DriverEvent};
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -21,25 +21,25 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const ROLE: &str = "ISTHMUS_STREAM_NET_RING_KILLS";
-/// ADUs of a stream that is never over before its manager is killed.
+/// Number of ADUs of a stream that does not end before its manager is killed.
 const MANY: u64 = 1 << 20;
 
-/// This program again, in a role of this module, with `data` for packets.
+/// Starts this program in a role of this module, with `data` as the socket for packets.
 fn other(role: &str, data: &UnixStream) -> (Child, UnixStream) {
-    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (near, far) = UnixStream::pair().unwrap();
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("ring_kills::{role}"), "--nocapture"])
         .env(ROLE, role)
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdin(Stdio::from(OwnedFd::from(far)))
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    send_fds(&ours, &[0], &[data.as_fd()], soon()).unwrap();
-    (child, ours)
+    send_fds(&near, &[0], &[data.as_fd()], soon()).unwrap();
+    (child, near)
 }
 
-/// What another process was given: its standard input, and the socket for packets; none in the tests'
-/// own process.
+/// Returns the standard input and the packet socket of a child process. None in the tests' own
+/// process.
 fn given(role: &str) -> Option<(UnixStream, UnixStream)> {
     (std::env::var(ROLE).ok()? == role).then(|| {
         let control = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
@@ -49,7 +49,7 @@ fn given(role: &str) -> Option<(UnixStream, UnixStream)> {
     })
 }
 
-/// A sink that takes two packets and stands still at the third.
+/// A sink that takes two packets and blocks at the third.
 #[test]
 fn a_doomed_sink() {
     let Some((mut control, mut data)) = given("a_doomed_sink") else {
@@ -65,15 +65,15 @@ fn a_doomed_sink() {
     let _ = Sink::new(WINDOW).serve(&mut data, before, |_, _| ());
 }
 
-/// A sink is killed in mid-packet: its stream fails, and what it did not read goes back to the rank,
-/// whose other stream goes on.
+/// A sink is killed in mid-packet: its stream fails, and its unread data is released to the rank,
+/// whose other stream continues.
 #[test]
 fn a_sink_that_is_killed_leaves_the_ring() {
     let (mut driver, app) = driver();
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    let (mut child, mut control) = other("a_doomed_sink", &theirs);
-    drop(theirs);
-    driver.give("doomed", ours);
+    let (near, far) = UnixStream::pair().unwrap();
+    let (mut child, mut control) = other("a_doomed_sink", &far);
+    drop(far);
+    driver.provide_socket("doomed", near);
     let connection = open(&mut driver, app, "doomed");
     let (quick, thread) = sink((&mut driver, app), "quick", |_| Action::Take);
     let format = format(ADU, &[1]);
@@ -99,9 +99,10 @@ fn a_sink_that_is_killed_leaves_the_ring() {
     assert_eq!(counts.adus, 40);
 }
 
-/// A rank is killed in mid-ADU while a sink is about to read the ADU before: that is whole.
+/// A rank is killed in mid-ADU while a sink is about to read the previous ADU: that one is
+/// complete.
 #[test]
-fn what_a_rank_wrote_before_it_was_killed_is_read() {
+fn data_that_a_killed_rank_wrote_is_read() {
     let (mut driver, app) = driver();
     let (reached, goes_on) = <(Arc<AtomicU64>, Arc<AtomicBool>)>::default();
     let (at, go) = (Arc::clone(&reached), Arc::clone(&goes_on));
@@ -136,7 +137,7 @@ fn what_a_rank_wrote_before_it_was_killed_is_read() {
         while let Some(event) = driver.poll_event() {
             failed |= matches!(
                 event,
-                Told::Stream(Event::Ended {
+                DriverEvent::Stream(Event::Ended {
                     end: End::Failed(Reason::RankLost(_)),
                     ..
                 })
@@ -150,7 +151,7 @@ fn what_a_rank_wrote_before_it_was_killed_is_read() {
     assert_eq!((counts.adus, counts.cut), (1, 1), "{counts:?}");
 }
 
-/// A manager of one stream, from a ring to a sink, which goes on until it is killed.
+/// A manager of one stream, from a ring to a sink, which runs until it is killed.
 #[test]
 fn a_doomed_manager() {
     let Some((control, data)) = given("a_doomed_manager") else {
@@ -159,7 +160,7 @@ fn a_doomed_manager() {
     let (mut driver, app) = driver();
     let handles = Handles::receive(&control, soon()).unwrap();
     let ranks = Consumer::attach(handles, LARGE).unwrap();
-    driver.give("sink", data);
+    driver.provide_socket("sink", data);
     let connection = open(&mut driver, app, "sink");
     submit((&mut driver, app), connection, &format(ADU, &[1]), MANY);
     let ends = Ends::rings(Some(ranks), None);
@@ -171,14 +172,15 @@ fn a_doomed_manager() {
     }
 }
 
-/// A manager is killed at any moment, while its sink reads: the sink has ADUs from the first on, each with the rank's bytes, and neither it nor the rank waits for anybody.
+/// A manager is killed at any moment while its sink reads. The sink has ADUs from the first on,
+/// each with the rank's bytes, and neither it nor the rank blocks.
 #[test]
-fn whenever_the_manager_is_killed_what_the_sink_has_is_right() {
+fn a_killed_manager_leaves_correct_data_at_the_sink() {
     let mut adus = 0;
     for round in 0..10_u64 {
-        let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let (mut child, control) = other("a_doomed_manager", &ours);
-        drop(ours);
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let (mut child, control) = other("a_doomed_manager", &near);
+        drop(near);
         let (producer, consumer) = ring(LARGE).unwrap();
         consumer.into_handles().send(&control, soon()).unwrap();
         let rank = std::thread::spawn(move || {
@@ -201,7 +203,7 @@ fn whenever_the_manager_is_killed_what_the_sink_has_is_right() {
                 assert!(*data == content(0, header.adu, ADU), "ADU {}", header.adu);
                 assert_eq!(header.adu, count.fetch_add(1, Ordering::SeqCst));
             };
-            Sink::new(WINDOW).serve(&mut theirs, |_| Action::Take, taken)
+            Sink::new(WINDOW).serve(&mut far, |_| Action::Take, taken)
         });
         let deadline = soon();
         while reached.load(Ordering::SeqCst) < 1 + round && Instant::now() < deadline {
@@ -211,7 +213,7 @@ fn whenever_the_manager_is_killed_what_the_sink_has_is_right() {
         child.wait().unwrap();
         let counts = sink.join().unwrap();
         rank.join().unwrap();
-        // An error is a header that the kill cut off.
+        // An error is a header that was cut off by the kill.
         if let Ok(counts) = counts {
             assert_eq!(counts.corrupted, 0, "{counts:?}");
         }

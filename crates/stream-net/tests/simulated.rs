@@ -1,5 +1,5 @@
-//! The simulated interface tells the same as all others: the same manager, driven by a simulation of
-//! cells, links and servers in place of bytes.
+//! The simulated interface reports the same events as all others: the same manager, driven by a
+//! simulation of cells, links and servers instead of bytes.
 
 use crate::conformance::{ended, fates, fates_of, on_all, whole};
 use crate::rig::{Plan, Side};
@@ -60,7 +60,7 @@ fn work(links: u32, reshuffle: Reshuffle, packet_bytes: u64) -> Work {
 }
 
 #[test]
-fn the_simulated_interface_tells_the_same() {
+fn the_simulated_interface_reports_the_same_events() {
     for (links, reshuffle, packet_bytes) in [
         (1, Reshuffle::Streaming, 64 * KB),
         (4, Reshuffle::Streaming, 16 * KB),

@@ -1,5 +1,5 @@
-//! Data in rings of ranks while a sink stands still: it is copied when it is in the way of a rank, and
-//! when its rank has left.
+//! Data in rings of ranks while a sink blocks: it is copied when it blocks a rank, and when its
+//! rank has left.
 
 use crate::in_rings::{driver, run};
 use crate::rig::ranks::soon;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What keeps a sink asleep until it is told to go on.
+/// Returns a flag and a callback that blocks a sink until the flag is set.
 fn gate() -> (Arc<AtomicBool>, impl FnMut(u64) -> Action + Send + 'static) {
     let goes_on = Arc::new(AtomicBool::new(false));
     let go = Arc::clone(&goes_on);
@@ -38,7 +38,7 @@ fn turn_for(driver: &mut Driver, ms: u64) {
 
 /// A packet lies in the rings of 40 ranks, and packets of another rank wait behind it.
 #[test]
-fn a_sink_that_slept_reads_what_many_ranks_wrote() {
+fn a_sink_that_slept_reads_the_data_of_many_ranks() {
     const LINKS: u16 = 40;
     const NARROW: u64 = 40;
     let mut driver = Driver::new(Driver::config()).unwrap();
@@ -76,7 +76,7 @@ fn a_sink_that_slept_reads_what_many_ranks_wrote() {
     );
 }
 
-/// Rings of so many bytes that are mapped in this process, by either side.
+/// Returns the number of rings of this size that are mapped in this process, by either side.
 fn mapped(capacity: u64) -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let rings = maps.lines().filter(|line| line.contains("isthmus-ring"));
@@ -88,8 +88,8 @@ fn mapped(capacity: u64) -> usize {
     rings.filter(bytes).count()
 }
 
-/// Ranks come, write a little and leave, while the sink stands still: their rings go back to the
-/// system, and what was in them is in the manager's memory.
+/// Ranks attach, write a little and leave while the sink blocks: their rings are returned to the
+/// system, and their data is in the manager's memory.
 #[test]
 fn rings_of_ranks_that_left_are_given_back_while_a_sink_stands_still() {
     const RANKS: u64 = 8;
@@ -131,10 +131,9 @@ fn rings_of_ranks_that_left_are_given_back_while_a_sink_stands_still() {
     }
 }
 
-/// Sinks stand still now and then, for less than a ring is kept and for more: all comes once, in
-/// order.
+/// Sinks block at times, for less than a ring is kept and for more: all data comes once, in order.
 #[test]
-fn whenever_a_ring_is_taken_back_all_comes_once() {
+fn reclaimed_rings_deliver_all_data_once() {
     let (mut left, mut spilled) = (0, 0);
     for seed in 0..12_u64 {
         let (mut driver, app) = driver();

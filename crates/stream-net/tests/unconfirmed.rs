@@ -1,9 +1,9 @@
-//! What is kept of a link that lasts, beside a model that never forgets a byte.
+//! The unconfirmed bytes of a resumable link, compared with a model that keeps every byte.
 
-use isthmus_stream_net::unconfirmed::{Strange, Unconfirmed};
+use isthmus_stream_net::unconfirmed::{InvalidPosition, Unconfirmed};
 use proptest::prelude::*;
 
-/// All bytes that were ever put, and places: the model.
+/// The model: all bytes that were ever added, and positions.
 #[derive(Default)]
 struct All {
     bytes: Vec<u8>,
@@ -12,11 +12,11 @@ struct All {
     reached: usize,
 }
 
-/// What the other end has: bytes that were written to the socket that there is.
+/// The peer's data: bytes that were written to the current socket.
 #[derive(Default)]
 struct Other {
     had: Vec<u8>,
-    /// On their way to it: lost with the socket.
+    /// Bytes on their way to the peer, which are lost with the socket.
     flying: Vec<u8>,
 }
 
@@ -25,12 +25,12 @@ enum Act {
     Put(usize),
     Write(usize),
     Arrive(usize),
-    /// The other end confirms so many fewer than it has.
+    /// The peer confirms this many fewer bytes than it has.
     Confirm(usize),
     TakeBack,
-    /// The socket is cut, and another one made.
+    /// The socket is cut and replaced.
     Cut,
-    /// A place that may be anything is confirmed, or gone on from.
+    /// An arbitrary position is confirmed or resumed from.
     Odd(u64, bool),
 }
 
@@ -58,7 +58,7 @@ proptest! {
                 Act::Put(bytes) => {
                     let bytes: Vec<u8> = (0..bytes).map(|at| next.wrapping_add(at as u8)).collect();
                     let room = most - (all.bytes.len() - all.first);
-                    // In one piece, or as a header and what is behind it.
+                    // In one piece, or as a header and its data.
                     let (head, data) = bytes.split_at(bytes.len() / 3);
                     let took = match bytes.len() % 2 {
                         0 => kept.put(&bytes),
@@ -73,7 +73,7 @@ proptest! {
                     prop_assert_eq!(&pending[..], &all.bytes[all.written..]);
                     let now = bytes.min(pending.len());
                     other.flying.extend(&pending[..now]);
-                    kept.wrote(now);
+                    kept.mark_written(now);
                     all.written += now;
                     all.reached = all.reached.max(all.written);
                 }
@@ -87,34 +87,34 @@ proptest! {
                     all.first = all.first.max(at);
                 }
                 Act::TakeBack => {
-                    kept.take_back();
+                    kept.discard_pending();
                     next = next.wrapping_sub((all.bytes.len() - all.reached) as u8);
                     all.bytes.truncate(all.reached);
                 }
                 Act::Cut => {
                     other.flying.clear();
                     let at = other.had.len();
-                    prop_assert_eq!(kept.again(at as u64), Ok(()));
+                    prop_assert_eq!(kept.resume_at(at as u64), Ok(()));
                     (all.first, all.written) = (all.first.max(at), at);
                 }
                 Act::Odd(at, again) => {
                     let most = if again { all.reached } else { all.written };
-                    let may = (all.first as u64, most as u64);
-                    let odd = at > may.1 || again && at < may.0;
+                    let valid = (all.first as u64, most as u64);
+                    let odd = at > valid.1 || again && at < valid.0;
                     if !odd {
                         continue;
                     }
-                    let said = if again { kept.again(at) } else { kept.confirm(at) };
-                    prop_assert_eq!(said, Err(Strange { said: at, may }));
+                    let said = if again { kept.resume_at(at) } else { kept.confirm(at) };
+                    prop_assert_eq!(said, Err(InvalidPosition { position: at, valid }));
                 }
             }
             prop_assert_eq!(kept.end(), all.bytes.len() as u64);
             prop_assert_eq!(kept.written(), all.written as u64);
-            prop_assert_eq!(kept.reached(), all.reached as u64);
+            prop_assert_eq!(kept.highest_written(), all.reached as u64);
             prop_assert_eq!(kept.is_pending(), all.written < all.bytes.len());
             prop_assert!(all.bytes.starts_with(&other.had));
         }
-        // The rest comes over in the end.
+        // The rest arrives in the end.
         let pending = kept.pending().concat();
         other.had.append(&mut other.flying);
         other.had.extend(pending);

@@ -156,7 +156,7 @@ fn send(machine: &Machine, work: &Work, pace: Pace, adus: u64) -> Result<u64, Er
     let to_sink = TcpStream::connect(at).map_err(refused)?;
     to_sink.set_nodelay(true).map_err(refused)?;
     let from_manager = listener.accept().map_err(refused)?.0;
-    driver.give("sink", to_sink);
+    driver.provide_socket("sink", to_sink);
     let app = driver.add_application(Limits::NONE);
     let spec = ConnectionSpec::new("raw:given:sink", Protocol::Stream, 0);
     let connection = driver.open(app, spec)?;

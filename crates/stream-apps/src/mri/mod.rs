@@ -145,7 +145,7 @@ pub fn run(images: u64, over: &dyn Fn() -> bool) -> Result<Report, Error> {
     }
     let config = Driver::config();
     let (sink, to_sink) = Taker::start(config.network_bytes, Came::default())?;
-    let interface = Interface::new(config, |driver| driver.give("sink", to_sink))?;
+    let interface = Interface::new(config, |driver| driver.provide_socket("sink", to_sink))?;
     let stream = submit(&interface)?;
     let shared = Arc::new(Shared::default());
     let mut ranks = Ranks::default();

@@ -146,7 +146,7 @@ impl Vcr {
         }
         let page = Page::serve(screens.clone(), spec.address)?;
         let shown = Box::new(screens.clone());
-        let interface = Interface::new(Driver::config(), |driver| driver.give_screens(shown))?;
+        let interface = Interface::new(Driver::config(), |driver| driver.set_screens(shown))?;
         let streams = submit(&interface, &geometry, &names)?;
         let clock = Arc::new(Clock::new(spec.rate_per_s));
         let mut vcr = Self {

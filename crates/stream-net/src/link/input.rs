@@ -1,7 +1,7 @@
 //! The half of a link that ranks write: reads frames, and moves SUs to the buffers of fetches.
 
-use super::{LastingSource, Live, Passed, Source, Told, Want};
-use crate::claims::{Glass, Part};
+use super::{LinkEvent, LiveStream, PendingFetch, Progress, ResumableSource, Source};
+use crate::claims::{Part, SumBuffer};
 use crate::frame::{BLOCK_BYTES, Frame, Kind};
 use crate::memory::Memory;
 use crate::sum::Sum;
@@ -19,13 +19,13 @@ const TURN: usize = 1 << 20;
 /// Size of a unit with its frame up to which a system call costs more than the unit.
 const SMALL: u64 = 4 << 10;
 /// Maximum number of small units that are collected.
-const TOGETHER: u64 = 64;
+const COLLECT_MAX: u64 = 64;
 /// Bytes that are copied before they are summed, while they are in the L2 cache.
 const STEP: usize = 64 << 10;
 /// How long claimed bytes may block a rank that wants to write to its ring.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(20);
+pub(crate) const CLAIM_TIMEOUT: Duration = Duration::from_millis(20);
 /// Interval of checks for a blocked rank after that time.
-const AGAIN: Duration = Duration::from_millis(5);
+const RECHECK: Duration = Duration::from_millis(5);
 
 /// An SU that is being read.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ pub(crate) struct Input {
     full: bool,
     /// Position of the oldest claimed byte in the ring, and the time since when it is the oldest.
     oldest: Option<(u64, Instant)>,
-    glass: Glass,
+    sum_buffer: SumBuffer,
     /// Stream and bytes of the last small unit since the last sleep.
     small: Option<(StreamId, u64)>,
 }
@@ -85,14 +85,14 @@ impl Input {
             stray: 0,
             full: false,
             oldest: None,
-            glass: Glass::default(),
+            sum_buffer: SumBuffer::default(),
             small: None,
         }
     }
 
     /// Releases unused claims to the rank. Returns whether the remaining claims have blocked the
     /// rank for too long.
-    pub fn give_back(&mut self, now: Instant) -> bool {
+    pub fn release_claims(&mut self, now: Instant) -> bool {
         let Source::Ring(ring) = &mut self.source else {
             return false;
         };
@@ -104,7 +104,7 @@ impl Input {
         let oldest = ring.read_so_far() - held;
         match self.oldest {
             Some((at, since)) if at == oldest => {
-                now >= since + PATIENCE && (self.full || ring.producer_sleeps())
+                now >= since + CLAIM_TIMEOUT && (self.full || ring.producer_sleeps())
             }
             _ => {
                 self.oldest = Some((oldest, now));
@@ -118,8 +118,8 @@ impl Input {
     pub fn deadline(&self) -> Option<Instant> {
         let (_, since) = self.oldest?;
         let now = Instant::now();
-        let first = since + PATIENCE;
-        Some(if first > now { first } else { now + AGAIN })
+        let first = since + CLAIM_TIMEOUT;
+        Some(if first > now { first } else { now + RECHECK })
     }
 
     /// Drops the data of a stream that has ended.
@@ -143,7 +143,7 @@ impl Input {
 
     /// Whether the first unit waits for a fetch and nothing else can move. `oldest` is up to date,
     /// since a link is tried for some rounds after it moved.
-    pub fn rests(&self) -> bool {
+    pub fn is_blocked(&self) -> bool {
         let idle = self.reading.is_none() && self.skip == 0 && self.oldest.is_none();
         self.frame.is_some() && idle
     }
@@ -154,15 +154,15 @@ impl Input {
     }
 
     /// Returns the half of a resumable link, if this is one.
-    pub fn lasting(&mut self) -> Option<&mut LastingSource> {
+    pub fn resumable(&mut self) -> Option<&mut ResumableSource> {
         match &mut self.source {
-            Source::Lasting(lasting) => Some(lasting),
+            Source::Resumable(resumable) => Some(resumable),
             _ => None,
         }
     }
 
     /// Returns the stream of the small units that were read since the last sleep.
-    pub fn small(&self) -> Option<StreamId> {
+    pub fn small_stream(&self) -> Option<StreamId> {
         let collects = self
             .small
             .filter(|_| self.is_ring() && self.reading.is_none());
@@ -170,13 +170,13 @@ impl Input {
     }
 
     /// Returns the number of bytes for which the driver should be woken.
-    pub fn worth(&self) -> u64 {
-        let left = self.reading.as_ref().map(|it| match &self.source {
+    pub fn wake_threshold(&self) -> u64 {
+        let remaining = self.reading.as_ref().map(|it| match &self.source {
             _ if it.done == it.bytes => (it.sums_bytes - it.sums.len()) as u64,
             Source::Ring(ring) if it.stays => it.step(ring),
             _ => (it.bytes - it.done) as u64,
         });
-        left.unwrap_or(self.skip.max(1))
+        remaining.unwrap_or(self.skip.max(1))
     }
 
     pub fn is_ring(&self) -> bool {
@@ -188,7 +188,7 @@ impl Input {
         match &self.source {
             Source::Ring(ring) => Some(ring.as_fd()),
             Source::Socket(socket) => Some(socket.as_fd()),
-            Source::Lasting(lasting) => lasting.socket.as_ref().map(|socket| socket.as_fd()),
+            Source::Resumable(resumable) => resumable.socket.as_ref().map(|socket| socket.as_fd()),
         }
     }
 
@@ -196,43 +196,45 @@ impl Input {
     /// whether it waits to collect several units of a stream.
     pub fn arm(&mut self, collects: bool) -> bool {
         let small = self.small.take().filter(|_| collects);
-        let worth = small.map_or(self.worth(), |(_, bytes)| bytes * TOGETHER);
+        let threshold = small.map_or(self.wake_threshold(), |(_, bytes)| bytes * COLLECT_MAX);
         match &mut self.source {
             // A ring that cannot be armed is broken; the next read reports that.
-            Source::Ring(ring) => ring.arm(worth.min(ring.capacity() / 2)).unwrap_or(false),
-            Source::Socket(_) | Source::Lasting(_) => true,
+            Source::Ring(ring) => ring
+                .arm(threshold.min(ring.capacity() / 2))
+                .unwrap_or(false),
+            Source::Socket(_) | Source::Resumable(_) => true,
         }
     }
 
     /// Records that a poll found the link readable.
-    pub fn heed(&mut self) {
+    pub fn mark_ready(&mut self) {
         if let Source::Ring(ring) = &mut self.source {
             // The next read reports an error.
-            let _ = ring.heed();
+            let _ = ring.mark_ready();
         }
     }
 
-    /// Reads frames, up to the maximum of a turn. Returns whether anything moved. `live` returns
-    /// the state of running streams; `passed` counts their progress.
+    /// Reads frames, up to the maximum of a turn. Returns whether anything moved. `live_stream` returns
+    /// the state of running streams; `progress` counts their progress.
     pub fn advance(
         &mut self,
         link: LinkId,
         memory: &mut Memory,
-        wants: &mut VecDeque<Want>,
-        passed: &mut BTreeMap<StreamId, Passed>,
-        live: &dyn Fn(StreamId) -> Option<Live>,
-        told: &mut Vec<Told>,
+        fetches: &mut VecDeque<PendingFetch>,
+        progress: &mut BTreeMap<StreamId, Progress>,
+        live_stream: &dyn Fn(StreamId) -> Option<LiveStream>,
+        events: &mut Vec<LinkEvent>,
     ) -> bool {
-        let mut left = TURN;
+        let mut remaining = TURN;
         let mut any = false;
         self.full = false;
-        while left > 0 {
+        while remaining > 0 {
             let moved = if self.skip > 0 {
-                self.pass_by()
+                self.skip_bytes()
             } else if self.reading.is_some() {
-                self.read(link, memory, passed, told)
+                self.read(link, memory, progress, events)
             } else if let Some(frame) = self.frame {
-                match self.begin(&frame, memory, wants, live, told) {
+                match self.begin(&frame, memory, fetches, live_stream, events) {
                     true => {
                         any = true;
                         continue;
@@ -240,20 +242,20 @@ impl Input {
                     false => return any,
                 }
             } else {
-                self.next_head(passed, live, told)
+                self.next_head(progress, live_stream, events)
             };
             match moved {
                 Ok(Moved::Some(bytes)) => {
                     any = true;
-                    left = left.saturating_sub(bytes);
+                    remaining = remaining.saturating_sub(bytes);
                 }
                 Ok(Moved::None) => return any,
                 Ok(Moved::End) => {
-                    told.push(Told::Gone("its other end was closed".into()));
+                    events.push(LinkEvent::Gone("its other end was closed".into()));
                     return true;
                 }
                 Err(why) => {
-                    told.push(Told::Gone(why));
+                    events.push(LinkEvent::Gone(why));
                     return true;
                 }
             }
@@ -266,19 +268,22 @@ impl Input {
         &mut self,
         frame: &Frame,
         memory: &mut Memory,
-        wants: &mut VecDeque<Want>,
-        live: &dyn Fn(StreamId) -> Option<Live>,
-        told: &mut Vec<Told>,
+        fetches: &mut VecDeque<PendingFetch>,
+        live_stream: &dyn Fn(StreamId) -> Option<LiveStream>,
+        events: &mut Vec<LinkEvent>,
     ) -> bool {
-        let Some(place) = wants.iter().position(|want| want.stream == frame.stream) else {
+        let Some(index) = fetches
+            .iter()
+            .position(|fetch| fetch.stream == frame.stream)
+        else {
             return false;
         };
         self.frame = None;
-        let want = &wants[place];
-        let asked = Frame::su(frame.kind, want.stream, &want.tu, &want.su);
+        let fetch = &fetches[index];
+        let asked = Frame::su(frame.kind, fetch.stream, &fetch.tu, &fetch.su);
         if asked != *frame {
             // What follows may be out of step too.
-            told.push(Told::OutOfStep(
+            events.push(LinkEvent::OutOfStep(
                 frame.stream,
                 format!(
                     "it sends {} bytes from byte {} of ADU {} where {} bytes from byte {} of ADU \
@@ -289,31 +294,31 @@ impl Input {
             self.skip = frame.follow();
             return true;
         }
-        let Some(want) = wants.remove(place) else {
+        let Some(fetch) = fetches.remove(index) else {
             return false;
         };
-        let live = live(want.stream).unwrap_or_default();
+        let live = live_stream(fetch.stream).unwrap_or_default();
         let capacity = match &self.source {
             Source::Ring(ring) => ring.capacity(),
-            Source::Socket(_) | Source::Lasting(_) => 0,
+            Source::Socket(_) | Source::Resumable(_) => 0,
         };
         let stays = live.in_ring.is_some_and(|most| most <= capacity / 4);
-        let (at, bytes) = (want.su.offset as usize, want.su.bytes as usize);
-        let room = usize::try_from(want.tu.bytes).unwrap_or(usize::MAX);
-        let buffer = memory.buffer(want.buffer, if stays { 0 } else { room });
+        let (at, bytes) = (fetch.su.offset as usize, fetch.su.bytes as usize);
+        let room = usize::try_from(fetch.tu.bytes).unwrap_or(usize::MAX);
+        let buffer = memory.buffer(fetch.buffer, if stays { 0 } else { room });
         buffer.tu_bytes = room;
         if buffer
             .pieces
-            .begin((want.stream, want.tu.adu, want.tu.index))
+            .begin((fetch.stream, fetch.tu.adu, fetch.tu.index))
         {
             buffer.claimed.clear();
         }
         buffer.claimed.clear_range(at, bytes);
         self.reading = Some(Reading {
-            order: want.order,
-            stream: want.stream,
-            adu: want.tu.adu,
-            buffer: want.buffer,
+            order: fetch.order,
+            stream: fetch.stream,
+            adu: fetch.tu.adu,
+            buffer: fetch.buffer,
             at,
             bytes,
             done: 0,
@@ -332,8 +337,8 @@ impl Input {
         &mut self,
         link: LinkId,
         memory: &mut Memory,
-        passed: &mut BTreeMap<StreamId, Passed>,
-        told: &mut Vec<Told>,
+        progress: &mut BTreeMap<StreamId, Progress>,
+        events: &mut Vec<LinkEvent>,
     ) -> Result<Moved, String> {
         let Some(it) = &mut self.reading else {
             return Ok(Moved::None);
@@ -346,7 +351,7 @@ impl Input {
                 Claiming::Part(claim) => {
                     let bytes = claim.len();
                     if !it.summed_by_rank {
-                        self.glass.sum(&claim, it.checksum, &mut it.sum);
+                        self.sum_buffer.sum(&claim, it.checksum, &mut it.sum);
                     }
                     let buffer = memory.buffer(it.buffer, 0);
                     buffer.claimed.put(it.at + it.done, Part { link, claim });
@@ -360,10 +365,10 @@ impl Input {
             it.copy(&mut self.source, memory)?
         };
         if it.done == it.bytes && it.sums.len() == it.sums_bytes {
-            it.tell_sums(memory);
-            let passed = passed.entry(it.stream).or_default();
-            passed.add(it.adu, it.bytes as u64);
-            told.push(Told::Over(it.order));
+            it.set_sums(memory);
+            let progress = progress.entry(it.stream).or_default();
+            progress.add(it.adu, it.bytes as u64);
+            events.push(LinkEvent::Over(it.order));
             let bytes = (Frame::BYTES + it.bytes) as u64;
             self.small = (bytes <= SMALL).then_some((it.stream, bytes));
             self.reading = None;
@@ -371,7 +376,7 @@ impl Input {
         Ok(moved)
     }
 
-    fn pass_by(&mut self) -> Result<Moved, String> {
+    fn skip_bytes(&mut self) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let most = self.skip.min(waste.len() as u64) as usize;
         let moved = read(&mut self.source, &mut waste[..most])?;
@@ -383,9 +388,9 @@ impl Input {
 
     fn next_head(
         &mut self,
-        passed: &BTreeMap<StreamId, Passed>,
-        live: &dyn Fn(StreamId) -> Option<Live>,
-        told: &mut Vec<Told>,
+        progress: &BTreeMap<StreamId, Progress>,
+        live_stream: &dyn Fn(StreamId) -> Option<LiveStream>,
+        events: &mut Vec<LinkEvent>,
     ) -> Result<Moved, String> {
         let moved = read(&mut self.source, &mut self.head[self.got..])?;
         match moved {
@@ -402,25 +407,28 @@ impl Input {
         let frame = match Frame::decode(&self.head) {
             Ok(frame) => frame,
             Err(error) => {
-                told.push(Told::Garbled(error.to_string()));
+                events.push(LinkEvent::Garbled(error.to_string()));
                 return Ok(Moved::None);
             }
         };
-        if live(frame.stream).is_none() {
+        if live_stream(frame.stream).is_none() {
             self.stray += 1;
             self.skip = frame.follow();
             return Ok(moved);
         }
         match frame.kind {
             Kind::Data | Kind::Crc32c | Kind::Internet => {
-                let before = passed.get(&frame.stream).map_or(0, |it| it.bytes);
-                told.push(Told::Offered(frame.stream, before + u64::from(frame.bytes)));
+                let before = progress.get(&frame.stream).map_or(0, |it| it.bytes);
+                events.push(LinkEvent::Offered(
+                    frame.stream,
+                    before + u64::from(frame.bytes),
+                ));
                 self.frame = Some(frame);
             }
-            Kind::Cut => told.push(Told::GivenUp(frame.stream)),
+            Kind::Cut => events.push(LinkEvent::Abandoned(frame.stream)),
             other => {
-                told.push(Told::Garbled(format!(
-                    "a rank sent a frame {other:?}: Data, Crc32c, Internet and Cut are theirs"
+                events.push(LinkEvent::Garbled(format!(
+                    "a rank sent a frame {other:?}: Data, Crc32c, Internet and Cut are the rank's"
                 )));
                 return Ok(Moved::None);
             }
@@ -440,10 +448,10 @@ impl Reading {
     /// Returns the number of bytes to claim together: all that remain if the rank has summed them,
     /// otherwise a part, which is summed while the rank writes the next.
     fn step(&self, ring: &Consumer) -> u64 {
-        let left = (self.bytes - self.done) as u64;
+        let remaining = (self.bytes - self.done) as u64;
         match self.summed_by_rank {
-            true => left.min(ring.capacity() / 4),
-            false => left.min(STEP as u64),
+            true => remaining.min(ring.capacity() / 4),
+            false => remaining.min(STEP as u64),
         }
     }
 
@@ -454,7 +462,7 @@ impl Reading {
         let there = match ring.available() {
             Ok(Some(there)) => there,
             Ok(None) => return Ok(Claiming::End),
-            Err(error) => return Err(gone(&error)),
+            Err(error) => return Err(gone_reason(&error)),
         };
         let step = self.step(ring);
         let len = if over { step.min(there) } else { step };
@@ -465,7 +473,9 @@ impl Reading {
         if *full {
             return Ok(Claiming::Nothing);
         }
-        let claim = ring.claim(len as usize).map_err(|error| gone(&error))?;
+        let claim = ring
+            .claim(len as usize)
+            .map_err(|error| gone_reason(&error))?;
         Ok(claim.map_or(Claiming::Nothing, Claiming::Part))
     }
 
@@ -502,7 +512,7 @@ impl Reading {
     }
 
     /// Sets the checksum of the SU, or those of its blocks, in the buffer.
-    fn tell_sums(&self, memory: &mut Memory) {
+    fn set_sums(&self, memory: &mut Memory) {
         let pieces = &mut memory.buffer(self.buffer, 0).pieces;
         if !self.summed_by_rank {
             pieces.set(self.at as u64, self.bytes as u64, self.sum);
@@ -512,13 +522,13 @@ impl Reading {
         for (number, word) in words.iter().enumerate() {
             let begin = number * BLOCK_BYTES;
             let bytes = BLOCK_BYTES.min(self.bytes - begin) as u64;
-            let sum = Sum::given(self.checksum, u32::from_le_bytes(*word), bytes);
+            let sum = Sum::from_word(self.checksum, u32::from_le_bytes(*word), bytes);
             pieces.set((self.at + begin) as u64, bytes, sum);
         }
     }
 }
 
-fn gone(error: &isthmus_ring::Error) -> String {
+fn gone_reason(error: &isthmus_ring::Error) -> String {
     match error {
         isthmus_ring::Error::PeerGone { .. } => "its process ended".into(),
         other => other.to_string(),
@@ -528,12 +538,12 @@ fn gone(error: &isthmus_ring::Error) -> String {
 fn read(source: &mut Source, bytes: &mut [u8]) -> Result<Moved, String> {
     match source {
         Source::Socket(socket) => socket.read(bytes).map_err(|error| error.to_string()),
-        Source::Lasting(lasting) => lasting.read(bytes),
+        Source::Resumable(resumable) => resumable.read(bytes),
         Source::Ring(ring) => match ring.try_read(bytes) {
             Ok(Some(0)) => Ok(Moved::None),
             Ok(Some(read)) => Ok(Moved::Some(read)),
             Ok(None) => Ok(Moved::End),
-            Err(error) => Err(gone(&error)),
+            Err(error) => Err(gone_reason(&error)),
         },
     }
 }

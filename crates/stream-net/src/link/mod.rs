@@ -5,12 +5,12 @@
 //! data has arrived (paper, 5.3.2).
 
 mod input;
-mod lasting;
 mod output;
+mod resumable;
 
-pub(crate) use input::{Input, PATIENCE};
-pub(crate) use lasting::{Lasting, LastingDrain, LastingSource};
+pub(crate) use input::{CLAIM_TIMEOUT, Input};
 pub(crate) use output::Output;
+pub(crate) use resumable::{Resumable, ResumableDrain, ResumableSource};
 
 use crate::frame::Frame;
 use isthmus_ring::{Consumer, Producer};
@@ -34,7 +34,7 @@ pub struct Ends {
 pub(crate) enum Source {
     Ring(Consumer),
     Socket(Arc<Socket>),
-    Lasting(LastingSource),
+    Resumable(ResumableSource),
 }
 
 /// The end that the driver writes SUs to.
@@ -42,7 +42,7 @@ pub(crate) enum Source {
 pub(crate) enum Drain {
     Ring(Producer),
     Socket(Arc<Socket>),
-    Lasting(LastingDrain),
+    Resumable(ResumableDrain),
 }
 
 impl Ends {
@@ -79,13 +79,13 @@ impl Ends {
 
 /// An event of a link, while moving data.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum LinkEvent {
     /// The order was carried out.
     Over(OrderId),
     /// The first frame is one of this stream, and the rank has offered this many bytes of it.
     Offered(StreamId, u64),
     /// The rank abandons the stream.
-    GivenUp(StreamId),
+    Abandoned(StreamId),
     /// The rank is out of step with the stream, for this reason.
     OutOfStep(StreamId, String),
     /// The peer is gone, for this reason.
@@ -96,7 +96,7 @@ pub(crate) enum Told {
 
 /// The state of a running stream that a link needs.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Live {
+pub(crate) struct LiveStream {
     pub checksum: Checksum,
     /// If data may stay in a ring until it is sent: the bytes of one ring that it may have to hold
     /// before the first of them can be sent.
@@ -105,7 +105,7 @@ pub(crate) struct Live {
 
 /// A fetch that is under way.
 #[derive(Clone, Debug)]
-pub(crate) struct Want {
+pub(crate) struct PendingFetch {
     pub order: OrderId,
     pub stream: StreamId,
     pub tu: Tu,
@@ -115,19 +115,19 @@ pub(crate) struct Want {
 
 /// Progress of a stream on a link: SUs that were read from ranks or written to them completely.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Passed {
+pub(crate) struct Progress {
     pub bytes: u64,
     /// The newest ADU, and its bytes.
-    pub of_adu: (u64, u64),
+    pub newest_adu: (u64, u64),
 }
 
-impl Passed {
+impl Progress {
     pub fn add(&mut self, adu: u64, bytes: u64) {
         self.bytes += bytes;
-        if self.of_adu.0 != adu {
-            self.of_adu = (adu, 0);
+        if self.newest_adu.0 != adu {
+            self.newest_adu = (adu, 0);
         }
-        self.of_adu.1 += bytes;
+        self.newest_adu.1 += bytes;
     }
 }
 
@@ -139,14 +139,14 @@ pub(crate) struct Link {
     /// The incarnation of the link, unique in the driver.
     pub incarnation: u64,
     /// Fetches in the order in which they were polled.
-    pub wants: VecDeque<Want>,
+    pub fetches: VecDeque<PendingFetch>,
     /// SUs for ranks that are not attached yet: order, frame, buffer, first byte in the buffer.
-    pub homeless: Vec<(OrderId, Frame, BufferId, u64)>,
+    pub undelivered: Vec<(OrderId, Frame, BufferId, u64)>,
     /// Progress of each stream on the link.
-    pub passed: BTreeMap<StreamId, Passed>,
+    pub progress: BTreeMap<StreamId, Progress>,
     pub grace: Duration,
     /// Set if the link may be given another socket.
-    pub lasting: Option<Lasting>,
+    pub resumable: Option<Resumable>,
     /// While the link is cut: the end of its grace period.
     pub cut_until: Option<Instant>,
     pub cut: bool,
@@ -155,19 +155,19 @@ pub(crate) struct Link {
 impl Link {
     /// Whether nothing can move on the link before an order arrives: no stream fetches its first
     /// unit.
-    pub fn rests(&self) -> bool {
-        let input = self.input.as_ref().is_some_and(Input::rests);
+    pub fn is_blocked(&self) -> bool {
+        let input = self.input.as_ref().is_some_and(Input::is_blocked);
         let output = self.output.as_ref();
         input
-            && self.wants.is_empty()
-            && output.is_none_or(|output| !output.heard && !output.waits_for_room())
-            && self.lasting.is_none()
+            && self.fetches.is_empty()
+            && output.is_none_or(|output| !output.peer_active && !output.waits_for_room())
+            && self.resumable.is_none()
             && self.cut_until.is_none()
     }
 
     /// Forgets a stream that has ended.
     pub fn forget(&mut self, stream: StreamId) {
-        self.passed.remove(&stream);
+        self.progress.remove(&stream);
         if let Some(input) = &mut self.input {
             input.forget(stream);
         }
@@ -175,8 +175,8 @@ impl Link {
 
     /// Withdraws a fetch. Returns false if it is not on this link.
     pub fn withdraw_fetch(&mut self, order: OrderId) -> bool {
-        if let Some(place) = self.wants.iter().position(|want| want.order == order) {
-            self.wants.remove(place);
+        if let Some(index) = self.fetches.iter().position(|fetch| fetch.order == order) {
+            self.fetches.remove(index);
             return true;
         }
         let input = self.input.as_mut();

@@ -1,6 +1,6 @@
 //! The half of a link that ranks read: writes SUs from buffers, and marks.
 
-use super::{Drain, LastingDrain, Passed, Told};
+use super::{Drain, LinkEvent, Progress, ResumableDrain};
 use crate::frame::{Frame, Kind};
 use crate::memory::Memory;
 use isthmus_ring::Producer;
@@ -46,7 +46,7 @@ pub(crate) struct Output {
     /// Zeros, as the data of void SUs.
     nothing: Vec<u8>,
     /// Whether the peer was active since the last check that it is still there.
-    pub heard: bool,
+    pub peer_active: bool,
 }
 
 impl Output {
@@ -56,7 +56,7 @@ impl Output {
             queue: VecDeque::new(),
             written: 0,
             nothing: Vec::new(),
-            heard: false,
+            peer_active: false,
         }
     }
 
@@ -75,8 +75,8 @@ impl Output {
     }
 
     /// Queues the SUs that were delivered before this end was attached.
-    pub fn take_in(&mut self, homeless: &mut Vec<(OrderId, Frame, BufferId, u64)>) {
-        for (order, frame, buffer, at) in homeless.drain(..) {
+    pub fn queue_undelivered(&mut self, undelivered: &mut Vec<(OrderId, Frame, BufferId, u64)>) {
+        for (order, frame, buffer, at) in undelivered.drain(..) {
             self.deliver(order, frame, buffer, at);
         }
     }
@@ -93,10 +93,10 @@ impl Output {
 
     /// Withdraws an SU if nothing of it is written. Returns whether it was withdrawn.
     pub fn withdraw(&mut self, order: OrderId) -> bool {
-        let ours = |out: &Out| out.order.is_some_and(|(of, _)| of == order);
-        match self.queue.iter().position(ours) {
-            Some(place) if place > 0 || self.written == 0 => {
-                self.queue.remove(place);
+        let is_order = |out: &Out| out.order.is_some_and(|(of, _)| of == order);
+        match self.queue.iter().position(is_order) {
+            Some(index) if index > 0 || self.written == 0 => {
+                self.queue.remove(index);
                 true
             }
             _ => false,
@@ -106,15 +106,15 @@ impl Output {
     pub fn waits_for_room(&self) -> bool {
         let more = !self.queue.is_empty();
         match &self.drain {
-            Drain::Lasting(lasting) => lasting.waits_for_room(more),
+            Drain::Resumable(resumable) => resumable.waits_for_room(more),
             _ => more,
         }
     }
 
     /// Returns the half of a resumable link, if this is one.
-    pub fn lasting(&mut self) -> Option<&mut LastingDrain> {
+    pub fn resumable(&mut self) -> Option<&mut ResumableDrain> {
         match &mut self.drain {
-            Drain::Lasting(lasting) => Some(lasting),
+            Drain::Resumable(resumable) => Some(resumable),
             _ => None,
         }
     }
@@ -124,7 +124,7 @@ impl Output {
         match &self.drain {
             Drain::Ring(ring) => Some(ring.as_fd()),
             Drain::Socket(socket) => Some(socket.as_fd()),
-            Drain::Lasting(lasting) => lasting.socket.as_ref().map(|socket| socket.as_fd()),
+            Drain::Resumable(resumable) => resumable.socket.as_ref().map(|socket| socket.as_fd()),
         }
     }
 
@@ -135,48 +135,53 @@ impl Output {
     /// Prepares for a poll. Returns whether the driver may sleep on the descriptor.
     pub fn arm(&mut self) -> bool {
         let front = self.queue.front();
-        let left = front.map_or(1, |out| Frame::BYTES + out.bytes() - self.written) as u64;
+        let remaining = front.map_or(1, |out| Frame::BYTES + out.bytes() - self.written) as u64;
         match &mut self.drain {
-            Drain::Ring(ring) => ring.arm(left.min(ring.capacity() / 2)).unwrap_or(false),
-            Drain::Socket(_) | Drain::Lasting(_) => true,
+            Drain::Ring(ring) => ring
+                .arm(remaining.min(ring.capacity() / 2))
+                .unwrap_or(false),
+            Drain::Socket(_) | Drain::Resumable(_) => true,
         }
     }
 
     /// Returns the reason for which no rank reads this ring any more, if its reader has left.
-    pub fn left(&mut self) -> Option<String> {
-        self.heard = false;
+    pub fn left_reason(&mut self) -> Option<String> {
+        self.peer_active = false;
         match &mut self.drain {
             Drain::Ring(ring) => put(ring, &[]).map_or_else(Some, |moved| match moved {
                 Moved::End => Some(CLOSED.into()),
                 _ => None,
             }),
             // The reading half of a socket detects that.
-            Drain::Socket(_) | Drain::Lasting(_) => None,
+            Drain::Socket(_) | Drain::Resumable(_) => None,
         }
     }
 
     /// Records that a poll found the link ready.
-    pub fn heed(&mut self) {
-        self.heard = true;
+    pub fn mark_ready(&mut self) {
+        self.peer_active = true;
         if let Drain::Ring(ring) = &mut self.drain {
             // The next write reports an error.
-            let _ = ring.heed();
+            let _ = ring.mark_ready();
         }
     }
 
     /// Writes the pending bytes of a resumable link. None if there are none.
     fn flush(&mut self) -> Option<Result<Moved, String>> {
-        let lasting = self.lasting()?;
-        lasting.unconfirmed.is_pending().then(|| lasting.flush())
+        let resumable = self.resumable()?;
+        resumable
+            .unconfirmed
+            .is_pending()
+            .then(|| resumable.flush())
     }
 
-    /// Writes as much as fits. Returns whether anything moved. `passed` counts the progress of
+    /// Writes as much as fits. Returns whether anything moved. `progress` counts the progress of
     /// streams.
     pub fn advance(
         &mut self,
         memory: &Memory,
-        passed: &mut BTreeMap<StreamId, Passed>,
-        told: &mut Vec<Told>,
+        progress: &mut BTreeMap<StreamId, Progress>,
+        events: &mut Vec<LinkEvent>,
     ) -> bool {
         let mut any = false;
         for _ in 0..TURN {
@@ -187,8 +192,8 @@ impl Output {
                         continue;
                     }
                     Ok(Moved::None) => return any,
-                    Ok(Moved::End) => told.push(Told::Gone(CLOSED.into())),
-                    Err(why) => told.push(Told::Gone(why)),
+                    Ok(Moved::End) => events.push(LinkEvent::Gone(CLOSED.into())),
+                    Err(why) => events.push(LinkEvent::Gone(why)),
                 }
                 return true;
             }
@@ -213,19 +218,19 @@ impl Output {
                 }
                 Ok(Moved::None) => return any,
                 Ok(Moved::End) => {
-                    told.push(Told::Gone(CLOSED.into()));
+                    events.push(LinkEvent::Gone(CLOSED.into()));
                     return true;
                 }
                 Err(why) => {
-                    told.push(Told::Gone(why));
+                    events.push(LinkEvent::Gone(why));
                     return true;
                 }
             }
             if self.written == Frame::BYTES + out.bytes() {
                 if let Some((order, _)) = out.order {
-                    let passed = passed.entry(out.frame.stream).or_default();
-                    passed.add(out.frame.adu, out.frame.bytes.into());
-                    told.push(Told::Over(order));
+                    let progress = progress.entry(out.frame.stream).or_default();
+                    progress.add(out.frame.adu, out.frame.bytes.into());
+                    events.push(LinkEvent::Over(order));
                 }
                 self.written = 0;
                 self.queue.pop_front();
@@ -237,7 +242,7 @@ impl Output {
 
 fn write(drain: &mut Drain, head: &[u8], data: &[u8]) -> Result<Moved, String> {
     match drain {
-        Drain::Lasting(lasting) => Ok(lasting.put(head, data)),
+        Drain::Resumable(resumable) => Ok(resumable.put(head, data)),
         Drain::Socket(socket) => {
             let parts = [IoSlice::new(head), IoSlice::new(data)];
             socket.write(&parts).map_err(|error| error.to_string())

@@ -1,5 +1,5 @@
-//! Two interfaces in one memory, in virtual time: the plainest driver there can be. It shares
-//! nothing with the real ones but the manager.
+//! Two interfaces in one memory, in virtual time: the simplest possible driver. It shares only the
+//! manager with the real ones.
 
 use super::{Had, Plan, Rig, Side, content};
 use isthmus_stream::checksum::crc32c;
@@ -24,7 +24,7 @@ struct Node {
     had: BTreeMap<StreamId, Vec<(LinkId, Had)>>,
 }
 
-/// What ranks have written of a stream on a link: bytes offered, and bytes that are there.
+/// Data that ranks have written of a stream on a link: bytes offered, and bytes present.
 #[derive(Default, Clone, Copy)]
 struct Fed {
     offered: u64,
@@ -100,7 +100,7 @@ impl Memory {
             }
             Work::Disconnect { connection } => {
                 let index = connection.0 as usize;
-                // The peer hears of it.
+                // The peer is notified.
                 self.nodes[1 - at]
                     .manager
                     .handle_disconnected(now, *connection, "closed");
@@ -198,7 +198,7 @@ impl Memory {
         }
     }
 
-    /// Carries out the fetches whose data is there; whether there was one.
+    /// Carries out the fetches whose data is present. Returns whether there was one.
     fn fetch(&mut self) -> bool {
         let mut place = 0;
         let mut any = false;
@@ -216,7 +216,7 @@ impl Memory {
             let key = self.key(0, stream);
             let format = &self.plans[key].format;
             let adu = adu_bytes(format);
-            // All that comes before it on its link, and itself.
+            // The data before it on its link, and its own.
             let tus = (0..tu.index).filter_map(|index| format.tu(tu.adu, adu, index));
             let before = tus.flat_map(|tu| format.sus(tu.bytes).collect::<Vec<_>>());
             let here = format
@@ -265,7 +265,7 @@ impl Memory {
     fn arrivals(&mut self) -> bool {
         let mut any = false;
         for at in 0..2 {
-            // What has no room stays first, as in a pipe.
+            // A packet without room stays first, as in a pipe.
             while let Some((connection, header, data)) = self.nodes[at].inbox.pop_front() {
                 let node = &mut self.nodes[at];
                 match node.manager.offer(self.now, connection, &header) {

@@ -1,4 +1,4 @@
-//! Who takes plain bytes: a reader of TCP, or a file.
+//! Receivers of plain bytes: a TCP reader, or a file.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -13,21 +13,21 @@ pub enum Taker {
 }
 
 impl Taker {
-    /// One that reads, and its words as a destination.
+    /// Starts a reader, and returns its destination as text.
     pub fn reader() -> (Self, String) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let words = format!("tcp:{}", listener.local_addr().unwrap());
         let thread = std::thread::spawn(move || {
             let mut data = Vec::new();
             let mut socket = listener.accept().unwrap().0;
-            // One that is reset had what came before.
+            // A reset connection keeps the bytes that came before.
             let _ = socket.read_to_end(&mut data);
             data
         });
         (Self::Reader(Some(thread)), words)
     }
 
-    /// A file that is not there yet.
+    /// Returns a file that does not exist yet.
     pub fn file() -> (Self, String) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -37,7 +37,7 @@ impl Taker {
         (Self::File(path), words)
     }
 
-    /// All that came, once the connection was closed.
+    /// Returns all received bytes, once the connection was closed.
     pub fn taken(&mut self) -> Vec<u8> {
         match self {
             Self::Reader(thread) => thread.take().unwrap().join().unwrap(),

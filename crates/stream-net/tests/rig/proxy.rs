@@ -1,4 +1,5 @@
-//! What stands between two interfaces: it passes packets on, flips bits when asked to, and goes.
+//! A proxy between two interfaces: it forwards packets, flips bits on request, and ends the
+//! connection.
 
 use isthmus_stream::wire::{Header, Kind};
 use isthmus_stream_net::Driver;
@@ -9,15 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// What carries packets between two interfaces.
+/// The transport between two interfaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Middle {
     Unix,
     Tcp,
     Datagrams,
-    /// No packets and no second interface: plain bytes over TCP to whoever reads them.
+    /// No packets and no second interface: plain bytes over TCP to a reader.
     PlainTcp,
-    /// The same to a file.
+    /// Plain bytes to a file.
     File,
 }
 
@@ -28,7 +29,7 @@ impl Middle {
     }
 }
 
-/// What an interface is given for its connection.
+/// An interface's end of its connection.
 pub enum Given {
     Unix(UnixStream),
     Tcp(TcpStream),
@@ -36,53 +37,59 @@ pub enum Given {
 }
 
 impl Given {
-    /// Gives it to a driver under a name.
+    /// Provides it to a driver under a name.
     pub fn to(self, driver: &mut Driver, name: &str) {
         match self {
-            Self::Unix(socket) => driver.give(name, socket),
-            Self::Tcp(socket) => driver.give(name, socket),
-            Self::Datagrams(socket) => driver.give_datagrams(name, socket),
+            Self::Unix(socket) => driver.provide_socket(name, socket),
+            Self::Tcp(socket) => driver.provide_socket(name, socket),
+            Self::Datagrams(socket) => driver.provide_datagrams(name, socket),
         }
     }
 }
 
-/// Both ways of one connection.
+/// Both directions of one connection.
 pub struct Proxy {
     flip: Arc<AtomicBool>,
     cut: Arc<AtomicBool>,
-    /// Shuts the sockets, where there are any.
+    /// Shuts the sockets, if there are any.
     shut: Vec<Shut>,
 }
 
 type Reads = Box<dyn Read + Send>;
 type Writes = Box<dyn Write + Send>;
-/// Shuts an end.
+/// Shuts one end.
 type Shut = Arc<dyn Fn(Shutdown) + Send + Sync>;
 
-/// This end, read and written, how it is shut, and what the interface has.
+/// The proxy's end for reading and for writing, its shutdown, and the interface's end.
 type Pair = (Reads, Writes, Shut, Given);
 
 fn unix() -> Pair {
-    let (ours, theirs) = UnixStream::pair().unwrap();
-    let (reads, writes) = (ours.try_clone().unwrap(), ours.try_clone().unwrap());
+    let (proxy_end, driver_end) = UnixStream::pair().unwrap();
+    let (reads, writes) = (
+        proxy_end.try_clone().unwrap(),
+        proxy_end.try_clone().unwrap(),
+    );
     // It may be shut already.
-    let shut = move |how| _ = ours.shutdown(how);
-    let given = Given::Unix(theirs);
+    let shut = move |how| _ = proxy_end.shutdown(how);
+    let given = Given::Unix(driver_end);
     (Box::new(reads), Box::new(writes), Arc::new(shut), given)
 }
 
 fn tcp() -> Pair {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    let theirs = listener.accept().unwrap().0;
-    let (reads, writes) = (ours.try_clone().unwrap(), ours.try_clone().unwrap());
-    let shut = move |how| _ = ours.shutdown(how);
-    let given = Given::Tcp(theirs);
+    let proxy_end = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let driver_end = listener.accept().unwrap().0;
+    let (reads, writes) = (
+        proxy_end.try_clone().unwrap(),
+        proxy_end.try_clone().unwrap(),
+    );
+    let shut = move |how| _ = proxy_end.shutdown(how);
+    let given = Given::Tcp(driver_end);
     (Box::new(reads), Box::new(writes), Arc::new(shut), given)
 }
 
 impl Proxy {
-    /// A proxy, and what the two interfaces have of it.
+    /// Starts a proxy, and returns it with the ends for the two interfaces.
     pub fn new(middle: Middle) -> (Self, Given, Given) {
         let (flip, cut) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
         let pair = || match middle {
@@ -124,7 +131,7 @@ impl Proxy {
     }
 }
 
-/// Flips a bit in the middle of the data, if that was asked for and there is any of an ADU after the
+/// Flips a bit in the middle of the data, if that was requested and the data is of an ADU after the
 /// first.
 fn spoil(header: &Header, data: &mut [u8], flip: &AtomicBool) {
     let carries = header.kind == Kind::Data && header.adu > 0 && !data.is_empty();
@@ -150,15 +157,15 @@ fn pass(mut from: Reads, mut to: Writes, flip: &AtomicBool) {
     }
 }
 
-/// Two sockets, each connected to one of the interface's, between which datagrams are passed on.
+/// Creates two sockets, each connected to one of an interface, and forwards datagrams between them.
 fn datagrams(flip: &Arc<AtomicBool>, cut: &Arc<AtomicBool>) -> (Given, Given) {
     let pair = || {
-        let [ours, theirs] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
-        ours.connect(theirs.local_addr().unwrap()).unwrap();
-        theirs.connect(ours.local_addr().unwrap()).unwrap();
+        let [proxy_end, driver_end] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        proxy_end.connect(driver_end.local_addr().unwrap()).unwrap();
+        driver_end.connect(proxy_end.local_addr().unwrap()).unwrap();
         let a_while = Some(Duration::from_millis(20));
-        ours.set_read_timeout(a_while).unwrap();
-        (ours, theirs)
+        proxy_end.set_read_timeout(a_while).unwrap();
+        (proxy_end, driver_end)
     };
     let ((left, first), (right, second)) = (pair(), pair());
     let ways = [
@@ -173,15 +180,15 @@ fn datagrams(flip: &Arc<AtomicBool>, cut: &Arc<AtomicBool>) -> (Given, Given) {
         let cut = Arc::clone(cut);
         std::thread::spawn(move || {
             let mut room = vec![0; 1 << 16];
-            let begun = Instant::now();
-            while !cut.load(Ordering::SeqCst) && begun.elapsed() < Duration::from_secs(120) {
+            let start = Instant::now();
+            while !cut.load(Ordering::SeqCst) && start.elapsed() < Duration::from_secs(120) {
                 let Ok(len) = from.recv(&mut room) else {
                     continue;
                 };
                 let (head, data) = room[..len].split_at_mut(Header::BYTES);
                 let header = Header::decode(head).expect("drivers send packets");
                 spoil(&header, data, &flip);
-                // One that nobody takes is lost, as datagrams are.
+                // A refused datagram is lost, as datagrams may be.
                 let _ = to.send(&room[..len]);
             }
         });

@@ -16,11 +16,11 @@ use std::sync::mpsc::{self, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// What a link is made of.
+/// The kind of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Links {
     Ring,
-    /// A ring in which data stays until it is sent, from ranks that make the sums.
+    /// A ring in which data stays until it is sent, from ranks that compute the checksums.
     Roomy,
     Unix,
     Tcp,
@@ -52,12 +52,12 @@ pub fn soon() -> Instant {
 
 pub fn tcp_pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-    (ours, listener.accept().unwrap().0)
+    let rank_end = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (rank_end, listener.accept().unwrap().0)
 }
 
-/// One ADU to write: the stream, as the manager and as the script number it, the ADU, and from
-/// which byte of the stream on this link on.
+/// One ADU to write: the manager's and the script's number of the stream, the ADU, and the first
+/// byte of the stream on this link to write.
 pub struct Job {
     pub stream: StreamId,
     pub key: usize,
@@ -66,11 +66,12 @@ pub struct Job {
     pub from: u64,
 }
 
-/// A thread that writes to a link; dropped, it closes the link when it has written all.
+/// A thread that writes to a link. After dropping it, it closes the link when it has written
+/// everything.
 pub struct Writer {
     pub jobs: mpsc::Sender<Job>,
-    /// What the link has told: frames to ranks.
-    pub told: Option<mpsc::Receiver<Frame>>,
+    /// Frames that the link sends to ranks.
+    pub frames: Option<mpsc::Receiver<Frame>>,
 }
 
 impl Writer {
@@ -83,26 +84,30 @@ impl Writer {
                 (Pipe::Producer(producer), Pipe::Consumer(from), ends)
             }
             Links::Unix => {
-                let (ours, theirs) = UnixStream::pair().unwrap();
-                let reading = Pipe::Unix(ours.try_clone().unwrap());
+                let (rank_end, driver_end) = UnixStream::pair().unwrap();
+                let reading = Pipe::Unix(rank_end.try_clone().unwrap());
                 (
-                    Pipe::Unix(ours),
+                    Pipe::Unix(rank_end),
                     reading,
-                    Ends::socket(Socket::from(theirs)),
+                    Ends::socket(Socket::from(driver_end)),
                 )
             }
             Links::Tcp => {
-                let (ours, theirs) = tcp_pair();
-                let reading = Pipe::Tcp(ours.try_clone().unwrap());
-                (Pipe::Tcp(ours), reading, Ends::socket(Socket::from(theirs)))
+                let (rank_end, driver_end) = tcp_pair();
+                let reading = Pipe::Tcp(rank_end.try_clone().unwrap());
+                (
+                    Pipe::Tcp(rank_end),
+                    reading,
+                    Ends::socket(Socket::from(driver_end)),
+                )
             }
         };
         let (jobs, work) = channel::<Job>();
-        let (tell, told) = channel();
+        let (send_frame, frames) = channel();
         std::thread::spawn(move || {
             let mut receiver = Receiver::new(reading);
             while let Ok(Some(frame)) = receiver.next(&mut Vec::new(), soon()) {
-                let _ = tell.send(frame);
+                let _ = send_frame.send(frame);
             }
         });
         std::thread::spawn(move || {
@@ -125,15 +130,15 @@ impl Writer {
                 }
             }
         });
-        let told = Some(told);
-        (Self { jobs, told }, ends)
+        let frames = Some(frames);
+        (Self { jobs, frames }, ends)
     }
 }
 
-/// SUs and marks that a link had, in order.
+/// SUs and marks received from a link, in order.
 pub type Log = Arc<Mutex<Vec<(StreamId, Option<Had>, Kind)>>>;
 
-/// A thread that reads `most` SUs from a link to a log, and leaves.
+/// Starts a thread that reads `most` SUs from a link to a log, and then leaves.
 pub fn reader(links: Links, most: usize) -> (Log, Ends) {
     let (pipe, writes, ends) = match links {
         Links::Ring | Links::Roomy => {
@@ -143,12 +148,20 @@ pub fn reader(links: Links, most: usize) -> (Log, Ends) {
             (Pipe::Consumer(consumer), Some(to), ends)
         }
         Links::Unix => {
-            let (ours, theirs) = UnixStream::pair().unwrap();
-            (Pipe::Unix(ours), None, Ends::socket(Socket::from(theirs)))
+            let (rank_end, driver_end) = UnixStream::pair().unwrap();
+            (
+                Pipe::Unix(rank_end),
+                None,
+                Ends::socket(Socket::from(driver_end)),
+            )
         }
         Links::Tcp => {
-            let (ours, theirs) = tcp_pair();
-            (Pipe::Tcp(ours), None, Ends::socket(Socket::from(theirs)))
+            let (rank_end, driver_end) = tcp_pair();
+            (
+                Pipe::Tcp(rank_end),
+                None,
+                Ends::socket(Socket::from(driver_end)),
+            )
         }
     };
     let log = Log::default();
@@ -177,20 +190,27 @@ pub fn reader(links: Links, most: usize) -> (Log, Ends) {
     (log, ends)
 }
 
-/// This program again, as a rank that writes ADU 0 and half of its first SU of ADU 1.
+/// Starts this program in a child process, as a rank that writes ADU 0 and half of its first SU of
+/// ADU 1.
 pub fn doomed(links: Links, link: LinkId, job: &Job) -> (Child, Ends) {
-    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (rank_end, driver_end) = UnixStream::pair().unwrap();
     let (stdin, ends) = match links {
         Links::Ring | Links::Roomy => {
             let (producer, consumer) = ring(links.capacity()).unwrap();
-            producer.into_handles().send(&ours, soon()).unwrap();
+            producer.into_handles().send(&rank_end, soon()).unwrap();
             let ends = Ends::rings(Some(consumer), None);
-            (OwnedFd::from(theirs), ends)
+            (OwnedFd::from(driver_end), ends)
         }
-        Links::Unix => (OwnedFd::from(theirs), Ends::socket(Socket::from(ours))),
+        Links::Unix => (
+            OwnedFd::from(driver_end),
+            Ends::socket(Socket::from(rank_end)),
+        ),
         Links::Tcp => {
-            let (ours, theirs) = tcp_pair();
-            (OwnedFd::from(theirs), Ends::socket(Socket::from(ours)))
+            let (rank_end, driver_end) = tcp_pair();
+            (
+                OwnedFd::from(driver_end),
+                Ends::socket(Socket::from(rank_end)),
+            )
         }
     };
     let order: Vec<_> = job
@@ -218,7 +238,7 @@ pub fn doomed(links: Links, link: LinkId, job: &Job) -> (Child, Ends) {
     (child, ends)
 }
 
-/// What the other process does; in the tests' own process it has no role and nothing to do.
+/// Runs in the child process. Without a role in the environment it does nothing.
 #[test]
 fn a_doomed_rank() {
     let Ok(role) = std::env::var(ROLE) else {

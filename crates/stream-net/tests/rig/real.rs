@@ -16,7 +16,7 @@ use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// The same event, with streams numbered by `key`.
+/// Returns the same event, with streams numbered by `key`.
 pub fn renumber(event: &Event, key: &dyn Fn(StreamId) -> usize) -> Event {
     let mut event = event.clone();
     match &mut event {
@@ -37,7 +37,7 @@ pub fn renumber(event: &Event, key: &dyn Fn(StreamId) -> usize) -> Event {
     event
 }
 
-/// What plans say to a manager; `known` are the numbers of those before.
+/// Returns the specifications for plans; `known` maps the numbers of earlier streams.
 pub fn specs(plans: &[Plan], first: usize, known: &BTreeMap<usize, StreamId>) -> Vec<StreamSpec> {
     let other = |key: &usize| match key.checked_sub(first) {
         Some(here) => Other::Here(here),
@@ -58,7 +58,7 @@ pub fn specs(plans: &[Plan], first: usize, known: &BTreeMap<usize, StreamId>) ->
 /// Bytes of data of a datagram.
 const DATAGRAM: u64 = 32 << 10;
 
-/// Events of a driver, and that there are new ones.
+/// Events of a driver, and a signal for new ones.
 #[derive(Default)]
 struct Seen {
     events: Mutex<Vec<isthmus_stream_net::Event>>,
@@ -83,7 +83,7 @@ pub struct Real {
     writers: BTreeMap<LinkId, Writer>,
     readers: BTreeMap<LinkId, Log>,
     doomed: BTreeMap<LinkId, Child>,
-    /// Links of the receiver whose ranks come when the script says so.
+    /// Links of the receiver whose ranks are attached when the script says so.
     pub late: BTreeSet<LinkId>,
 }
 
@@ -94,9 +94,9 @@ impl Real {
             let mut driver = Driver::new(config.clone()).unwrap();
             let app = driver.add_application(Limits::NONE);
             let seen = Arc::new(Seen::default());
-            let (tell, bell) = (Arc::clone(&seen), Arc::clone(&bell));
+            let (record, bell) = (Arc::clone(&seen), Arc::clone(&bell));
             let service = Service::start(driver, move |event| {
-                tell.events.lock().unwrap().push(event);
+                record.events.lock().unwrap().push(event);
                 *bell.0.lock().unwrap() += 1;
                 bell.1.notify_all();
             });
@@ -145,7 +145,7 @@ impl Real {
             .unwrap();
     }
 
-    /// A rank comes to a link of the receiver, and leaves when it has read `most` SUs.
+    /// Attaches a rank to a link of the receiver, which leaves when it has read `most` SUs.
     pub fn reader(&mut self, link: LinkId, most: usize) {
         let (log, ends) = reader(self.links, most);
         self.readers.insert(link, log);
@@ -153,18 +153,25 @@ impl Real {
             .unwrap();
     }
 
-    /// Waits until the receiver has seen that the ranks of a link are gone.
+    /// Waits until the receiver has detected that the ranks of a link are gone.
     pub fn seen_gone(&mut self, gone: LinkId) {
-        let told = |event: &isthmus_stream_net::Event| matches!(event, isthmus_stream_net::Event::LinkGone { link, .. } if *link == gone);
+        let is_gone = |event: &isthmus_stream_net::Event| matches!(event, isthmus_stream_net::Event::LinkGone { link, .. } if *link == gone);
         let deadline = Instant::now() + Duration::from_secs(60);
-        while !self.nodes[1].seen.events.lock().unwrap().iter().any(told) {
+        while !self.nodes[1]
+            .seen
+            .events
+            .lock()
+            .unwrap()
+            .iter()
+            .any(is_gone)
+        {
             let name = self.name();
             assert!(Instant::now() < deadline, "{name}: link {gone} is not told");
             self.pump();
         }
     }
 
-    /// The sender has another ADU of a stream of any size.
+    /// Announces another ADU of a stream of any size at the sender.
     pub fn announce(&mut self, stream: usize, bytes: u64) {
         let id = self.nodes[0].ids[&stream];
         self.call(0, move |driver| driver.announce(id, bytes))
@@ -199,7 +206,7 @@ impl Rig for Real {
         format!("{:?} links, packets over {:?}", self.links, self.middle)
     }
 
-    fn tells_the_end(&self) -> bool {
+    fn reports_the_end(&self) -> bool {
         self.middle != Middle::Datagrams
     }
 
@@ -211,7 +218,7 @@ impl Rig for Real {
         let (proxy, first, second) = Proxy::new(self.middle);
         self.proxies.push(proxy);
         let (kind, protocol) = match (self.middle, protocol) {
-            // What datagrams lose is to be repaired.
+            // Lost datagrams must be repaired.
             (Middle::Datagrams, Protocol::Stream) => ("udp", Protocol::Confirmed { repair: true }),
             (Middle::Datagrams, other) => ("udp", other),
             (_, other) => ("raw", other),
@@ -289,7 +296,7 @@ impl Rig for Real {
         for adu in adus {
             let job = self.job(stream, adu, 0);
             if let Some(writer) = self.writers.get(&link) {
-                // One that ended was on a link that was cut.
+                // A writer that ended was on a link that was cut.
                 let _ = writer.jobs.send(job);
             }
         }
@@ -322,9 +329,9 @@ impl Rig for Real {
         let (mut writer, ends) = Writer::start(self.links, link);
         self.call(0, move |driver| driver.attach(link, ends))
             .unwrap();
-        // The rank hears what was taken, and goes on from there.
-        let told = writer.told.take().unwrap();
-        let frame = told
+        // The rank learns how much was taken, and continues from there.
+        let frames = writer.frames.take().unwrap();
+        let frame = frames
             .recv_timeout(Duration::from_secs(20))
             .expect("a rank is told");
         assert_eq!(frame.kind, Kind::Resume);
@@ -374,12 +381,13 @@ impl Rig for Real {
         let id = self.nodes[1].ids[&stream];
         let links = self.plans[stream].format.links();
         let logs = links.iter().map(|link| self.readers[link].lock().unwrap());
-        let ours = logs.flat_map(|log| {
-            let ours = log.iter().filter(|(of, ..)| *of == id);
-            ours.filter_map(|(_, had, _)| had.clone())
+        let of_stream = logs.flat_map(|log| {
+            let of_stream = log.iter().filter(|(of, ..)| *of == id);
+            of_stream
+                .filter_map(|(_, had, _)| had.clone())
                 .collect::<Vec<_>>()
         });
-        ours.collect()
+        of_stream.collect()
     }
 
     fn taken(&mut self, connection: usize) -> Option<Vec<u8>> {

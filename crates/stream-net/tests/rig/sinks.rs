@@ -17,24 +17,24 @@ use std::time::{Duration, Instant};
 pub const KB: u64 = 1 << 10;
 pub const ADU: u64 = 256 * KB;
 pub const WINDOW: u64 = 64 << 20;
-/// Bytes of a rank's ring.
+/// Size of a rank's ring in bytes.
 pub const LARGE: u64 = 2 << 20;
 
-/// What a sink counted or why it gave up, and what it took.
+/// The counters of a sink, or its error, and the received bytes.
 pub type Taken = JoinHandle<(isthmus_stream_net::Result<Counts>, Vec<u8>)>;
 
-/// A connection by a Unix socket to a sink on a thread.
+/// Opens a connection over a Unix socket to a sink on a thread.
 pub fn sink(
     (driver, app): (&mut Driver, AppId),
     name: &str,
     before: impl FnMut(u64) -> Action + Send + 'static,
 ) -> (ConnectionId, Taken) {
-    let (ours, mut theirs) = UnixStream::pair().unwrap();
-    driver.give(name, ours);
+    let (driver_end, mut sink_end) = UnixStream::pair().unwrap();
+    driver.provide_socket(name, driver_end);
     let thread = std::thread::spawn(move || {
         let mut all = Vec::new();
         let taken = |_: &_, data: &[u8]| all.extend_from_slice(data);
-        let counts = Sink::new(WINDOW).serve(&mut theirs, before, taken);
+        let counts = Sink::new(WINDOW).serve(&mut sink_end, before, taken);
         (counts, all)
     });
     (open(driver, app, name), thread)
@@ -61,7 +61,8 @@ pub fn submit(
     driver.submit(app, &spec).unwrap()
 }
 
-/// The ranks of a link, on a thread: all ADUs of the first stream, then all of the next.
+/// Starts the ranks of a link on a thread: they write all ADUs of the first stream, then all of the
+/// next.
 pub fn rank(
     driver: &mut Driver,
     link: LinkId,
@@ -93,7 +94,7 @@ pub fn right(stream: StreamId, adus: u64, bytes: u64) -> Vec<u8> {
     all.collect()
 }
 
-/// Closes a connection, and what its sink counted and took.
+/// Closes a connection, and returns the counters and data of its sink.
 pub fn close(driver: &mut Driver, connection: ConnectionId, thread: Taken) -> (Counts, Vec<u8>) {
     driver.close(connection).unwrap();
     until(driver, "the sink leaves", |_| thread.is_finished());

@@ -17,29 +17,29 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Maximum number of connections that have sent no packet. The oldest is closed for a new one.
-const GUESTS_MOST: usize = 64;
+const IDLE_MAX: usize = 64;
 
 /// Interval at which incomplete headers are checked again.
 const TICK: Duration = Duration::from_millis(50);
 
 /// A sink that listens on a TCP port.
 #[derive(Debug)]
-pub struct Station {
+pub struct SinkServer {
     listener: TcpListener,
     sink: Sink,
-    guests: Mutex<Guests>,
+    idle: Mutex<IdleConnections>,
 }
 
 /// A sender that is being served.
 #[derive(Debug)]
-pub struct Taking {
+pub struct SinkSession {
     socket: TcpStream,
     peer: SocketAddr,
     bytes: Arc<AtomicU64>,
     thread: JoinHandle<Result<Counts>>,
 }
 
-impl Station {
+impl SinkServer {
     /// Listens on an address. Port 0 selects a free port.
     ///
     /// # Errors
@@ -48,11 +48,11 @@ impl Station {
         let refused = |error| Error::system(format!("listening on {address}"), error);
         let listener = listen_tcp(address).map_err(refused)?;
         listener.set_nonblocking(true).map_err(refused)?;
-        let guests = Mutex::default();
+        let idle = Mutex::default();
         Ok(Self {
             listener,
             sink,
-            guests,
+            idle,
         })
     }
 
@@ -68,12 +68,12 @@ impl Station {
     /// Returns the number of connections that were closed without having sent a packet.
     #[must_use]
     pub fn strays(&self) -> u64 {
-        self.guests().strays
+        self.idle().strays
     }
 
-    fn guests(&self) -> MutexGuard<'_, Guests> {
+    fn idle(&self) -> MutexGuard<'_, IdleConnections> {
         // A thread that panicked left the list consistent: no operation on it stops half way.
-        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Accepts the next sender that arrives within `time`, and starts to receive. Correct data is
@@ -82,32 +82,32 @@ impl Station {
     ///
     /// # Errors
     /// An error of the socket.
-    pub fn take(&self, time: Duration, out: Option<&Path>) -> Result<Option<Taking>> {
+    pub fn take(&self, time: Duration, out: Option<&Path>) -> Result<Option<SinkSession>> {
         let refused = |error| Error::system("letting a sender in", error);
         let until = Instant::now() + time;
         let (socket, peer) = loop {
-            let mut guests = self.guests();
-            guests.accept(&self.listener).map_err(refused)?;
-            if let Some(sender) = guests.sender() {
+            let mut idle = self.idle();
+            idle.accept(&self.listener).map_err(refused)?;
+            if let Some(sender) = idle.sender() {
                 break sender;
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let remaining = until.saturating_duration_since(Instant::now());
+            if remaining.is_zero() {
                 return Ok(None);
             }
-            guests.wait(&self.listener, left);
+            idle.wait(&self.listener, remaining);
         };
         socket.set_nonblocking(false).map_err(refused)?;
         // An error here only costs speed.
         let _ = socket.set_nodelay(true);
-        let mut theirs = socket.try_clone().map_err(refused)?;
+        let mut reader = socket.try_clone().map_err(refused)?;
         let out = out.map(|path| Out::Path(path.to_owned()));
         let bytes = Arc::new(AtomicU64::new(0));
         let (count, sink) = (Arc::clone(&bytes), self.sink.clone());
         let thread = std::thread::Builder::new().name("sink".into());
-        let serve = move || taken(&sink, &mut theirs, out, &count);
+        let serve = move || receive(&sink, &mut reader, out, &count);
         let thread = thread.spawn(serve).map_err(refused)?;
-        Ok(Some(Taking {
+        Ok(Some(SinkSession {
             socket,
             peer,
             bytes,
@@ -118,12 +118,12 @@ impl Station {
 
 /// Connections that have not sent the header of a packet.
 #[derive(Debug, Default)]
-struct Guests {
+struct IdleConnections {
     there: Vec<(TcpStream, SocketAddr)>,
     strays: u64,
 }
 
-impl Guests {
+impl IdleConnections {
     fn accept(&mut self, listener: &TcpListener) -> std::io::Result<()> {
         loop {
             let (socket, peer) = match listener.accept() {
@@ -132,7 +132,7 @@ impl Guests {
                 Err(error) => return Err(error),
             };
             socket.set_nonblocking(true)?;
-            if self.there.len() == GUESTS_MOST {
+            if self.there.len() == IDLE_MAX {
                 self.there.remove(0);
                 self.strays += 1;
             }
@@ -163,14 +163,17 @@ impl Guests {
 
     /// Waits for a connection or for the first bytes of one, at most [`TICK`], because the rest of
     /// a header is not polled for.
-    fn wait(&self, listener: &TcpListener, left: Duration) {
+    fn wait(&self, listener: &TcpListener, remaining: Duration) {
         let mut fds = vec![PollFd::new(listener, PollFlags::IN)];
         let silent = self.there.iter().filter(|(socket, _)| {
             matches!(socket.peek(&mut [0]), Err(error) if error.kind() == ErrorKind::WouldBlock)
         });
         fds.extend(silent.map(|(socket, _)| PollFd::new(socket, PollFlags::IN)));
         // The caller checks everything again, even after an interrupt.
-        let _ = poll(&mut fds, Timespec::try_from(left.min(TICK)).ok().as_ref());
+        let _ = poll(
+            &mut fds,
+            Timespec::try_from(remaining.min(TICK)).ok().as_ref(),
+        );
     }
 }
 
@@ -200,7 +203,7 @@ impl Out {
 }
 
 /// Receives packets until the sender leaves or the file cannot be written.
-fn taken(
+fn receive(
     sink: &Sink,
     socket: &mut TcpStream,
     mut out: Option<Out>,
@@ -219,7 +222,7 @@ fn taken(
     )
 }
 
-impl Taking {
+impl SinkSession {
     /// Returns the address of the sender.
     #[must_use]
     pub fn peer(&self) -> SocketAddr {

@@ -1,6 +1,6 @@
 //! The driver's state of streams.
 
-use crate::link::{Live, Passed};
+use crate::link::{LiveStream, Progress};
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::{Adu, ConnectionId, Direction, Format, LinkId, StreamSpec, Tu};
 
@@ -9,7 +9,7 @@ const WORTH_STAYING: u64 = 32 << 10;
 
 /// The driver's state of a stream that has not ended.
 #[derive(Debug)]
-pub(crate) struct Known {
+pub(crate) struct StreamState {
     pub connection: ConnectionId,
     pub direction: Direction,
     pub checksum: Checksum,
@@ -26,11 +26,11 @@ pub(crate) struct Known {
     newest: Option<(u64, u64)>,
 }
 
-impl Known {
+impl StreamState {
     pub fn new(spec: &StreamSpec, checksum: Checksum, from_rings: bool) -> Self {
         let links = spec.format.links();
         let large = spec.format.packet_bytes >= WORTH_STAYING;
-        let in_rings = (from_rings && large).then(|| at_once(spec, &links));
+        let in_rings = (from_rings && large).then(|| ring_needs(spec, &links));
         Self {
             connection: spec.connection,
             direction: spec.direction,
@@ -49,7 +49,7 @@ impl Known {
 /// Returns for each link the bytes that its ring must hold before the first of them can be sent:
 /// those of a TU. With cut-through they are at most those of a packet and an SU that extends beyond
 /// it.
-fn at_once(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
+fn ring_needs(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
     let format = &spec.format;
     let su = format.su_bytes(format.tu_bytes);
     let most = match spec.cut_through {
@@ -61,25 +61,25 @@ fn at_once(spec: &StreamSpec, links: &[LinkId]) -> Vec<u64> {
     links.iter().map(|link| tu(link).min(most)).collect()
 }
 
-impl Known {
+impl StreamState {
     /// Returns what a link must know of the stream. None if the stream does not use the link: ranks
     /// there may neither send nor abandon it.
-    pub fn live(&self, link: LinkId) -> Option<Live> {
+    pub fn live(&self, link: LinkId) -> Option<LiveStream> {
         let place = self.links.binary_search(&link).ok()?;
         let in_rings = self.in_rings.as_ref();
-        Some(Live {
+        Some(LiveStream {
             checksum: self.checksum,
             in_ring: in_rings.and_then(|bytes| bytes.get(place).copied()),
         })
     }
 
     /// Records that a TU begins to go over links.
-    pub fn see(&mut self, tu: &Tu) {
+    pub fn note_tu(&mut self, tu: &Tu) {
         self.newest = self.newest.max(Some((tu.adu, tu.bytes)));
     }
 
     /// Whether the stream still needs the ranks of this link, after this progress.
-    pub fn needs(&self, link: LinkId, passed: Passed) -> bool {
+    pub fn needs(&self, link: LinkId, progress: Progress) -> bool {
         if !self.links.contains(&link) {
             return false;
         }
@@ -87,10 +87,10 @@ impl Known {
             return true;
         };
         match self.format.adu {
-            Adu::Fixed(bytes) => passed.bytes < self.share(link, bytes).saturating_mul(adus),
+            Adu::Fixed(bytes) => progress.bytes < self.share(link, bytes).saturating_mul(adus),
             Adu::Variable => {
                 let last = self.newest.filter(|(adu, _)| adu.saturating_add(1) == adus);
-                last.is_none_or(|(adu, bytes)| passed.of_adu < (adu, self.share(link, bytes)))
+                last.is_none_or(|(adu, bytes)| progress.newest_adu < (adu, self.share(link, bytes)))
             }
         }
     }

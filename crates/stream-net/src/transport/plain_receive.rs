@@ -67,7 +67,7 @@ struct Current {
     /// First byte of the next packet in the TU.
     at: u64,
     /// Whether the whole stream has its slots. Only the last packet may still be arriving.
-    placed: bool,
+    complete: bool,
 }
 
 impl Current {
@@ -87,7 +87,7 @@ impl Current {
     }
 
     /// Advances to the packet after it.
-    fn pass(&mut self) {
+    fn advance(&mut self) {
         let format = &self.expected.format;
         let Some(tu) = format.tu(self.adu, self.expected.adu_bytes, self.tu) else {
             return;
@@ -111,7 +111,7 @@ struct Reading {
 
 /// State of dividing the bytes of a connection.
 #[derive(Debug)]
-pub(crate) struct Taking {
+pub(crate) struct PlainReceive {
     channel: u32,
     /// The number of the next stream on the connection, and that of the next packet.
     ordinal: u32,
@@ -126,7 +126,7 @@ pub(crate) struct Taking {
     over: Option<String>,
 }
 
-impl Taking {
+impl PlainReceive {
     pub fn new(channel: u32) -> Self {
         Self {
             channel,
@@ -160,8 +160,8 @@ impl Taking {
         expects: &mut VecDeque<Expected>,
         moved: &dyn Fn(StreamId) -> Option<u64>,
     ) -> Result<bool, String> {
-        let (mut left, mut any) = (TURN, false);
-        while left > 0 {
+        let (mut remaining, mut any) = (TURN, false);
+        while remaining > 0 {
             if self.current.is_none() {
                 let Some(expected) = expects.pop_front() else {
                     return Ok(any);
@@ -172,7 +172,7 @@ impl Taking {
                     adu,
                     tu,
                     at,
-                    placed: false,
+                    complete: false,
                 });
             }
             if self.over.is_some() {
@@ -182,11 +182,11 @@ impl Taking {
                 return self.end(now, id, manager).map(|moved| moved | any);
             }
             let moved = if self.skip > 0 {
-                self.pass_by(socket)?
+                self.skip_bytes(socket)?
             } else if self.reading.is_some() {
                 self.read_data(socket, now, manager, memory)?
             } else if self.first.is_some() {
-                if !self.place(now, id, manager, memory) {
+                if !self.request_slot(now, id, manager, memory) {
                     return Ok(any);
                 }
                 any = true;
@@ -195,7 +195,7 @@ impl Taking {
                 self.read_first(socket)?
             };
             match moved {
-                Moved::Some(bytes) => left = left.saturating_sub(bytes),
+                Moved::Some(bytes) => remaining = remaining.saturating_sub(bytes),
                 Moved::None => return Ok(any),
                 Moved::End => self.over = Some(self.closed()),
             }
@@ -214,7 +214,7 @@ impl Taking {
     }
 
     /// Requests a slot for the next packet. Returns false if it has to wait.
-    fn place(
+    fn request_slot(
         &mut self,
         now: Instant,
         id: ConnectionId,
@@ -233,7 +233,7 @@ impl Taking {
         (header.offset, header.bytes, header.end) = (offset, bytes, last);
         match manager.offer(now, id, &header) {
             Offer::Take(packet) => {
-                memory.place(packet, bytes as usize);
+                memory.allocate(packet, bytes as usize);
                 self.reading = Some(Reading {
                     packet,
                     bytes: bytes as usize,
@@ -244,14 +244,18 @@ impl Taking {
             Offer::Taken | Offer::Drop(_) => self.skip = u64::from(bytes),
         }
         self.sequence += 1;
-        current.pass();
-        current.placed = last;
+        current.advance();
+        current.complete = last;
         true
     }
 
     /// Advances after the data of a packet: the next stream follows the last packet of this one.
-    fn passed(&mut self) {
-        if self.current.as_ref().is_some_and(|current| current.placed) {
+    fn packet_done(&mut self) {
+        if self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.complete)
+        {
             self.current = None;
             self.ordinal += 1;
         }
@@ -287,14 +291,14 @@ impl Taking {
         if it.done == it.bytes {
             let packet = it.packet;
             self.reading = None;
-            self.passed();
+            self.packet_done();
             // Plain bytes carry no checksum to compare with.
             manager.handle_arrived(now, packet, Some(0));
         }
         Ok(moved)
     }
 
-    fn pass_by(&mut self, socket: &Socket) -> Result<Moved, String> {
+    fn skip_bytes(&mut self, socket: &Socket) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let first = self.first.take().is_some();
         let most = self.skip.min(waste.len() as u64) as usize;
@@ -308,7 +312,7 @@ impl Taking {
         if let Moved::Some(bytes) = moved {
             self.skip -= bytes as u64;
             if self.skip == 0 {
-                self.passed();
+                self.packet_done();
             }
         }
         Ok(moved)
@@ -319,8 +323,8 @@ impl Taking {
         let half = self.reading.is_some() || self.skip > 0;
         let current = self.current.as_ref();
         match current.map(|it| (it.adu, it.expected.adus, it.tu > 0 || it.at > 0)) {
-            Some((adu, _, begun)) if begun || half && adu > 0 => {
-                let adu = if begun { adu } else { adu - 1 };
+            Some((adu, _, started)) if started || half && adu > 0 => {
+                let adu = if started { adu } else { adu - 1 };
                 format!("the other side closed it in the middle of ADU {adu}")
             }
             Some((adu, Some(adus), _)) => {

@@ -4,7 +4,7 @@ const GIB: f64 = (1 << 30) as f64;
 
 /// Returns a message if `times` times these bytes exceed the memory of this machine.
 #[must_use]
-pub fn lacking(bytes: u64, times: u32) -> Option<String> {
+pub fn memory_shortfall(bytes: u64, times: u32) -> Option<String> {
     let found = rustix::system::sysinfo();
     let has = u128::from(found.totalram) * u128::from(found.mem_unit);
     let lacks = u128::from(times) * u128::from(bytes) > has;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Maximum number of threads that write files of a driver, including those that hang.
-pub(super) const WRITERS_MOST: usize = 256;
+pub(super) const WRITERS_MAX: usize = 256;
 
 /// The threads that write files of a driver.
 #[derive(Clone, Debug, Default)]
@@ -40,7 +40,7 @@ impl Writers {
     /// Returns a free slot. None if all are taken.
     pub(super) fn enter(&self) -> Option<Slot> {
         let mut slots = self.slots();
-        let number = (0..WRITERS_MOST).find(|number| !slots.taken.contains(number))?;
+        let number = (0..WRITERS_MAX).find(|number| !slots.taken.contains(number))?;
         slots.taken.insert(number);
         Some(Slot {
             writers: self.clone(),

@@ -27,7 +27,7 @@ const TURN: usize = 64;
 const KEPT: usize = 4 << 20;
 /// Interval at which the first header is repeated until the peer has sent something. The peer may
 /// not have started yet, or the header may have been lost.
-const AGAIN: Duration = Duration::from_millis(100);
+const REPEAT_INTERVAL: Duration = Duration::from_millis(100);
 /// How far pacing may fall behind. A longer delay is not made up for.
 const SLACK: Duration = Duration::from_millis(2);
 
@@ -72,7 +72,7 @@ impl Datagrams {
     }
 
     /// Uses a socket that is connected already.
-    pub fn given(socket: UdpSocket, checksum: Checksum) -> Self {
+    pub fn from_socket(socket: UdpSocket, checksum: Checksum) -> Self {
         Self::new(socket.into(), None, checksum)
     }
 
@@ -111,14 +111,14 @@ impl Datagrams {
             // The peer replies to a probe, so a lost reply is repeated too.
             let mut probe = *header;
             probe.kind = Kind::Probe;
-            self.first = First::Said(probe.encode(), Instant::now() + AGAIN);
+            self.first = First::Said(probe.encode(), Instant::now() + REPEAT_INTERVAL);
         }
-        self.say(header.encode());
+        self.queue_header(header.encode());
     }
 
     /// Queues a header before the data. If the peer asks faster than answers can be sent, it gets
     /// the newest.
-    fn say(&mut self, head: [u8; Header::BYTES]) {
+    fn queue_header(&mut self, head: [u8; Header::BYTES]) {
         let out = Out {
             head,
             order: None,
@@ -156,8 +156,8 @@ impl Datagrams {
         if let First::Said(head, at) = self.first
             && at <= Instant::now()
         {
-            self.first = First::Said(head, Instant::now() + AGAIN);
-            self.say(head);
+            self.first = First::Said(head, Instant::now() + REPEAT_INTERVAL);
+            self.queue_header(head);
         }
         for turn in 0..TURN {
             let Some(out) = self.queue.front() else {
@@ -225,7 +225,7 @@ impl Datagrams {
             self.first = First::Heard;
             if let Offer::Take(packet) = manager.offer(now, id, &header) {
                 let mut sum = Sum::new(self.checksum);
-                memory.place(packet, data.len());
+                memory.allocate(packet, data.len());
                 if let Some(block) = memory.packet_mut(packet) {
                     block.bytes[..data.len()].copy_from_slice(data);
                     sum.add(&block.bytes[..data.len()]);

@@ -1,14 +1,14 @@
 //! Plain bytes over TCP, to any program that reads them, and from any program that sends them
-//! ([`taking`] divides received bytes into ADUs).
+//! ([`plain_receive`] divides received bytes into ADUs).
 //!
-//! [`taking`]: super::taking
+//! [`plain_receive`]: super::plain_receive
 //!
 //! The data of all streams of the connection follow one another without headers. A packet is done
 //! when the peer's system has acknowledged all its bytes: the program there may not have read them.
 //! No packet is reported as done while it is in the memory of this machine. Unacknowledged packets
 //! fail when the connection is lost.
 
-use super::taking::{Expected, Taking};
+use super::plain_receive::{Expected, PlainReceive};
 use crate::claims::write_claim;
 use crate::memory::{Data, Memory};
 use isthmus_stream::{ConnectionId, Instant, Manager, OrderId, PacketId, StreamId};
@@ -19,7 +19,7 @@ use std::time::{self, Duration};
 
 /// Shortest and longest interval between two checks of acknowledgements. It doubles, so that a
 /// check is late by at most the time waited so far.
-const LOOK: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(512));
+const CHECK_INTERVAL: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(512));
 /// Packets per system call.
 const BATCH: usize = 16;
 
@@ -40,29 +40,29 @@ pub(crate) struct Plain {
     /// Total of bytes written.
     written: u64,
     /// Written packets that are not acknowledged, with the positions of their ends.
-    unknown: VecDeque<(OrderId, u64)>,
+    unconfirmed: VecDeque<(OrderId, u64)>,
     unacknowledged: Option<Unacknowledged>,
-    look_at: Option<time::Instant>,
+    check_at: Option<time::Instant>,
     pause: Duration,
     /// State of dividing received bytes into ADUs. None if the connection only sends.
-    taking: Option<Taking>,
+    receive: Option<PlainReceive>,
     /// Bytes that came although the connection only sends.
     pub ignored: u64,
 }
 
 impl Plain {
-    /// Creates a connection over this socket. `takes` is the channel, if it also receives.
-    pub fn new(socket: Socket, takes: Option<u32>) -> Self {
+    /// Creates a connection over this socket. `channel` is the channel, if it also receives.
+    pub fn new(socket: Socket, channel: Option<u32>) -> Self {
         Self {
             socket,
-            taking: takes.map(Taking::new),
+            receive: channel.map(PlainReceive::new),
             queue: VecDeque::new(),
             front: 0,
             written: 0,
-            unknown: VecDeque::new(),
+            unconfirmed: VecDeque::new(),
             unacknowledged: None,
-            look_at: None,
-            pause: LOOK.0,
+            check_at: None,
+            pause: CHECK_INTERVAL.0,
             ignored: 0,
         }
     }
@@ -77,13 +77,13 @@ impl Plain {
 
     /// Whether nothing can move before a poll finds it ready. A receiver may wait for room in
     /// memory.
-    pub fn rests(&self, now: time::Instant) -> bool {
-        self.taking.is_none() && self.look_at.is_none_or(|at| now < at)
+    pub fn is_blocked(&self, now: time::Instant) -> bool {
+        self.receive.is_none() && self.check_at.is_none_or(|at| now < at)
     }
 
     /// Whether received bytes become ADUs. Otherwise they are only read to detect the end.
     pub fn receives(&self) -> bool {
-        self.taking.is_some()
+        self.receive.is_some()
     }
 
     pub fn wants_write(&self) -> bool {
@@ -92,7 +92,7 @@ impl Plain {
 
     /// Returns the time of the next check of acknowledgements.
     pub fn deadline(&self) -> Option<time::Instant> {
-        self.look_at
+        self.check_at
     }
 
     /// Writes as much as the socket accepts, and checks acknowledgements. Returns whether anything
@@ -125,16 +125,16 @@ impl Plain {
             while let Some(out) = self.queue.front().filter(|out| out.bytes <= self.front) {
                 self.front -= out.bytes;
                 self.written += out.bytes as u64;
-                self.unknown.push_back((out.order, self.written));
+                self.unconfirmed.push_back((out.order, self.written));
                 memory.free(out.packet);
                 self.queue.pop_front();
             }
         }
         if any {
             // The peer is accepting bytes.
-            self.look_soon();
+            self.check_soon();
         }
-        Ok(any | self.look(over)?)
+        Ok(any | self.check_acknowledged(over)?)
     }
 
     /// Writes as much as fits of the first packets, up to one whose data lies in rings.
@@ -157,46 +157,46 @@ impl Plain {
         moved.map_err(|error| error.to_string())
     }
 
-    fn look_soon(&mut self) {
-        self.pause = LOOK.0;
-        let soon = time::Instant::now() + LOOK.0;
-        self.look_at = self.look_at.map(|at| at.min(soon));
+    fn check_soon(&mut self) {
+        self.pause = CHECK_INTERVAL.0;
+        let soon = time::Instant::now() + CHECK_INTERVAL.0;
+        self.check_at = self.check_at.map(|at| at.min(soon));
     }
 
     /// Checks acknowledgements, if a check is due.
-    fn look(&mut self, over: &mut Vec<OrderId>) -> Result<bool, String> {
-        if self.unknown.is_empty() {
-            self.look_at = None;
-            self.pause = LOOK.0;
+    fn check_acknowledged(&mut self, over: &mut Vec<OrderId>) -> Result<bool, String> {
+        if self.unconfirmed.is_empty() {
+            self.check_at = None;
+            self.pause = CHECK_INTERVAL.0;
             return Ok(false);
         }
         let now = time::Instant::now();
-        let at = *self.look_at.get_or_insert(now);
+        let at = *self.check_at.get_or_insert(now);
         if now < at {
             return Ok(false);
         }
         let kept = self.unacknowledged()?;
         let known = (self.written + self.front as u64).saturating_sub(kept);
         let mut any = false;
-        while let Some((order, _)) = self.unknown.front().filter(|(_, end)| *end <= known) {
+        while let Some((order, _)) = self.unconfirmed.front().filter(|(_, end)| *end <= known) {
             over.push(*order);
-            self.unknown.pop_front();
+            self.unconfirmed.pop_front();
             any = true;
         }
         self.pause = if any {
-            LOOK.0
+            CHECK_INTERVAL.0
         } else {
-            (self.pause * 2).min(LOOK.1)
+            (self.pause * 2).min(CHECK_INTERVAL.1)
         };
-        self.look_at = Some(now + self.pause);
+        self.check_at = Some(now + self.pause);
         Ok(any)
     }
 
     /// Checks the acknowledgements from before the peer closed the connection. Bytes that the
     /// system does not report count as lost.
-    pub fn look_at_the_end(&mut self, over: &mut Vec<OrderId>) {
-        self.look_at = None;
-        let _ = self.look(over);
+    pub fn check_at_end(&mut self, over: &mut Vec<OrderId>) {
+        self.check_at = None;
+        let _ = self.check_acknowledged(over);
     }
 
     /// Returns the number of bytes that the system holds because the peer has not acknowledged
@@ -214,8 +214,8 @@ impl Plain {
 
     /// Whether the driver should poll for received bytes.
     pub fn wants_read(&self, expects: &VecDeque<Expected>) -> bool {
-        let taking = self.taking.as_ref();
-        taking.is_none_or(|taking| taking.wants_read(expects))
+        let receive = self.receive.as_ref();
+        receive.is_none_or(|receive| receive.wants_read(expects))
     }
 
     /// Reads bytes for streams that expect them. If the connection only sends, reads to detect its
@@ -231,8 +231,8 @@ impl Plain {
         expects: &mut VecDeque<Expected>,
         moved: &dyn Fn(StreamId) -> Option<u64>,
     ) -> Result<bool, String> {
-        if let Some(taking) = &mut self.taking {
-            return taking.read(&self.socket, at, manager, memory, expects, moved);
+        if let Some(receive) = &mut self.receive {
+            return receive.read(&self.socket, at, manager, memory, expects, moved);
         }
         let mut waste = [0; 16 << 10];
         match self

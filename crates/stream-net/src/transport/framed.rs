@@ -115,7 +115,7 @@ impl Framed {
 
     /// Whether nothing can move before a poll finds the socket ready. False if a received packet
     /// waits for room in memory.
-    pub fn rests(&self) -> bool {
+    pub fn is_blocked(&self) -> bool {
         self.waiting.is_none()
     }
 
@@ -190,11 +190,11 @@ impl Framed {
             self.skipped -= 1;
             return Ok(false);
         }
-        let mut left = TURN;
+        let mut remaining = TURN;
         let mut any = false;
-        while left > 0 {
+        while remaining > 0 {
             let moved = if self.skip > 0 {
-                self.pass_by()?
+                self.skip_bytes()?
             } else if self.reading.is_some() {
                 self.read_data(now, manager, memory)?
             } else if let Some(header) = self.waiting.take() {
@@ -209,7 +209,7 @@ impl Framed {
             match moved {
                 Moved::Some(bytes) => {
                     any = true;
-                    left = left.saturating_sub(bytes);
+                    remaining = remaining.saturating_sub(bytes);
                 }
                 Moved::None => {
                     self.skipped = SKIPPED;
@@ -236,7 +236,7 @@ impl Framed {
         match manager.offer(now, id, &header) {
             Offer::Take(packet) => {
                 let bytes = header.bytes as usize;
-                memory.place(packet, bytes);
+                memory.allocate(packet, bytes);
                 self.reading = Some(Reading {
                     packet,
                     bytes,
@@ -303,7 +303,7 @@ impl Framed {
         Ok(moved)
     }
 
-    fn pass_by(&mut self) -> Result<Moved, String> {
+    fn skip_bytes(&mut self) -> Result<Moved, String> {
         let mut waste = [0; 16 << 10];
         let most = self.skip.min(waste.len() as u64) as usize;
         let moved = read(&self.socket, &mut waste[..most])?;
@@ -314,7 +314,7 @@ impl Framed {
     }
 
     /// Records that a poll found the socket ready.
-    pub fn heed(&mut self) {
+    pub fn mark_ready(&mut self) {
         self.skipped = 0;
     }
 

@@ -2,7 +2,7 @@
 //! system can free the rings.
 
 use crate::driver::Driver;
-use crate::link::{Input, PATIENCE};
+use crate::link::{CLAIM_TIMEOUT, Input};
 use isthmus_stream::LinkId;
 use std::time::Instant;
 
@@ -13,18 +13,19 @@ impl Driver {
         let link = self.links.get_mut(&id);
         let input = link.and_then(|link| link.input.take());
         if input.as_ref().is_some_and(Input::is_ring) {
-            self.left.push_back((id, Instant::now() + PATIENCE));
+            self.departed
+                .push_back((id, Instant::now() + CLAIM_TIMEOUT));
         }
     }
 
     /// Copies the data in rings of ranks that left some time ago. Returns whether there was one. If
     /// the same link has a new ring, the data there is copied too, at no further cost.
-    pub(crate) fn take_back_of_left(&mut self, now: Instant) -> bool {
+    pub(crate) fn reclaim_departed(&mut self, now: Instant) -> bool {
         let mut any = false;
-        while let Some((link, at)) = self.left.front().copied()
+        while let Some((link, at)) = self.departed.front().copied()
             && at <= now
         {
-            self.left.pop_front();
+            self.departed.pop_front();
             self.memory.spill(link);
             any = true;
         }

@@ -12,10 +12,10 @@
 //! redirect them by replacing the directory.
 //!
 //! A disk may hang permanently. Nothing waits for the thread then: it is abandoned, with the one
-//! packet that it writes. There are at most [`WRITERS_MOST`] threads.
+//! packet that it writes. There are at most [`WRITERS_MAX`] threads.
 
-use super::part::{beside, replaceable};
-use super::writers::{Slot, WRITERS_MOST, Writers};
+use super::part::{replaceable, temporary_name};
+use super::writers::{Slot, WRITERS_MAX, Writers};
 use crate::memory::Block;
 use isthmus_stream::{OrderId, PacketId};
 use rustix::fs::{
@@ -35,82 +35,82 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 /// Requests to the thread. Their packets are part of the manager's network memory, which bounds
 /// their number. Unwanted packets are removed.
 #[derive(Debug, Default)]
-struct Asks {
+struct Requests {
     writes: VecDeque<(OrderId, PacketId, Block)>,
-    end: Option<Then>,
+    end: Option<FileEnd>,
 }
 
 /// A request to the thread.
-enum Ask {
+enum Request {
     Write(OrderId, PacketId, Block),
-    End(Then),
+    End(FileEnd),
 }
 
 /// What to do with the file when the connection ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Then {
+pub(crate) enum FileEnd {
     /// Keep it.
     Keep,
     /// Remove it, because a stream failed.
-    Spoiled,
+    Failed,
     /// Remove it, because there was no stream.
     Unused,
 }
 
 #[derive(Debug, Default)]
-struct Line(Mutex<Asks>, Condvar);
+struct RequestQueue(Mutex<Requests>, Condvar);
 
-impl Line {
-    fn put(&self, what: impl FnOnce(&mut Asks)) {
+impl RequestQueue {
+    fn put(&self, what: impl FnOnce(&mut Requests)) {
         // The queue is consistent even if another thread panicked with the lock.
         what(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
         self.1.notify_one();
     }
 
-    fn take(&self) -> Ask {
-        let asks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = |asks: &mut Asks| asks.writes.is_empty() && asks.end.is_none();
-        let waited = self.1.wait_while(asks, idle);
-        let mut asks = waited.unwrap_or_else(PoisonError::into_inner);
-        match asks.writes.pop_front() {
-            Some((order, packet, block)) => Ask::Write(order, packet, block),
-            None => Ask::End(asks.end.unwrap_or(Then::Spoiled)),
+    fn take(&self) -> Request {
+        let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = |requests: &mut Requests| requests.writes.is_empty() && requests.end.is_none();
+        let waited = self.1.wait_while(requests, idle);
+        let mut requests = waited.unwrap_or_else(PoisonError::into_inner);
+        match requests.writes.pop_front() {
+            Some((order, packet, block)) => Request::Write(order, packet, block),
+            None => Request::End(requests.end.unwrap_or(FileEnd::Failed)),
         }
     }
 }
 
 /// An event of the thread.
-pub(crate) enum Wrote {
+pub(crate) enum WriterEvent {
     /// The file was created under its temporary name.
     Made,
     /// The file could not be created, and the thread has ended.
     Unmade(String),
     Done(OrderId, PacketId, Block),
     Refused(String),
-    Ended(Kept),
+    Ended(FileOutcome),
 }
 
 /// The outcome of writing a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Kept {
+pub(crate) enum FileOutcome {
     /// The file is complete, with this size in bytes.
     Whole(u64),
     /// The previous file is unchanged, for this reason.
-    Not(String),
+    NotKept(String),
     /// The previous file is unchanged, because no stream was submitted.
     Unused,
 }
 
 /// A file that is being written.
 #[derive(Debug)]
-pub(crate) struct Filing {
+pub(crate) struct FileTransport {
     pub path: PathBuf,
-    asks: Arc<Line>,
-    wrote: Receiver<Wrote>,
+    requests: Arc<RequestQueue>,
+    events: Receiver<WriterEvent>,
     ending: bool,
 }
 
-impl Filing {
+impl FileTransport {
     /// Starts a thread that creates the file under its temporary name, in `directory` or in the
     /// directory of `path`. The thread calls `wake` after each event.
     ///
@@ -125,54 +125,54 @@ impl Filing {
         let shown = path.display();
         let slot = writers.enter().ok_or_else(|| {
             format!(
-                "making {shown}: {WRITERS_MOST} files are being written, or wait for their disk, \
+                "making {shown}: {WRITERS_MAX} files are being written, or wait for their disk, \
                  which are the most"
             )
         })?;
-        let asks = Arc::new(Line::default());
-        let (tell, wrote) = channel();
-        let (asked, place) = (Arc::clone(&asks), path.to_owned());
+        let requests = Arc::new(RequestQueue::default());
+        let (send_event, events) = channel();
+        let (queue, place) = (Arc::clone(&requests), path.to_owned());
         let thread = std::thread::Builder::new().name("stream-file".into());
         let thread = thread.spawn(move || {
-            work(place, directory, &slot, (&asked, &tell), &wake);
+            work(place, directory, &slot, (&queue, &send_event), &wake);
             drop(slot);
         });
         thread.map_err(|error| format!("making {shown}: {error}"))?;
         Ok(Self {
             path: path.to_owned(),
-            asks,
-            wrote,
+            requests,
+            events,
             ending: false,
         })
     }
 
     pub fn send(&self, order: OrderId, packet: PacketId, block: Block) {
-        self.asks
-            .put(|asks| asks.writes.push_back((order, packet, block)));
+        self.requests
+            .put(|requests| requests.writes.push_back((order, packet, block)));
     }
 
     /// Ends the file. If it is not kept, queued writes are dropped.
-    pub fn end(&mut self, then: Then) {
+    pub fn end(&mut self, then: FileEnd) {
         self.ending = true;
-        self.asks.put(|asks| {
-            asks.end = Some(then);
-            if then != Then::Keep {
-                asks.writes = VecDeque::new();
+        self.requests.put(|requests| {
+            requests.end = Some(then);
+            if then != FileEnd::Keep {
+                requests.writes = VecDeque::new();
             }
         });
     }
 
     /// Returns the next event of the thread.
-    pub fn told(&mut self) -> Option<Wrote> {
-        self.wrote.try_recv().ok()
+    pub fn poll_event(&mut self) -> Option<WriterEvent> {
+        self.events.try_recv().ok()
     }
 }
 
-impl Drop for Filing {
+impl Drop for FileTransport {
     fn drop(&mut self) {
         // The thread removes its file when it can. Nothing waits for it.
         if !self.ending {
-            self.end(Then::Spoiled);
+            self.end(FileEnd::Failed);
         }
     }
 }
@@ -182,20 +182,20 @@ fn work(
     place: PathBuf,
     directory: Option<OwnedFd>,
     slot: &Slot,
-    (asked, tell): (&Line, &Sender<Wrote>),
+    (queue, send_event): (&RequestQueue, &Sender<WriterEvent>),
     wake: &dyn Fn(),
 ) {
-    let tell = |said| {
+    let send_event = |event| {
         // The receiver is gone if the driver is gone; then the event does not matter.
-        let _ = tell.send(said);
+        let _ = send_event.send(event);
         wake();
     };
     match Writer::new(&place, directory, slot) {
         Ok(writer) => {
-            tell(Wrote::Made);
-            writer.run(asked, &tell);
+            send_event(WriterEvent::Made);
+            writer.run(queue, &send_event);
         }
-        Err(error) => tell(Wrote::Unmade(format!(
+        Err(error) => send_event(WriterEvent::Unmade(format!(
             "making {}: {error}",
             place.display()
         ))),
@@ -224,7 +224,7 @@ impl Writer {
             }
             (None, _) => openat(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?,
         };
-        let part = beside(name)?;
+        let part = temporary_name(name)?;
         let noted = slot.note(&place.with_file_name(&part));
         let why = |error| io::Error::other(format!("noting it in the journal: {error}"));
         noted.map_err(why)?;
@@ -248,41 +248,43 @@ impl Writer {
         })
     }
 
-    fn run(mut self, asked: &Line, tell: &dyn Fn(Wrote)) {
+    fn run(mut self, queue: &RequestQueue, send_event: &dyn Fn(WriterEvent)) {
         loop {
-            match asked.take() {
-                Ask::Write(order, packet, block) => {
+            match queue.take() {
+                Request::Write(order, packet, block) => {
                     if self.broken.is_none()
                         && let Err(error) = self.file.write_all(block.data())
                     {
                         let (path, at) = (self.place.display(), self.bytes);
                         let why = format!("writing {path} at byte {at}: {error}");
                         self.broken = Some(why.clone());
-                        tell(Wrote::Refused(why));
+                        send_event(WriterEvent::Refused(why));
                     }
                     if self.broken.is_none() {
                         self.bytes += block.data().len() as u64;
-                        tell(Wrote::Done(order, packet, block));
+                        send_event(WriterEvent::Done(order, packet, block));
                     }
                 }
-                Ask::End(then) => {
+                Request::End(then) => {
                     let not = |error: io::Error| {
-                        Kept::Not(format!("keeping {}: {error}", self.place.display()))
+                        FileOutcome::NotKept(format!("keeping {}: {error}", self.place.display()))
                     };
                     let kept = match (&self.broken, then) {
-                        (Some(why), _) => Kept::Not(why.clone()),
-                        (None, Then::Spoiled) => Kept::Not("its streams did not end well".into()),
-                        (None, Then::Unused) => Kept::Unused,
-                        (None, Then::Keep) => {
-                            self.keep().map_or_else(not, |()| Kept::Whole(self.bytes))
+                        (Some(why), _) => FileOutcome::NotKept(why.clone()),
+                        (None, FileEnd::Failed) => {
+                            FileOutcome::NotKept("its streams did not end well".into())
                         }
+                        (None, FileEnd::Unused) => FileOutcome::Unused,
+                        (None, FileEnd::Keep) => self
+                            .keep()
+                            .map_or_else(not, |()| FileOutcome::Whole(self.bytes)),
                     };
-                    if !matches!(kept, Kept::Whole(_)) {
+                    if !matches!(kept, FileOutcome::Whole(_)) {
                         // If the incomplete file cannot be removed, its temporary name still tells
                         // what it is.
                         let _ = unlinkat(&self.directory, &self.part, AtFlags::empty());
                     }
-                    tell(Wrote::Ended(kept));
+                    send_event(WriterEvent::Ended(kept));
                     return;
                 }
             }
@@ -292,7 +294,7 @@ impl Writer {
     fn keep(&self) -> io::Result<()> {
         let (of, name) = (&self.directory, self.place.file_name());
         let name = name.ok_or(io::ErrorKind::InvalidFilename)?;
-        let mode = match look(of, name)? {
+        let mode = match stat_name(of, name)? {
             Some(there) => {
                 replaceable(&there).map_err(io::Error::other)?;
                 there.st_mode
@@ -301,9 +303,9 @@ impl Writer {
         };
         fchmod(&self.file, Mode::from_raw_mode(mode))?;
         self.file.sync_all()?;
-        let ours =
+        let is_written_file =
             |found: Stat| (found.st_dev, found.st_ino) == (self.made.st_dev, self.made.st_ino);
-        if !look(of, &self.part)?.is_some_and(ours) {
+        if !stat_name(of, &self.part)?.is_some_and(is_written_file) {
             return Err(io::Error::other(
                 "something else was put in the place of what was written",
             ));
@@ -318,7 +320,7 @@ impl Writer {
     /// existing file is kept, where the file system supports that.
     fn rename(&self, name: &OsStr) -> io::Result<()> {
         let of = &self.directory;
-        if look(of, name)?.is_some() {
+        if stat_name(of, name)?.is_some() {
             return Ok(renameat(of, &self.part, of, name)?);
         }
         match renameat_with(of, &self.part, of, name, RenameFlags::NOREPLACE) {
@@ -329,7 +331,7 @@ impl Writer {
 }
 
 /// Returns the status of a name in a directory without following links.
-fn look(directory: impl AsFd, name: &OsStr) -> io::Result<Option<Stat>> {
+fn stat_name(directory: impl AsFd, name: &OsStr) -> io::Result<Option<Stat>> {
     match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(found)),
         Err(Errno::NOENT) => Ok(None),
@@ -352,31 +354,31 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let writers = Writers::default();
         // Each hangs in its first event.
-        let (hangs, hung) = sync_channel(WRITERS_MOST);
+        let (hangs, hung) = sync_channel(WRITERS_MAX);
         let gate = Arc::new(Mutex::new(()));
         let shut = gate.lock().unwrap();
         let new = || {
             let (hangs, gate) = (hangs.clone(), Arc::clone(&gate));
-            Filing::new(&folder.join("out"), None, &writers, move || {
+            FileTransport::new(&folder.join("out"), None, &writers, move || {
                 let _ = hangs.try_send(());
                 drop(gate.lock());
             })
         };
         let began = Instant::now();
-        for number in 0..WRITERS_MOST as u32 {
-            let filing = new().unwrap();
+        for number in 0..WRITERS_MAX as u32 {
+            let file = new().unwrap();
             hung.recv_timeout(Duration::from_secs(60)).unwrap();
             let (order, packet) = (OrderId(u64::from(number)), PacketId(number));
-            filing.send(order, packet, Block::default());
-            let asks = Arc::clone(&filing.asks);
-            drop(filing);
-            assert!(asks.0.lock().unwrap().writes.is_empty());
+            file.send(order, packet, Block::default());
+            let requests = Arc::clone(&file.requests);
+            drop(file);
+            assert!(requests.0.lock().unwrap().writes.is_empty());
         }
         assert!(began.elapsed() < Duration::from_secs(60));
         let refused = new().unwrap_err();
         assert!(refused.contains("256 files"), "{refused}");
         assert!(!writers.wait(Duration::from_millis(1)));
-        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), WRITERS_MOST);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), WRITERS_MAX);
         drop(shut);
         assert!(writers.wait(Duration::from_secs(60)));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);

@@ -3,7 +3,7 @@
 //!
 //! Each writer has a slot, which holds the path of its file, padded with zeros, or nothing.
 
-use super::writers::WRITERS_MOST;
+use super::writers::WRITERS_MAX;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::File;
@@ -26,7 +26,7 @@ impl Journal {
     /// # Errors
     /// The disk has no room for it.
     pub fn new(file: File) -> io::Result<Self> {
-        let bytes = (WRITERS_MOST * SLOT) as u64;
+        let bytes = (WRITERS_MAX * SLOT) as u64;
         match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
             // Some file systems cannot reserve space.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(Self(file)),
@@ -40,7 +40,7 @@ impl Journal {
     /// The file cannot be read.
     pub fn paths(file: &File) -> io::Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
-        for slot in 0..WRITERS_MOST {
+        for slot in 0..WRITERS_MAX {
             let mut bytes = [0; SLOT];
             let mut got = 0;
             while got < SLOT {

@@ -6,18 +6,18 @@ mod framed;
 mod journal;
 mod part;
 mod plain;
+mod plain_receive;
 mod screen;
-mod taking;
 mod writers;
 
-pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MOST};
-pub(crate) use file::{Filing, Kept, Then, Wrote};
+pub(crate) use datagrams::{Datagrams, MOST as DATAGRAM_MAX};
+pub(crate) use file::{FileEnd, FileOutcome, FileTransport, WriterEvent};
 pub(crate) use framed::Framed;
 pub use journal::Journal;
-pub use part::{NAME_MOST, is_part, replaceable};
+pub use part::{NAME_MAX, is_part, replaceable};
 pub(crate) use plain::Plain;
+pub(crate) use plain_receive::{Expected, refused as refused_by_plain};
 pub(crate) use screen::Drawing;
-pub(crate) use taking::{Expected, refused as refused_by_plain};
 pub(crate) use writers::Writers;
 
 use isthmus_stream::checksum::Checksum;
@@ -26,7 +26,7 @@ use std::time::Instant;
 
 /// The transport that uses a socket once it is connected.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Becomes {
+pub(crate) enum SocketUse {
     /// Packets with this checksum.
     Framed(Checksum),
     /// Plain bytes; the channel, if it receives.
@@ -35,30 +35,30 @@ pub(crate) enum Becomes {
 
 /// The transport of one connection.
 #[derive(Debug)]
-pub(crate) enum Outside {
+pub(crate) enum Transport {
     /// Waits for a socket that the application provides under this name.
-    Given(String, Becomes),
+    AwaitingSocket(String, SocketUse),
     /// A socket that the system is connecting.
-    Connecting(Socket, Becomes),
+    Connecting(Socket, SocketUse),
     /// Packets.
     Framed(Box<Framed>),
     /// Plain bytes over TCP.
     Plain(Box<Plain>),
     /// A file.
-    File(Box<Filing>),
+    File(Box<FileTransport>),
     /// A screen.
     Screen(Drawing),
     /// Waits for a UDP socket that the application provides under this name.
-    GivenDatagrams(String),
+    AwaitingDatagrams(String),
     /// Packets as datagrams.
     Datagrams(Box<Datagrams>),
 }
 
-impl Outside {
-    pub fn connected(socket: Socket, becomes: Becomes) -> Self {
-        match becomes {
-            Becomes::Framed(checksum) => Self::Framed(Box::new(Framed::new(socket, checksum))),
-            Becomes::Plain(takes) => Self::Plain(Box::new(Plain::new(socket, takes))),
+impl Transport {
+    pub fn connected(socket: Socket, socket_use: SocketUse) -> Self {
+        match socket_use {
+            SocketUse::Framed(checksum) => Self::Framed(Box::new(Framed::new(socket, checksum))),
+            SocketUse::Plain(takes) => Self::Plain(Box::new(Plain::new(socket, takes))),
         }
     }
 
@@ -68,17 +68,17 @@ impl Outside {
             Self::Connecting(socket, _) => Some(socket),
             Self::Framed(framed) => Some(&framed.socket),
             Self::Plain(plain) => Some(&plain.socket),
-            Self::Given(..) | Self::File(_) | Self::Screen(_) => None,
-            Self::GivenDatagrams(_) | Self::Datagrams(_) => None,
+            Self::AwaitingSocket(..) | Self::File(_) | Self::Screen(_) => None,
+            Self::AwaitingDatagrams(_) | Self::Datagrams(_) => None,
         }
     }
 
     /// Whether nothing can move before a poll finds its socket ready or an order comes.
-    pub fn rests(&self, now: Instant) -> bool {
+    pub fn is_blocked(&self, now: Instant) -> bool {
         match self {
-            Self::Given(..) | Self::GivenDatagrams(_) | Self::Connecting(..) => true,
-            Self::Framed(framed) => framed.rests(),
-            Self::Plain(plain) => plain.rests(now),
+            Self::AwaitingSocket(..) | Self::AwaitingDatagrams(_) | Self::Connecting(..) => true,
+            Self::Framed(framed) => framed.is_blocked(),
+            Self::Plain(plain) => plain.is_blocked(now),
             Self::File(_) | Self::Screen(_) | Self::Datagrams(_) => false,
         }
     }

@@ -9,10 +9,10 @@ use std::io;
 const PART: &str = ".part-";
 
 /// Maximum length of a name in bytes, so that the suffix fits.
-pub const NAME_MOST: usize = 255 - PART.len() - 32;
+pub const NAME_MAX: usize = 255 - PART.len() - 32;
 
 /// Makes the unguessable temporary name of a file.
-pub(super) fn beside(name: &OsStr) -> io::Result<OsString> {
+pub(super) fn temporary_name(name: &OsStr) -> io::Result<OsString> {
     let mut bytes = [0; 16];
     if getrandom(&mut bytes[..], GetRandomFlags::empty())? != bytes.len() {
         return Err(io::Error::other("the system gives no random bits"));

@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 /// The state that makes a link resumable.
 #[derive(Debug)]
-pub(crate) struct Lasting {
+pub(crate) struct Resumable {
     /// How long the link may be without a socket.
     pub grace: Duration,
     /// The number of its current or last socket, from 1.
     pub nth: u32,
 }
 
-impl Lasting {
+impl Resumable {
     /// Returns the end of a grace period that begins now.
     pub fn until(&self) -> Option<Instant> {
         Instant::now().checked_add(self.grace)
@@ -24,14 +24,14 @@ impl Lasting {
 
 /// The reading half.
 #[derive(Debug, Default)]
-pub(crate) struct LastingSource {
+pub(crate) struct ResumableSource {
     pub socket: Option<Arc<Socket>>,
     /// Bytes that were received, and how many of them were confirmed.
     pub received: u64,
     confirmed: u64,
 }
 
-impl LastingSource {
+impl ResumableSource {
     pub fn read(&mut self, bytes: &mut [u8]) -> Result<Moved, String> {
         let Some(socket) = &self.socket else {
             return Ok(Moved::None);
@@ -55,12 +55,12 @@ impl LastingSource {
 
 /// The writing half.
 #[derive(Debug)]
-pub(crate) struct LastingDrain {
+pub(crate) struct ResumableDrain {
     pub socket: Option<Arc<Socket>>,
     pub unconfirmed: Unconfirmed,
 }
 
-impl Default for LastingDrain {
+impl Default for ResumableDrain {
     fn default() -> Self {
         Self {
             socket: None,
@@ -69,7 +69,7 @@ impl Default for LastingDrain {
     }
 }
 
-impl LastingDrain {
+impl ResumableDrain {
     /// Whether writing waits for the socket, if there is `more` to write.
     pub fn waits_for_room(&self, more: bool) -> bool {
         let kept = &self.unconfirmed;
@@ -84,7 +84,7 @@ impl LastingDrain {
         let pieces = self.unconfirmed.pending().map(std::io::IoSlice::new);
         let moved = socket.write(&pieces).map_err(|error| error.to_string())?;
         if let Moved::Some(written) = moved {
-            self.unconfirmed.wrote(written);
+            self.unconfirmed.mark_written(written);
         }
         Ok(moved)
     }

@@ -2,13 +2,13 @@
 
 use crate::driver::Driver;
 use crate::event::Event;
-use crate::link::{Input, Output, Told};
+use crate::link::{Input, LinkEvent, Output};
 use isthmus_stream::{Direction, LinkId, StreamId};
 
 impl Driver {
     /// Handles the loss of the other end of a link, noticed while `reading` or writing.
     pub(crate) fn link_gone(&mut self, id: LinkId, why: &str, reading: bool) {
-        if self.socket_cut(id, why) {
+        if self.on_socket_cut(id, why) {
             return;
         }
         let users = self.users(id);
@@ -34,7 +34,7 @@ impl Driver {
             }
             match &mut link.output {
                 // A later check finds out whether that end was left too.
-                Some(output) => output.heard = true,
+                Some(output) => output.peer_active = true,
                 None => self.events.push_back(event),
             }
             return;
@@ -49,11 +49,11 @@ impl Driver {
 
     /// Detects that the ranks of a link have left if the link has only a ring towards them. No
     /// write may be due that would fail, so this checks after activity of the peer.
-    pub(crate) fn look_for_ranks(&mut self, id: LinkId) -> bool {
+    pub(crate) fn check_ranks(&mut self, id: LinkId) -> bool {
         let link = self.links.get_mut(&id).filter(|link| link.input.is_none());
         let output = link.and_then(|link| link.output.as_mut());
-        let output = output.filter(|output| output.heard && !output.waits_for_room());
-        let Some(why) = output.and_then(Output::left) else {
+        let output = output.filter(|output| output.peer_active && !output.waits_for_room());
+        let Some(why) = output.and_then(Output::left_reason) else {
             return false;
         };
         self.link_gone(id, &why, false);
@@ -63,15 +63,18 @@ impl Driver {
     /// Whether a link has neither ends nor streams.
     #[must_use]
     pub fn is_idle(&self, id: LinkId) -> bool {
-        let named = || self.streams.values().any(|known| known.links.contains(&id));
+        let named = || self.streams.values().any(|state| state.links.contains(&id));
         !self.is_attached(id) && !named()
     }
 
     /// Returns the streams that still need the ranks of a link.
     fn users(&self, id: LinkId) -> Vec<StreamId> {
-        let users = self.streams.iter().filter(|(stream, known)| {
-            let passed = self.links.get(&id).and_then(|link| link.passed.get(stream));
-            known.needs(id, passed.copied().unwrap_or_default())
+        let users = self.streams.iter().filter(|(stream, state)| {
+            let progress = self
+                .links
+                .get(&id)
+                .and_then(|link| link.progress.get(stream));
+            state.needs(id, progress.copied().unwrap_or_default())
         });
         users.map(|(stream, _)| *stream).collect()
     }
@@ -95,8 +98,8 @@ impl Driver {
     /// Fails the link's part of a stream that ranks receive but also send. Nothing would ever read
     /// that data, and it would block all data behind it on the link.
     fn refuse_sent(&mut self, id: LinkId, stream: StreamId) {
-        let known = self.streams.get(&stream);
-        if known.is_none_or(|known| known.direction == Direction::Transmit) {
+        let state = self.streams.get(&stream);
+        if state.is_none_or(|state| state.direction == Direction::Transmit) {
             return;
         }
         let input = self.links.get_mut(&id).and_then(|link| link.input.as_mut());
@@ -104,26 +107,26 @@ impl Driver {
             input.forget(stream);
         }
         let reason = "it sends data of a stream that it receives".to_owned();
-        let told = Told::OutOfStep(stream, reason);
-        self.hear(id, vec![told], true);
+        let event = LinkEvent::OutOfStep(stream, reason);
+        self.handle_link_events(id, vec![event], true);
     }
 
     /// Handles the events of a link. `reading` tells the half that ranks write from the other.
-    pub(crate) fn hear(&mut self, id: LinkId, told: Vec<Told>, reading: bool) {
-        for told in told {
+    pub(crate) fn handle_link_events(&mut self, id: LinkId, events: Vec<LinkEvent>, reading: bool) {
+        for event in events {
             let now = self.round_at;
-            match told {
-                Told::Over(order) => {
-                    self.places.remove(&order);
+            match event {
+                LinkEvent::Over(order) => {
+                    self.order_links.remove(&order);
                     self.manager.handle_completed(now, order, 0);
                 }
-                Told::Offered(stream, bytes) => {
+                LinkEvent::Offered(stream, bytes) => {
                     // The stream may have ended meanwhile.
                     let _ = self.manager.handle_offered(now, stream, id, bytes);
                     self.refuse_sent(id, stream);
                 }
-                Told::GivenUp(stream) => self.manager.handle_rank_lost(now, stream, id),
-                Told::OutOfStep(stream, reason) => {
+                LinkEvent::Abandoned(stream) => self.manager.handle_rank_lost(now, stream, id),
+                LinkEvent::OutOfStep(stream, reason) => {
                     let event = Event::OutOfStep {
                         link: id,
                         stream,
@@ -132,10 +135,10 @@ impl Driver {
                     self.events.push_back(event);
                     self.manager.handle_rank_lost(now, stream, id);
                 }
-                Told::Gone(why) => self.link_gone(id, &why, reading),
-                Told::Garbled(why) => {
+                LinkEvent::Gone(why) => self.link_gone(id, &why, reading),
+                LinkEvent::Garbled(why) => {
                     // A new socket would not repair invalid data.
-                    self.last_no_more(id);
+                    self.end_resumption(id);
                     self.link_gone(id, &why, reading);
                 }
             }

@@ -9,7 +9,7 @@
 use crate::driver::Driver;
 use crate::error::{Error, Result};
 use crate::event::Event;
-use crate::link::{Drain, Ends, Lasting, LastingDrain, LastingSource, Link, Source};
+use crate::link::{Drain, Ends, Link, Resumable, ResumableDrain, ResumableSource, Source};
 use isthmus_stream::LinkId;
 use isthmus_wire::Socket;
 use std::sync::Arc;
@@ -21,21 +21,21 @@ impl Driver {
     ///
     /// # Errors
     /// [`Error::Attached`].
-    pub fn attach_lasting(&mut self, id: LinkId, grace: Duration) -> Result<()> {
+    pub fn attach_resumable(&mut self, id: LinkId, grace: Duration) -> Result<()> {
         if self.is_attached(id) {
             return Err(Error::Attached(id));
         }
         let ends = Ends {
-            source: Some(Source::Lasting(LastingSource::default())),
-            drain: Some(Drain::Lasting(LastingDrain::default())),
+            source: Some(Source::Resumable(ResumableSource::default())),
+            drain: Some(Drain::Resumable(ResumableDrain::default())),
             // The grace period applies to the socket, not to the link.
             grace: Duration::ZERO,
         };
-        self.give_ends(id, ends);
+        self.attach_ends(id, ends);
         if let Some(link) = self.links.get_mut(&id) {
-            let lasting = Lasting { grace, nth: 0 };
-            link.cut_until = lasting.until();
-            link.lasting = Some(lasting);
+            let resumable = Resumable { grace, nth: 0 };
+            link.cut_until = resumable.until();
+            link.resumable = Some(resumable);
         }
         Ok(())
     }
@@ -47,26 +47,26 @@ impl Driver {
     /// The number of bytes that were received here.
     ///
     /// # Errors
-    /// [`Error::Lasting`], with no change: the link is not resumable, a later socket has come
+    /// [`Error::Resumable`], with no change: the link is not resumable, a later socket has come
     /// already, or the number of bytes is impossible.
     pub fn renew(&mut self, id: LinkId, nth: u32, received: u64) -> Result<u64> {
-        let refuse = |why: &str| Error::Lasting(id, why.to_owned());
+        let refuse = |why: &str| Error::Resumable(id, why.to_owned());
         let link = self.links.get_mut(&id);
         let parts = link.and_then(parts).ok_or_else(|| {
-            refuse("it is not one that can be made anew, or its time of grace is over")
+            refuse("it is not one that can be made again, or its time of grace is over")
         })?;
-        let last = parts.lasting.nth;
+        let last = parts.resumable.nth;
         if nth <= last {
             let why = format!("socket {nth} is stale: {last} was asked for before it");
             return Err(refuse(&why));
         }
-        let again = parts.drain.unconfirmed.again(received);
-        again.map_err(|strange| refuse(&strange.to_string()))?;
+        let resume_at = parts.drain.unconfirmed.resume_at(received);
+        resume_at.map_err(|invalid| refuse(&invalid.to_string()))?;
         let there = parts.source.received;
-        self.socket_cut(id, "its rank makes it anew");
+        self.on_socket_cut(id, "its rank makes it again");
         let link = self.links.get_mut(&id);
-        if let Some(lasting) = link.and_then(|link| link.lasting.as_mut()) {
-            lasting.nth = nth;
+        if let Some(resumable) = link.and_then(|link| link.resumable.as_mut()) {
+            resumable.nth = nth;
         }
         Ok(there)
     }
@@ -78,7 +78,7 @@ impl Driver {
             return false;
         };
         let Some(parts) =
-            parts(link).filter(|parts| parts.lasting.nth == nth && parts.source.socket.is_none())
+            parts(link).filter(|parts| parts.resumable.nth == nth && parts.source.socket.is_none())
         else {
             return false;
         };
@@ -103,29 +103,29 @@ impl Driver {
     /// Handles a confirmation: the rank of a resumable link has received this many bytes.
     ///
     /// # Errors
-    /// [`Error::Lasting`]: that many bytes were never written. The link is abandoned.
+    /// [`Error::Resumable`]: that many bytes were never written. The link is abandoned.
     pub fn confirm(&mut self, id: LinkId, received: u64) -> Result<()> {
         let link = self.links.get_mut(&id);
         let Some(parts) = link.and_then(parts) else {
             // It may be gone meanwhile.
             return Ok(());
         };
-        let Err(strange) = parts.drain.unconfirmed.confirm(received) else {
+        let Err(invalid) = parts.drain.unconfirmed.confirm(received) else {
             return Ok(());
         };
-        let why = strange.to_string();
-        self.last_no_more(id);
+        let why = invalid.to_string();
+        self.end_resumption(id);
         self.link_gone(id, &why, true);
-        Err(Error::Lasting(id, why))
+        Err(Error::Resumable(id, why))
     }
 
     /// Records that the rank of a resumable link is gone or abandons it. The link ends with its
     /// socket, or at once if it has none.
-    pub fn forsake(&mut self, id: LinkId, why: &str) {
-        self.last_no_more(id);
+    pub fn abandon(&mut self, id: LinkId, why: &str) {
+        self.end_resumption(id);
         let link = self.links.get_mut(&id);
         if link.is_some_and(|link| link.cut_until.take().is_some()) {
-            self.give_up(id, why);
+            self.report_gone(id, why);
         }
     }
 
@@ -133,25 +133,25 @@ impl Driver {
     #[must_use]
     pub fn is_cut(&self, id: LinkId) -> bool {
         let link = self.links.get(&id);
-        link.is_some_and(|link| link.lasting.is_some() && link.cut_until.is_some())
+        link.is_some_and(|link| link.resumable.is_some() && link.cut_until.is_some())
     }
 
     /// Makes a link end with its current socket.
-    pub(crate) fn last_no_more(&mut self, id: LinkId) {
+    pub(crate) fn end_resumption(&mut self, id: LinkId) {
         if let Some(link) = self.links.get_mut(&id) {
-            link.lasting = None;
+            link.resumable = None;
         }
     }
 
     /// Handles the loss of a link's socket. Returns whether the link is resumable and waits for
     /// another one.
-    pub(crate) fn socket_cut(&mut self, id: LinkId, why: &str) -> bool {
+    pub(crate) fn on_socket_cut(&mut self, id: LinkId, why: &str) -> bool {
         let Some(parts) = self.links.get_mut(&id).and_then(parts) else {
             return false;
         };
         let had = parts.source.socket.take().is_some();
         parts.drain.socket = None;
-        let (until, nth) = (parts.lasting.until(), parts.lasting.nth);
+        let (until, nth) = (parts.resumable.until(), parts.resumable.nth);
         if let Some(link) = self.links.get_mut(&id) {
             link.cut_until = until;
         }
@@ -168,18 +168,18 @@ impl Driver {
     }
 
     /// Handles the end of a link's grace period without a new socket.
-    pub(crate) fn grace_over(&mut self, id: LinkId) {
+    pub(crate) fn on_grace_over(&mut self, id: LinkId) {
         let link = self.links.get_mut(&id);
-        match link.and_then(|link| link.lasting.take()) {
-            Some(Lasting { grace, .. }) => {
-                let why = format!("it was cut, and not made anew within {grace:?}");
-                self.give_up(id, &why);
+        match link.and_then(|link| link.resumable.take()) {
+            Some(Resumable { grace, .. }) => {
+                let why = format!("it was cut, and not made again within {grace:?}");
+                self.report_gone(id, &why);
             }
             None => self.rank_lost(id),
         }
     }
 
-    fn give_up(&mut self, id: LinkId, why: &str) {
+    fn report_gone(&mut self, id: LinkId, why: &str) {
         let event = Event::LinkGone {
             link: id,
             incarnation: self.incarnation(id),
@@ -194,7 +194,7 @@ impl Driver {
         let link = self.links.get_mut(&id);
         let bytes = link.and_then(|link| parts(link)?.source.confirm());
         if let Some(bytes) = bytes {
-            let event = Event::LinkTaken {
+            let event = Event::LinkReceived {
                 link: id,
                 incarnation: self.incarnation(id),
                 bytes,
@@ -206,15 +206,15 @@ impl Driver {
 
 /// The parts of a resumable link.
 struct Parts<'l> {
-    lasting: &'l Lasting,
-    source: &'l mut LastingSource,
-    drain: &'l mut LastingDrain,
+    resumable: &'l Resumable,
+    source: &'l mut ResumableSource,
+    drain: &'l mut ResumableDrain,
 }
 
 fn parts(link: &mut Link) -> Option<Parts<'_>> {
     Some(Parts {
-        lasting: link.lasting.as_ref()?,
-        source: link.input.as_mut()?.lasting()?,
-        drain: link.output.as_mut()?.lasting()?,
+        resumable: link.resumable.as_ref()?,
+        source: link.input.as_mut()?.resumable()?,
+        drain: link.output.as_mut()?.resumable()?,
     })
 }
