@@ -111,7 +111,7 @@ impl Driver {
         self.handle_link_events(id, vec![event], true);
     }
 
-    /// Handles the events of a link. `reading` tells the half that ranks write from the other.
+    /// Handles the events of a link. `reading` separates the half that ranks write from the other.
     pub(crate) fn handle_link_events(&mut self, id: LinkId, events: Vec<LinkEvent>, reading: bool) {
         for event in events {
             let now = self.round_at;

@@ -1,6 +1,6 @@
-//! Runs the seeded simulator of the tests for a number of steps, and prints what happened:
-//! `cargo run --release -p isthmus-stream --example soak -- --steps 10000000 --seed 1`. With
-//! `--episode N` it plays the one episode that a failure named.
+//! Runs the seeded simulator of the tests for a number of steps, and prints a summary: `cargo run
+//! --release -p isthmus-stream --example soak -- --steps 10000000 --seed 1`. With `--episode N` it
+//! repeats the episode named in a failure.
 
 #[path = "../tests/world/mod.rs"]
 mod world;

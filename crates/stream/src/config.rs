@@ -1,4 +1,4 @@
-//! What the manager has, and what is asked of it: resources, applications, connections, streams.
+//! Settings of the manager, of applications, connections and streams.
 
 use crate::checksum::Checksum;
 use crate::error::{Error, Result};
@@ -7,25 +7,26 @@ use crate::ids::{ConnectionId, Direction, StreamId};
 use crate::wire::Header;
 use serde::{Deserialize, Serialize};
 
-/// What a manager has. Memory and engines are per direction.
+/// The resources of a manager. Memory and engines are per direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Staging memory, in bytes of data. Headers lie beside: two TUs of 64 KB fill the 128 KB of
-    /// the iWarp interface.
+    /// Staging memory in bytes of data. Headers are stored separately: two TUs of 64 KB fill the
+    /// 128 KB of the iWarp interface.
     pub staging_bytes: u64,
-    /// Link engines: a stream holds one for each of its links while it is active.
+    /// Link engines. An active stream holds one for each of its links.
     pub engines: u32,
-    /// Network memory, in bytes of data.
+    /// Network memory in bytes of data.
     pub network_bytes: u64,
-    /// Time without progress after which a stream is told to be stalled, in nanoseconds.
+    /// Time without progress after which a stream is reported as stalled, in nanoseconds.
     pub stall_ns: u64,
-    /// Ended streams and connections of which the status is kept, the newest.
+    /// Number of ended streams and connections whose status is kept.
     pub ended_kept: usize,
 }
 
 impl Config {
-    /// The interface of iWarp: 128 KB of staging memory and 6 engines in each direction (paper,
-    /// 4.2 and 5.3.2). The size of network memory is not in the paper: 2 MB here.
+    /// Returns the configuration of the iWarp interface: 128 KB of staging memory and 6 engines in
+    /// each direction (paper, 4.2 and 5.3.2). The paper does not give the size of network memory;
+    /// it is 2 MB here.
     #[must_use]
     pub fn iwarp() -> Self {
         Self {
@@ -53,23 +54,23 @@ impl Default for Config {
     }
 }
 
-/// What one application may have at a time.
+/// The limits of one application at any time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Connections.
+    /// Number of connections.
     pub connections: u32,
-    /// Streams that have not ended; and streams that stand in line on one connection and direction,
-    /// those among them that ended before their turn.
+    /// Number of streams that have not ended. It also limits the queue of each connection and
+    /// direction, which includes streams that ended before their turn.
     pub streams: u32,
-    /// Staging memory of its active streams, in bytes, in each direction.
+    /// Staging memory of its active streams in bytes, per direction.
     pub staging_bytes: u64,
-    /// Network memory of its connections, in bytes, in each direction: data that is sent and not
-    /// done, and receive windows.
+    /// Network memory of its connections in bytes, per direction: sent data that is not done, and
+    /// receive windows.
     pub network_bytes: u64,
 }
 
 impl Limits {
-    /// No limits but those of the manager.
+    /// No limits except those of the manager.
     pub const NONE: Self = Self {
         connections: u32::MAX,
         streams: u32::MAX,
@@ -78,70 +79,70 @@ impl Limits {
     };
 }
 
-/// When a packet is done.
+/// The protocol of a connection, which decides when a packet is done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Protocol {
-    /// Unreliable and unconfirmed, as raw HIPPI and plain UDP are, or where what lies below is
-    /// trusted, as a file: a packet is done when it is sent.
+    /// Unreliable and unconfirmed, like raw HIPPI and plain UDP, or over a trusted layer, such as a
+    /// file. A packet is done when it is sent.
     Unconfirmed {
-        /// Packets that may overtake one before it is taken for lost by the receiver.
+        /// Number of packets that may overtake a packet before the receiver counts it as lost.
         #[serde(default)]
         reorder: u32,
     },
     /// Packets stay in network memory until they are acknowledged.
     Confirmed {
-        /// Whether lost packets are sent again, or given up and reported.
+        /// Whether lost packets are sent again. Otherwise they are given up and reported.
         repair: bool,
     },
-    /// Reliable and in order by itself, as TCP is: packets leave network memory when they are sent,
-    /// and are done when the peer's manager confirms them.
+    /// Over a reliable and ordered layer, such as TCP. Packets leave network memory when they are
+    /// sent, and are done when the peer's manager confirms them.
     Stream,
 }
 
 impl Protocol {
-    /// Whether the peer acknowledges and grants.
+    /// Whether the peer acknowledges packets and grants credit.
     pub(crate) fn confirms(self) -> bool {
         !matches!(self, Self::Unconfirmed { .. })
     }
 
-    /// Whether packets stay until they are acknowledged.
+    /// Whether packets stay in memory until they are acknowledged.
     pub(crate) fn keeps(self) -> bool {
         matches!(self, Self::Confirmed { .. })
     }
 
-    /// Whether nothing is ever missing between packets that came.
+    /// Whether received packets never have gaps.
     pub(crate) fn repairs(self) -> bool {
         matches!(self, Self::Stream | Self::Confirmed { repair: true })
     }
 }
 
-/// What of the peer confirms a packet.
+/// The event at the peer that confirms a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Confirm {
-    /// Its network memory holds it.
+    /// The packet is in the peer's network memory.
     Held,
-    /// It went over the peer's links, and their driver said so.
+    /// The packet went over the peer's links, as their driver reported.
     #[default]
     Delivered,
 }
 
-/// Times of the transmit half, in nanoseconds, and when it gives up.
+/// Timeouts of the transmit half, in nanoseconds, and its number of attempts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Timeouts {
-    /// The time-out before a round trip was measured.
+    /// The timeout before the first round trip was measured.
     pub first_ns: u64,
-    /// The least time that a time-out adds to the mean round trip: `G` of RFC 6298.
+    /// The minimum that a timeout adds to the mean round trip: `G` of RFC 6298.
     pub least_ns: u64,
-    /// The longest time-out that back-off makes.
+    /// The maximum timeout after back-off.
     pub most_ns: u64,
-    /// Consecutive time-outs at most, without a header from the peer or without progress while
-    /// packets are unacknowledged. After these the connection is lost.
+    /// Maximum number of consecutive timeouts without a header from the peer, or without progress
+    /// while packets are unacknowledged. After these the connection is lost.
     pub tries: u32,
 }
 
 impl Default for Timeouts {
-    /// First 10 ms, least 1 ms, most 5 s, 16 tries.
+    /// First 10 ms, minimum 1 ms, maximum 5 s, 16 attempts.
     fn default() -> Self {
         Self {
             first_ns: 10_000_000,
@@ -152,31 +153,31 @@ impl Default for Timeouts {
     }
 }
 
-/// A connection to open.
+/// The settings of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConnectionSpec {
-    /// Where to; the driver's words, which the manager does not read.
+    /// The destination, as text for the driver. The manager does not read it.
     pub destination: String,
-    /// The number that packets carry. Both ends give the same.
+    /// The channel number in packets. Both ends must use the same.
     pub channel: u32,
-    /// When a packet is done.
+    /// The protocol.
     pub protocol: Protocol,
     /// The checksum of data.
     pub checksum: Checksum,
-    /// What confirms a packet, where the protocol confirms.
+    /// The event that confirms a packet, for protocols with confirmation.
     pub confirm: Confirm,
-    /// Network memory of the transmit direction that it may have at a time, in bytes of data.
+    /// Maximum transmit network memory of the connection, in bytes of data.
     pub share_bytes: u64,
-    /// Network memory of the receive direction, in bytes with headers, that is set aside for it.
-    /// What a peer may send before its receiver takes it; 0 for a connection that only transmits.
+    /// Receive network memory reserved for the connection, in bytes with headers. A peer may send
+    /// this much before its receiver takes it. 0 for a connection that only transmits.
     pub window_bytes: u64,
-    /// Times of the transmit half.
+    /// Timeouts of the transmit half.
     pub timeouts: Timeouts,
 }
 
 impl ConnectionSpec {
-    /// A connection of this protocol, CRC32C, all of the transmit memory, a window of
-    /// `window_bytes`.
+    /// Creates the settings of a connection with this protocol, CRC32C, all of the transmit memory,
+    /// and a window of `window_bytes`.
     #[must_use]
     pub fn new(destination: &str, protocol: Protocol, window_bytes: u64) -> Self {
         Self {
@@ -205,63 +206,62 @@ impl ConnectionSpec {
         Ok(())
     }
 
-    /// Data bytes of the largest packet that the window takes.
+    /// Returns the data bytes of the largest packet that fits in the window.
     pub(crate) fn window_takes(&self) -> u64 {
         self.window_bytes.saturating_sub(Header::BYTES as u64)
     }
 }
 
-/// When an ADU is finished for the others of its lock step.
+/// The event that finishes an ADU for the other streams of its lock step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Finished {
     /// It is in network memory (transmit) or has gone over the links (receive).
     Moved,
-    /// It is done, as the protocol says; the same as moved on receive.
+    /// It is done, according to the protocol. Equal to `Moved` on receive.
     #[default]
     Done,
 }
 
-/// A stream that another comes after or goes in step with.
+/// A reference to a stream that another one follows or is synchronised with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Other {
-    /// One that was submitted before.
+    /// A stream that was submitted before.
     Stream(StreamId),
-    /// One of the same submission, by its place there.
+    /// A stream of the same submission, by its index.
     Here(usize),
 }
 
 /// A stream to register.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StreamSpec {
-    /// The connection. Streams of one connection and direction go in the order of registration; the
-    /// `n`-th transmitted is the `n`-th that the peer receives.
+    /// The connection. Streams of one connection and direction keep the order of registration: the
+    /// `n`-th transmitted stream is the `n`-th that the peer receives.
     pub connection: ConnectionId,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// How the data is cut. A receiver's ADUs are those of the sender; its TUs, SUs and links are
-    /// its own.
+    /// The data format. A receiver must use the sender's ADUs; its TUs, SUs and links may differ.
     pub format: Format,
-    /// How many ADUs; none, if that is told later by `finish` (transmit) or the peer (receive).
+    /// Number of ADUs. None, if `finish` (transmit) or the peer (receive) sets it later.
     pub adus: Option<u64>,
-    /// ADUs that it may move before it is swapped out for another that waits.
+    /// Number of ADUs that it may move before it is swapped out for a waiting stream.
     pub quantum: u32,
-    /// Whether it keeps its resources until it ends, and gets them before others.
+    /// Whether it keeps its resources until it ends, and gets them before other streams.
     pub permanent: bool,
-    /// Stream sequencing: it begins when these are done, and fails if one fails.
+    /// Stream sequencing: it begins when these streams are done, and fails if one of them fails.
     pub after: Vec<Other>,
-    /// Stream synchronisation: it goes in lock step with these, and all those with which they go.
+    /// Stream synchronisation: it moves in lock step with these streams and their groups.
     pub in_step_with: Vec<Other>,
-    /// When an ADU of it is finished for the others in step.
+    /// The event that finishes its ADUs for the streams in lock step.
     pub finished: Finished,
-    /// Transmit: packets of a TU are stored as soon as all of their own bytes are there, while the
-    /// rest of the TU is fetched still. Without it a TU is stored when it is whole, as the paper's
-    /// execution module does (5.3.2). What is promised is the same: a stream that fails in the
-    /// middle of an ADU has sent what it had of it either way, and says where it was cut short.
+    /// Transmit only: store each packet of a TU once all its bytes are in the buffer, while the
+    /// rest of the TU is still fetched. Otherwise a TU is stored when it is complete, as in the
+    /// paper's execution module (5.3.2). Both give the same guarantee: a stream that fails within
+    /// an ADU has sent the part that it had, and reports where it was cut short.
     pub cut_through: bool,
 }
 
 impl StreamSpec {
-    /// A stream of `adus` ADUs, a quantum of 1, with no others to mind.
+    /// Creates the settings of a stream of `adus` ADUs, with a quantum of 1 and no dependences.
     #[must_use]
     pub fn new(connection: ConnectionId, direction: Direction, format: Format, adus: u64) -> Self {
         Self {

@@ -1,36 +1,36 @@
-//! Why the manager refuses what it is asked to do. Each is one line: what, where, what would do.
+//! Errors of the manager, each a message of one line that names the problem and a remedy.
 
 use crate::ids::{AppId, ConnectionId, StreamId};
 use std::fmt;
 
-/// What the manager refuses.
+/// An error of the manager.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
-    /// The configuration cannot be.
+    /// The configuration is invalid.
     Config(String),
-    /// The data format cannot be.
+    /// The data format is invalid.
     Format(String),
-    /// No such application.
+    /// The application does not exist.
     NoApplication(AppId),
-    /// No such connection, or one whose end was told long ago.
+    /// The connection does not exist, or its end was reported long ago.
     NoConnection(ConnectionId),
-    /// No such stream, or one whose end was told long ago.
+    /// The stream does not exist, or its end was reported long ago.
     NoStream(StreamId),
-    /// The connection takes no streams any more.
+    /// The connection accepts no further streams.
     NotOpen(ConnectionId, String),
-    /// It belongs to another application.
+    /// The item belongs to another application.
     Foreign(String),
-    /// It asks for more than there will ever be.
+    /// The request exceeds the resources of the manager.
     NeverFits(String),
-    /// It asks for more than the application may have.
+    /// The request exceeds the limits of the application.
     Limit(String),
-    /// Streams would wait for one another; the cycle, link by link.
+    /// Streams would wait for one another; the message names each step of the cycle.
     Cycle(String),
-    /// It does not go with what was said before.
+    /// The request contradicts an earlier one.
     Conflict(String),
 }
 
-/// What was asked for, or why not.
+/// The result of a manager's call.
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl fmt::Display for Error {

@@ -1,11 +1,10 @@
 //! The execution module (paper, 5.3.2): active streams, each with two buffers, one of which is
 //! filled while the other is emptied.
 //!
-//! On transmit a buffer is filled by its SUs from the links, while the headers of its packets are
-//! made, and emptied into network memory; on receive it is filled from packets and emptied by its
-//! SUs to the links. A buffer begins to be filled when the other is full, and to be emptied when
-//! the other is empty of what came before it, so that SUs of one link and packets of one connection
-//! keep their order.
+//! On transmit, SUs from the links fill a buffer while the headers of its packets are made. It is
+//! then emptied into network memory. On receive, packets fill it and SUs to the links empty it.
+//! Filling a buffer begins when the other is full. Emptying it begins when the other one's earlier
+//! data is out. SUs of one link and packets of one connection thus keep their order.
 
 use crate::control::stream::{Buffer, Cursor, Ledger, Stage};
 use crate::control::{Manager, Task};
@@ -18,7 +17,7 @@ use crate::wire::{Header, Kind};
 use std::collections::BTreeMap;
 
 impl Manager {
-    /// Hands resolved streams to the resource scheduler, by number.
+    /// Passes resolved streams to the resource scheduler, by number.
     pub(crate) fn resolve_streams(&mut self) {
         let orders = self
             .connections
@@ -46,7 +45,7 @@ impl Manager {
         }
     }
 
-    /// Gives resources to pending streams.
+    /// Assigns resources to pending streams.
     pub(crate) fn schedule(&mut self, direction: Direction) {
         loop {
             let view = View {
@@ -66,7 +65,7 @@ impl Manager {
                 Next::Waits | Next::Nobody => break,
             }
         }
-        // Those at the end of an ADU may have to leave.
+        // Streams at the end of an ADU may have to leave.
         let active = self.schedulers[direction.index()].active();
         self.dirty_streams.extend(active);
     }
@@ -104,7 +103,7 @@ impl Manager {
         self.dirty_streams.insert(id);
     }
 
-    /// Moves a stream on as far as it goes.
+    /// Advances a stream as far as possible.
     pub(crate) fn step(&mut self, id: StreamId) {
         if self
             .streams
@@ -131,7 +130,8 @@ impl Manager {
         }
     }
 
-    /// Whether another waits for what the stream holds; if so, whether that one is permanent.
+    /// Returns whether another stream waits for the resources of this one, and whether that stream
+    /// is permanent.
     fn waiter(&self, id: StreamId) -> Option<bool> {
         let stream = self.streams.get(&id)?;
         let view = self.view();
@@ -140,7 +140,7 @@ impl Manager {
         scheduler.waiter(stream.app, |id| view.may_begin(id), limit)
     }
 
-    /// At the end of an ADU: makes room for another stream, if the rules say so.
+    /// At the end of an ADU, swaps the stream out if the rules require it.
     fn swap_out(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -166,7 +166,7 @@ impl Manager {
         self.tell(Event::SwappedOut(id));
     }
 
-    /// Returns buffers and engines of a stream.
+    /// Returns the buffers and engines of a stream.
     pub(crate) fn give_back_resources(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -185,7 +185,7 @@ impl Manager {
         }
     }
 
-    /// Begins to fill the next buffer, or fills on, if that can be done.
+    /// Begins or continues to fill the next buffer, if possible.
     fn begin_filling(&mut self, id: StreamId) -> bool {
         let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) else {
             return false;
@@ -235,7 +235,7 @@ impl Manager {
         true
     }
 
-    /// Begins the next ADU, if the resolver and the scheduler let it.
+    /// Begins the next ADU, if the resolver and the scheduler permit it.
     fn begin_adu(&mut self, id: StreamId) -> bool {
         if !self.view().may_begin(id) {
             return false;
@@ -243,7 +243,7 @@ impl Manager {
         let Some(stream) = self.streams.get(&id) else {
             return false;
         };
-        // A stream that has just been swapped in moves one ADU in any case.
+        // A stream that has just been swapped in always moves one ADU.
         let fresh = stream.quantum_left == stream.quantum;
         if !stream.permanent
             && !fresh
@@ -282,19 +282,19 @@ impl Manager {
         true
     }
 
-    /// Bytes of the next ADU of variable size that is received. Those before it that were lost as a
-    /// whole are counted: nobody knows how long they were.
+    /// Returns the size of the next received ADU of variable size. Earlier ADUs that were lost
+    /// completely are counted, as their size is unknown.
     fn next_received(&mut self, id: StreamId) -> Option<u64> {
         let stream = self.streams.get(&id)?;
         let connection = self.connections.get(&stream.connection)?;
         let packet = connection.receive.held.front()?;
         let header = self.memory.get(*packet)?.header;
         if header.adu == stream.begun {
-            // One that is too long ends the stream, when the connection is settled.
+            // A larger ADU ends the stream when the connection is settled.
             let fits = header.adu_bytes <= stream.format.tu_bytes;
             return fits.then_some(header.adu_bytes);
         }
-        // Only when all before it is out of the buffers, so that events come in order.
+        // All earlier data must be out of the buffers, so that events stay in order.
         if !stream.idle() {
             return None;
         }
@@ -319,7 +319,7 @@ impl Manager {
         None
     }
 
-    /// Orders the SUs of a TU, and the headers of its packets.
+    /// Orders the SUs of a TU and the headers of its packets.
     fn fetch(&mut self, id: StreamId, slot: usize, tu: Tu, adu_bytes: u64) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -362,7 +362,7 @@ impl Manager {
         }
     }
 
-    /// Begins to empty the next buffer, if it is full and the one before is empty.
+    /// Begins to empty the next buffer, if it is full and the previous one is empty.
     fn begin_emptying(&mut self, id: StreamId) -> bool {
         let Some(stream) = self
             .streams
@@ -415,9 +415,9 @@ impl Manager {
         true
     }
 
-    /// Stores full buffers in the order in which they became full. One whose connection or
-    /// application has its share is passed over; one for which there is no room keeps those behind
-    /// it back.
+    /// Stores full buffers in the order in which they became full. A buffer whose connection or
+    /// application has reached its share is skipped. A buffer that does not fit blocks those behind
+    /// it.
     pub(crate) fn store_waiting(&mut self) {
         let mut blocked = false;
         for id in std::mem::take(&mut self.storers) {
@@ -435,7 +435,7 @@ impl Manager {
         }
     }
 
-    /// Bytes that a stream with a full buffer waits to store, and its connection.
+    /// Returns the connection and the bytes that a stream with a full buffer waits to store.
     fn waits_to_store(&self, id: StreamId) -> Option<(ConnectionId, u64)> {
         let stream = self
             .streams
@@ -445,7 +445,7 @@ impl Manager {
         Some((stream.connection, buffers[stream.empty].tu.bytes))
     }
 
-    /// Whether anybody waits for network memory whose share would let it have some.
+    /// Whether a stream within its share waits for network memory.
     fn room_is_waited_for(&self) -> bool {
         let waiting = self
             .storers
@@ -455,8 +455,8 @@ impl Manager {
         may.any(|may| may)
     }
 
-    /// Stores packets of a TU that is not full yet, as far as their bytes are there and nobody
-    /// waits for network memory.
+    /// Stores the complete packets of a TU that is still being filled, unless a stream waits for
+    /// network memory.
     fn store_early(&mut self, id: StreamId, slot: usize) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -467,7 +467,7 @@ impl Manager {
         let buffer = &buffers[slot];
         let (tu, adu_bytes, covered) = (buffer.tu, buffer.adu_bytes, buffer.covered);
         let packets = stream.format.packets(tu.bytes).skip(buffer.early);
-        // The last of them waits for all of the TU anyway, and tells of the end.
+        // The last packet waits for the whole TU anyway, and carries the end mark.
         let there: Vec<_> = packets
             .take_while(|(offset, bytes)| {
                 let end = offset + u64::from(*bytes);

@@ -1,12 +1,11 @@
 //! The data format of a stream: application data units, transfer units, striping units, packets
 //! (paper, 5.2 and Figure 8).
 //!
-//! An ADU is cut into TUs of `tu_bytes`; where it is no whole number of them, its last TU is
-//! shorter. A TU of `t` bytes is cut into as many SUs as `order` has entries, and the `k`-th of
-//! them is bytes `k s .. (k + 1) s` of the TU, with `s` = `t` over that number, rounded up to whole
-//! granules; what lies beyond `t` is not there, so that the last SUs of a TU may be shorter or
-//! missing. The rule is the same for whole and for shorter TUs. Packets are cut from a TU in the
-//! same way, by `packet_bytes`; none crosses from one TU to the next.
+//! An ADU is divided into TUs of `tu_bytes`; the last one may be shorter. A TU of `t` bytes is
+//! divided into as many SUs as `order` has entries. SU `k` is bytes `k s .. (k + 1) s` of the TU.
+//! Here `s` is `t` over that number, rounded up to whole granules. Bytes beyond `t` do not exist,
+//! so the last SUs of a TU may be shorter or missing. The rule also holds for shorter TUs. A TU is
+//! divided into packets of `packet_bytes` in the same way; no packet spans two TUs.
 //!
 //! Figure 8 of the paper contradicts itself: a TU of 64 KB, of four SUs of 8 KB, and four packets
 //! for an ADU of 128 KB. With a TU of 32 KB all of its other numbers hold.
@@ -14,36 +13,35 @@
 use crate::error::{Error, Result};
 use crate::ids::LinkId;
 
-/// The sizes of ADUs.
+/// The size of the ADUs of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Adu {
     /// All ADUs have this many bytes.
     Fixed(u64),
-    /// Each ADU has its own size, told by `announce`, and is one TU (paper, 5.2); `tu_bytes` is
-    /// the most that it can have.
+    /// Each ADU has its own size, set by `announce`, and is one TU (paper, 5.2). `tu_bytes` is the
+    /// maximum.
     Variable,
 }
 
-/// How the data of a stream is cut.
+/// How the data of a stream is divided.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Format {
     /// The size of ADUs.
     pub adu: Adu,
-    /// Bytes of a TU.
+    /// Size of a TU in bytes.
     pub tu_bytes: u64,
-    /// The links that the SUs of a TU go over, in the order in which the SUs lie in the TU. A link
-    /// may stand in it several times.
+    /// The links of the SUs of a TU, in the order of the SUs. A link may appear several times.
     pub order: Vec<LinkId>,
-    /// SUs are cut at multiples of this many bytes of the TU: 1, or the size of an element.
+    /// The boundaries between SUs are multiples of this many bytes: 1, or the size of an element.
     pub granule_bytes: u64,
-    /// Bytes of data in a packet at most: a TU, or less.
+    /// Maximum data bytes of a packet, at most those of a TU.
     pub packet_bytes: u64,
 }
 
 /// One TU of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tu {
-    /// The ADU that it is of, counted from 0 in the stream.
+    /// Its ADU, counted from 0 in the stream.
     pub adu: u64,
     /// Its number in the ADU, from 0.
     pub index: u64,
@@ -60,7 +58,7 @@ pub struct Tu {
 pub struct Su {
     /// Its number in the TU, from 0.
     pub index: u32,
-    /// The link that it goes over.
+    /// Its link.
     pub link: LinkId,
     /// Its first byte, counted in the TU.
     pub offset: u64,
@@ -69,7 +67,8 @@ pub struct Su {
 }
 
 impl Format {
-    /// ADUs of `adu_bytes` in TUs of `tu_bytes`, an SU over each of `links`, a packet per TU.
+    /// Creates a format with ADUs of `adu_bytes` in TUs of `tu_bytes`, one SU per link and one
+    /// packet per TU.
     #[must_use]
     pub fn fixed(adu_bytes: u64, tu_bytes: u64, links: &[LinkId]) -> Self {
         Self {
@@ -81,7 +80,8 @@ impl Format {
         }
     }
 
-    /// ADUs of any size up to `tu_bytes`, an SU over each of `links`, a packet per TU.
+    /// Creates a format with ADUs of any size up to `tu_bytes`, one SU per link and one packet per
+    /// TU.
     #[must_use]
     pub fn variable(tu_bytes: u64, links: &[LinkId]) -> Self {
         Self {
@@ -90,10 +90,11 @@ impl Format {
         }
     }
 
-    /// Whether it says something that can be done.
+    /// Checks that the format is valid.
     ///
     /// # Errors
-    /// A size of 0, no links, more than 65,536 SUs, or packets larger than a TU or than 4 GiB.
+    /// A size is 0, there are no links or more than 65,536 SUs, or packets are larger than a TU or
+    /// than 4 GiB.
     pub fn check(&self) -> Result<()> {
         let refuse = |what: String| Err(Error::Format(what));
         if self.adu == Adu::Fixed(0) {
@@ -115,7 +116,7 @@ impl Format {
         Ok(())
     }
 
-    /// The links, each once, ascending.
+    /// Returns the links in ascending order without duplicates.
     #[must_use]
     pub fn links(&self) -> Vec<LinkId> {
         let mut links = self.order.clone();
@@ -124,13 +125,13 @@ impl Format {
         links
     }
 
-    /// TUs of an ADU of `adu_bytes`.
+    /// Returns the number of TUs of an ADU of `adu_bytes`.
     #[must_use]
     pub fn tus(&self, adu_bytes: u64) -> u64 {
         adu_bytes.div_ceil(self.tu_bytes)
     }
 
-    /// The TU `index` of the ADU number `adu` that has `adu_bytes`; none, if it has fewer.
+    /// Returns TU `index` of ADU `adu` with `adu_bytes`. None if the ADU has fewer TUs.
     #[must_use]
     pub fn tu(&self, adu: u64, adu_bytes: u64, index: u64) -> Option<Tu> {
         let offset = index.checked_mul(self.tu_bytes)?;
@@ -145,7 +146,7 @@ impl Format {
         })
     }
 
-    /// Bytes of an SU of a TU of `tu_bytes`, but for the last ones of the TU.
+    /// Returns the size of an SU of a TU of `tu_bytes`, except for the last ones.
     #[must_use]
     pub fn su_bytes(&self, tu_bytes: u64) -> u64 {
         let even = tu_bytes.div_ceil(self.order.len() as u64);
@@ -153,7 +154,7 @@ impl Format {
             .saturating_mul(self.granule_bytes)
     }
 
-    /// The SUs of a TU of `tu_bytes`, in order.
+    /// Returns the SUs of a TU of `tu_bytes`, in order.
     pub fn sus(&self, tu_bytes: u64) -> impl Iterator<Item = Su> + '_ {
         let each = self.su_bytes(tu_bytes);
         let links = self.order.iter().enumerate();
@@ -169,7 +170,7 @@ impl Format {
         })
     }
 
-    /// The packets of a TU of `tu_bytes`: first byte in the TU, and length.
+    /// Returns the packets of a TU of `tu_bytes`: first byte in the TU, and length.
     pub fn packets(&self, tu_bytes: u64) -> impl Iterator<Item = (u64, u32)> + '_ {
         let starts = (0..tu_bytes.div_ceil(self.packet_bytes)).map(|k| k * self.packet_bytes);
         starts.map(move |at| (at, (tu_bytes - at).min(self.packet_bytes) as u32))

@@ -1,4 +1,4 @@
-//! What the manager numbers, and its time.
+//! Identifiers of the manager, and its time.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -38,34 +38,35 @@ id! {
     BufferId(u32)
 }
 id! {
-    /// A place in network memory for one packet. Numbers are used again after `Free`.
+    /// A slot in network memory for one packet. Numbers are reused after `Free`.
     PacketId(u32)
 }
 id! {
-    /// One order to the driver. Never used again.
+    /// An order to the driver. Numbers are never reused.
     OrderId(u64)
 }
 
-/// A moment, in nanoseconds since an origin that the driver chooses. The manager never asks for it.
+/// A point in time, in nanoseconds since an origin chosen by the driver. The manager never reads a
+/// clock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Instant(pub u64);
 
 impl Instant {
-    /// The moment `ns` nanoseconds later; the last one there is, if that is later than any.
+    /// Returns the time `ns` nanoseconds later, or the latest possible one.
     #[must_use]
     pub fn after_ns(self, ns: u64) -> Self {
         Self(self.0.saturating_add(ns))
     }
 
-    /// Nanoseconds since `earlier`, 0 if that is in the future.
+    /// Returns the nanoseconds since `earlier`, or 0 if that is in the future.
     #[must_use]
     pub fn since_ns(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 }
 
-/// Which way data goes. Each direction has staging memory, engines and network memory of its own,
-/// as each pipe of the interface board has (paper, Figure 4).
+/// The direction of data. Each has its own staging memory, engines and network memory, like each
+/// pipe of the interface board (paper, Figure 4).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {

@@ -1,12 +1,12 @@
-//! The stream manager of a network interface, as a sans-I/O machine (Steenkiste, *A High-Speed
-//! Network Interface for Distributed-Memory Systems*, 1996, sections 4 and 5).
+//! The stream manager of a network interface, as a state machine without I/O (Steenkiste, *A
+//! High-Speed Network Interface for Distributed-Memory Systems*, 1996, sections 4 and 5).
 //!
 //! Ranks of a parallel machine and the network meet at an interface. A [`Manager`] there moves
-//! *streams*: sequences of application data units (ADUs), cut into transfer units (TUs), each
-//! striped over several links as striping units (SUs), and sent in packets over logical
-//! connections; or the other way. It deals in descriptors only. A driver carries out its
-//! [orders](Work) with bytes, links and sockets, or in simulated time, and reports; the calling
-//! contract is that of [`Manager`].
+//! *streams*: sequences of application data units (ADUs). Each ADU is divided into transfer units
+//! (TUs). Each TU is striped over several links as striping units (SUs), and sent in packets over a
+//! logical connection. Receiving works the other way. The manager handles descriptors only. A
+//! driver carries out its [orders](Work) with data, links and sockets, or in simulated time, and
+//! reports the results. [`Manager`] documents the calls.
 //!
 //! | module | part of the paper |
 //! |---|---|
@@ -20,7 +20,7 @@
 //! | [`checksum`] | checksums folded into a copy (4.2), partial sums (4.1) |
 //! | [`wire`] | the header of packets |
 //!
-//! Knows nothing of sockets, files, clocks, threads or bytes of data; time is the driver's
+//! The crate uses no sockets, files, clocks, threads or data bytes. Time is the driver's
 //! [`Instant`].
 
 pub mod checksum;

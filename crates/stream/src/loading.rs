@@ -1,4 +1,4 @@
-//! The execution module on receive: packets into buffers, and what is missing between them.
+//! The execution module on receive: loads packets into buffers and skips gaps between them.
 
 use crate::control::stream::Stage;
 use crate::control::{Manager, Task};
@@ -6,22 +6,22 @@ use crate::ids::{ConnectionId, PacketId, StreamId};
 use crate::order::{End, Event, Reason, Work};
 use crate::wire::Header;
 
-/// What comes next of the TU that is being loaded.
+/// The next piece of the TU that is being loaded.
 enum Piece {
-    /// Nothing yet.
+    /// Nothing has come yet.
     Wait,
-    /// This many bytes are missing for good.
+    /// This many bytes are permanently missing.
     Missing(u64),
-    /// This many bytes of the packet.
+    /// This many bytes of the packet are next.
     Take(PacketId, Header, u64),
-    /// A packet that has nothing new.
+    /// A packet without new data.
     Old(PacketId, Header),
-    /// The peer sends what cannot be.
+    /// The peer sends invalid data.
     Wrong(String),
 }
 
 impl Manager {
-    /// Loads what has come into the buffer that is being filled; whether anything changed.
+    /// Loads received data into the buffer that is being filled. Returns whether anything changed.
     pub(crate) fn load(&mut self, id: StreamId) -> bool {
         let mut changed = false;
         while let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) {
@@ -74,7 +74,7 @@ impl Manager {
         changed
     }
 
-    /// What comes next of a TU, by the first packet that is held.
+    /// Returns the next piece of a TU, from the first held packet.
     fn next_piece(&self, id: StreamId, slot: usize) -> Piece {
         let Some(stream) = self.streams.get(&id) else {
             return Piece::Wait;
@@ -140,7 +140,7 @@ impl Manager {
         }
     }
 
-    /// A packet is wholly in buffers, or on its way there.
+    /// Handles a packet that is completely in buffers or being copied there.
     fn take(&mut self, id: StreamId, slot: usize, packet: PacketId, header: &Header) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -162,7 +162,7 @@ impl Manager {
         self.dirty_connections.insert(connection);
     }
 
-    /// A buffer is full if nothing is on its way into it any more.
+    /// Marks a buffer as full once no copies into it are under way.
     pub(crate) fn loaded(&mut self, id: StreamId, slot: usize) -> bool {
         let stream = self.streams.get_mut(&id);
         let buffer = stream.and_then(|stream| stream.buffers.as_mut());
@@ -177,7 +177,7 @@ impl Manager {
         full
     }
 
-    /// Counts buffers that hold what was taken from a connection.
+    /// Counts the buffers with data of a connection.
     pub(crate) fn buffered(&mut self, id: StreamId, more: u64) {
         let connection = self.streams.get(&id).map(|stream| stream.connection);
         if let Some(connection) = connection.and_then(|id| self.connections.get_mut(&id)) {
@@ -185,7 +185,7 @@ impl Manager {
         }
     }
 
-    /// A buffer of a receiving stream is empty; packets below `taken` are delivered.
+    /// Handles an emptied buffer of a receiving stream: packets below `taken` are delivered.
     pub(crate) fn emptied(&mut self, id: ConnectionId, taken: u64) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;

@@ -1,7 +1,7 @@
-//! Network memory: packets that wait for their acknowledgement, or for a receive.
+//! Network memory: packets that wait for an acknowledgement or for a receiving stream.
 //!
-//! It holds descriptors; the data is the driver's. Both directions are bounded by themselves, and
-//! places are numbered anew from the lowest, so that a driver can keep a table by number.
+//! It holds descriptors; the driver has the data. Each direction has its own limit. The lowest free
+//! slot is reused first, so that a driver can keep a table by number.
 
 use crate::ids::{AppId, ConnectionId, Direction, Instant, PacketId, StreamId};
 use crate::wire::Header;
@@ -16,18 +16,18 @@ pub(crate) struct Packet {
     pub connection: ConnectionId,
     pub stream: Option<StreamId>,
     pub header: Header,
-    /// Its data is in network memory.
+    /// Whether its data is in network memory.
     pub whole: bool,
-    /// Orders of the driver that use its memory: sends or loads.
+    /// Number of sends or loads under way that use its memory.
     pub users: u32,
-    /// It leaves as soon as nobody uses it.
+    /// Whether it is freed as soon as it has no users.
     pub leaving: bool,
-    /// Transmit: times it was sent, and when last.
+    /// Transmit: number of transmissions, and the time of the last one.
     pub tries: u32,
     pub sent_at: Instant,
-    /// Transmit: the number of its last transmission.
+    /// Transmit: number of its last transmission.
     pub number: u64,
-    /// Transmit: its acknowledgement proves that this transmission arrived, or a later one.
+    /// Transmit: its acknowledgement proves that this transmission or a later one arrived.
     pub proves: u64,
 }
 
@@ -68,26 +68,26 @@ impl NetworkMemory {
         self.total.saturating_sub(self.used(direction))
     }
 
-    /// Bytes of one connection.
+    /// Returns the bytes of one connection.
     pub fn of(&self, direction: Direction, connection: ConnectionId) -> u64 {
         let held = self.by_connection[direction.index()].get(&connection);
         held.copied().unwrap_or(0)
     }
 
-    /// Bytes of all connections of an application.
+    /// Returns the bytes of all connections of an application.
     pub fn of_app(&self, direction: Direction, app: AppId) -> u64 {
         let held = self.by_app[direction.index()].get(&app);
         held.copied().unwrap_or(0)
     }
 
-    /// All connections that hold something.
+    /// Returns all connections with data, and their bytes.
     pub fn holders(&self, direction: Direction) -> Vec<(ConnectionId, u64)> {
         let all = self.by_connection[direction.index()].iter();
         all.map(|(connection, bytes)| (*connection, *bytes))
             .collect()
     }
 
-    /// Takes a place. Who calls has looked for room.
+    /// Allocates a slot. The caller must have checked the room.
     pub fn take(&mut self, packet: Packet) -> PacketId {
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
         self.used[direction] += bytes;
@@ -105,7 +105,7 @@ impl NetworkMemory {
         PacketId((self.places.len() - 1) as u32)
     }
 
-    /// Gives the bytes back, and the place as soon as it is vacated; none if it is free already.
+    /// Frees the bytes of a packet. The slot is reused after `vacate`. None if it is free already.
     pub fn give_back(&mut self, id: PacketId) -> Option<Packet> {
         let packet = self.places.get_mut(id.0 as usize)?.take()?;
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
@@ -115,8 +115,8 @@ impl NetworkMemory {
         Some(packet)
     }
 
-    /// The driver knows that the place is free, so that it may be used again: not before, as a
-    /// packet that is offered takes its place at once.
+    /// Makes a slot available for reuse, once the driver knows that it is free: an offered packet
+    /// uses its slot at once.
     pub fn vacate(&mut self, id: PacketId) {
         self.free.insert(id.0);
     }
@@ -129,14 +129,14 @@ impl NetworkMemory {
         self.places.get_mut(id.0 as usize)?.as_mut()
     }
 
-    /// All packets, ascending.
+    /// Returns all packets in ascending order.
     pub fn packets(&self) -> impl Iterator<Item = (PacketId, &Packet)> {
         let places = self.places.iter().enumerate();
         places.filter_map(|(id, packet)| Some((PacketId(id as u32), packet.as_ref()?)))
     }
 }
 
-/// Counts bytes that are given back; who holds none is not listed.
+/// Subtracts freed bytes, and removes the entry if none remain.
 fn less<K: Ord>(held: &mut BTreeMap<K, u64>, who: K, bytes: u64) {
     if let Entry::Occupied(mut held) = held.entry(who) {
         *held.get_mut() -= bytes;

@@ -1,4 +1,4 @@
-//! What the manager tells its driver: orders to carry out, and events to pass on.
+//! Orders to the driver, and events for the application.
 
 use crate::format::{Su, Tu};
 use crate::ids::{BufferId, ConnectionId, Direction, LinkId, OrderId, PacketId, StreamId};
@@ -9,158 +9,157 @@ use std::fmt;
 /// An order to the driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Order {
-    /// Its number, to report by.
+    /// Its number, for the report.
     pub id: OrderId,
-    /// What to do.
+    /// The work to do.
     pub work: Work,
 }
 
-/// What to do. Those marked *reported* are reported by `handle_completed` once, at any later time;
-/// the others are done when they are polled.
+/// The work of an order. For work marked *reported*, the driver calls `handle_completed` exactly
+/// once, at any later time. Other work is done when it is polled.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Work {
-    /// Make the connection, and report by `handle_connected` or `handle_disconnected`.
+    /// Open the connection, and report with `handle_connected` or `handle_disconnected`.
     Connect {
-        /// Which.
+        /// The connection.
         connection: ConnectionId,
-        /// Where to.
+        /// The destination.
         destination: String,
     },
-    /// Let go of the connection: the manager is through with it.
+    /// Close the connection, which the manager no longer needs.
     Disconnect {
-        /// Which.
+        /// The connection.
         connection: ConnectionId,
     },
-    /// Move an SU from its link into a buffer. Of one stream and link, SUs come in the order of
+    /// Move an SU from its link into a buffer. SUs of one stream and link arrive in the order of
     /// these orders. *Reported.*
     Fetch {
         /// The stream.
         stream: StreamId,
-        /// The TU that it is of.
+        /// The TU of the SU.
         tu: Tu,
         /// The SU, with its link.
         su: Su,
-        /// Where to; its bytes go at `su.offset` of the data in the buffer.
+        /// The buffer. The data goes to `su.offset` in it.
         buffer: BufferId,
     },
-    /// While data flows into the buffer: make the header of one of its packets, in place if the
-    /// driver likes. Sequence number, checksum and window come with `Send`.
+    /// While data flows into the buffer: make the header of one of its packets, possibly in place.
+    /// `Send` provides the sequence number, checksum and window.
     Prepare {
         /// The stream.
         stream: StreamId,
-        /// The buffer whose data the packet is.
+        /// The buffer with the data of the packet.
         buffer: BufferId,
-        /// What is known of it.
+        /// The fields that are known already.
         header: Header,
     },
-    /// Move a packet's data from a buffer into network memory, summing what passes. A driver whose
-    /// staging and network memory are one may give the memory of the buffer to the packet and take
-    /// other for the buffer, if the packet is all of the TU. *Reported*, with the sum.
+    /// Move a packet's data from a buffer into network memory, and sum it on the way. A driver with
+    /// one pool for staging and network memory may turn the buffer's memory into the packet, and
+    /// give the buffer new memory, if the packet is the whole TU. *Reported*, with the sum.
     Store {
         /// The stream.
         stream: StreamId,
-        /// The place in network memory.
+        /// The slot in network memory.
         packet: PacketId,
         /// The buffer.
         buffer: BufferId,
-        /// The packet's first byte, counted in the data of the buffer.
+        /// The packet's first byte in the buffer.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u32,
     },
-    /// Send a packet from network memory: header and data. *Reported* when the memory may be used
-    /// again or, on an unconfirmed connection, when the packet may be called done.
+    /// Send a packet from network memory, header and data. *Reported* when the memory may be reused
+    /// or, on an unconfirmed connection, when the packet counts as done.
     Send {
         /// The connection.
         connection: ConnectionId,
-        /// The packet; a mark without data has none.
+        /// The packet. A mark without data has none.
         packet: PacketId,
         /// Its header.
         header: Header,
     },
-    /// Send a header without data: an acknowledgement or a probe. It may be dropped on a connection
-    /// that drops packets.
+    /// Send a header without data: an acknowledgement or a probe. A lossy connection may drop it.
     Control {
         /// The connection.
         connection: ConnectionId,
         /// The header.
         header: Header,
     },
-    /// Move a part of a received packet into a buffer. A driver whose memories are one may refer to
-    /// the packet's memory instead, and keep it after `Free` until the buffer is loaded anew.
-    /// *Reported.*
+    /// Move a part of a received packet into a buffer. A driver with one pool for both memories may
+    /// reference the packet's memory instead, and keep it after `Free` until the buffer is loaded
+    /// again. *Reported.*
     Load {
         /// The stream.
         stream: StreamId,
         /// The packet.
         packet: PacketId,
-        /// The first byte, counted in the packet.
+        /// The first byte in the packet.
         from: u64,
-        /// Where to.
+        /// The buffer.
         buffer: BufferId,
-        /// The first byte, counted in the data of the buffer.
+        /// The first byte in the buffer.
         to: u64,
-        /// How many.
+        /// Number of bytes.
         bytes: u64,
     },
     /// Move an SU from a buffer to its link. *Reported* when the ranks have it.
     Deliver {
         /// The stream.
         stream: StreamId,
-        /// The TU that it is of.
+        /// The TU of the SU.
         tu: Tu,
         /// The SU, with its link.
         su: Su,
-        /// The buffer; the bytes are at `su.offset` of its data.
+        /// The buffer, with the data at `su.offset`.
         buffer: BufferId,
-        /// Whether all of the TU came. If not, as many bytes go over the link, marked as void:
-        /// ranks stay in step and take none for good.
+        /// Whether the whole TU came. Otherwise the same number of bytes goes over the link, marked
+        /// as void, so that ranks stay in step and discard them.
         good: bool,
     },
-    /// The place in network memory is free.
+    /// The slot in network memory is free.
     Free {
-        /// Which.
+        /// The packet.
         packet: PacketId,
     },
-    /// The order is not wanted any more: end it if that can be done, and report it as withdrawn, or
-    /// as completed.
+    /// The order is no longer needed. End it if possible and report it as withdrawn, otherwise as
+    /// completed.
     Withdraw {
-        /// Which order.
+        /// The order to withdraw.
         order: OrderId,
     },
 }
 
-/// Why a stream failed.
+/// The reason for which a stream failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// The connection is gone: its words.
+    /// The connection is gone, for this reason.
     ConnectionLost(ConnectionId, String),
     /// A rank on this link is gone.
     RankLost(LinkId),
-    /// The sender cut it short: in this ADU, after so many bytes of it were held here.
+    /// The sender cut the stream short in this ADU, after this many of its bytes were held here.
     CutShort {
         /// The ADU.
         adu: u64,
-        /// Bytes of it that came.
+        /// Number of its bytes that came.
         bytes: u64,
     },
-    /// A stream that it comes after, or behind which it stands, failed or was cancelled.
+    /// A stream that it follows, or behind which it waits, failed or was cancelled.
     After(StreamId),
-    /// A stream in step with it failed or was cancelled.
+    /// A stream in lock step with it failed or was cancelled.
     Step(StreamId),
-    /// The receiver threw packets of it away.
+    /// The receiver discarded packets of the stream.
     Discarded,
-    /// What the peer sends is not what was asked for.
+    /// The peer's data does not match the stream.
     Mismatch(String),
-    /// Packets of a later stream came, and its end had not: it was lost, on a connection that
-    /// repairs nothing. Whether ADUs came after the last that is known nobody can say.
+    /// Packets of a later stream came without the end of this one, on a connection without repair.
+    /// The end is lost, and further ADUs may be missing.
     EndLost,
 }
 
 /// How a stream ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All of it is done.
+    /// All its ADUs are done.
     Done,
     /// It failed.
     Failed(Reason),
@@ -168,21 +167,21 @@ pub enum End {
     Cancelled,
 }
 
-/// What the driver may want to pass on.
+/// An event of the manager, for the application.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The connection is open.
     Opened(ConnectionId),
     /// The connection is closed, after `close`, with all its streams ended.
     Closed(ConnectionId),
-    /// The connection is gone: why, and bytes that it held for streams that nobody asked for.
+    /// The connection is gone, with this reason.
     Lost {
-        /// Which.
+        /// The connection.
         connection: ConnectionId,
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The stream has its resources for the first time or again.
+    /// The stream got its resources, for the first time or again.
     Activated(StreamId),
     /// The stream was swapped out.
     SwappedOut(StreamId),
@@ -193,94 +192,94 @@ pub enum Event {
         /// The ADU.
         adu: u64,
     },
-    /// An ADU is in network memory, so that the ranks' memory is theirs (transmit), or went over
+    /// An ADU is in network memory, so that ranks may reuse their memory (transmit), or went over
     /// the links (receive).
     AduMoved {
         /// The stream.
         stream: StreamId,
         /// The ADU.
         adu: u64,
-        /// Whether all of it came. Always, on transmit.
+        /// Whether all of it came. Always true on transmit.
         good: bool,
     },
-    /// An ADU is done as the protocol says.
+    /// An ADU is done, according to the protocol.
     AduDone {
         /// The stream.
         stream: StreamId,
         /// The ADU.
         adu: u64,
-        /// Whether no packet of it is known to be lost.
+        /// Whether none of its packets is known to be lost.
         good: bool,
     },
-    /// The stream ended, and nothing of it is under way between links and network memory any more:
-    /// its buffers on the ranks' side are theirs.
+    /// The stream ended, and none of its data is under way between links and network memory. Ranks
+    /// may reuse their memory.
     Ended {
         /// The stream.
         stream: StreamId,
-        /// How.
+        /// The outcome.
         end: End,
     },
-    /// A packet came whose data is not what was sent. It was thrown away.
+    /// A packet came with corrupted data and was discarded.
     Corrupted {
         /// The connection.
         connection: ConnectionId,
-        /// The stream that receives it, if it is registered.
+        /// The receiving stream, if it is registered.
         stream: Option<StreamId>,
         /// The ADU.
         adu: u64,
-        /// The TU in which the bytes begin, as the receiving stream cuts it.
+        /// The TU of the first byte, in the receiver's format.
         tu: Option<u64>,
-        /// First byte, counted in the ADU, and number of bytes.
+        /// First byte in the ADU, and number of bytes.
         range: (u64, u32),
     },
-    /// Bytes are missing that nobody will send again.
+    /// Bytes are missing that will not be sent again.
     Missing {
         /// The stream.
         stream: StreamId,
         /// The ADU.
         adu: u64,
-        /// First byte, counted in the ADU, and number of bytes.
+        /// First byte in the ADU, and number of bytes.
         range: (u64, u64),
     },
-    /// A link was cut, and these streams use it.
+    /// A link that these streams use was cut.
     LinkCut {
         /// The link.
         link: LinkId,
-        /// The streams, ascending.
+        /// The streams, in ascending order.
         streams: Vec<StreamId>,
     },
-    /// The stream has made no progress for the stated time, and this is what it waits for.
+    /// The stream made no progress for the configured time.
     Stalled {
         /// The stream.
         stream: StreamId,
-        /// For how long, in nanoseconds.
+        /// Time without progress, in nanoseconds.
         idle_ns: u64,
-        /// What for.
+        /// What it waits for.
         waits: Vec<Wait>,
     },
 }
 
-/// Where a stream is (paper, 5.3.2).
+/// The state of a stream (paper, 5.3.2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum State {
-    /// With the dependence resolver.
+    /// In the dependence resolver.
     Inactive,
-    /// With the resource scheduler.
+    /// In the resource scheduler.
     Pending,
-    /// With the execution module.
+    /// In the execution module.
     Active,
-    /// All of it is in network memory, with the transmit half of the protocol.
+    /// All its data is in network memory, in the transmit half of the protocol.
     Draining,
-    /// All of it is done.
+    /// All its ADUs are done.
     Done,
-    /// It failed; the end says why.
+    /// It failed; `end` has the reason.
     Failed,
     /// It was cancelled.
     Cancelled,
 }
 
 impl State {
-    /// How many there are.
+    /// Number of states.
     pub const COUNT: usize = 7;
 }
 
@@ -309,7 +308,7 @@ impl fmt::Display for Reason {
 }
 
 impl Event {
-    /// The direction-free name of a stream's own events, for logs: the stream it is about.
+    /// Returns the stream of a stream's event, for logs.
     #[must_use]
     pub fn stream(&self) -> Option<StreamId> {
         match self {
@@ -327,9 +326,9 @@ impl Event {
     }
 }
 
-/// What a stream may ask of the driver, by direction; for drivers that route orders.
+/// Classification of orders, for drivers that route them by direction.
 impl Work {
-    /// The direction whose pipe carries it out, if it is a matter of one.
+    /// Returns the direction whose pipe carries out the order, if it belongs to one.
     #[must_use]
     pub fn direction(&self) -> Option<Direction> {
         match self {

@@ -1,14 +1,14 @@
-//! The dependence resolver (paper, 5.3.2): who may begin its next ADU, and which dependences are no
-//! order.
+//! The dependence resolver (paper, 5.3.2): decides which streams may begin their next ADU, and
+//! refuses cyclic dependences.
 //!
-//! - Streams of one connection and direction go in the order of registration: one begins when the
-//!   one before has moved all its data into network memory, or ended.
-//! - *Sequencing*: a stream begins when all those that it comes after are done.
-//! - *Synchronisation*: of a group in lock step nobody begins ADU `n` before all have finished
-//!   ADU `n - 1`. Members that are done hold nobody back.
-//! - A stream is scheduled first when its connection is open and there is enough data: on transmit
-//!   the SUs of its next TU on all links, on receive a packet. The same is asked before each time
-//!   that it is swapped in and before each ADU.
+//! - Streams of one connection and direction keep the order of registration: a stream begins when
+//!   the previous one has moved all its data into network memory, or ended.
+//! - *Sequencing*: a stream begins when all streams that it follows are done.
+//! - *Synchronisation*: in a lock step group no member begins ADU `n` before all have finished ADU
+//!   `n - 1`. Completed members hold nobody back.
+//! - A stream is first scheduled when its connection is open and there is enough data: on transmit
+//!   the SUs of its next TU on all links, on receive a packet. The same condition applies to each
+//!   swap-in and to each ADU.
 
 use crate::control::stream::{Group, Stream};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ use crate::protocol::Connection;
 use crate::stall::Wait;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All that the resolver looks at.
+/// The state that the resolver reads.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub streams: &'a BTreeMap<StreamId, Stream>,
@@ -43,13 +43,14 @@ impl View<'_> {
         free
     }
 
-    /// What keeps a stream from being scheduled at all: its connection, order, sequencing.
+    /// Reports the waits that keep a stream from being scheduled: its connection, order,
+    /// sequencing.
     pub fn waits_for_order(&self, id: StreamId, told: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
         };
         if let Some(connection) = self.connections.get(&stream.connection) {
-            // What came before the connection was lost can still be received.
+            // Data that came before the connection was lost can still be received.
             let lost = connection.gone.is_some() && stream.direction == Direction::Receive;
             if !connection.open && !lost {
                 told(Wait::NotOpen(stream.connection));
@@ -60,7 +61,7 @@ impl View<'_> {
             }
         }
         for other in &stream.after {
-            // A stream that was forgotten was done: its failure would have ended this one.
+            // A forgotten stream was done: its failure would have ended this one.
             if self
                 .streams
                 .get(other)
@@ -71,7 +72,7 @@ impl View<'_> {
         }
     }
 
-    /// What keeps the next ADU of a stream from beginning, whatever module the stream is in.
+    /// Reports the waits that keep the next ADU of a stream from beginning, in any module.
     pub fn waits_to_begin(&self, id: StreamId, told: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
@@ -88,7 +89,7 @@ impl View<'_> {
             return;
         }
         let members = stream.group.and_then(|group| self.groups.get(&group));
-        // The stream itself is one of them: it is not ahead of its own ADU either.
+        // The stream is a member itself; it is never ahead of its own ADU.
         for other in members.into_iter().flatten() {
             let Some(state) = self.streams.get(other) else {
                 continue;
@@ -107,7 +108,7 @@ impl View<'_> {
         let Some(bytes) = stream.next_adu_bytes() else {
             return told(Wait::NotAnnounced);
         };
-        // The first SU of each link: ranks need not say what else they have before it is fetched.
+        // Only the first SU of each link counts: ranks need not offer more before it is fetched.
         let first = bytes.min(stream.format.tu_bytes);
         for link in &stream.links {
             let su = stream.format.sus(first).find(|su| su.link == link.id);
@@ -137,9 +138,9 @@ impl View<'_> {
         }
     }
 
-    /// Refuses streams that would wait for themselves, over whatever others. Streams of a group in
-    /// lock step wait for one another, so that a wait for one is a wait for all. Those that were
-    /// there before wait for new ones only if these joined their groups: `joined`.
+    /// Refuses new streams that would wait for themselves through any chain. Streams in lock step
+    /// wait for one another, so that a wait for one is a wait for all. Existing streams wait for
+    /// new ones only if these `joined` their groups.
     pub fn check_cycles(&self, new: &BTreeSet<StreamId>, joined: bool) -> Result<()> {
         let mut clean = BTreeSet::new();
         if !joined {
@@ -152,14 +153,14 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Those that wait together with the stream: its group, or itself.
+    /// Returns the lock step group of the stream, or the stream alone.
     fn together(&self, id: StreamId) -> BTreeSet<StreamId> {
         let group = self.streams.get(&id).and_then(|stream| stream.group);
         let members = group.and_then(|group| self.groups.get(&group)).cloned();
         members.unwrap_or_else(|| BTreeSet::from([id]))
     }
 
-    /// Depth first, without recursion: a chain of streams may be as long as memory allows.
+    /// Searches depth first, without recursion, because chains may be as long as memory permits.
     fn walk(
         &self,
         start: StreamId,
@@ -201,7 +202,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Whom a stream waits for, but for those in step with it.
+    /// Returns the waits of a stream, except for those in its lock step group.
     fn hops(&self, from: StreamId) -> Vec<Hop> {
         let Some(stream) = self
             .streams
@@ -239,7 +240,7 @@ impl View<'_> {
     }
 }
 
-/// One stream that waits for another: after it, or behind it on a connection.
+/// A wait of one stream for another: sequencing, or order on a connection.
 #[derive(Clone, Copy, Debug)]
 struct Hop {
     from: StreamId,
@@ -247,7 +248,7 @@ struct Hop {
     behind: Option<ConnectionId>,
 }
 
-/// A cycle in words, each hop beginning in a group in which the one before ended.
+/// Describes a cycle. Each hop begins in the group in which the previous one ended.
 fn named(hops: &[Hop]) -> String {
     let mut words = Vec::new();
     for (at, hop) in hops.iter().enumerate() {

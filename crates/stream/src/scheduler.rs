@@ -1,21 +1,22 @@
 //! The resource scheduler (paper, 5.3.2): staging memory and link engines of one direction.
 //!
 //! The rules, in full; the naive reference of the tests restates them:
-//! - A stream holds its need, all or nothing, while it is active.
-//! - Of permanent streams that are pending and ready the one registered first is taken first. While
-//!   it does not fit nobody else is taken.
-//! - Otherwise the first ready stream of the queue is taken. While it does not fit nobody else is
-//!   taken: small streams do not keep a large one out. A stream whose application has all staging
-//!   memory that it may have is passed over, so that it keeps nobody else out.
-//! - An active stream that is not permanent leaves at the end of an ADU, for the tail of the queue,
-//!   if another is ready and waits, and its quantum is used, or its own next ADU cannot begin, or
-//!   the one that waits is permanent. If nobody waits, it goes on with a new quantum. One that was
+//! - An active stream holds all resources that it needs.
+//! - Among ready permanent streams, the one that was registered first is next. While it does not
+//!   fit, no other stream starts.
+//! - Otherwise the first ready stream of the queue is next. While it does not fit, no other stream
+//!   starts, so that small streams do not starve a large one. A stream whose application has
+//!   reached its limit of staging memory is skipped, so that it blocks no other.
+//! - An active stream that is not permanent leaves for the tail of the queue at the end of an ADU
+//!   if another ready stream waits and one of these holds: its quantum is used, its own next ADU
+//!   cannot begin, or the waiting stream is permanent. If no stream waits, it continues with a new
+//!   quantum. A skipped stream waits only for the active streams of its own application.
 //!   passed over waits for the active streams of its own application only.
 
 use crate::ids::{AppId, StreamId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What an active stream holds.
+/// The resources that an active stream holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Need {
     pub app: AppId,
@@ -24,7 +25,7 @@ pub(crate) struct Need {
     pub permanent: bool,
 }
 
-/// Resources of one direction, and who waits for them.
+/// Resources of one direction, and the streams that wait for them.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     pub staging_total: u64,
@@ -33,33 +34,33 @@ pub(crate) struct Scheduler {
     pub engines_total: u32,
     pub engines_used: u32,
     pub engines_most: u32,
-    /// Pending streams that are permanent, by number.
+    /// Pending permanent streams, by number.
     permanent: BTreeMap<StreamId, Need>,
-    /// Pending streams that are not, by application.
+    /// Other pending streams, by application.
     queues: BTreeMap<AppId, Queue>,
-    /// The next place in the round.
+    /// The next position in the round.
     next: u64,
     active: BTreeMap<StreamId, Need>,
     by_app: BTreeMap<AppId, u64>,
 }
 
-/// Pending streams of an application, by their places in the round. Those of one that has all staging
-/// memory that it may have are not gone through.
+/// Pending streams of an application, by their positions in the round. The queue is skipped if the
+/// application has reached its limit of staging memory.
 #[derive(Debug, Default)]
 struct Queue {
     streams: BTreeMap<u64, (StreamId, Need)>,
-    /// None of them needs less.
+    /// The minimum staging memory that one of them needs.
     least_bytes: u64,
 }
 
-/// Who is taken next.
+/// The outcome of choosing the next stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// Nobody is ready.
+    /// No stream is ready.
     Nobody,
-    /// This one, which has its resources now.
+    /// This stream got its resources.
     Taken(StreamId),
-    /// Somebody waits for resources.
+    /// The next stream waits for resources.
     Waits,
 }
 
@@ -95,7 +96,7 @@ impl Scheduler {
         }
     }
 
-    /// Takes a stream out of those that wait.
+    /// Removes a pending stream.
     pub fn forget(&mut self, stream: StreamId) {
         self.permanent.remove(&stream);
         self.queues.retain(|_, queue| {
@@ -109,13 +110,13 @@ impl Scheduler {
             && need.engines <= self.engines_total - self.engines_used
     }
 
-    /// Bytes of staging memory that the application's active streams hold.
+    /// Returns the staging memory of the application's active streams, in bytes.
     pub fn held_by_app(&self, app: AppId) -> u64 {
         self.by_app.get(&app).copied().unwrap_or(0)
     }
 
-    /// The stream that is to be taken next, by the rules. `ready` says whose next ADU can begin,
-    /// `limit` what staging memory an application may have.
+    /// Returns the next stream according to the rules. `ready` says whether a stream's next ADU can
+    /// begin, `limit` returns the staging memory limit of an application.
     fn head(
         &self,
         ready: impl Fn(StreamId) -> bool,
@@ -137,7 +138,7 @@ impl Scheduler {
         first.map(|(_, found)| *found)
     }
 
-    /// Takes the next stream if it fits.
+    /// Starts the next stream if it fits.
     pub fn next(&mut self, ready: impl Fn(StreamId) -> bool, limit: impl Fn(AppId) -> u64) -> Next {
         let Some((stream, need)) = self.head(ready, limit) else {
             return Next::Nobody;
@@ -155,8 +156,8 @@ impl Scheduler {
         Next::Taken(stream)
     }
 
-    /// Whether anybody waits for what an active stream of `app` holds, and if so, whether that one
-    /// is permanent.
+    /// Returns whether a stream waits for the resources of an active stream of `app`, and whether
+    /// the waiting one is permanent.
     pub fn waiter(
         &self,
         app: AppId,
@@ -175,7 +176,7 @@ impl Scheduler {
         own.any(|(stream, _)| ready(*stream)).then_some(false)
     }
 
-    /// Gives back what the stream holds; false if it holds nothing.
+    /// Releases the resources of a stream. Returns false if it holds none.
     pub fn release(&mut self, stream: StreamId) -> bool {
         let Some(need) = self.active.remove(&stream) else {
             return false;
@@ -195,7 +196,7 @@ impl Scheduler {
         self.active.keys().copied().collect()
     }
 
-    /// Those that come before the stream among the pending ones.
+    /// Returns the pending streams before this one.
     pub fn before(&self, stream: StreamId) -> Vec<StreamId> {
         let permanent = self.permanent.keys().copied();
         let queued = self.queues.values().flat_map(|queue| &queue.streams);

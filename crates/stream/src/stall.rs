@@ -1,18 +1,18 @@
-//! Who waits for what.
+//! The reasons for which streams wait.
 
 use crate::ids::{ConnectionId, LinkId, StreamId};
 use std::fmt;
 
-/// One thing that a stream waits for.
+/// A reason for which a stream waits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wait {
     /// The connection is not open yet.
     NotOpen(ConnectionId),
-    /// A stream before it on its connection and direction has not moved all its data.
+    /// An earlier stream on the same connection and direction has not moved all its data.
     Behind(StreamId, ConnectionId),
     /// Stream sequencing: this stream is not done.
     After(StreamId),
-    /// Lock step: this stream has not finished this ADU.
+    /// Lock step: another stream has not finished this ADU.
     Step {
         /// The stream that is behind.
         with: StreamId,
@@ -21,24 +21,24 @@ pub enum Wait {
     },
     /// No rank has offered the next data on this link.
     NoData(LinkId),
-    /// No ADU was announced, or its length is not known.
+    /// No ADU was announced, or its length is unknown.
     NotAnnounced,
-    /// All that was told is moved, and nobody said that it is the end.
+    /// All announced ADUs are moved, and their number is not final.
     NotFinished,
-    /// Staging memory or engines are held by these streams.
+    /// Other streams hold staging memory or engines.
     Resources {
         /// Bytes of staging memory that it needs, and that are free.
         staging: (u64, u64),
         /// Engines that it needs, and that are free.
         engines: (u32, u32),
-        /// Who holds them.
+        /// The streams that hold them.
         held_by: Vec<StreamId>,
     },
-    /// These streams come before it among the pending ones.
+    /// These pending streams come before it.
     Turn(Vec<StreamId>),
-    /// Active streams of its application hold all staging memory that this may have.
+    /// Active streams of its application hold all of the application's staging memory.
     ApplicationStaging,
-    /// Connections of its application hold all network memory that this may have.
+    /// Connections of its application hold all of the application's network memory.
     ApplicationNetwork,
     /// The link is cut.
     LinkCut(LinkId),
@@ -46,13 +46,13 @@ pub enum Wait {
     Fetch(LinkId),
     /// An SU is under way to the ranks on this link.
     Deliver(LinkId),
-    /// Data is under way between staging and network memory.
+    /// A copy between staging and network memory is under way.
     Copy,
-    /// Network memory is full: who has it, and how many bytes.
+    /// Network memory is full: the connections that hold it, and their bytes.
     NetworkMemory(Vec<(ConnectionId, u64)>),
-    /// The connection has all network memory that it may have.
+    /// The connection has reached its share of network memory.
     Share(ConnectionId),
-    /// The peer grants nothing more.
+    /// The peer grants no credit.
     NotGranted(ConnectionId),
     /// Packets are being sent.
     Sending(ConnectionId, u64),
@@ -60,7 +60,7 @@ pub enum Wait {
     Unacknowledged(ConnectionId, u64),
     /// Packets are acknowledged, but the peer has not delivered them.
     Undelivered(ConnectionId, u64),
-    /// Nothing of it has come over the connection.
+    /// None of its data has come over the connection.
     NothingCame(ConnectionId),
 }
 

@@ -1,19 +1,19 @@
-//! Which streams a receiver threw packets of away, as headers tell it.
+//! The streams of which a receiver discarded packets, as headers report them.
 
-/// Streams told of by themselves.
+/// Number of recent streams that are recorded individually.
 const STREAMS: u32 = u32::BITS;
 
-/// Streams of one connection of which the receiver threw packets away. It says how things are and
-/// not what is new, so that a header that is lost takes nothing with it.
+/// The streams of one connection of which the receiver discarded packets. A header carries the
+/// whole state and not a change, so that losing one loses no information.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Thrown {
     newest: u32,
-    /// Bit `i` is the stream `i` before the newest.
+    /// Bit `i` stands for the stream `i` before the newest.
     bits: u32,
 }
 
 impl Thrown {
-    /// Packets of this stream were thrown away.
+    /// Records that packets of this stream were discarded.
     pub fn add(&mut self, stream: u32) {
         if self.bits == 0 || stream > self.newest {
             self.bits = self.bits.checked_shl(stream - self.newest).unwrap_or(0);
@@ -23,20 +23,20 @@ impl Thrown {
         self.bits |= 1u32.checked_shl(before).unwrap_or(0);
     }
 
-    /// Whether packets of this stream may have been thrown away: of streams that are so far before
-    /// the newest that nothing is known of them, yes.
+    /// Whether packets of this stream may have been discarded. True for streams that are too old to
+    /// be recorded.
     #[must_use]
     pub fn holds(self, stream: u32) -> bool {
         let before = self.newest.checked_sub(stream).filter(|_| self.bits != 0);
         before.is_some_and(|before| before >= STREAMS || self.bits >> before & 1 == 1)
     }
 
-    /// As 64 bits: the newest stream, then the bits above it.
+    /// Returns the state as 64 bits: the newest stream, then the bits above it.
     pub(crate) fn word(self) -> u64 {
         u64::from(self.newest) | u64::from(self.bits) << STREAMS
     }
 
-    /// What these 64 bits say, if [`Thrown::word`] gives them.
+    /// Parses these 64 bits. None if [`Thrown::word`] does not return them.
     pub(crate) fn of(word: u64) -> Option<Self> {
         let (newest, bits) = (word as u32, (word >> STREAMS) as u32);
         let first = bits & 1 == 1 || bits == 0 && newest == 0;
@@ -53,7 +53,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// The oracle: a set.
+        /// The oracle is a set.
         #[test]
         fn it_holds_what_was_added(added in prop::collection::vec(0u32..90, 0..40)) {
             let (mut thrown, mut all) = (Thrown::default(), BTreeSet::new());
@@ -69,7 +69,7 @@ mod tests {
             }
         }
 
-        /// What is taken for a word is one.
+        /// Accepted words are those that encoding returns.
         #[test]
         fn other_words_are_refused(newest in 0u32..40, bits: u32) {
             let word = u64::from(newest) | u64::from(bits) << 32;

@@ -1,6 +1,6 @@
 //! The header of a packet, and its bytes.
 //!
-//! One form for all kinds of packet, [`Header::BYTES`] long, little-endian:
+//! All kinds of packet share one format, [`Header::BYTES`] long, little-endian:
 //!
 //! | at | bytes | field | at | bytes | field |
 //! |---|---|---|---|---|---|
@@ -16,74 +16,74 @@
 //! | 32 | 8 | ADU | 104 | 4 | zero |
 //! | 40 | 8 | bytes of the ADU | 108 | 4 | CRC32C of bytes 0 to 107 |
 //!
-//! The data follows. Decoding never panics and takes nothing that encoding would not give.
+//! The data follows. Decoding never panics, and accepts only headers that encoding can produce.
 
 use crate::checksum::crc32c;
 pub use crate::thrown::Thrown;
 use std::fmt;
 
-/// What a packet is for.
+/// The kind of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Data of a stream, or the mark of its end; it has a sequence number.
+    /// Data of a stream, or its end mark, with a sequence number.
     Data,
-    /// It acknowledges and grants, as all others do, and nothing else.
+    /// Only acknowledgements and credit, which all other kinds carry too.
     Acknowledge,
-    /// It asks for an acknowledgement, and says below which number nothing comes any more.
+    /// Asks for an acknowledgement. `floor` says below which number no packets will come.
     Probe,
 }
 
-/// The header of a packet. Fields that a kind has no use for are 0.
+/// The header of a packet. Fields that a kind does not use are 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// What it is for.
+    /// Its kind.
     pub kind: Kind,
-    /// It is the last packet of its stream, and all ADUs before were whole.
+    /// The last packet of its stream, all of whose ADUs are complete.
     pub end: bool,
-    /// It is the last packet of its stream, which was cut short; it carries no data.
+    /// The last packet of a stream that was cut short. It carries no data.
     pub cut: bool,
-    /// The number that both ends gave the connection.
+    /// The channel number of the connection, equal at both ends.
     pub channel: u32,
-    /// The stream: how many the sender registered on this connection before it.
+    /// The stream: the number of streams that the sender registered on this connection before it.
     pub stream: u32,
-    /// The sequence number in the connection and direction, from 0, one for each packet of data.
+    /// The sequence number in the connection and direction, from 0, one per data packet.
     pub sequence: u64,
     /// Packets below this number will not be sent again.
     pub floor: u64,
     /// The ADU, counted from 0 in the stream.
     pub adu: u64,
-    /// Bytes of that ADU.
+    /// Size of that ADU in bytes.
     pub adu_bytes: u64,
-    /// The first byte of the data, counted in the ADU.
+    /// The first byte of the data in the ADU.
     pub offset: u64,
     /// Bytes of data after the header.
     pub bytes: u32,
-    /// The checksum of the data, as the connection's `Checksum` says; 0 if it has none.
+    /// The checksum of the data, of the connection's kind. 0 if it has none.
     pub sum: u32,
     /// All packets below this number have come.
     pub acknowledged: u64,
     /// Bit `i` is set if packet `acknowledged + 1 + i` has come.
     pub beyond: u64,
-    /// The sender may spend this much since the connection was opened; see [`Header::cost`].
+    /// Total that the sender may spend since the connection was opened; see [`Header::cost`].
     pub granted: u64,
-    /// All packets below this number have gone over links to their ranks, or were discarded.
+    /// All packets below this number were delivered to ranks or discarded.
     pub delivered: u64,
-    /// Streams of which the receiver threw packets away.
+    /// Streams of which the receiver discarded packets.
     pub thrown: Thrown,
 }
 
-/// Why bytes are no header.
+/// The reason for which bytes are not a valid header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
-    /// Fewer bytes than a header has: how many there are.
+    /// There are too few bytes, with their number.
     Short(usize),
-    /// It does not begin as a header does.
+    /// The magic letters are wrong.
     Magic,
-    /// A version that is not known here.
+    /// The version is unknown.
     Version(u8),
-    /// The checksum of the header is not that of its bytes.
+    /// The checksum of the header is wrong.
     Corrupted,
-    /// A field says what it cannot say: its name.
+    /// This field has an invalid value.
     Field(&'static str),
 }
 
@@ -94,10 +94,10 @@ const CUT: u8 = 2;
 const SUM_AT: usize = Header::BYTES - 4;
 
 impl Header {
-    /// Bytes of an encoded header.
+    /// Size of an encoded header in bytes.
     pub const BYTES: usize = 112;
 
-    /// A header of this kind that says nothing yet.
+    /// Creates a header of this kind with all other fields 0.
     #[must_use]
     pub fn new(kind: Kind, channel: u32) -> Self {
         Self {
@@ -121,8 +121,8 @@ impl Header {
         }
     }
 
-    /// What the packet costs of the window: its data and its header; a mark without data costs
-    /// nothing, so that the end of a stream can always be told.
+    /// Returns the part of the window that the packet uses: its data and its header. A mark without
+    /// data uses nothing, so that the end of a stream can always be sent.
     #[must_use]
     pub fn cost(&self) -> u64 {
         match self.bytes {
@@ -131,7 +131,7 @@ impl Header {
         }
     }
 
-    /// The bytes of the header.
+    /// Encodes the header.
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
         let mut out = [0; Self::BYTES];
@@ -170,10 +170,10 @@ impl Header {
         out
     }
 
-    /// The header that `bytes` begin with.
+    /// Decodes the header at the start of `bytes`.
     ///
     /// # Errors
-    /// Bytes that no header begins with, each with what is wrong first.
+    /// The first problem of invalid bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let Some(head) = bytes.first_chunk::<{ Self::BYTES }>() else {
             return Err(Malformed::Short(bytes.len()));
@@ -232,7 +232,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Whether the fields go together.
+    /// Checks that the fields are consistent.
     fn check(&self) -> Result<(), Malformed> {
         if self.kind != Kind::Data {
             let unused = [self.sequence, self.adu, self.adu_bytes, self.offset];
@@ -245,7 +245,7 @@ impl Header {
         if self.bytes == 0 && !self.end && !self.cut || self.bytes != 0 && self.cut {
             return Err(Malformed::Field("bytes"));
         }
-        // Below this, sums of a number and a window cannot overflow.
+        // Below this bound, adding a window to a number cannot overflow.
         if self.sequence >= 1 << 62 || self.adu >= 1 << 62 {
             return Err(Malformed::Field("sequence or ADU"));
         }

@@ -1,18 +1,17 @@
 //! The Internet checksum (RFC 1071), combined from parts.
 
-/// The ones' complement sum of a piece of data, before it is inverted. The empty piece is the
-/// default.
+/// The ones' complement sum of a piece of data, before it is inverted. The default is that of no
+/// data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Partial {
-    /// The sum, folded into 16 bits, of big-endian words; the piece taken to begin at an even
-    /// place.
+    /// The sum of big-endian words, folded into 16 bits, as if the piece began at an even position.
     sum: u16,
     /// Whether the piece has an odd number of bytes.
     odd: bool,
 }
 
 impl Partial {
-    /// The sum of `data`.
+    /// Computes the sum of `data`.
     #[must_use]
     pub fn of(data: &[u8]) -> Self {
         Self {
@@ -21,7 +20,7 @@ impl Partial {
         }
     }
 
-    /// A sum that another made of a piece of `bytes`, as [`Partial::word`] gives it.
+    /// Creates the sum of a piece of `bytes` from the value of [`Partial::word`].
     #[must_use]
     pub fn from_word(word: u16, bytes: u64) -> Self {
         Self {
@@ -30,14 +29,14 @@ impl Partial {
         }
     }
 
-    /// The sum as 16 bits, not inverted.
+    /// Returns the sum as 16 bits, not inverted.
     #[must_use]
     pub fn word(self) -> u16 {
         self.sum
     }
 
-    /// The sum of this piece and `next` right behind it. After an odd piece the bytes of the next
-    /// change places within their words, and so do those of its sum (RFC 1071, 2.B).
+    /// Combines the sum of this piece with that of the next one. After an odd piece the bytes of
+    /// the next trade places within their words, and so do those of its sum (RFC 1071, 2.B).
     #[must_use]
     pub fn then(self, next: Self) -> Self {
         let moved = if self.odd {
@@ -51,16 +50,16 @@ impl Partial {
         }
     }
 
-    /// The checksum: the sum inverted.
+    /// Returns the checksum, which is the inverted sum.
     #[must_use]
     pub fn finish(self) -> u16 {
         !self.sum
     }
 }
 
-/// The sum of big-endian 16-bit words, an odd last byte being the upper half of one. Words are
-/// added four bytes at a time into eight independent counts, as they lie: the sum of swapped words
-/// is the swapped sum (RFC 1071, 2.B), so that only the result is turned.
+/// Sums big-endian 16-bit words; an odd last byte is the upper half of a word. Four bytes at a time
+/// are added to eight independent counters without swapping. The sum of swapped words is the
+/// swapped sum (RFC 1071, 2.B), so only the result is swapped.
 fn words(data: &[u8]) -> u16 {
     let mut counts = [0u64; 8];
     let (blocks, rest) = data.as_chunks::<32>();
@@ -78,8 +77,8 @@ fn words(data: &[u8]) -> u16 {
     if let [byte] = last {
         tail += u64::from(u16::from_ne_bytes([*byte, 0]));
     }
-    // Each count is below 2^32 times the blocks of a slice, which is below 2^62 for 2^30 blocks;
-    // folded first, none can overflow.
+    // Each counter is below 2^32 times the blocks of a slice, which is below 2^62 for 2^30 blocks.
+    // Folding them first prevents an overflow.
     let folded = counts.iter().map(|count| u64::from(fold(*count)));
     u16::from_be(fold(folded.sum::<u64>() + tail))
 }

@@ -1,7 +1,7 @@
-//! Checksums, and partial sums that are combined.
+//! Checksums, and combining them from parts.
 //!
-//! The interface sums data while it moves it (paper, 4.2); ranks may instead sum blocks of 8 to
-//! 16 KB, from which the interface combines those of packets (paper, 4.1). Both sums here allow
+//! The interface sums data while it moves it (paper, 4.2). Ranks may instead sum blocks of 8 to 16
+//! KB, which the interface combines into those of packets (paper, 4.1). Both checksums here support
 //! both: [`internet`] as ones' complement of 16-bit words (RFC 1071), [`crc`] as CRC32C.
 
 pub mod crc;
@@ -13,11 +13,11 @@ pub use internet::Partial;
 pub use powers::combine_crc32c;
 use serde::{Deserialize, Serialize};
 
-/// Which checksum the data of a connection's packets has.
+/// The checksum of the data of a connection's packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Checksum {
-    /// None: what lies below the connection is trusted.
+    /// None, because the layer below the connection is trusted.
     None,
     /// The Internet checksum, 16 bits, as [`internet::Partial::finish`] gives it.
     Internet,

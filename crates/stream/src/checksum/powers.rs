@@ -1,18 +1,18 @@
-//! CRC32C of two pieces from those of each, in a tenth of a microsecond.
+//! Combines the CRC32C of two pieces in a tenth of a microsecond.
 //!
-//! The sum of a piece with `n` bytes behind it is the sum times `x^8n`, modulo the polynomial; that
-//! power is a product of the powers `x^(2^k)`, which are a table (the method of zlib's
-//! `crc32_combine`). With pieces of 64 KiB summed in under two microseconds, putting them together
-//! must cost far less than that.
+//! The checksum of a piece with `n` bytes appended is the checksum times `x^8n`, modulo the
+//! polynomial. That power is a product of the powers `x^(2^k)`, which are in a table (the method of
+//! zlib's `crc32_combine`). Pieces of 64 KiB are summed in less than two microseconds, so combining
+//! them must cost far less than that.
 
 /// The polynomial of CRC32C (Castagnoli), lowest power in the highest bit.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 /// `x^0`.
 const ONE: u32 = 1 << 31;
-/// `x^(2^k)`: up to the bits of a number of bits in 64-bit bytes.
+/// `x^(2^k)`, up to the bit count of a 64-bit number of bytes.
 const POWERS: [u32; 67] = powers();
 
-/// The product of two polynomials.
+/// Multiplies two polynomials.
 const fn times(a: u32, mut b: u32) -> u32 {
     let mut product = 0;
     let mut bit = ONE;
@@ -43,7 +43,7 @@ const fn powers() -> [u32; 67] {
     powers
 }
 
-/// `x` to the power of `count * 2^from`.
+/// Returns `x` to the power of `count * 2^from`.
 pub(super) const fn power(mut count: u64, from: usize) -> u32 {
     let mut power = ONE;
     let mut at = from;
@@ -57,9 +57,9 @@ pub(super) const fn power(mut count: u64, from: usize) -> u32 {
     power
 }
 
-/// Bytes of the blocks that ranks sum: sums are moved by so many most of the time.
+/// Size of the blocks that ranks sum, which is the most frequent length.
 const BLOCK_BYTES: u64 = 16 << 10;
-/// What each byte of a sum becomes by `x^(8 * BLOCK_BYTES)`.
+/// The product of each byte of a checksum with `x^(8 * BLOCK_BYTES)`.
 static BY_BLOCK: [[u32; 256]; 4] = by_block();
 
 const fn by_block() -> [[u32; 256]; 4] {
@@ -74,7 +74,7 @@ const fn by_block() -> [[u32; 256]; 4] {
     table
 }
 
-/// A sum with a block behind it.
+/// Returns a checksum with a block appended.
 fn before_a_block(sum: u32) -> u32 {
     let bytes = sum.to_le_bytes();
     let moved = BY_BLOCK
@@ -84,10 +84,10 @@ fn before_a_block(sum: u32) -> u32 {
     moved.fold(0, |moved, part| moved ^ part)
 }
 
-/// The CRC32C of two pieces, one after the other, from those of each and the bytes of the second.
+/// Combines the CRC32C of two adjacent pieces, from those of each and the length of the second.
 #[must_use]
 pub fn combine_crc32c(first: u32, second: u32, second_bytes: u64) -> u32 {
-    // As that of nothing is: whatever it is moved by, it stays.
+    // The checksum of no data is 0 after any shift.
     if first == 0 {
         return second;
     }

@@ -1,4 +1,4 @@
-//! What drivers report of orders, and what follows for streams: ADUs moved, ADUs done.
+//! Reports of drivers on orders, and their effects on streams: ADUs moved, ADUs done.
 
 use super::{Manager, Task};
 use crate::control::stream::Stage;
@@ -8,8 +8,8 @@ use crate::order::{End, Event, Reason, State};
 use crate::protocol::transmit::Awaited;
 
 impl Manager {
-    /// An order was carried out. `sum` is the checksum of the packet for a `Store`, as the
-    /// connection has it, and of no meaning for others.
+    /// Handles a completed order. For a `Store`, `sum` is the checksum of the packet; it is unused
+    /// for others.
     pub fn handle_completed(&mut self, now: Instant, order: OrderId, sum: u32) {
         self.advance(now);
         match self.outstanding.remove(&order) {
@@ -19,7 +19,7 @@ impl Manager {
         self.settle();
     }
 
-    /// An order was ended before it was carried out, because it was to be withdrawn.
+    /// Handles an order that was ended before it was carried out, after its withdrawal.
     pub fn handle_withdrawn(&mut self, now: Instant, order: OrderId) {
         self.advance(now);
         let wanted = match self.outstanding.get(&order) {
@@ -30,7 +30,7 @@ impl Manager {
             _ => true,
         };
         if wanted {
-            // Nobody asked for that: what it was to move is not moved.
+            // The order was not withdrawn: its data is not moved.
             self.statistics.stale += 1;
         } else if let Some(task) = self.outstanding.remove(&order) {
             self.completed(&task, 0, false);
@@ -38,7 +38,7 @@ impl Manager {
         self.settle();
     }
 
-    /// Takes in that an order is over; `done` if what it was to move is moved.
+    /// Handles the end of an order. `done` says whether its data was moved.
     pub(super) fn completed(&mut self, task: &Task, sum: u32, done: bool) {
         match *task {
             Task::Fetch(id, slot, su) => {
@@ -75,7 +75,7 @@ impl Manager {
         }
     }
 
-    /// One order less uses the buffer; whether the stream goes on.
+    /// Decrements the orders of a buffer. Returns whether the stream continues.
     fn one_less(&mut self, id: StreamId, slot: usize) -> bool {
         self.touch(id);
         let Some(stream) = self.streams.get_mut(&id) else {
@@ -92,7 +92,7 @@ impl Manager {
         true
     }
 
-    /// Cut-through: an SU is there.
+    /// Cut-through: records an SU in the buffer.
     fn covered(&mut self, id: StreamId, slot: usize, su: &Su) {
         let stream = self.streams.get_mut(&id).filter(|it| it.cut_through);
         if let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) {
@@ -100,8 +100,8 @@ impl Manager {
         }
     }
 
-    /// Cut-through: whether a packet was stored out of a buffer that is filled still. Its order is
-    /// not among those that fill the buffer, so one is added that is taken away like any.
+    /// Cut-through: whether a packet was stored from a buffer that is still being filled. Its order
+    /// does not count as filling, so this adds one for the caller to remove.
     fn stored_early(&mut self, id: StreamId, slot: usize) -> bool {
         let stream = self.streams.get_mut(&id);
         let Some(buffers) = stream.and_then(|stream| stream.buffers.as_mut()) else {
@@ -124,7 +124,7 @@ impl Manager {
         buffers.map_or(0, |buffers| buffers[slot].left)
     }
 
-    /// Sets the stage of a buffer; gives the ADU if its TU is the last of it.
+    /// Sets the stage of a buffer. Returns the ADU if its TU is the last of it.
     fn enter_stage(&mut self, id: StreamId, slot: usize, stage: Stage) -> Option<u64> {
         let stream = self.streams.get_mut(&id)?;
         let buffer = &mut stream.buffers.as_mut()?[slot];
@@ -155,7 +155,7 @@ impl Manager {
         }
     }
 
-    /// All of an ADU is in network memory.
+    /// Handles an ADU that is completely in network memory.
     fn adu_stored(&mut self, id: StreamId, adu: u64) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -173,7 +173,7 @@ impl Manager {
         self.step_moved(id);
     }
 
-    /// All SUs of a TU are with the ranks.
+    /// Handles a TU of which the ranks have all SUs.
     fn tu_delivered(&mut self, id: StreamId, slot: usize) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -201,7 +201,7 @@ impl Manager {
         self.emptied(connection, taken);
     }
 
-    /// An ADU of a stream is finished: others in step with it may go on.
+    /// Handles a finished ADU: streams in lock step may continue.
     pub(crate) fn step_moved(&mut self, id: StreamId) {
         self.dirty_streams.insert(id);
         let group = self.streams.get(&id).and_then(|stream| stream.group);
@@ -212,12 +212,12 @@ impl Manager {
         }
     }
 
-    /// A packet is done.
+    /// Handles a packet that is done.
     pub(crate) fn confirm(&mut self, awaited: Awaited) {
         self.settle_awaited(awaited, false);
     }
 
-    /// A packet is lost for good.
+    /// Handles a permanently lost packet.
     pub(crate) fn lost(&mut self, awaited: Awaited) {
         self.settle_awaited(awaited, true);
     }
@@ -237,7 +237,7 @@ impl Manager {
         self.dirty_streams.insert(id);
     }
 
-    /// Tells of ADUs that are done, in order.
+    /// Reports completed ADUs, in order.
     fn settle_ledger(&mut self, id: StreamId) {
         while let Some(stream) = self
             .streams
@@ -257,7 +257,8 @@ impl Manager {
         }
     }
 
-    /// Ends a stream that is through, or lets one go that has moved all; whether it did.
+    /// Ends a stream whose ADUs are done, or removes one from the execution module that has moved
+    /// all its data. Returns whether it did.
     pub(crate) fn finish_moving(&mut self, id: StreamId) -> bool {
         let Some(stream) = self.streams.get(&id).filter(|stream| stream.end.is_none()) else {
             return false;
@@ -265,7 +266,7 @@ impl Manager {
         let Some(connection) = self.connections.get(&stream.connection) else {
             return false;
         };
-        // What repairs nothing may lose the mark of the end, and what is gone brings none any more.
+        // Without repair the end mark may be lost, and a closed connection brings none.
         let over = connection.gone.is_some() && connection.receive.held.is_empty();
         let unmarked = over || !connection.protocol().repairs();
         if stream.cursor.is_some() || !stream.idle() {
@@ -315,8 +316,8 @@ impl Manager {
         true
     }
 
-    /// ADUs of variable size before the end that were lost as a whole: nobody knows how long they
-    /// were.
+    /// Counts ADUs of variable size that were lost completely before the end; their size is
+    /// unknown.
     fn last_lost(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -334,7 +335,7 @@ impl Manager {
         self.step_moved(id);
     }
 
-    /// The stream has made progress.
+    /// Records progress of the stream.
     pub(crate) fn touch(&mut self, id: StreamId) {
         let now = self.now;
         if let Some(stream) = self.streams.get_mut(&id) {

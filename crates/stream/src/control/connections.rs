@@ -1,4 +1,4 @@
-//! Connections: opened, closed, lost, and what of their streams comes next.
+//! Opens, closes and loses connections, and starts their next streams.
 
 use super::{Gone, Manager, Task};
 use crate::config::ConnectionSpec;
@@ -8,11 +8,11 @@ use crate::order::{End, Event, Order, Reason, Work};
 use crate::protocol::Connection;
 
 impl Manager {
-    /// Opens a connection; the driver is ordered to make it.
+    /// Opens a connection, and orders the driver to make it.
     ///
     /// # Errors
-    /// An application that is not known or has as many connections as it may have; a receive window
-    /// that is not left of network memory; time-outs that cannot be.
+    /// The application is unknown or has reached its limit of connections; the receive window
+    /// exceeds the free network memory; the timeouts are invalid.
     pub fn open(&mut self, now: Instant, app: AppId, spec: ConnectionSpec) -> Result<ConnectionId> {
         self.advance(now);
         spec.check()?;
@@ -53,12 +53,12 @@ impl Manager {
         Ok(id)
     }
 
-    /// Closes a connection when its streams have ended and what it sent is acknowledged. It takes
-    /// no new ones. What is left of streams that were cut short may find a peer that takes nothing:
-    /// without progress for the time of a stall the connection is lost.
+    /// Closes a connection once its streams have ended and its sent data is acknowledged. It
+    /// accepts no new streams. The peer may refuse the rest of streams that were cut short: after
+    /// the stall time without progress the connection is lost.
     ///
     /// # Errors
-    /// A connection that is not known.
+    /// The connection is unknown.
     pub fn close(&mut self, now: Instant, id: ConnectionId) -> Result<()> {
         self.advance(now);
         let connection = self
@@ -71,7 +71,7 @@ impl Manager {
         Ok(())
     }
 
-    /// The connection is there.
+    /// Handles an opened connection.
     pub fn handle_connected(&mut self, now: Instant, id: ConnectionId) {
         self.advance(now);
         let Some(connection) = self.connections.get_mut(&id) else {
@@ -84,7 +84,7 @@ impl Manager {
         }
         connection.open = true;
         if connection.protocol().confirms() {
-            // The first acknowledgement tells the peer what it may send.
+            // The first acknowledgement grants the peer its first credit.
             self.owing.insert(id);
         }
         self.tell(Event::Opened(id));
@@ -93,15 +93,15 @@ impl Manager {
         self.settle();
     }
 
-    /// The connection is gone, could not be made, or was ended by the peer, who has nothing more to
-    /// send: why, in the driver's words.
+    /// Handles the loss of a connection: it failed to open, is gone, or the peer ended it. `reason`
+    /// is the driver's text.
     pub fn handle_disconnected(&mut self, now: Instant, id: ConnectionId, reason: &str) {
         self.advance(now);
         self.lose(id, reason, false);
         self.settle();
     }
 
-    /// Lets go of a connection; what it holds for receivers stays.
+    /// Drops a connection. Its data for receivers stays.
     pub(crate) fn lose(&mut self, id: ConnectionId, reason: &str, disconnect: bool) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -170,7 +170,7 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// Brings a connection up to date: order of streams, marks, packets to send, its end.
+    /// Updates a connection: order of streams, marks, packets to send, its end.
     pub(super) fn settle_connection(&mut self, id: ConnectionId) {
         self.settle_transmit_order(id);
         self.settle_receive(id);
@@ -178,7 +178,7 @@ impl Manager {
         self.retire(id);
     }
 
-    /// Streams that have sequenced all they have let the next one go.
+    /// Starts the next stream after streams that have sequenced all their packets.
     fn settle_transmit_order(&mut self, id: ConnectionId) {
         while let Some(connection) = self.connections.get_mut(&id) {
             let order = &mut connection.order[Direction::Transmit.index()];
@@ -206,7 +206,7 @@ impl Manager {
         }
     }
 
-    /// Gives up connections that are closed, and whose peers take nothing of what is left.
+    /// Gives up closed connections whose peers refuse the remaining data.
     pub(super) fn give_up_closing(&mut self) {
         let all = self.connections.iter();
         let due = all.filter(|(_, one)| one.given_up_at.is_some_and(|(at, _)| at <= self.now));
@@ -218,7 +218,7 @@ impl Manager {
         }
     }
 
-    /// Ends a connection that is through.
+    /// Ends a connection that has completed.
     fn retire(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get(&id) else {
             return;

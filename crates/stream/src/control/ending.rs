@@ -1,4 +1,4 @@
-//! How streams end: done, failed, cancelled, and what they leave behind.
+//! The ends of streams: done, failed, cancelled, and the clean-up after them.
 
 use super::stream::Stage;
 use super::{Gone, Manager, Task};
@@ -7,12 +7,12 @@ use crate::ids::{Direction, Instant, LinkId, OrderId, StreamId};
 use crate::order::{End, Event, Order, Reason, State, Work};
 
 impl Manager {
-    /// Cancels a stream, at any moment. `Ended` comes when nothing of it is under way between links
-    /// and network memory any more; what is with the protocol already is sent, and the peer told
-    /// that the stream was cut short.
+    /// Cancels a stream, at any time. `Ended` follows when none of its data is under way between
+    /// links and network memory. Data in the protocol is still sent, and the peer learns that the
+    /// stream was cut short.
     ///
     /// # Errors
-    /// A stream that is not known, or has ended.
+    /// The stream is unknown or has ended.
     pub fn cancel(&mut self, now: Instant, id: StreamId) -> Result<()> {
         self.advance(now);
         let stream = self.streams.get(&id).ok_or(Error::NoStream(id))?;
@@ -25,14 +25,14 @@ impl Manager {
         Ok(())
     }
 
-    /// A rank that offers or takes data of the stream on this link is gone: the stream fails.
+    /// Handles the loss of a rank that sends or receives the stream on this link: the stream fails.
     pub fn handle_rank_lost(&mut self, now: Instant, id: StreamId, link: LinkId) {
         self.advance(now);
         self.end_stream(id, End::Failed(Reason::RankLost(link)));
         self.settle();
     }
 
-    /// Decides how a stream ends; what is under way is waited for.
+    /// Sets the end of a stream, and waits for operations that are under way.
     pub(crate) fn end_stream(&mut self, id: StreamId, end: End) {
         let now = self.now;
         let Some(stream) = self
@@ -59,7 +59,7 @@ impl Manager {
             receiving |= direction == Direction::Receive && buffer.stage != Stage::Empty;
         }
         if receiving && let Some(connection) = self.connections.get_mut(&connection) {
-            // What was taken and is not delivered will not be.
+            // Taken data that is not delivered yet will not be.
             let half = &mut connection.receive;
             if half.taken > half.delivered {
                 half.thrown.add(ordinal);
@@ -74,8 +74,8 @@ impl Manager {
         self.reap(id);
     }
 
-    /// Takes back orders between links and buffers: those that the driver has not seen, and those
-    /// that wait for a link, at once.
+    /// Withdraws orders between links and buffers. Orders that the driver has not seen, or that
+    /// wait for a link, end at once.
     fn withdraw(&mut self, id: StreamId) {
         let mut back = Vec::new();
         for waiting in self.cut.values_mut() {
@@ -114,7 +114,7 @@ impl Manager {
         }
     }
 
-    /// Returns what an ended stream held, when nothing of it is under way.
+    /// Releases the resources of an ended stream, once none of its operations is under way.
     pub(crate) fn reap(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -142,7 +142,7 @@ impl Manager {
         self.remember(Gone::Stream(id));
     }
 
-    /// A stream ended badly: so do those after it and in step with it.
+    /// After a stream failed, fails those after it and in lock step with it.
     pub(super) fn fell(&mut self, id: StreamId) {
         let group = self.streams.get(&id).and_then(|stream| stream.group);
         let others = self
@@ -165,7 +165,7 @@ impl Manager {
         }
     }
 
-    /// Keeps the status of what ended, and drops the oldest.
+    /// Keeps the status of an ended item, and drops the oldest.
     pub(super) fn remember(&mut self, gone: Gone) {
         self.gone.push_back(gone);
         let mut kept = self.gone.len();
@@ -180,7 +180,7 @@ impl Manager {
         }
     }
 
-    /// Drops the record of what ended, unless something still stands by it.
+    /// Drops the record of an ended item, unless another one still depends on it.
     fn drop_record(&mut self, gone: Gone) -> bool {
         match gone {
             Gone::Stream(id) => {

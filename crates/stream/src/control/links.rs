@@ -1,4 +1,4 @@
-//! What drivers tell of links: data that is ready, links that are cut and restored.
+//! Reports of drivers on links: offered data, cuts and restores.
 
 use super::{Manager, Task};
 use crate::error::{Error, Result};
@@ -6,12 +6,12 @@ use crate::ids::{Instant, LinkId, StreamId};
 use crate::order::{Event, Work};
 
 impl Manager {
-    /// Ranks have offered `bytes` of the stream's data on this link, since the stream was
-    /// submitted. A driver that cannot tell says `u64::MAX`, and fetches that come too early wait
-    /// in it.
+    /// Handles an offer: ranks have offered `bytes` of the stream's data on this link since the
+    /// stream was submitted. A driver that does not know the number passes `u64::MAX`, and makes
+    /// early fetches wait.
     ///
     /// # Errors
-    /// A stream that is not known, or does not use the link to transmit.
+    /// The stream is unknown, or does not transmit over the link.
     pub fn handle_offered(
         &mut self,
         now: Instant,
@@ -31,8 +31,8 @@ impl Manager {
         Ok(())
     }
 
-    /// A link is cut: what was under way on it is not moved. Streams that use it stop, and go on
-    /// when it is restored, with what was under way moved again.
+    /// Handles the cut of a link: data under way on it is not moved. Its streams stop, and continue
+    /// when it is restored, by moving that data again.
     pub fn handle_link_cut(&mut self, now: Instant, link: LinkId) {
         self.advance(now);
         if self.cut.contains_key(&link) {
@@ -73,7 +73,7 @@ impl Manager {
         self.settle();
     }
 
-    /// A link that was cut works again.
+    /// Handles the restore of a link.
     pub fn handle_link_restored(&mut self, now: Instant, link: LinkId) {
         self.advance(now);
         for (stream, slot, work) in self.cut.remove(&link).unwrap_or_default() {
@@ -88,7 +88,7 @@ impl Manager {
         self.settle();
     }
 
-    /// What is to be ordered anew when the link of this order is restored.
+    /// Returns the work to order again when the link of this order is restored.
     fn again(&self, task: &Task) -> Option<Work> {
         let (Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su)) = *task else {
             return None;

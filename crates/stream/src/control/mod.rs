@@ -1,5 +1,5 @@
-//! The stream control unit (paper, 5.3.2 and Figure 9): it takes what applications and drivers say,
-//! and schedules the other modules.
+//! The stream control unit (paper, 5.3.2 and Figure 9): receives calls of applications and drivers,
+//! and runs the other modules.
 
 mod completions;
 mod connections;
@@ -26,7 +26,7 @@ use crate::wire::{Header, Kind};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use stream::{Group, Stream};
 
-/// An application and what it has.
+/// An application and its resources.
 #[derive(Debug)]
 pub(crate) struct App {
     pub limits: Limits,
@@ -36,7 +36,7 @@ pub(crate) struct App {
     windows: u64,
 }
 
-/// An order that is under way; of buffers, with the stream and which of its two it is.
+/// An order that is under way. For a buffer, with the stream and the index of the buffer.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Fetch(StreamId, usize, Su),
@@ -46,49 +46,48 @@ pub(crate) enum Task {
     Deliver(StreamId, usize, Su),
 }
 
-/// A stream or connection that ended, and whose status is still kept.
+/// An ended stream or connection whose status is still kept.
 #[derive(Clone, Copy, Debug)]
 enum Gone {
     Stream(StreamId),
     Connection(ConnectionId),
 }
 
-/// The stream manager of a network interface, as a machine without bytes, sockets, clocks or
+/// The stream manager of a network interface, as a state machine without data, sockets, clocks or
 /// threads.
 ///
-/// # How it is driven
-/// Whoever owns it, the driver, tells it what happens and does what it orders:
+/// # Use
+/// Its owner, the driver, reports what happens and carries out its orders:
 ///
-/// 1. *In*: the calls of the control interface (`open`, `submit`, `cancel`, ...) and the `handle_*`
-///    calls, `offer` among them, tell of applications, links, the network and time. Each takes the
-///    present moment; time that goes back is taken to stand still.
-/// 2. *Out*: after any number of these calls, poll until nothing is left, in any order:
-///    [`poll_order`](Self::poll_order) for what to do, [`poll_event`](Self::poll_event) for what to
-///    pass on, [`poll_timeout`](Self::poll_timeout) for when to call
-///    [`handle_timeout`](Self::handle_timeout) at the latest. A later call may change that moment,
-///    sooner or later.
+/// 1. *In*: the calls of the control interface (`open`, `submit`, `cancel`, ...), `offer` and the
+///   `handle_*` calls report events of applications, links, the network and time. Each takes the
+///   current time; an earlier time than before counts as no change.
+/// 2. *Out*: after any number of these calls, the driver must poll until there is nothing left, in
+///   any order: [`poll_order`](Self::poll_order) returns work, [`poll_event`](Self::poll_event)
+///   returns events, and [`poll_timeout`](Self::poll_timeout) returns the deadline for calling
+///   [`handle_timeout`](Self::handle_timeout). A later call may change that deadline.
 ///
 /// # Orders
-/// [`Work`] says which orders are *reported*: each of those ends with exactly one
-/// [`handle_completed`](Self::handle_completed) or, after `Withdraw`, perhaps
-/// [`handle_withdrawn`](Self::handle_withdrawn); at any time, in any order among different orders.
-/// Reports of orders that are not under way are counted and change nothing. Two things end orders
-/// without a report, and the driver forgets these orders before it makes the call:
-/// [`handle_link_cut`](Self::handle_link_cut) those of the link, and
-/// [`handle_disconnected`](Self::handle_disconnected), or polling the order to `Disconnect`, all
-/// `Send` and copies of arriving packets of the connection. Orders of the same link, and `Send` of
-/// the same connection, are begun in the order in which they were polled.
+/// [`Work`] says which orders are *reported*. Each of these ends with exactly one
+/// [`handle_completed`](Self::handle_completed) or, after `Withdraw`, possibly
+/// [`handle_withdrawn`](Self::handle_withdrawn), at any time and in any order. Reports of other
+/// orders are counted and have no effect. Two events end orders without a report, and the driver
+/// must forget these orders before it makes the call: [`handle_link_cut`](Self::handle_link_cut)
+/// ends those of the link. [`handle_disconnected`](Self::handle_disconnected), or polling the order
+/// to `Disconnect`, ends all `Send` orders and copies of arriving packets of the connection. The
+/// driver must begin orders of the same link, and `Send` orders of the same connection, in the
+/// order of polling.
 ///
 /// # Memory
-/// The driver has a buffer for each [`BufferId`], large enough for a TU of the stream that
-/// the orders name, with room for headers, and a place for each [`PacketId`]. A buffer is the
-/// stream's while it is active. A place is taken by `Store` or by [`offer`](Self::offer), and free
-/// after `Free`. By the manager's count neither memory ever exceeds its [`Config`].
+/// The driver has a buffer for each [`BufferId`], large enough for a TU of its stream and for
+/// headers, and a slot for each [`PacketId`]. A stream owns its buffers while it is active. `Store`
+/// or [`offer`](Self::offer) allocates a slot, and `Free` frees it. Neither memory ever exceeds its
+/// [`Config`], by the manager's count.
 ///
-/// # Promises
-/// The same calls give the same orders and events. No call panics, whatever it is told. All that is
-/// submitted ends in one [`Event::Ended`], unless it waits, and then [`Event::Stalled`] and
-/// [`waits`](Self::waits) say for what.
+/// # Guarantees
+/// The same calls give the same orders and events. No call panics, whatever its arguments. Every
+/// submitted stream ends with one [`Event::Ended`] unless it waits; then [`Event::Stalled`] and
+/// [`waits`](Self::waits) give the reason.
 #[derive(Debug)]
 pub struct Manager {
     pub(crate) config: Config,
@@ -105,7 +104,7 @@ pub struct Manager {
     next_group: u32,
     pub(crate) schedulers: [Scheduler; 2],
     pub(crate) memory: NetworkMemory,
-    /// Links that are cut, with the orders that wait for them.
+    /// Cut links, with the orders that wait for them.
     cut: BTreeMap<LinkId, Vec<(StreamId, usize, Work)>>,
     pub(crate) free_buffers: BTreeSet<u32>,
     next_buffer: u32,
@@ -113,16 +112,16 @@ pub struct Manager {
     outstanding: BTreeMap<OrderId, Task>,
     orders: VecDeque<Order>,
     events: VecDeque<Event>,
-    /// Connections that have something to acknowledge.
+    /// Connections that have an acknowledgement to send.
     pub(crate) owing: BTreeSet<ConnectionId>,
-    /// Streams with a full buffer that waits for network memory, first come, first served.
+    /// Streams with a full buffer that wait for network memory, first come, first served.
     pub(crate) storers: VecDeque<StreamId>,
     pub(crate) room_made: bool,
     pub(crate) dirty_streams: BTreeSet<StreamId>,
     pub(crate) dirty_connections: BTreeSet<ConnectionId>,
     pub(crate) resolve: bool,
     pub(crate) reschedule: [bool; 2],
-    /// Streams that ended badly, and whose dependants are to be told.
+    /// Failed streams whose dependants are not failed yet.
     fallen: VecDeque<StreamId>,
     stalls: BTreeSet<(Instant, StreamId)>,
     gone: VecDeque<Gone>,
@@ -130,10 +129,10 @@ pub struct Manager {
 }
 
 impl Manager {
-    /// A manager with nothing to do.
+    /// Creates a manager without applications.
     ///
     /// # Errors
-    /// A configuration with a size of 0.
+    /// A size in the configuration is 0.
     pub fn new(config: Config) -> Result<Self> {
         config.check()?;
         let scheduler = || Scheduler::new(config.staging_bytes, config.engines);
@@ -172,7 +171,7 @@ impl Manager {
         })
     }
 
-    /// Lets an application in.
+    /// Registers an application.
     pub fn add_application(&mut self, limits: Limits) -> AppId {
         let app = AppId(self.next_app);
         self.next_app += 1;
@@ -186,10 +185,10 @@ impl Manager {
         app
     }
 
-    /// An application is gone: its streams are cancelled and its connections closed.
+    /// Removes an application: cancels its streams and closes its connections.
     ///
     /// # Errors
-    /// An application that is not known.
+    /// The application is unknown.
     pub fn remove_application(&mut self, now: Instant, app: AppId) -> Result<()> {
         if !self.apps.contains_key(&app) {
             return Err(Error::NoApplication(app));
@@ -212,7 +211,7 @@ impl Manager {
         Ok(())
     }
 
-    /// How many applications were removed and have connections that are still being closed.
+    /// Returns the number of removed applications whose connections are still being closed.
     #[must_use]
     pub fn leaving(&self) -> usize {
         let all = self.connections.values();
@@ -220,7 +219,7 @@ impl Manager {
         left.map(|one| one.app).collect::<BTreeSet<_>>().len()
     }
 
-    /// The next order, if there is one.
+    /// Returns the next order, if there is one.
     pub fn poll_order(&mut self) -> Option<Order> {
         if let Some(order) = self.orders.pop_front() {
             if let Work::Free { packet } = order.work {
@@ -228,7 +227,7 @@ impl Manager {
             }
             return Some(order);
         }
-        // Acknowledgements come last, so that one stands for all that came before the poll.
+        // Acknowledgements come last, so that one covers all packets that came before the poll.
         while let Some(id) = self.owing.pop_first() {
             let Some(connection) = self.connections.get(&id) else {
                 continue;
@@ -245,12 +244,12 @@ impl Manager {
         None
     }
 
-    /// The next event, if there is one.
+    /// Returns the next event, if there is one.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
-    /// When to call `handle_timeout` at the latest; none, if nothing waits for time.
+    /// Returns the deadline for calling `handle_timeout`. None if nothing waits for time.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Instant> {
         let stall = self.stalls.first().map(|(at, _)| *at);
@@ -262,8 +261,8 @@ impl Manager {
         deadlines.chain(stall).min()
     }
 
-    /// Time has passed: time-outs of the transmit half, and streams and closed connections that
-    /// stall.
+    /// Handles the passing of time: timeouts of the transmit half, stalled streams and stalled
+    /// closed connections.
     pub fn handle_timeout(&mut self, now: Instant) {
         self.advance(now);
         let late: Vec<_> = {
@@ -280,7 +279,7 @@ impl Manager {
         self.tell_stalls();
     }
 
-    /// Moves the present forward, never back.
+    /// Advances the current time, never backwards.
     pub(crate) fn advance(&mut self, now: Instant) {
         self.now = self.now.max(now);
     }
@@ -295,13 +294,13 @@ impl Manager {
         Order { id, work }
     }
 
-    /// Orders something that is not reported.
+    /// Issues an order that is not reported.
     pub(crate) fn direct(&mut self, work: Work) {
         let order = self.order(work);
         self.orders.push_back(order);
     }
 
-    /// Orders something that is reported; an SU of a link that is cut waits for the link.
+    /// Issues an order that is reported. An SU of a cut link waits for the link.
     pub(crate) fn order_task(&mut self, task: Task, work: Work) {
         if let Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su) = task
             && let Some(waiting) = self.cut.get_mut(&su.link)
@@ -314,13 +313,14 @@ impl Manager {
         self.orders.push_back(order);
     }
 
-    /// What an application may have; one that is gone has streams to end, and takes nothing more.
+    /// Returns the limits of an application. A removed one only ends its streams, and gets nothing
+    /// more.
     pub(crate) fn limits(&self, app: AppId) -> &Limits {
         self.apps.get(&app).map_or(&Limits::NONE, |app| &app.limits)
     }
 
-    /// Bytes that a connection may take of network memory for what it sends, by its own share and
-    /// that of its application.
+    /// Returns the bytes of transmit network memory that a connection may still use, within its own
+    /// share and that of its application.
     pub(crate) fn share_left(&self, id: ConnectionId) -> u64 {
         let Some(connection) = self.connections.get(&id) else {
             return 0;
@@ -341,7 +341,7 @@ impl Manager {
         }
     }
 
-    /// Schedules the modules until none has anything to do.
+    /// Runs the modules until none has anything to do.
     pub(crate) fn settle(&mut self) {
         loop {
             if let Some(stream) = self.fallen.pop_front() {

@@ -1,4 +1,4 @@
-//! What can be asked: where streams and connections are, who waits for what, counts.
+//! Queries: the state of streams and connections, their waits, and counters.
 
 use super::stream::{Stage, Stream};
 use super::{Manager, Task};
@@ -10,30 +10,30 @@ use crate::stall::Wait;
 use crate::statistics::Statistics;
 use std::collections::BTreeSet;
 
-/// Where a stream is.
+/// The status of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Status {
-    /// Whose it is.
+    /// The application that owns it.
     pub app: AppId,
     /// Its connection.
     pub connection: ConnectionId,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
-    /// How many were registered before it on this connection and direction.
+    /// Number of streams that were registered before it on this connection and direction.
     pub ordinal: u32,
     /// Its state.
     pub state: State,
-    /// How it ended, once that is decided.
+    /// Its end, once that is decided.
     pub end: Option<End>,
-    /// Whether nothing of it is under way any more, and `Ended` was told.
+    /// Whether none of its operations is under way, and `Ended` was reported.
     pub over: bool,
-    /// ADUs that it has, if that is known.
+    /// Its number of ADUs, if known.
     pub adus: Option<u64>,
-    /// ADUs begun, moved, done.
+    /// Number of ADUs that were started.
     pub begun: u64,
-    /// ADUs in network memory (transmit), or with the ranks (receive).
+    /// ADUs in network memory (transmit) or received by the ranks (receive).
     pub moved: u64,
-    /// ADUs done as the protocol says.
+    /// ADUs that are done, according to the protocol.
     pub done: u64,
     /// Bytes moved.
     pub bytes: u64,
@@ -41,20 +41,20 @@ pub struct Status {
     pub packets: u64,
     /// Packets sent again.
     pub retransmissions: u64,
-    /// Bytes of staging memory and engines that it holds.
+    /// Bytes of staging memory and number of engines that it holds.
     pub holds: (u64, u32),
-    /// Nanoseconds in each state, by the order of [`State`].
+    /// Nanoseconds in each state, in the order of [`State`].
     pub times_ns: [u64; State::COUNT],
 }
 
-/// Where a connection is.
+/// The status of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConnectionStatus {
-    /// Whose it is.
+    /// The application that owns it.
     pub app: AppId,
     /// Whether it is open.
     pub open: bool,
-    /// Why it is gone, if it is.
+    /// The reason for which it is gone, if it is.
     pub gone: Option<String>,
     /// Streams that have not ended.
     pub streams: u32,
@@ -62,17 +62,17 @@ pub struct ConnectionStatus {
     pub network_bytes: [u64; 2],
     /// Packets sent, acknowledged by the peer, and delivered by the peer.
     pub sent: [u64; 3],
-    /// Packets that came in order, and of these delivered.
+    /// Packets that came in order, and the delivered ones among them.
     pub come: [u64; 2],
-    /// What the peer grants beyond what was spent, in bytes with headers.
+    /// Credit that the peer granted and that is not spent, in bytes with headers.
     pub granted: u64,
 }
 
 impl Manager {
-    /// Where a stream is.
+    /// Returns the status of a stream.
     ///
     /// # Errors
-    /// A stream that is not known.
+    /// The stream is unknown.
     pub fn status(&self, id: StreamId) -> Result<Status> {
         let stream = self.streams.get(&id).ok_or(Error::NoStream(id))?;
         let mut times_ns = stream.times_ns;
@@ -102,10 +102,10 @@ impl Manager {
         })
     }
 
-    /// Where a connection is.
+    /// Returns the status of a connection.
     ///
     /// # Errors
-    /// A connection that is not known.
+    /// The connection is unknown.
     pub fn connection_status(&self, id: ConnectionId) -> Result<ConnectionStatus> {
         let connection = self.connections.get(&id).ok_or(Error::NoConnection(id))?;
         let (out, back) = (&connection.transmit, &connection.receive);
@@ -122,31 +122,31 @@ impl Manager {
         })
     }
 
-    /// What the manager has.
+    /// Returns the configuration of the manager.
     #[must_use]
     pub fn config(&self) -> &crate::config::Config {
         &self.config
     }
 
-    /// Streams that are known, ascending.
+    /// Returns the known streams, in ascending order.
     pub fn streams(&self) -> impl Iterator<Item = StreamId> + '_ {
         self.streams.keys().copied()
     }
 
-    /// Streams that hold resources of a direction, ascending.
+    /// Returns the streams that hold resources of a direction, in ascending order.
     #[must_use]
     pub fn active(&self, direction: Direction) -> BTreeSet<StreamId> {
         self.schedulers[direction.index()].active()
     }
 
-    /// Bytes of staging memory and of network memory that are used, of one direction.
+    /// Returns the bytes of staging memory and of network memory in use in one direction.
     #[must_use]
     pub fn used(&self, direction: Direction) -> (u64, u64) {
         let staging = self.schedulers[direction.index()].staging_used;
         (staging, self.memory.used(direction))
     }
 
-    /// Counts of all its life.
+    /// Returns the counters since the start.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let [out, back] = &self.schedulers;
@@ -158,10 +158,10 @@ impl Manager {
         }
     }
 
-    /// What a stream waits for now; nothing, if it is over or goes on by itself.
+    /// Returns the current waits of a stream. None if it is over or makes progress.
     ///
     /// # Errors
-    /// A stream that is not known.
+    /// The stream is unknown.
     pub fn waits(&self, id: StreamId) -> Result<Vec<Wait>> {
         let stream = self.streams.get(&id).ok_or(Error::NoStream(id))?;
         let mut waits = Vec::new();
@@ -235,7 +235,7 @@ impl Manager {
             });
             self.waits_for_peer(stream.connection, waits);
         } else if transmits && stream.done < stream.moved {
-            // What is moved is not done by new data, whatever else it waits for.
+            // New data does not complete moved ADUs, whatever else the stream waits for.
             self.waits_for_peer(stream.connection, waits);
         }
         if !transmits && stages.contains(&Stage::Filling) && waits.is_empty() {
@@ -246,7 +246,7 @@ impl Manager {
         }
     }
 
-    /// Orders of buffers that are under way, or wait for a link.
+    /// Reports orders of buffers that are under way or wait for a link.
     fn waits_for_orders(&self, id: StreamId, waits: &mut Vec<Wait>) {
         let (mut fetch, mut deliver) = (BTreeSet::<LinkId>::new(), BTreeSet::<LinkId>::new());
         let mut copy = false;
@@ -270,7 +270,7 @@ impl Manager {
         }
     }
 
-    /// What the transmit half of a connection waits for.
+    /// Reports the waits of the transmit half of a connection.
     fn waits_for_peer(&self, id: ConnectionId, waits: &mut Vec<Wait>) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -303,9 +303,9 @@ impl Manager {
         connection.protocol().confirms() && !connection.transmit.may_spend(cost)
     }
 
-    /// Tells of streams without progress for the stated time, once in each such time.
+    /// Reports streams without progress for the configured time, once in each such time.
     pub(super) fn tell_stalls(&mut self) {
-        // All that are due now, each once: at the end of time the next moment is the same again.
+        // Each due stream is reported once: at the end of time the next deadline is the same again.
         let due = self.stalls.iter().take_while(|(at, _)| *at <= self.now);
         for (at, id) in due.copied().collect::<Vec<_>>() {
             self.stalls.remove(&(at, id));

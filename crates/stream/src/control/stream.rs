@@ -1,4 +1,4 @@
-//! What the manager knows of one stream.
+//! The manager's state of one stream.
 
 use crate::config::{Finished, StreamSpec};
 use crate::format::{Adu, Format, Tu};
@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, VecDeque};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Group(pub u32);
 
-/// One of the two buffers of an active stream.
+/// The stage of one of the two buffers of an active stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Stage {
-    /// Nothing is in it.
+    /// It has no data.
     #[default]
     Empty,
     /// Data flows into it: from links, or from network memory.
     Filling,
-    /// It is full, and waits for what lies behind.
+    /// It is full, and waits to be emptied.
     Full,
     /// Data flows out of it: to network memory, or to links.
     Emptying,
@@ -30,33 +30,33 @@ pub(crate) struct Buffer {
     pub id: BufferId,
     pub stage: Stage,
     pub tu: Tu,
-    /// Bytes of the TU's ADU.
+    /// Size of the TU's ADU in bytes.
     pub adu_bytes: u64,
-    /// Orders under way that use it.
+    /// Number of orders under way that use it.
     pub left: u64,
-    /// Bytes of the TU that are there, from its begin on (transmit, with cut-through); that came or
-    /// are lost (receive), and whether any is lost.
+    /// Transmit with cut-through: contiguous bytes of the TU in the buffer, from its start.
+    /// Receive: bytes that came or are lost, and whether any are lost.
     pub covered: u64,
     pub void: bool,
-    /// Receive: packets below this are in buffers up to this one.
+    /// Receive: packets below this number are in buffers up to this one.
     pub taken: u64,
-    /// Cut-through: SUs that are there beyond a gap, by first byte.
+    /// Cut-through: SUs behind a gap, by first byte.
     pub beyond: BTreeMap<u64, u64>,
-    /// Cut-through: packets of the TU that were ordered to be stored while it is filled, and how
-    /// many of those orders are under way.
+    /// Cut-through: number of packets of the TU that were ordered to be stored while it is filled,
+    /// and how many of those orders are under way.
     pub early: usize,
     pub storing: u64,
 }
 
 impl Buffer {
-    /// Nothing of a TU is there yet.
+    /// Removes all data of a TU.
     pub fn clear(&mut self) {
         (self.covered, self.void, self.taken, self.left) = (0, false, 0, 0);
         (self.early, self.storing) = (0, 0);
         self.beyond.clear();
     }
 
-    /// An SU is there.
+    /// Records an SU in the buffer.
     pub fn cover(&mut self, offset: u64, bytes: u64) {
         self.beyond.insert(offset, bytes);
         while let Some(bytes) = self.beyond.remove(&self.covered) {
@@ -65,7 +65,7 @@ impl Buffer {
     }
 }
 
-/// The ADU of which TUs are being filled.
+/// The ADU whose TUs are being filled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
     pub adu: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Cursor {
     pub next_tu: u64,
 }
 
-/// What a transmit stream knows of one of its links, in bytes since the beginning.
+/// The state of one link of a transmit stream, in bytes since the start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     pub id: LinkId,
@@ -81,7 +81,7 @@ pub(crate) struct Link {
     pub ordered: u64,
 }
 
-/// What is still to hear of an ADU whose packets are with the protocol.
+/// Outstanding confirmations of an ADU whose packets are in the protocol.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ledger {
     pub packets: u64,
@@ -102,19 +102,19 @@ pub(crate) struct Stream {
     pub group: Option<Group>,
     pub finished_when: Finished,
     pub cut_through: bool,
-    /// How many were registered before it on its connection and direction.
+    /// Number of streams that were registered before it on its connection and direction.
     pub ordinal: u32,
     pub state: State,
-    /// How it ends, as soon as that is known, and whether it was told.
+    /// Its end, once that is known, and whether it was reported.
     pub end: Option<End>,
     pub end_told: bool,
     pub links: Vec<Link>,
-    /// Lengths of ADUs that were announced and have not begun.
+    /// Sizes of announced ADUs that have not begun.
     pub lengths: VecDeque<u64>,
     pub begun: u64,
     pub moved: u64,
     pub done: u64,
-    /// Of ADUs from `done` on.
+    /// Ledgers of ADUs from `done` on.
     pub ledger: VecDeque<Ledger>,
     pub buffers: Option<[Buffer; 2]>,
     /// The buffer that is filled next, and the one that is emptied next.
@@ -122,10 +122,10 @@ pub(crate) struct Stream {
     pub empty: usize,
     pub cursor: Option<Cursor>,
     pub quantum_left: u32,
-    /// Transmit: its last packet has a sequence number.
+    /// Transmit: whether its last packet has a sequence number.
     pub marked: bool,
-    /// Receive: how many ADUs the peer said there are; that its end was lost; that all of the ADU
-    /// being emptied came.
+    /// Receive: number of ADUs according to the peer; whether the end was lost; whether all of the
+    /// ADU that is being emptied came.
     pub told: Option<u64>,
     pub end_lost: bool,
     pub good: bool,
@@ -184,7 +184,7 @@ impl Stream {
         }
     }
 
-    /// What it holds while it is active: two buffers, and an engine for each link.
+    /// Returns the resources of the active stream: two buffers, and an engine for each link.
     pub fn need(&self) -> Need {
         Need {
             app: self.app,
@@ -194,7 +194,7 @@ impl Stream {
         }
     }
 
-    /// ADUs that are finished for those in step with it.
+    /// Returns the number of ADUs that are finished for the streams in lock step with it.
     pub fn finished(&self) -> u64 {
         match self.finished_when {
             Finished::Moved => self.moved,
@@ -202,7 +202,7 @@ impl Stream {
         }
     }
 
-    /// Bytes of the next ADU that it transmits, if that is known.
+    /// Returns the size of the next ADU to transmit, if known.
     pub fn next_adu_bytes(&self) -> Option<u64> {
         match self.format.adu {
             Adu::Fixed(bytes) => Some(bytes),
@@ -210,7 +210,7 @@ impl Stream {
         }
     }
 
-    /// Orders that use its buffers.
+    /// Returns the number of orders that use its buffers.
     pub fn under_way(&self) -> u64 {
         let buffers = self.buffers.iter().flatten();
         buffers.map(|buffer| buffer.left + buffer.storing).sum()
@@ -228,7 +228,7 @@ impl Stream {
         self.progress_at = now;
     }
 
-    /// Receive: bytes that came of the ADU that began last.
+    /// Receive: returns the bytes that came of the newest ADU.
     pub fn bytes_of_adu(&self) -> u64 {
         let Some(adu) = self.begun.checked_sub(1) else {
             return 0;
@@ -242,7 +242,7 @@ impl Stream {
         ends.max().unwrap_or(before)
     }
 
-    /// Receive: it has moved all the ADUs that it asked for.
+    /// Receive: whether it has moved all the requested ADUs.
     pub fn satisfied(&self) -> bool {
         self.adus == Some(self.moved)
     }

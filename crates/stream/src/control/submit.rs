@@ -1,4 +1,4 @@
-//! Registration of streams: what is refused, what is promised.
+//! Registration of streams, and the checks before it.
 
 use super::Manager;
 use super::stream::{Group, Stream};
@@ -19,12 +19,12 @@ impl Manager {
         Ok(streams[0])
     }
 
-    /// Registers streams together, in this order; all of them, or none.
+    /// Registers streams together, in this order: all or none.
     ///
     /// # Errors
-    /// A format that cannot be; what is not known, is another's, or is closed; more than there will
-    /// ever be, or than the application may have; a cycle of dependences; a lock step that has
-    /// begun.
+    /// A format is invalid; a reference is unknown, closed or belongs to another application; a
+    /// request exceeds the manager's resources or the application's limits; dependences are cyclic;
+    /// a lock step has started.
     pub fn submit_all(
         &mut self,
         now: Instant,
@@ -84,16 +84,17 @@ impl Manager {
             return Err(Error::NotOpen(id, "it is being closed".into()));
         }
         if let Some(why) = &connection.gone {
-            // What came before the end can still be received.
+            // Data that came before the end can still be received.
             let held = spec.direction == Direction::Receive && !connection.receive.held.is_empty();
             if !held {
                 return Err(Error::NotOpen(id, why.clone()));
             }
         }
-        // One that ends before its turn is in line until then: its number and its mark are due.
+        // A stream that ended before its turn stays in line until then: its number and its mark are
+        // due.
         let in_line = connection.order[spec.direction.index()].len();
         let most = self.apps.get(&app).map_or(0, |app| app.limits.streams);
-        // And marks that the peer has not confirmed are kept: of streams that were cancelled, too.
+        // Marks that the peer has not confirmed also stay, even those of cancelled streams.
         let marks = match spec.direction {
             Direction::Transmit if most < u32::MAX => connection.transmit.marks(),
             _ => 0,
@@ -185,7 +186,7 @@ impl Manager {
         }
     }
 
-    /// Makes the groups what they were.
+    /// Restores the previous groups.
     fn part(&mut self, groups: Option<BTreeMap<Group, BTreeSet<StreamId>>>) {
         let Some(groups) = groups else {
             return;
@@ -203,7 +204,7 @@ impl Manager {
         self.groups = groups;
     }
 
-    /// Ties the new streams to those that they come after or go in step with.
+    /// Connects the new streams with those that they follow or are synchronised with.
     fn relate(&mut self, app: AppId, specs: &[StreamSpec], ids: &[StreamId]) -> Result<()> {
         let new: BTreeSet<_> = ids.iter().copied().collect();
         let mut joined = false;
@@ -259,7 +260,7 @@ impl Manager {
         Ok(found)
     }
 
-    /// Makes one group of those of two streams.
+    /// Merges the groups of two streams.
     fn join(&mut self, id: StreamId, other: StreamId) {
         let group = Group(self.next_group);
         self.next_group += 1;
@@ -280,7 +281,8 @@ impl Manager {
         self.groups.insert(group, members);
     }
 
-    /// Permanent streams must fit beside each other: what one of them holds it holds to its end.
+    /// Checks that permanent streams fit beside each other, since each holds its resources to its
+    /// end.
     fn check_permanent(&self, app: AppId) -> Result<()> {
         let limit = self.limits(app).staging_bytes;
         for direction in [Direction::Transmit, Direction::Receive] {
@@ -313,7 +315,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Members in lock step must fit beside those of them that hold their resources to the end.
+    /// Checks that members of a lock step fit beside those of them that hold their resources to the
+    /// end.
     fn check_step(&self, id: StreamId) -> Result<()> {
         let stream = &self.streams[&id];
         let limit = self.limits(stream.app).staging_bytes;
@@ -346,11 +349,12 @@ impl Manager {
         Ok(())
     }
 
-    /// The next ADU of a stream of variable ADUs has `bytes`, and they are ready on its links.
+    /// Announces the next ADU of a stream with ADUs of variable size: it has `bytes`, which are
+    /// ready on its links.
     ///
     /// # Errors
-    /// No such stream, one that ended, receives, or has ADUs of a fixed size; more ADUs than it was
-    /// said to have; a length of 0 or above that of a TU.
+    /// The stream is unknown, has ended, receives, or has ADUs of fixed size; the ADU exceeds its
+    /// number of ADUs; the size is 0 or above that of a TU.
     pub fn announce(&mut self, now: Instant, id: StreamId, bytes: u64) -> Result<()> {
         self.advance(now);
         let stream = self.streams.get_mut(&id).ok_or(Error::NoStream(id))?;
@@ -381,11 +385,11 @@ impl Manager {
         Ok(())
     }
 
-    /// The stream has `adus` ADUs in all, which was not said before.
+    /// Sets the total number of ADUs of a stream that was submitted without one.
     ///
     /// # Errors
-    /// No such stream, one that ended or receives, another number than was said, fewer than have
-    /// begun or were announced.
+    /// The stream is unknown, has ended or receives; a different number was set before; more ADUs
+    /// have been started or announced.
     pub fn finish(&mut self, now: Instant, id: StreamId, adus: u64) -> Result<()> {
         self.advance(now);
         let stream = self.streams.get_mut(&id).ok_or(Error::NoStream(id))?;
@@ -413,7 +417,7 @@ impl Manager {
         Ok(())
     }
 
-    /// More data is ready somewhere: the stream may go on.
+    /// Records new data or room for a stream, so that it may continue.
     pub(crate) fn data_came(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get(&id) else {
             return;

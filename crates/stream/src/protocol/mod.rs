@@ -1,11 +1,10 @@
 //! The protocol of a connection: a transmit and a receive half that share its state (paper, 4.3).
 //!
-//! The receive half takes headers that come, and passes what they acknowledge and grant on to the
-//! transmit half; only the transmit half has time-outs. Both deal in descriptors; what they hold is
-//! in network memory.
+//! The receive half accepts headers, and passes their acknowledgements and credit to the transmit
+//! half. Only the transmit half has timeouts. Both handle descriptors of packets in network memory.
 //!
-//! There is no congestion control: the window is what the peer grants and what network memory
-//! holds, and pacing is the driver's.
+//! There is no congestion control: the window is the peer's credit and the room in network memory.
+//! Pacing is done by the driver.
 
 pub(crate) mod receive;
 mod sending;
@@ -20,28 +19,28 @@ use crate::ids::{AppId, Instant, StreamId};
 use crate::wire::{Header, Kind};
 use std::collections::VecDeque;
 
-/// What becomes of a packet whose header the driver offers.
+/// The answer to a packet whose header the driver offers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Offer {
-    /// Put its data into this place of network memory, sum it, and report by `handle_arrived`.
+    /// Put its data into this slot of network memory, sum it, and report with `handle_arrived`.
     Take(crate::ids::PacketId),
-    /// It has no data, and was taken.
+    /// It has no data, and was accepted.
     Taken,
-    /// There is no room, or the connection is not open yet: keep it back where that can be done and
-    /// offer it again after orders were polled, or drop it.
+    /// There is no room, or the connection is not open yet. Hold it back if possible, and offer it
+    /// again after polling orders; otherwise drop it.
     Later,
     /// Drop it.
     Drop(Drop),
 }
 
-/// Why a packet is dropped.
+/// The reason for which a packet is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Drop {
-    /// It came before, or so late that it was given up.
+    /// It is a duplicate, or so late that it was given up.
     Duplicate,
     /// The connection is gone, or has another channel.
     Stray,
-    /// Its number, its grant or its acknowledgement cannot be.
+    /// Its number, its credit or its acknowledgement is impossible.
     Impossible,
 }
 
@@ -51,22 +50,23 @@ pub(crate) struct Connection {
     pub app: AppId,
     pub spec: ConnectionSpec,
     pub open: bool,
-    /// `close` was called.
+    /// Whether `close` was called.
     pub closing: bool,
-    /// Its driver has let go of it, or will: why.
+    /// The reason for which its driver has dropped it, or will.
     pub gone: Option<String>,
     pub transmit: Transmit,
     pub receive: Receive,
-    /// Streams by direction, in the order of registration, from the first that is not through.
+    /// Streams by direction, in the order of registration, from the first one that has not
+    /// completed.
     pub order: [VecDeque<StreamId>; 2],
-    /// The ordinal of the next stream registered, by direction.
+    /// The ordinal of the next registered stream, by direction.
     pub ordinals: [u32; 2],
     /// Streams that have not ended.
     pub live: u32,
-    /// Closing, with all streams ended: when it is given up, and what had been sent and heard when
-    /// that was set.
+    /// For a closing connection whose streams have ended: when it is given up, and the sent and
+    /// received counts at the time that this was set.
     pub given_up_at: Option<(Instant, [u64; 4])>,
-    /// Its window is free for other connections.
+    /// Whether its window is free for other connections.
     pub window_returned: bool,
 }
 
@@ -93,7 +93,7 @@ impl Connection {
         self.spec.protocol
     }
 
-    /// Fills in what every header tells of the shared state.
+    /// Fills in the fields of the shared state, which every header carries.
     pub fn tell(&self, mut header: Header) -> Header {
         if self.protocol().confirms() {
             header.acknowledged = self.receive.expected;

@@ -1,17 +1,16 @@
-//! The receive half: which packets are taken, in which order they are held, what is told to the
-//! peer.
+//! The receive half: decides which packets are accepted, puts them in order, and acknowledges them.
 
 use crate::ids::PacketId;
 use crate::wire::{Header, Thrown};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Packets without data that are held beyond those that the window can pay for.
+/// Number of packets without data that are held in addition to those that the window pays for.
 const MARKS_MOST: usize = 1024;
 
-/// Sequence numbers beyond the next expected that are looked at.
+/// Range of accepted sequence numbers beyond the next expected one.
 const SPAN: u64 = 1 << 20;
 
-/// What the receive half says of a packet of data.
+/// The verdict of the receive half on a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Take,
@@ -24,28 +23,28 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 pub(crate) struct Receive {
     pub window: u64,
-    /// All below came, or were given up.
+    /// All packets below came, or were given up.
     pub expected: u64,
-    /// Whole packets beyond the next expected.
+    /// Complete packets beyond the next expected one.
     pub early: BTreeMap<u64, PacketId>,
-    /// Packets whose data is on its way into network memory.
+    /// Packets whose data is being copied into network memory.
     pub arriving: BTreeMap<u64, PacketId>,
     /// Packets in order that no stream has taken yet (the receive queue of the paper, 4.3).
     pub held: VecDeque<PacketId>,
     /// Cost of all packets that are not free yet, and of all that are.
     pub cost: u64,
     pub freed: u64,
-    /// Beyond the highest sequence number seen.
+    /// One above the highest received sequence number.
     pub latest: u64,
-    /// All below were taken from `held`; and were delivered.
+    /// All packets below were taken from `held`; and were delivered.
     pub taken: u64,
     pub delivered: u64,
-    /// Buffers that hold any of what was taken.
+    /// Number of buffers with taken data.
     pub buffered: u64,
-    /// Streams of which packets were taken that will not be delivered. It is told no later than
-    /// `delivered` passes these, so that the sender does not take them for done.
+    /// Streams with taken packets that will not be delivered. The peer learns this no later than
+    /// `delivered` passes these packets, so that it does not count them as done.
     pub thrown: Thrown,
-    /// Where the last packet ended: stream, ADU, byte.
+    /// End of the last packet: stream, ADU, byte.
     pub last: Option<(u32, u64, u64)>,
 }
 
@@ -68,19 +67,19 @@ impl Receive {
         }
     }
 
-    /// What the peer may spend, since the beginning.
+    /// Returns the total credit since the start.
     pub fn granted(&self) -> u64 {
         self.freed.saturating_add(self.window)
     }
 
-    /// Which packets have come beyond the one after the next expected.
+    /// Returns which packets have come beyond the one after the next expected.
     pub fn beyond(&self) -> u64 {
         let first = self.expected + 1;
         let come = self.early.range(first..first + 64);
         come.fold(0, |bits, (sequence, _)| bits | 1 << (sequence - first))
     }
 
-    /// Whether a packet of data may come. One that is being copied is taken for a duplicate.
+    /// Decides on a data packet. A packet that is being copied counts as a duplicate.
     pub fn judge(&self, header: &Header) -> Verdict {
         let sequence = header.sequence;
         let known = self.early.contains_key(&sequence) || self.arriving.contains_key(&sequence);
@@ -91,7 +90,7 @@ impl Receive {
             return Verdict::Impossible;
         }
         let packets = self.held.len() + self.early.len() + self.arriving.len();
-        // The last place is for the one that all others wait for.
+        // The last slot is reserved for the packet that all others wait for.
         let ahead = u64::from(sequence != self.expected);
         let most = self.window / Header::BYTES as u64 + MARKS_MOST as u64 - ahead;
         if packets as u64 >= most || self.cost.saturating_add(header.cost()) > self.window {
@@ -100,7 +99,7 @@ impl Receive {
         Verdict::Take
     }
 
-    /// Whether it is the packet that would come next if nothing special happens.
+    /// Whether it is the next packet in order, without any special case.
     pub fn predicted(&self, header: &Header) -> bool {
         header.sequence == self.expected
             && self.arriving.is_empty()
@@ -109,7 +108,7 @@ impl Receive {
             && self.last == Some((header.stream, header.adu, header.offset))
     }
 
-    /// Puts a whole packet where it belongs, and those behind it that it lets through.
+    /// Inserts a complete packet in order, with those behind it that become contiguous.
     pub fn insert(&mut self, sequence: u64, packet: PacketId) {
         self.latest = self.latest.max(sequence + 1);
         if sequence != self.expected {
@@ -128,7 +127,8 @@ impl Receive {
         }
     }
 
-    /// All below `sequence` is delivered or thrown away; whether that is news.
+    /// Records that all packets below `sequence` are delivered or discarded. Returns whether that
+    /// is new.
     pub fn deliver_below(&mut self, sequence: u64) -> bool {
         if sequence <= self.delivered {
             return false;
@@ -137,7 +137,7 @@ impl Receive {
         true
     }
 
-    /// Gives up what is missing below `floor`.
+    /// Gives up missing packets below `floor`.
     pub fn give_up_below(&mut self, floor: u64) {
         while self.expected < floor {
             let next = self.early.first_key_value().map(|(sequence, _)| *sequence);
@@ -146,10 +146,10 @@ impl Receive {
         }
     }
 
-    /// Gives up what more than `reorder` packets have overtaken.
+    /// Gives up packets that more than `reorder` later ones have overtaken.
     pub fn give_up_overtaken(&mut self, reorder: u32) {
         let floor = self.latest.saturating_sub(u64::from(reorder));
-        // What is being copied has come; it is only slower than others.
+        // A packet that is being copied has come; it is only slower.
         let copied = self
             .arriving
             .first_key_value()

@@ -1,5 +1,4 @@
-//! What the transmit half does with the manager's orders: packets out, acknowledgements in,
-//! time-outs.
+//! The transmit half's use of the manager: sends packets, handles acknowledgements and timeouts.
 
 use super::Drop;
 use super::transmit::Awaited;
@@ -12,15 +11,15 @@ use crate::wire::{Header, Kind};
 
 /// A packet is lost if a transmission this much later has arrived (RFC 9002, 6.1.1).
 const OVERTAKEN: u64 = 3;
-/// Packets that a time-out sends (RFC 9002, 6.2.4).
+/// Number of packets that a timeout sends (RFC 9002, 6.2.4).
 const AT_TIMEOUT: usize = 2;
-/// Time-outs that send probes before data that is not repaired is given up.
+/// Number of timeouts that send probes before unrepaired data is given up.
 const PROBED: u32 = 3;
 /// Probes after the last packet of an unconfirmed connection.
 const TAILS: u32 = 6;
 
 impl Manager {
-    /// Gives a packet of a stream its sequence number and a place in network memory.
+    /// Assigns a sequence number and a slot in network memory to a packet of a stream.
     pub(crate) fn sequence(&mut self, id: StreamId, mut header: Header) -> Option<PacketId> {
         let stream = self.streams.get(&id)?;
         let connection = self.connections.get_mut(&stream.connection)?;
@@ -53,7 +52,7 @@ impl Manager {
         Some(packet)
     }
 
-    /// Marks the end of a stream by a packet without data: whole, or cut short.
+    /// Marks the end of a stream with a packet without data: complete, or cut short.
     pub(crate) fn mark(&mut self, id: StreamId, cut: bool) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
@@ -70,7 +69,7 @@ impl Manager {
         self.sequence(id, header);
     }
 
-    /// Sends what may be sent: first again, then anew.
+    /// Sends permitted packets: repetitions first, then new ones.
     pub(crate) fn pump(&mut self, id: ConnectionId) {
         while let Some(connection) = self.connections.get_mut(&id) {
             if !connection.open {
@@ -112,8 +111,8 @@ impl Manager {
             .is_some_and(|packet| packet.users == 0)
     }
 
-    /// Sends a packet. `proves`: earlier transmissions of it are known to be lost, so that an
-    /// acknowledgement is for this one.
+    /// Sends a packet. `proves` says that its earlier transmissions are known to be lost, so that
+    /// an acknowledgement is for this one.
     fn send(&mut self, id: ConnectionId, packet: PacketId, proves: bool) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -152,7 +151,7 @@ impl Manager {
         );
     }
 
-    /// A send is over.
+    /// Handles the end of a send.
     pub(crate) fn sent(&mut self, id: ConnectionId, packet: PacketId) {
         let now = self.now;
         let Some(state) = self.memory.get_mut(packet) else {
@@ -168,7 +167,7 @@ impl Manager {
         connection.transmit.sending -= 1;
         let protocol = connection.spec.protocol;
         if !protocol.confirms() {
-            // Probes follow the last packet, and not its order.
+            // Probes follow the last packet, not its order.
             connection.transmit.deadline = None;
             if let Some(awaited) = connection.transmit.awaited.remove(&sequence) {
                 self.confirm(awaited);
@@ -183,7 +182,7 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// Takes in what a header tells of the shared state.
+    /// Handles the fields of the shared state in a header.
     pub(crate) fn hear(&mut self, id: ConnectionId, header: &Header) -> Result<(), Drop> {
         let Some(connection) = self.connections.get_mut(&id) else {
             return Err(Drop::Stray);
@@ -210,7 +209,7 @@ impl Manager {
         half.granted = half.granted.max(header.granted);
         let bits = (0..64).filter(|bit| header.beyond >> bit & 1 == 1);
         let bits: Vec<_> = bits.map(|bit| acknowledged + 1 + bit).collect();
-        // Those that leave network memory.
+        // Packets that leave network memory.
         let low = half
             .flight
             .range(..acknowledged)
@@ -221,7 +220,7 @@ impl Manager {
             half.again.remove(&sequence);
             leave.extend(half.flight.remove(&sequence));
         }
-        // Those that are done.
+        // Packets that are done.
         let mut confirmed = Vec::new();
         if connection.spec.confirm == crate::config::Confirm::Held {
             let from = half.acknowledged.min(acknowledged);
@@ -275,8 +274,8 @@ impl Manager {
         };
         let proved = arrived.clone().filter(is_sure).map(|packet| packet.proves);
         half.newest = proved.fold(half.newest, u64::max);
-        // Only the newest gives a round trip. The acknowledgement of an older one may have been
-        // lost, and then this header came for another reason, such as a time-out.
+        // Only the newest packet gives a round trip. The acknowledgement of an older one may have
+        // been lost, and this header may have another cause, such as a timeout.
         if let Some(newest) = arrived.max_by_key(|packet| packet.number)
             && newest.tries == 1
             && newest.users == 0
@@ -296,8 +295,8 @@ impl Manager {
         Ok(())
     }
 
-    /// Packets that have not arrived although a later transmission has: sequence number, packet,
-    /// and when they count as lost (RFC 9002, 6.1).
+    /// Returns the packets that have not arrived although a later transmission has: sequence
+    /// number, packet, and when they count as lost (RFC 9002, 6.1).
     fn overtaken(&self, id: ConnectionId) -> impl Iterator<Item = (u64, &Packet, Instant)> {
         let connection = self.connections.get(&id);
         connection.into_iter().flat_map(move |connection| {
@@ -316,7 +315,7 @@ impl Manager {
         })
     }
 
-    /// Repairs or gives up the packets that count as lost; whether there were any.
+    /// Repairs or gives up the packets that count as lost. Returns whether there were any.
     fn repair_lost(&mut self, id: ConnectionId) -> bool {
         let due = self.overtaken(id).filter(|(.., at)| *at <= self.now);
         let lost: Vec<_> = due
@@ -337,7 +336,7 @@ impl Manager {
         any
     }
 
-    /// Gives up a packet that nobody will send again.
+    /// Gives up a packet that will not be sent again.
     fn give_up(&mut self, id: ConnectionId, sequence: u64) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -378,7 +377,7 @@ impl Manager {
         self.direct(Work::Control { connection, header });
     }
 
-    /// Sets the time-out of a connection that waits for a word of its peer.
+    /// Sets the timeout of a connection that waits for its peer.
     fn arm(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get(&id) else {
             return;
@@ -401,8 +400,9 @@ impl Manager {
         }
     }
 
-    /// A packet counts as lost, or there was no progress for too long. A time-out sends packets
-    /// again without taking them for lost: an acknowledgement may be for an earlier transmission.
+    /// Handles a timeout: a packet counts as lost, or there was no progress for too long. Packets
+    /// are sent again without counting as lost, since an acknowledgement may be for an earlier
+    /// transmission.
     pub(crate) fn transmit_timeout(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -426,7 +426,7 @@ impl Manager {
             false => half.sending > 0,
         };
         if unsent {
-            // The driver has it: this is not the peer's time.
+            // The driver still has the packet; the peer is not late.
             return;
         }
         self.statistics.timeouts += 1;
@@ -456,8 +456,8 @@ impl Manager {
         }
     }
 
-    /// Frees a packet's place, or as soon as no order uses it. `paid`: the peer may send as much
-    /// again.
+    /// Frees a packet's slot, or marks it to be freed once no order uses it. `paid` returns its
+    /// cost to the peer's credit.
     pub(crate) fn release(&mut self, id: PacketId, paid: bool) {
         let Some(packet) = self.memory.get_mut(id) else {
             return;

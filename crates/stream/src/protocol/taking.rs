@@ -1,4 +1,4 @@
-//! What the receive half does with packets that come, and which stream they are for.
+//! The receive half's use of the manager: accepts packets and assigns them to streams.
 
 use super::receive::Verdict;
 use super::{Drop, Offer};
@@ -11,14 +11,14 @@ use crate::network_memory::Packet;
 use crate::order::{End, Event, Reason};
 use crate::wire::{Header, Kind};
 
-/// ADUs that may be missing in one gap.
+/// Maximum number of ADUs that may be missing in one gap.
 const ADUS_MISSING: u64 = 1 << 16;
-/// How far beyond what is expected a floor may be.
+/// Maximum distance of a floor beyond the next expected number.
 const FLOOR_AHEAD: u64 = 1 << 20;
 
 impl Manager {
-    /// A packet has come whose header is this: may its data go into network memory? What the header
-    /// acknowledges and grants is taken in, whatever the answer.
+    /// Handles the header of a packet that has come, and decides whether its data may go into
+    /// network memory. Its acknowledgements and credit are handled in either case.
     pub fn offer(&mut self, now: Instant, id: ConnectionId, header: &Header) -> Offer {
         self.advance(now);
         let answer = self.judge(id, header);
@@ -38,7 +38,7 @@ impl Manager {
             return Offer::Drop(Drop::Stray);
         };
         if !known.open {
-            // The peer was told first that the connection is there.
+            // The peer must first learn that the connection is open.
             return Offer::Later;
         }
         if let Err(why) = self.hear(id, header) {
@@ -62,7 +62,7 @@ impl Manager {
                 Kind::Data => header.sequence,
                 _ => u64::MAX,
             };
-            // What is being copied has come, whatever the floor says.
+            // A packet that is being copied has come, even below the floor.
             let copied = half
                 .arriving
                 .first_key_value()
@@ -132,8 +132,8 @@ impl Manager {
         Offer::Take(packet)
     }
 
-    /// Acknowledges a probe or a duplicate by a header of its own. Both mean that acknowledgements
-    /// may be lost, so one must not stand for several.
+    /// Answers a probe or a duplicate with its own header. Either means that acknowledgements may
+    /// be lost, so one must not cover several.
     fn reply(&mut self, id: ConnectionId) {
         let connection = self.connections.get(&id);
         if connection.is_some_and(|one| one.protocol().confirms()) {
@@ -141,7 +141,7 @@ impl Manager {
         }
     }
 
-    /// A packet was put in order.
+    /// Handles a packet that was put in order.
     fn come(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id)
             && let Protocol::Unconfirmed { reorder } = connection.spec.protocol
@@ -151,8 +151,8 @@ impl Manager {
         self.dirty_connections.insert(id);
     }
 
-    /// The data of a packet that was taken is in network memory, with this checksum as the
-    /// connection has it, or any number where it has none. `None`: the data did not come whole.
+    /// Handles the arrival of an accepted packet's data in network memory, with its checksum of the
+    /// connection's kind, or any number if it has none. `None` if the data did not come completely.
     pub fn handle_arrived(&mut self, now: Instant, packet: PacketId, sum: Option<u32>) {
         self.advance(now);
         self.arrived(packet, sum);
@@ -220,8 +220,8 @@ impl Manager {
         });
     }
 
-    /// Looks at the first packets that are held: throws away those of streams that ended, takes
-    /// marks, and ends streams whose packets cannot be.
+    /// Handles the first held packets: discards those of ended streams, handles marks, and ends
+    /// streams with invalid packets.
     pub(crate) fn settle_receive(&mut self, id: ConnectionId) {
         loop {
             let Some(connection) = self.connections.get_mut(&id) else {
@@ -231,7 +231,8 @@ impl Manager {
             let front = order.front().copied();
             let stream = front.and_then(|front| self.streams.get(&front));
             if front.is_some() && stream.is_none_or(|stream| stream.end.is_some()) {
-                // Its buffers may still be on their way to ranks; what follows is the next one's.
+                // Its buffers may still be on their way to ranks. What follows belongs to the next
+                // stream.
                 order.pop_front();
                 self.resolve = true;
                 continue;
@@ -281,7 +282,7 @@ impl Manager {
             let far = header.adu > begun.saturating_add(ADUS_MISSING);
             let wrong = header.end && (header.adu < begun || far || whole && header.adu > begun);
             let bytes = stream.bytes_of_adu();
-            // Those that have begun are whole if nothing of them is under way.
+            // Started ADUs are complete if no part of them is under way.
             let between = stream.cursor.is_none() && bytes == 0;
             if header.end {
                 stream.told = Some(header.adu);
@@ -302,14 +303,14 @@ impl Manager {
         }
     }
 
-    /// The front stream may have something to do.
+    /// Schedules the front stream, which may have something to do.
     fn look(&mut self, front: Option<StreamId>) {
         if let Some(front) = front {
             self.data_came(front);
         }
     }
 
-    /// Throws away a packet that nobody wants.
+    /// Discards a packet that is no longer needed.
     pub(crate) fn throw(&mut self, id: ConnectionId, packet: PacketId, header: &Header) {
         if let Some(connection) = self.connections.get_mut(&id) {
             let half = &mut connection.receive;
@@ -324,8 +325,7 @@ impl Manager {
         self.all_taken(id);
     }
 
-    /// Tells the peer that all that was taken is delivered, if no stream has any of it in its
-    /// buffers.
+    /// Tells the peer that all taken data is delivered, if no stream has any of it in its buffers.
     pub(crate) fn all_taken(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -336,7 +336,7 @@ impl Manager {
         }
     }
 
-    /// There is something to tell the peer.
+    /// Records that a connection has something to send to the peer.
     pub(crate) fn owe(&mut self, id: ConnectionId) {
         let connection = self.connections.get(&id);
         if connection.is_some_and(|one| one.open && one.protocol().confirms()) {
@@ -345,7 +345,7 @@ impl Manager {
     }
 }
 
-/// Why a packet cannot be of the stream.
+/// Returns the reason for which a packet does not belong to the stream.
 fn unfit(stream: &crate::control::stream::Stream, header: &Header) -> Option<String> {
     if stream.adus.is_some_and(|adus| header.adu >= adus) {
         let adus = stream.adus.unwrap_or(0);

@@ -1,23 +1,23 @@
-//! The transmit half: what is sent, what is sent again, and the time-outs.
+//! The transmit half: packets to send, packets to send again, and timeouts.
 
 use crate::config::Timeouts;
 use crate::ids::{Instant, PacketId, StreamId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Packets from the first missing one of which a header says whether they arrived.
+/// Number of packets, from the first missing one, whose arrival a header reports.
 const REACH: u64 = 65;
-/// The longest time-out while a peer that replies has all packets (the persist timer of TCP).
+/// Maximum timeout while a replying peer has all packets (the persist timer of TCP).
 const PERSIST_MAX_NS: u64 = 100_000_000;
 
-/// A packet that the peer has not delivered yet, and whose it is.
+/// A packet that the peer has not delivered yet, with its stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Awaited {
     pub stream: StreamId,
-    /// The stream as headers name it.
+    /// The number of the stream in headers.
     pub ordinal: u32,
-    /// The ADU; none for the mark of an end.
+    /// The ADU. None for an end mark.
     pub adu: Option<u64>,
-    /// It is confirmed, so that only its being thrown away is of interest.
+    /// Whether it is confirmed, so that only a discard is still of interest.
     pub confirmed: bool,
 }
 
@@ -30,29 +30,29 @@ pub(crate) struct Transmit {
     pub queue: VecDeque<PacketId>,
     /// Packets below were sent at least once.
     pub sent: u64,
-    /// Packets that were sent and are kept until acknowledged.
+    /// Sent packets that are kept until acknowledged.
     pub flight: BTreeMap<u64, PacketId>,
-    /// Those of them that are to be sent again.
+    /// The packets among them that are to be sent again.
     pub again: BTreeSet<u64>,
     /// Packets with a sequence number that are not delivered.
     pub awaited: BTreeMap<u64, Awaited>,
-    /// Send orders that are under way.
+    /// Number of send orders under way.
     pub sending: u64,
-    /// What the peer told.
+    /// Numbers from the peer's last header.
     pub acknowledged: u64,
     pub granted: u64,
     pub delivered: u64,
     /// Cost of packets sent.
     pub spent: u64,
-    /// Transmissions so far, numbered from 1. A packet that is sent again gets a new number.
+    /// Number of transmissions so far. A repetition gets a new number.
     pub transmissions: u64,
     /// The newest transmission that is known to have arrived.
     pub newest: u64,
-    /// Time-outs since the last header from the peer, and since the last progress.
+    /// Number of timeouts since the last header from the peer, and since the last progress.
     pub silent: u32,
     pub backoff: u32,
     pub deadline: Option<Instant>,
-    /// Probes that still follow the last packet of an unconfirmed connection.
+    /// Number of probes that still follow the last packet of an unconfirmed connection.
     pub tails: u32,
     /// Mean and mean deviation of round trips, in nanoseconds.
     round_trip: Option<(u64, u64)>,
@@ -61,8 +61,8 @@ pub(crate) struct Transmit {
 }
 
 impl Transmit {
-    /// Packets below this are not sent (again). Those that are not kept until they are acknowledged
-    /// are awaited as long as the driver has them: a driver that paces them sends them later.
+    /// Returns the number below which packets are not sent (again). A packet that is not kept until
+    /// it is acknowledged counts while the driver has it, since a driver may pace it.
     pub fn floor(&self) -> u64 {
         let kept = self.flight.first_key_value().map(|(sequence, _)| *sequence);
         let awaited = || {
@@ -74,12 +74,12 @@ impl Transmit {
         first.map_or(self.sent, |sequence| sequence.min(self.sent))
     }
 
-    /// The peer has said of all packets below this whether they arrived.
+    /// Returns the number below which the peer has reported the arrival or loss of all packets.
     pub fn reach(&self) -> u64 {
         self.acknowledged.saturating_add(REACH)
     }
 
-    /// The first packet in flight, and the last one that an acknowledgement can cover.
+    /// Returns the first packet in flight, and the last one that an acknowledgement can cover.
     pub fn ends(&self) -> Option<[(u64, PacketId); 2]> {
         let first = self.flight.first_key_value()?;
         let last = self.flight.range(..self.reach()).next_back();
@@ -87,8 +87,8 @@ impl Transmit {
         Some([own(first), own(last.unwrap_or(first))])
     }
 
-    /// The time-out without back-off, in nanoseconds (RFC 6298, 2, with integers: an eighth and a
-    /// quarter of each new sample).
+    /// Returns the timeout without back-off, in nanoseconds (RFC 6298, 2, with integers: an eighth
+    /// and a quarter of each new sample).
     pub fn base_timeout_ns(&self, times: &Timeouts) -> u64 {
         let timeout_ns = match self.round_trip {
             None => times.first_ns.max(times.least_ns),
@@ -99,8 +99,8 @@ impl Transmit {
         timeout_ns.min(times.most_ns)
     }
 
-    /// The time-out with its back-off (RFC 6298, 5.5). If the peer has all packets and replies, the
-    /// path works, and a lost grant must not cost a long back-off.
+    /// Returns the timeout with back-off (RFC 6298, 5.5). If the peer has all packets and replies,
+    /// the path works, and a lost credit must not cost a long back-off.
     pub fn timeout_ns(&self, times: &Timeouts) -> u64 {
         let base_ns = self.base_timeout_ns(times);
         let factor = 1u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
@@ -111,7 +111,7 @@ impl Transmit {
         base_ns.saturating_mul(factor).min(max_ns)
     }
 
-    /// Learns from the round trip of a packet that was sent once (Karn's rule).
+    /// Adds the round trip of a packet that was sent once (Karn's rule).
     pub fn measured(&mut self, sample_ns: u64) {
         self.round_trip_min_ns = match self.round_trip {
             None => sample_ns,
@@ -134,13 +134,13 @@ impl Transmit {
         cost == 0 || self.spent.saturating_add(cost) <= self.granted
     }
 
-    /// Marks of ends that are not delivered.
+    /// Returns the number of end marks that are not delivered.
     pub fn marks(&self) -> usize {
         let awaited = self.awaited.values();
         awaited.filter(|packet| packet.adu.is_none()).count()
     }
 
-    /// Whether there is anything to hear from the peer.
+    /// Whether the peer still has anything to report.
     pub fn waits(&self) -> bool {
         !self.queue.is_empty() || self.acknowledged < self.sent || !self.awaited.is_empty()
     }
