@@ -162,7 +162,7 @@ impl World {
             header.beyond = draw.word();
             header.floor = near(draw, 16);
             for _ in 0..draw.below(3) {
-                header.thrown.add(near(draw, 4) as u32);
+                header.discarded.add(near(draw, 4) as u32);
             }
         }
         if header.kind == Kind::Data {

@@ -377,6 +377,6 @@ fn of_manager(state: &State, driver: &Driver, event: &Event) -> Option<(AppId, N
             (of_stream(stream)?, event)
         }
         Event::Activated(_) | Event::SwappedOut(_) => return None,
-        Event::AduBegun { .. } | Event::LinkCut { .. } => return None,
+        Event::AduStarted { .. } | Event::LinkCut { .. } => return None,
     })
 }

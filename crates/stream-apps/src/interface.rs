@@ -43,7 +43,7 @@ impl Watched {
         };
         let mut all = self.streams();
         match event {
-            Event::AduBegun { stream, adu } => {
+            Event::AduStarted { stream, adu } => {
                 let behind = all.values().map(|one| one.done).min();
                 let one = all.entry(stream).or_default();
                 one.started = adu + 1;

@@ -51,7 +51,7 @@ pub fn fates_of(name: &str, events: Vec<Event>) -> BTreeMap<StreamId, Fate> {
         let fate = fates.entry(stream).or_default();
         assert_eq!(fate.end, None, "{name}: after its end: {event:?}");
         match event {
-            Event::AduBegun { adu, .. } => fate.started.push(adu),
+            Event::AduStarted { adu, .. } => fate.started.push(adu),
             Event::AduMoved { adu, good, .. } => {
                 assert!(fate.started.contains(&adu), "{name}: ADU {adu} moved first");
                 fate.moved.push((adu, good));
@@ -266,7 +266,7 @@ fn streams_come_one_after_another() {
         let events = rig.events(Side::Sends);
         let place = |wanted: &dyn Fn(&Event) -> bool| events.iter().position(wanted).unwrap();
         let started = |key: u32| {
-            place(&|event| matches!(event, Event::AduBegun { stream, adu: 0 } if stream.0 == key))
+            place(&|event| matches!(event, Event::AduStarted { stream, adu: 0 } if stream.0 == key))
         };
         let last = |key: u32| {
             place(
@@ -314,7 +314,7 @@ fn streams_go_in_lock_step() {
         let mut done = [0; 2];
         for event in rig.events(Side::Sends) {
             match event {
-                Event::AduBegun { stream, adu } => {
+                Event::AduStarted { stream, adu } => {
                     let other = done[1 - stream.0 as usize];
                     assert!(adu <= other, "{}: ADU {adu} of {stream}", rig.name());
                 }
@@ -411,10 +411,10 @@ fn a_rank_is_killed_in_mid_adu() {
         rig.doom(0, LinkId(1));
         rig.feed_link(0, LinkId(2), 0..2);
         moved(rig, Side::Receives, 0, 0);
-        wait(rig, Side::Sends, "ADU 1 begun", |events| {
+        wait(rig, Side::Sends, "ADU 1 started", |events| {
             events
                 .iter()
-                .any(|event| matches!(event, Event::AduBegun { adu: 1, .. }))
+                .any(|event| matches!(event, Event::AduStarted { adu: 1, .. }))
         });
         wait(rig, Side::Sends, "ADU 0 done", |events| {
             events

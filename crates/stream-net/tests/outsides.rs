@@ -373,7 +373,7 @@ fn a_killed_sink_has_all_confirmed_data() {
     // The sink takes an ADU, reports it, and then confirms it.
     assert!(
         done <= has,
-        "{done} ADUs were told to be done, {has} were there"
+        "{done} ADUs were reported as done, {has} were there"
     );
 }
 

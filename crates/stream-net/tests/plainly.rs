@@ -117,8 +117,8 @@ fn a_rank_of_a_plain_stream_is_killed() {
         rig.receive(&streams);
         rig.doom(0, LinkId(1));
         rig.feed_link(0, LinkId(2), 0..2);
-        wait(rig, Side::Sends, "ADU 1 begun and ADU 0 done", |events| {
-            let started = |event: &Event| matches!(event, Event::AduBegun { adu: 1, .. });
+        wait(rig, Side::Sends, "ADU 1 started and ADU 0 done", |events| {
+            let started = |event: &Event| matches!(event, Event::AduStarted { adu: 1, .. });
             let done = |event: &Event| matches!(event, Event::AduDone { adu: 0, .. });
             events.iter().any(started) && events.iter().any(done)
         });

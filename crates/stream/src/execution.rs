@@ -99,7 +99,7 @@ impl Manager {
             stream.enter(State::Active, now);
         }
         self.statistics.activations += 1;
-        self.tell(Event::Activated(id));
+        self.push_event(Event::Activated(id));
         self.dirty_streams.insert(id);
     }
 
@@ -155,7 +155,7 @@ impl Manager {
         if stream.quantum_left > 0 && !permanent && self.view().may_begin(id) {
             return;
         }
-        self.give_back_resources(id);
+        self.release_resources(id);
         let now = self.now;
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.enter(State::Pending, now);
@@ -163,11 +163,11 @@ impl Manager {
             self.schedulers[stream.direction.index()].enqueue(id, need);
         }
         self.statistics.swaps += 1;
-        self.tell(Event::SwappedOut(id));
+        self.push_event(Event::SwappedOut(id));
     }
 
     /// Returns the buffers and engines of a stream.
-    pub(crate) fn give_back_resources(&mut self, id: StreamId) {
+    pub(crate) fn release_resources(&mut self, id: StreamId) {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
         };
@@ -252,7 +252,7 @@ impl Manager {
         {
             return false;
         }
-        let adu = stream.begun;
+        let adu = stream.started;
         let bytes = match (stream.direction, stream.format.adu) {
             (_, Adu::Fixed(bytes)) => Some(bytes),
             (Direction::Transmit, Adu::Variable) => stream.next_adu_bytes(),
@@ -268,7 +268,7 @@ impl Manager {
             stream.quantum_left = stream.quantum;
         }
         stream.quantum_left -= 1;
-        stream.begun += 1;
+        stream.started += 1;
         if stream.direction == Direction::Transmit {
             stream.lengths.pop_front();
             stream.ledger.push_back(Ledger::default());
@@ -278,7 +278,7 @@ impl Manager {
             bytes,
             next_tu: 0,
         });
-        self.tell(Event::AduBegun { stream: id, adu });
+        self.push_event(Event::AduStarted { stream: id, adu });
         true
     }
 
@@ -289,7 +289,7 @@ impl Manager {
         let connection = self.connections.get(&stream.connection)?;
         let packet = connection.receive.held.front()?;
         let header = self.memory.get(*packet)?.header;
-        if header.adu == stream.begun {
+        if header.adu == stream.started {
             // A larger ADU ends the stream when the connection is settled.
             let fits = header.adu_bytes <= stream.format.tu_bytes;
             return fits.then_some(header.adu_bytes);
@@ -298,18 +298,18 @@ impl Manager {
         if !stream.idle() {
             return None;
         }
-        if connection.protocol().repairs() || header.adu < stream.begun {
-            let next = stream.begun;
+        if connection.protocol().repairs() || header.adu < stream.started {
+            let next = stream.started;
             let why = format!("the peer sends ADU {} where ADU {next} is next", header.adu);
             self.end_stream(id, End::Failed(Reason::Mismatch(why)));
             return None;
         }
-        let lost = stream.begun..header.adu;
+        let lost = stream.started..header.adu;
         if let Some(stream) = self.streams.get_mut(&id) {
-            (stream.begun, stream.moved, stream.done) = (header.adu, header.adu, header.adu);
+            (stream.started, stream.moved, stream.done) = (header.adu, header.adu, header.adu);
         }
         for adu in lost {
-            self.tell(Event::AduMoved {
+            self.push_event(Event::AduMoved {
                 stream: id,
                 adu,
                 good: false,
@@ -386,8 +386,8 @@ impl Manager {
             return false;
         }
         if stream.direction == Direction::Transmit {
-            if !self.storers.contains(&id) {
-                self.storers.push_back(id);
+            if !self.store_queue.contains(&id) {
+                self.store_queue.push_back(id);
                 self.room_made = true;
             }
             return false;
@@ -420,14 +420,14 @@ impl Manager {
     /// it.
     pub(crate) fn store_waiting(&mut self) {
         let mut blocked = false;
-        for id in std::mem::take(&mut self.storers) {
+        for id in std::mem::take(&mut self.store_queue) {
             let Some((connection, bytes)) = self.waits_to_store(id) else {
                 continue;
             };
             let full = bytes > self.share_left(connection);
             blocked |= !full && bytes > self.memory.room(Direction::Transmit);
             if full || blocked {
-                self.storers.push_back(id);
+                self.store_queue.push_back(id);
                 continue;
             }
             self.store(id);
@@ -446,9 +446,9 @@ impl Manager {
     }
 
     /// Whether a stream within its share waits for network memory.
-    fn room_is_waited_for(&self) -> bool {
+    fn is_memory_awaited(&self) -> bool {
         let waiting = self
-            .storers
+            .store_queue
             .iter()
             .filter_map(|id| self.waits_to_store(*id));
         let mut may = waiting.map(|(connection, bytes)| bytes <= self.share_left(connection));
@@ -478,7 +478,7 @@ impl Manager {
         for (offset, bytes) in there {
             let room = self.memory.room(Direction::Transmit);
             let most = room.min(self.share_left(connection));
-            if u64::from(bytes) > most || self.room_is_waited_for() {
+            if u64::from(bytes) > most || self.is_memory_awaited() {
                 return;
             }
             let mut header = Header::new(Kind::Data, 0);

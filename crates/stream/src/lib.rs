@@ -26,6 +26,7 @@
 pub mod checksum;
 mod config;
 mod control;
+mod discarded;
 mod error;
 mod execution;
 pub mod format;
@@ -38,7 +39,6 @@ mod resolver;
 mod scheduler;
 mod stall;
 mod statistics;
-mod thrown;
 pub mod wire;
 
 pub use config::{Config, Confirm, ConnectionSpec, Finished, Limits, Other, Protocol};

@@ -42,11 +42,11 @@ impl Manager {
                     self.end_stream(id, End::Failed(Reason::Mismatch(why)));
                     return false;
                 }
-                Piece::Old(packet, header) => self.throw(connection, packet, &header),
+                Piece::Old(packet, header) => self.discard(connection, packet, &header),
                 Piece::Missing(bytes) => {
                     let range = (start + covered, bytes);
                     let stream = id;
-                    self.tell(Event::Missing { stream, adu, range });
+                    self.push_event(Event::Missing { stream, adu, range });
                     self.cover(id, slot, bytes, true);
                 }
                 Piece::Take(packet, header, bytes) => {
@@ -91,15 +91,16 @@ impl Manager {
         let whole = connection.protocol().repairs();
         let front = connection.receive.held.front().copied();
         let front = front.and_then(|id| Some((id, self.memory.get(id)?.header)));
-        let ours = front.filter(|(_, header)| header.stream == stream.ordinal && header.bytes > 0);
+        let of_stream =
+            front.filter(|(_, header)| header.stream == stream.ordinal && header.bytes > 0);
         let wrong = |found: String| {
             Piece::Wrong(format!(
                 "the peer sends {found} where ADU {} goes on at byte {at}",
                 tu.adu
             ))
         };
-        let Some((packet, header)) = ours else {
-            let over = stream.told.is_some() || stream.end_lost;
+        let Some((packet, header)) = of_stream else {
+            let over = stream.peer_adus.is_some() || stream.end_lost;
             return match over {
                 false => Piece::Wait,
                 true if whole => wrong("the end of the stream".into()),
@@ -149,7 +150,7 @@ impl Manager {
             buffers[slot].taken = header.sequence + 1;
         }
         if header.end {
-            stream.told = Some(header.adu + 1);
+            stream.peer_adus = Some(header.adu + 1);
         }
         let connection = stream.connection;
         if let Some(connection) = self.connections.get_mut(&connection) {

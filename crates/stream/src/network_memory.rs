@@ -106,7 +106,7 @@ impl NetworkMemory {
     }
 
     /// Frees the bytes of a packet. The slot is reused after `vacate`. None if it is free already.
-    pub fn give_back(&mut self, id: PacketId) -> Option<Packet> {
+    pub fn free_bytes(&mut self, id: PacketId) -> Option<Packet> {
         let packet = self.places.get_mut(id.0 as usize)?.take()?;
         let (direction, bytes) = (packet.direction.index(), u64::from(packet.header.bytes));
         self.used[direction] -= bytes;

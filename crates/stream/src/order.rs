@@ -186,7 +186,7 @@ pub enum Event {
     /// The stream was swapped out.
     SwappedOut(StreamId),
     /// An ADU begins to move.
-    AduBegun {
+    AduStarted {
         /// The stream.
         stream: StreamId,
         /// The ADU.
@@ -314,7 +314,7 @@ impl Event {
         match self {
             Self::Activated(stream)
             | Self::SwappedOut(stream)
-            | Self::AduBegun { stream, .. }
+            | Self::AduStarted { stream, .. }
             | Self::AduMoved { stream, .. }
             | Self::AduDone { stream, .. }
             | Self::Ended { stream, .. }

@@ -45,7 +45,7 @@ impl View<'_> {
 
     /// Reports the waits that keep a stream from being scheduled: its connection, order,
     /// sequencing.
-    pub fn waits_for_order(&self, id: StreamId, told: &mut dyn FnMut(Wait)) {
+    pub fn waits_for_order(&self, id: StreamId, report: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
         };
@@ -53,11 +53,11 @@ impl View<'_> {
             // Data that came before the connection was lost can still be received.
             let lost = connection.gone.is_some() && stream.direction == Direction::Receive;
             if !connection.open && !lost {
-                told(Wait::NotOpen(stream.connection));
+                report(Wait::NotOpen(stream.connection));
             }
             let front = connection.order[stream.direction.index()].front();
             if let Some(front) = front.filter(|front| **front != id) {
-                told(Wait::Behind(*front, stream.connection));
+                report(Wait::Behind(*front, stream.connection));
             }
         }
         for other in &stream.after {
@@ -67,25 +67,25 @@ impl View<'_> {
                 .get(other)
                 .is_some_and(|other| other.end.is_none())
             {
-                told(Wait::After(*other));
+                report(Wait::After(*other));
             }
         }
     }
 
     /// Reports the waits that keep the next ADU of a stream from beginning, in any module.
-    pub fn waits_to_begin(&self, id: StreamId, told: &mut dyn FnMut(Wait)) {
+    pub fn waits_to_begin(&self, id: StreamId, report: &mut dyn FnMut(Wait)) {
         let Some(stream) = self.streams.get(&id) else {
             return;
         };
-        self.waits_for_step(stream, told);
+        self.waits_for_step(stream, report);
         match stream.direction {
-            Direction::Transmit => Self::waits_for_links(stream, told),
-            Direction::Receive => self.waits_for_packets(stream, told),
+            Direction::Transmit => Self::waits_for_links(stream, report),
+            Direction::Receive => self.waits_for_packets(stream, report),
         }
     }
 
-    fn waits_for_step(&self, stream: &Stream, told: &mut dyn FnMut(Wait)) {
-        if stream.begun == 0 {
+    fn waits_for_step(&self, stream: &Stream, report: &mut dyn FnMut(Wait)) {
+        if stream.started == 0 {
             return;
         }
         let members = stream.group.and_then(|group| self.groups.get(&group));
@@ -94,19 +94,19 @@ impl View<'_> {
             let Some(state) = self.streams.get(other) else {
                 continue;
             };
-            if state.end.is_none() && state.finished() < stream.begun {
+            if state.end.is_none() && state.finished() < stream.started {
                 let adu = state.finished();
-                told(Wait::Step { with: *other, adu });
+                report(Wait::Step { with: *other, adu });
             }
         }
     }
 
-    fn waits_for_links(stream: &Stream, told: &mut dyn FnMut(Wait)) {
-        if stream.adus.is_some_and(|adus| stream.begun >= adus) {
-            return told(Wait::NotFinished);
+    fn waits_for_links(stream: &Stream, report: &mut dyn FnMut(Wait)) {
+        if stream.adus.is_some_and(|adus| stream.started >= adus) {
+            return report(Wait::NotFinished);
         }
         let Some(bytes) = stream.next_adu_bytes() else {
-            return told(Wait::NotAnnounced);
+            return report(Wait::NotAnnounced);
         };
         // Only the first SU of each link counts: ranks need not offer more before it is fetched.
         let first = bytes.min(stream.format.tu_bytes);
@@ -114,15 +114,15 @@ impl View<'_> {
             let su = stream.format.sus(first).find(|su| su.link == link.id);
             let wanted = su.map_or(0, |su| su.bytes);
             if link.offered.saturating_sub(link.ordered) < wanted {
-                told(Wait::NoData(link.id));
+                report(Wait::NoData(link.id));
             }
         }
     }
 
-    fn waits_for_packets(&self, stream: &Stream, told: &mut dyn FnMut(Wait)) {
-        let all = |adus: Option<u64>| adus.is_some_and(|adus| stream.begun >= adus);
-        if all(stream.told) || all(stream.adus) {
-            return told(Wait::NotFinished);
+    fn waits_for_packets(&self, stream: &Stream, report: &mut dyn FnMut(Wait)) {
+        let all = |adus: Option<u64>| adus.is_some_and(|adus| stream.started >= adus);
+        if all(stream.peer_adus) || all(stream.adus) {
+            return report(Wait::NotFinished);
         }
         let Some(connection) = self.connections.get(&stream.connection) else {
             return;
@@ -132,9 +132,9 @@ impl View<'_> {
         let here = header.is_some_and(|packet| {
             packet.header.stream == stream.ordinal && packet.header.bytes > 0
         });
-        let known = stream.told.is_some() && matches!(stream.format.adu, Adu::Fixed(_));
+        let known = stream.peer_adus.is_some() && matches!(stream.format.adu, Adu::Fixed(_));
         if !here && !known {
-            told(Wait::NothingCame(stream.connection));
+            report(Wait::NothingCame(stream.connection));
         }
     }
 
@@ -154,7 +154,7 @@ impl View<'_> {
     }
 
     /// Returns the lock step group of the stream, or the stream alone.
-    fn together(&self, id: StreamId) -> BTreeSet<StreamId> {
+    fn lock_step_group(&self, id: StreamId) -> BTreeSet<StreamId> {
         let group = self.streams.get(&id).and_then(|stream| stream.group);
         let members = group.and_then(|group| self.groups.get(&group)).cloned();
         members.unwrap_or_else(|| BTreeSet::from([id]))
@@ -169,7 +169,7 @@ impl View<'_> {
     ) -> Result<()> {
         let mut open: Vec<(BTreeSet<StreamId>, Vec<Hop>)> = Vec::new();
         let enter = |id: StreamId| {
-            let members = self.together(id);
+            let members = self.lock_step_group(id);
             let hops = members
                 .iter()
                 .flat_map(|member| self.hops(*member))
@@ -192,7 +192,7 @@ impl View<'_> {
                 .position(|(members, _)| members.contains(&hop.to))
             {
                 path.push(hop);
-                return Err(Error::Cycle(named(&path[at..])));
+                return Err(Error::Cycle(describe_cycle(&path[at..])));
             }
             if !clean.contains(&hop.to) {
                 path.push(hop);
@@ -249,7 +249,7 @@ struct Hop {
 }
 
 /// Describes a cycle. Each hop begins in the group in which the previous one ended.
-fn named(hops: &[Hop]) -> String {
+fn describe_cycle(hops: &[Hop]) -> String {
     let mut words = Vec::new();
     for (at, hop) in hops.iter().enumerate() {
         words.push(match hop.behind {

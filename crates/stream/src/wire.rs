@@ -19,7 +19,7 @@
 //! The data follows. Decoding never panics, and accepts only headers that encoding can produce.
 
 use crate::checksum::crc32c;
-pub use crate::thrown::Thrown;
+pub use crate::discarded::DiscardedStreams;
 use std::fmt;
 
 /// The kind of a packet.
@@ -69,7 +69,7 @@ pub struct Header {
     /// All packets below this number were delivered to ranks or discarded.
     pub delivered: u64,
     /// Streams of which the receiver discarded packets.
-    pub thrown: Thrown,
+    pub discarded: DiscardedStreams,
 }
 
 /// The reason for which bytes are not a valid header.
@@ -117,7 +117,7 @@ impl Header {
             beyond: 0,
             granted: 0,
             delivered: 0,
-            thrown: Thrown::default(),
+            discarded: DiscardedStreams::default(),
         }
     }
 
@@ -161,7 +161,7 @@ impl Header {
             self.beyond,
             self.granted,
             self.delivered,
-            self.thrown.word(),
+            self.discarded.word(),
         ] {
             put(&word.to_le_bytes());
         }
@@ -208,7 +208,7 @@ impl Header {
         if head[5..8] != [0; 3] || short(104) != 0 {
             return Err(Malformed::Field("zero"));
         }
-        let thrown = Thrown::of(long(96)).ok_or(Malformed::Field("thrown"))?;
+        let discarded = DiscardedStreams::of(long(96)).ok_or(Malformed::Field("thrown"))?;
         let header = Self {
             kind,
             end: flags & END != 0,
@@ -226,7 +226,7 @@ impl Header {
             beyond: long(72),
             granted: long(80),
             delivered: long(88),
-            thrown,
+            discarded,
         };
         header.check()?;
         Ok(header)

@@ -1,7 +1,8 @@
-//! Tests of the stream manager, in one program: each file beside this one is a part of it.
+//! Tests of the stream manager, in one program. Each file in this folder is a module.
 
 mod checksums;
 mod dependences;
+mod discarded;
 mod driver;
 mod faults;
 mod formats;
@@ -11,5 +12,4 @@ mod losses;
 mod schedule;
 mod soak;
 mod tables;
-mod thrown;
 mod world;

@@ -1,4 +1,4 @@
-//! Checksums against naive loops over bytes.
+//! Checksums compared with naive loops over bytes.
 
 use isthmus_stream::checksum::{Partial, combine_crc32c, crc32c};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ fn naive_crc32c(data: &[u8]) -> u32 {
     !crc
 }
 
-/// Zero is written two ways in ones' complement.
+/// Ones' complement has two representations of zero.
 fn same(a: u16, b: u16) -> bool {
     a == b || (a.min(b) == 0 && a.max(b) == 0xffff)
 }
@@ -44,10 +44,10 @@ fn known_sums() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Sums are put together for any length of the second, as another library does it.
+    /// Combined sums match another library for any length of the second piece.
     #[test]
     fn two_sums_are_put_together(first: u32, second: u32, bytes: u64, shorter in 0..64u32) {
-        // Blocks as ranks sum them have a way of their own.
+        // Blocks of the ranks' size have their own code.
         let bytes = if shorter % 4 == 3 { 16 << 10 } else { bytes >> shorter };
         let other = crc_fast::checksum_combine(
             crc_fast::CrcAlgorithm::Crc32Iscsi,
@@ -58,7 +58,7 @@ proptest! {
         prop_assert_eq!(u64::from(combine_crc32c(first, second, bytes)), other);
     }
 
-    /// Data of any length up to more than drivers sum at a time, from any place.
+    /// Data of any length up to more than drivers sum at a time, at any alignment.
     #[test]
     fn long_sums_are_those_of_naive_loops(
         block in prop::collection::vec(any::<u8>(), 4_093),
@@ -72,7 +72,7 @@ proptest! {
         prop_assert_eq!(crc32c(data), naive);
     }
 
-    /// Any data, from any place, in any pieces: summed, and combined.
+    /// Any data, at any alignment, in any pieces: summed, and combined.
     #[test]
     fn sums_are_those_of_naive_loops(
         data in prop::collection::vec(any::<u8>(), 0..40_000),
@@ -92,8 +92,8 @@ proptest! {
         let pieces = cuts.windows(2).map(|ends| &data[ends[0]..ends[1]]);
         let (mut sum, mut crc) = (Partial::default(), crc32c(&[]));
         for piece in pieces {
-            let told = Partial::from_word(Partial::of(piece).word(), piece.len() as u64);
-            sum = sum.then(told);
+            let part = Partial::from_word(Partial::of(piece).word(), piece.len() as u64);
+            sum = sum.then(part);
             crc = combine_crc32c(crc, naive_crc32c(piece), piece.len() as u64);
         }
         prop_assert!(same(sum.finish(), naive_internet(data)));

@@ -1,4 +1,4 @@
-//! Dependences by hand: cycles that are refused, failures that pass on, and who waits for what.
+//! Dependences in hand-written cases: refused cycles, propagated failures, and reported waits.
 
 use crate::driver::{Driver, NOW};
 use isthmus_stream::{
@@ -39,7 +39,7 @@ fn cycles_are_refused_and_named() {
         "streams would wait for one another: stream 0 after stream 1, stream 1 after stream 2, \
          stream 2 after stream 0; leave out one of these"
     );
-    // After a stream with which one goes in step.
+    // It follows a stream with which another one is in lock step.
     a.after = Vec::new();
     let first = driver.submit(&a).expect("no cycle");
     b.after = vec![Other::Stream(first)];
@@ -50,7 +50,7 @@ fn cycles_are_refused_and_named() {
         "streams would wait for one another: stream 1 after stream 0, stream 0 in step with \
          stream 1; leave out one of these"
     );
-    // Behind it on one connection.
+    // It is behind another one on the same connection.
     let mut d = a.clone();
     d.in_step_with = vec![Other::Stream(first)];
     let refusal = driver.submit(&d).expect_err("a cycle");
@@ -59,7 +59,7 @@ fn cycles_are_refused_and_named() {
         "streams would wait for one another: stream 1 behind stream 0 on connection 0, stream 0 in \
          step with stream 1; leave out one of these"
     );
-    // Nothing is left of what was refused, and a chain is none.
+    // Refused streams leave nothing behind, and a chain is not a cycle.
     b.in_step_with = Vec::new();
     c.after = vec![Other::Here(0)];
     let made = driver
@@ -81,7 +81,7 @@ fn cycles_are_refused_and_named() {
 }
 
 #[test]
-fn who_comes_after_a_failure_fails_with_it() {
+fn a_failure_fails_later_streams() {
     let mut driver = Driver::new(Config::iwarp());
     let app = driver.app;
     let [a, mut b, mut c, mut d] = [(); 4].map(|()| spec(&mut driver));
@@ -112,7 +112,7 @@ fn who_comes_after_a_failure_fails_with_it() {
 }
 
 #[test]
-fn who_waits_for_what_is_said() {
+fn waits_are_reported() {
     let config = Config {
         staging_bytes: 16,
         network_bytes: 8,
@@ -151,8 +151,9 @@ fn who_waits_for_what_is_said() {
         ["16 bytes of staging memory with 0 free and 1 engines with 5 free, held by streams 0"]
     );
     driver.run();
-    // The first ADU of the first is stored and may not be sent: the peer has granted nothing, and
-    // it has filled network memory. So the third, whose turn came, goes no further either.
+    // The first ADU of the first stream is stored but may not be sent, since the peer has granted
+    // no credit, and it fills network memory. So the third, whose turn has come, cannot continue
+    // either.
     let full = "network memory is full of unacknowledged packets: 8 bytes of connection 0";
     assert_eq!(words(&driver, third_id), [full]);
     assert_eq!(
@@ -167,13 +168,14 @@ fn who_waits_for_what_is_said() {
     assert!(words(&driver, fourth).iter().any(|word| word == after));
 }
 
-/// The stated time without progress, once each time, and what for.
+/// A stream without progress for the configured time is reported once per such time, with its
+/// waits.
 #[test]
-fn a_stall_is_told_with_its_reason() {
+fn a_stall_is_reported_with_its_reason() {
     let mut driver = Driver::new(Config::iwarp());
     let spec = spec(&mut driver);
     let stream = driver.submit(&spec).expect("it fits");
-    let mut told = 0;
+    let mut stalls = 0;
     for _ in 0..6 {
         let due = driver
             .manager
@@ -191,31 +193,31 @@ fn a_stall_is_told_with_its_reason() {
                 assert_eq!(of, stream);
                 assert!(idle_ns >= Config::iwarp().stall_ns);
                 assert_eq!(waits[0].to_string(), "no data on link 0");
-                told += 1;
+                stalls += 1;
             }
         }
     }
-    assert!(told >= 5, "{told} stalls in 6 times");
+    assert!(stalls >= 5, "{peer_adus} stalls in 6 times");
 }
 
-/// The last moment there is stays the last: its stalls are told once, and the call comes back.
+/// At the last possible time, stalls are reported once, and the call returns.
 #[test]
-fn the_end_of_time_is_told_once() {
+fn stalls_at_the_end_of_time_are_reported_once() {
     let mut driver = Driver::new(Config::iwarp());
     let specs = [(); 3].map(|()| spec(&mut driver));
     for spec in &specs {
         driver.submit(spec).expect("it fits");
     }
-    for told in [3, 6] {
+    for expected in [3, 6] {
         driver.manager.handle_timeout(Instant(u64::MAX));
         driver.poll();
         let stalls = |event: &&Event| matches!(event, Event::Stalled { .. });
-        assert_eq!(driver.events.iter().filter(stalls).count(), told);
+        assert_eq!(driver.events.iter().filter(stalls).count(), expected);
     }
 }
 
 #[test]
-fn what_never_fits_is_refused_when_submitted() {
+fn streams_that_never_fit_are_refused_on_submission() {
     let mut driver = Driver::new(Config::iwarp());
     let mut large = spec(&mut driver);
     large.format = Format::fixed(1 << 20, (64 << 10) + 1, &LINK);
@@ -228,7 +230,7 @@ fn what_never_fits_is_refused_when_submitted() {
     let seven: Vec<_> = (0..7).map(LinkId).collect();
     large.format = Format::fixed(64, 64, &seven);
     assert!(driver.submit(&large).is_err());
-    // 64 KB is the most: two of them are all of the staging memory.
+    // 64 KB is the maximum: two such TUs fill the staging memory.
     large.format = Format::fixed(1 << 20, 64 << 10, &LINK);
     large.permanent = true;
     driver.submit(&large).expect("it fits");

@@ -1,4 +1,4 @@
-//! A driver without time for tests by hand: one interface that transmits, or the orders of one.
+//! A driver without time, for hand-written tests: a transmitting interface, or the orders of one.
 
 use isthmus_stream::{
     AppId, Config, ConnectionId, ConnectionSpec, Event, Instant, Limits, LinkId, Manager, Order,
@@ -27,7 +27,7 @@ impl Driver {
         }
     }
 
-    /// A connection that is open, of which packets are done when they are sent.
+    /// Opens a connection whose packets are done when they are sent.
     pub fn connection(&mut self) -> ConnectionId {
         let id = self.closed_connection(Protocol::Unconfirmed { reorder: 0 });
         self.manager.handle_connected(NOW, id);
@@ -48,7 +48,7 @@ impl Driver {
         id
     }
 
-    /// All data of a stream is there.
+    /// Offers all data of a stream.
     pub fn offer(&mut self, stream: StreamId, links: &[LinkId]) {
         for link in links {
             let offered = self.manager.handle_offered(NOW, stream, *link, u64::MAX);
@@ -66,7 +66,7 @@ impl Driver {
         }
     }
 
-    /// Carries out the first order that is `wanted` and is reported; none if there is none.
+    /// Carries out the first reported order that is `wanted`. None if there is none.
     pub fn carry_out(&mut self, wanted: impl Fn(&Work) -> bool) -> Option<Work> {
         let reported = |work: &Work| {
             matches!(
@@ -90,7 +90,7 @@ impl Driver {
         self.poll();
     }
 
-    /// Carries out everything, first come, first served; what was carried out.
+    /// Carries out all orders in order, and returns their work.
     pub fn run(&mut self) -> Vec<Work> {
         let mut done = Vec::new();
         while let Some(work) = self.carry_out(|_| true) {
@@ -100,11 +100,11 @@ impl Driver {
     }
 }
 
-/// Events that say when ADUs begin and are moved, a word each: stream, ADU, `>` or `.`.
+/// Formats the starts and moves of ADUs, a word each: stream, ADU, `>` or `.`.
 pub fn words(events: &[Event]) -> String {
     let letter = |stream: &StreamId| char::from(b'A' + stream.0 as u8);
     let words = events.iter().filter_map(|event| match event {
-        Event::AduBegun { stream, adu } => Some(format!("{}{adu}>", letter(stream))),
+        Event::AduStarted { stream, adu } => Some(format!("{}{adu}>", letter(stream))),
         Event::AduMoved { stream, adu, .. } => Some(format!("{}{adu}.", letter(stream))),
         Event::SwappedOut(stream) => Some(format!("{}-", letter(stream))),
         Event::Activated(stream) => Some(format!("{}+", letter(stream))),

@@ -1,4 +1,4 @@
-//! Faults, each made to happen by hand and looked at.
+//! Faults, each caused and checked by hand.
 
 use crate::driver::{Driver, NOW};
 use isthmus_stream::wire::{Header, Kind};
@@ -10,8 +10,8 @@ use isthmus_stream::{
 const LINK: [LinkId; 1] = [LinkId(0)];
 const SUM: u32 = 77;
 
-/// A receiving interface: a confirmed connection with a window of `window` bytes, and a stream of
-/// two ADUs of 30 bytes in TUs of 20.
+/// Creates a receiving interface: a confirmed connection with a window of `window` bytes, and a
+/// stream of two ADUs of 30 bytes in TUs of 20.
 fn receiver(window: u64) -> (Driver, ConnectionId, StreamId) {
     let mut driver = Driver::new(Config::iwarp());
     let protocol = Protocol::Confirmed { repair: true };
@@ -24,7 +24,7 @@ fn receiver(window: u64) -> (Driver, ConnectionId, StreamId) {
     (driver, connection, stream)
 }
 
-/// The `n`-th packet of ten bytes of that stream.
+/// Returns the `n`-th packet of ten bytes of that stream.
 fn packet(n: u64) -> Header {
     let mut header = Header::new(Kind::Data, 0);
     header.sequence = n;
@@ -42,15 +42,15 @@ fn take(driver: &mut Driver, connection: ConnectionId, header: &Header) -> Packe
     }
 }
 
-/// What the last acknowledgement says: all below, beyond, granted, delivered.
+/// Returns the fields of the last acknowledgement: acknowledged, beyond, granted, delivered.
 fn acknowledged(driver: &mut Driver) -> (u64, u64, u64, u64) {
     driver.poll();
     let orders = driver.orders.iter().rev();
-    let mut told = orders.filter_map(|order| match &order.work {
+    let mut reported = orders.filter_map(|order| match &order.work {
         Work::Control { header, .. } => Some(header),
         _ => None,
     });
-    let header = told.next().expect("something was acknowledged");
+    let header = reported.next().expect("something was acknowledged");
     (
         header.acknowledged,
         header.beyond,
@@ -78,7 +78,7 @@ fn a_corrupted_packet_is_located_and_comes_again() {
     };
     assert!(driver.events.contains(&corrupted), "{:?}", driver.events);
     driver.run();
-    // The first TU is with the ranks, the second is not, and the ADU was not told as good.
+    // The ranks have the first TU but not the second, and the ADU was not reported as good.
     assert_eq!(
         driver
             .manager
@@ -100,7 +100,7 @@ fn a_corrupted_packet_is_located_and_comes_again() {
     assert!(driver.events.contains(&end));
     assert_eq!(acknowledged(&mut driver).3, 6);
     assert_eq!(driver.manager.statistics().corrupted, 1);
-    // 1 and 3 to 4 followed what came before; 2 came after what was lost of itself; 5 is an end.
+    // 1 and 3 to 4 followed in order; 2 came after its own loss; 5 is an end.
     assert!(driver.manager.statistics().predicted >= 3);
 }
 
@@ -111,7 +111,7 @@ fn packets_come_twice_late_and_out_of_order() {
         let packet = take(&mut driver, connection, &packet(n));
         driver.manager.handle_arrived(NOW, packet, Some(SUM));
     }
-    // 0 is there, 1 is not, 2 and 4 are the first and third beyond it.
+    // 0 has come, 1 has not; 2 and 4 are the first and third beyond it.
     let (below, beyond, ..) = acknowledged(&mut driver);
     assert_eq!((below, beyond), (1, 0b101));
     for n in [0, 2, 4] {
@@ -119,7 +119,7 @@ fn packets_come_twice_late_and_out_of_order() {
         assert_eq!(again, Offer::Drop(Drop::Duplicate));
     }
     let one = take(&mut driver, connection, &packet(1));
-    // While it is copied it does not come a second time either.
+    // While it is copied, a duplicate is dropped too.
     let again = driver.manager.offer(NOW, connection, &packet(1));
     assert_eq!(again, Offer::Drop(Drop::Duplicate));
     driver.manager.handle_arrived(NOW, one, Some(SUM));
@@ -144,7 +144,7 @@ fn packets_come_twice_late_and_out_of_order() {
     assert_eq!(driver.manager.statistics().duplicates, 4);
 }
 
-/// Ranks that read nothing: what came stays in bounds, and the reason has a name.
+/// Ranks that read nothing: received data stays within bounds, and the wait is named.
 #[test]
 fn a_sink_that_stops_reading_fills_its_window_and_no_more() {
     let window = 4 * (10 + Header::BYTES as u64);
@@ -160,7 +160,7 @@ fn a_sink_that_stops_reading_fills_its_window_and_no_more() {
         taken += 1;
     }
     assert_eq!(taken, 4, "the window is four packets");
-    // Packets go on into the two buffers, and no further; so two more places are free.
+    // Packets move into the two buffers and no further, which frees two slots.
     while driver
         .carry_out(|work| matches!(work, Work::Load { .. }))
         .is_some()
@@ -178,7 +178,7 @@ fn a_sink_that_stops_reading_fills_its_window_and_no_more() {
     let due = driver
         .manager
         .poll_timeout()
-        .expect("a stall is told after a time");
+        .expect("a stall is reported after a time");
     driver.manager.handle_timeout(due);
     driver.poll();
     let stalled =
@@ -187,7 +187,7 @@ fn a_sink_that_stops_reading_fills_its_window_and_no_more() {
 }
 
 #[test]
-fn a_stream_that_was_cut_short_is_not_taken_for_whole() {
+fn a_stream_that_was_cut_short_is_not_complete() {
     let (mut driver, connection, stream) = receiver(1000);
     for n in 0..4 {
         let packet = take(&mut driver, connection, &packet(n));
@@ -198,12 +198,15 @@ fn a_stream_that_was_cut_short_is_not_taken_for_whole() {
     assert_eq!(driver.manager.offer(NOW, connection, &mark), Offer::Taken);
     driver.poll();
     driver.run();
-    let told = driver.events.iter().filter_map(|event| match event {
+    let reported = driver.events.iter().filter_map(|event| match event {
         Event::AduMoved { adu, good, .. } => Some((*adu, *good)),
         _ => None,
     });
-    let told: Vec<_> = told.collect();
-    assert!(told.iter().all(|told| *told == (0, true)), "{told:?}");
+    let reported: Vec<_> = reported.collect();
+    assert!(
+        reported.iter().all(|reported| *reported == (0, true)),
+        "{reported:?}"
+    );
     let status = driver.manager.status(stream).expect("it is known");
     assert!(
         matches!(status.end, Some(End::Failed(Reason::CutShort { .. }))),
@@ -223,7 +226,7 @@ fn sender() -> (Driver, StreamId) {
 }
 
 #[test]
-fn what_was_under_way_on_a_link_that_was_cut_is_fetched_again() {
+fn data_under_way_on_a_cut_link_is_fetched_again() {
     let (mut driver, stream) = sender();
     let on =
         |link: u16| move |work: &Work| matches!(work, Work::Fetch { su, .. } if su.link.0 == link);
@@ -248,7 +251,7 @@ fn what_was_under_way_on_a_link_that_was_cut_is_fetched_again() {
         driver.manager.status(stream).map(|status| status.moved),
         Ok(0)
     );
-    // A report of the old order changes nothing.
+    // A report of the old order has no effect.
     driver.completed(old.id);
     assert_eq!(driver.manager.statistics().stale, 1);
     driver.manager.handle_link_restored(NOW, LinkId(1));
@@ -268,7 +271,7 @@ fn what_was_under_way_on_a_link_that_was_cut_is_fetched_again() {
 }
 
 #[test]
-fn a_cancelled_stream_ends_when_its_buffers_are_its_own_again() {
+fn a_cancelled_stream_ends_when_its_buffers_are_released() {
     let (mut driver, stream) = sender();
     driver.manager.cancel(NOW, stream).expect("it lives");
     driver.poll();
@@ -290,14 +293,14 @@ fn a_cancelled_stream_ends_when_its_buffers_are_its_own_again() {
         })
         .collect();
     assert_eq!(withdrawn.len(), 2);
-    // One could be ended, the other was over already.
+    // One was ended in time, the other had completed.
     driver.manager.handle_withdrawn(NOW, withdrawn[0]);
     driver.poll();
     assert!(!ended(&driver));
     driver.completed(withdrawn[1]);
     assert!(ended(&driver));
     assert_eq!(driver.manager.used(Direction::Transmit).0, 0);
-    // The peer hears that it was cut short.
+    // The peer learns that it was cut short.
     let cut = |work: &Work| matches!(work, Work::Send { header, .. } if header.cut);
     assert!(driver.orders.iter().any(|order| cut(&order.work)));
     let refusal = driver
@@ -310,7 +313,7 @@ fn a_cancelled_stream_ends_when_its_buffers_are_its_own_again() {
     );
 }
 
-/// Marks cost nothing of the window. However many overtake a packet, there is a place for it.
+/// Marks use nothing of the window. However many overtake a packet, it has a slot.
 #[test]
 fn marks_that_came_early_do_not_keep_the_next_packet_out() {
     let (mut driver, connection, _) = receiver(1000);
@@ -330,9 +333,9 @@ fn marks_that_came_early_do_not_keep_the_next_packet_out() {
     take(&mut driver, connection, &packet(0));
 }
 
-/// A peer that grants nothing, a stream that is cancelled: what it left keeps no memory for ever.
+/// If the peer grants nothing, a cancelled stream's remaining data does not occupy memory for ever.
 #[test]
-fn a_connection_that_is_closed_is_given_up_if_its_peer_takes_nothing() {
+fn a_closed_connection_is_given_up_if_its_peer_accepts_nothing() {
     let mut driver = Driver::new(Config::iwarp());
     let connection = driver.closed_connection(Protocol::Stream);
     driver.manager.handle_connected(NOW, connection);
@@ -405,8 +408,8 @@ fn a_connection_that_is_lost_fails_its_streams_and_frees_their_memory() {
     );
 }
 
-/// A driver that paces has packets long after it was told to send them: what it has not sent is not
-/// given up by who is told how far all was sent.
+/// A pacing driver may send packets long after their order. The receiver must not give up unsent
+/// packets when it learns how far all packets were sent.
 #[test]
 fn no_probe_passes_packets_that_are_not_sent_yet() {
     let mut driver = Driver::new(Config::iwarp());
@@ -432,7 +435,7 @@ fn no_probe_passes_packets_that_are_not_sent_yet() {
     };
     let mut packets = 0;
     loop {
-        // All that can be is stored, and a packet less is with the driver each time.
+        // All possible packets are stored, and each time the driver has one packet less.
         while driver.carry_out(|work| !is_send(work)).is_some() {}
         if !driver.orders.iter().any(|order| is_send(&order.work)) {
             break;
@@ -442,6 +445,6 @@ fn no_probe_passes_packets_that_are_not_sent_yet() {
         packets += 1;
     }
     assert!(packets >= 4, "{packets}");
-    // Now that all is sent, six probes follow.
+    // After everything is sent, six probes follow.
     assert_eq!(time_passes(&mut driver), [packets; 6]);
 }

@@ -1,4 +1,4 @@
-//! ADUs, TUs, SUs and packets against their definition, byte by byte.
+//! ADUs, TUs, SUs and packets compared with their definition, byte by byte.
 
 use isthmus_stream::{Adu, Format, LinkId};
 use proptest::prelude::*;
@@ -24,9 +24,10 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// TUs cover the ADU, SUs and packets each TU, once and in order, and SUs are cut by the rule.
+    /// TUs cover the ADU, and SUs and packets cover each TU, once and in order. SUs follow the
+    /// rule.
     #[test]
-    fn all_units_cover_what_they_are_of(format in formats()) {
+    fn units_cover_their_data_once(format in formats()) {
         prop_assert!(format.check().is_ok());
         let Adu::Fixed(adu) = format.adu else { unreachable!() };
         let mut bytes = 0;
@@ -42,7 +43,8 @@ proptest! {
                 prop_assert_eq!(su.link, format.order[place]);
                 prop_assert!(su.bytes > 0);
                 at += su.bytes;
-                // All but the last are of one size, whole granules, and not a granule too large.
+                // All except the last have the same size, in whole granules, with the smallest
+                // possible number.
                 if at < tu.bytes {
                     prop_assert_eq!(su.bytes % format.granule_bytes, 0);
                     let even = tu.bytes as f64 / format.order.len() as f64;
@@ -63,7 +65,7 @@ proptest! {
     }
 }
 
-/// Section 7.1 of the paper: four forwarders, SUs of 16 KB in TUs of 64 KB. And eight blocks of 8
+/// Section 7.1 of the paper: four forwarders, SUs of 16 KB in TUs of 64 KB. Also eight blocks of 8
 /// KB over four links, each link twice.
 #[test]
 fn units_of_the_paper() {
@@ -76,8 +78,8 @@ fn units_of_the_paper() {
     assert_eq!(format.links(), four);
 }
 
-/// 100 bytes in TUs of 64 over 4 links: 16 each, then 36 bytes as 9 each; by granules of 8 the last
-/// TU is 16, 16, 4 and nothing.
+/// 100 bytes in TUs of 64 over 4 links: SUs of 16 bytes, then 36 bytes as SUs of 9. With granules
+/// of 8 the last TU is 16, 16, 4 and nothing.
 #[test]
 fn the_last_tu_is_shorter_and_so_are_its_sus() {
     let four: Vec<_> = (0..4).map(LinkId).collect();
@@ -93,7 +95,7 @@ fn the_last_tu_is_shorter_and_so_are_its_sus() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_in_words() {
+fn invalid_formats_are_refused_with_a_message() {
     let link = [LinkId(0)];
     let refusal = |change: fn(&mut Format)| {
         let mut format = Format::fixed(100, 64, &link);

@@ -1,6 +1,6 @@
-//! The wire format: what is encoded is decoded, and nothing else is.
+//! The wire format: encoding round-trips, and invalid bytes are refused.
 
-use isthmus_stream::wire::{Header, Kind, Malformed, Thrown};
+use isthmus_stream::wire::{DiscardedStreams, Header, Kind, Malformed};
 use proptest::prelude::*;
 
 prop_compose! {
@@ -13,10 +13,10 @@ prop_compose! {
         beyond in any::<u64>(),
     ) -> Header {
         let offset = numbers[0] >> 1;
-        let mut thrown = Thrown::default();
+        let mut discarded = DiscardedStreams::default();
         if small[3] % 2 == 0 {
-            thrown.add(small[3] / 2);
-            thrown.add(small[3] / 2 + small[3] % 40);
+            discarded.add(small[3] / 2);
+            discarded.add(small[3] / 2 + small[3] % 40);
         }
         let mark = if bytes == 0 { 1 + mark % 2 } else { mark % 2 };
         Header {
@@ -36,7 +36,7 @@ prop_compose! {
             beyond,
             granted: numbers[4],
             delivered: numbers[3] / 2,
-            thrown,
+            discarded,
         }
     }
 }
@@ -45,18 +45,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn what_is_encoded_is_decoded(header in data_headers(), more in 0usize..20) {
+    fn encoding_round_trips(header in data_headers(), more in 0usize..20) {
         let mut bytes = header.encode().to_vec();
         bytes.resize(Header::BYTES + more, 0xaa);
         prop_assert_eq!(Header::decode(&bytes), Ok(header));
-        // Every bit that turns is seen.
+        // Every flipped bit is detected.
         let bit = (header.sequence % (Header::BYTES as u64 * 8)) as usize;
         bytes[bit / 8] ^= 1 << (bit % 8);
         prop_assert!(Header::decode(&bytes).is_err());
     }
 
-    /// Anything at all, and anything with a checksum that is right, never panics; what is decoded
-    /// is encoded to the same bytes.
+    /// Arbitrary bytes, with or without a valid checksum, never panic. Decoded headers encode to
+    /// the same bytes.
     #[test]
     fn garbage_is_refused(mut bytes in prop::collection::vec(any::<u8>(), 0..150), fix in 0..3u8) {
         if fix > 0 && bytes.len() >= Header::BYTES {
@@ -81,7 +81,7 @@ proptest! {
 }
 
 #[test]
-fn refusals_say_what_is_wrong() {
+fn refusals_name_the_problem() {
     let good = Header::new(Kind::Acknowledge, 7).encode();
     let mut old = good;
     old[2] = 9;

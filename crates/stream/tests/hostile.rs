@@ -1,4 +1,5 @@
-//! Drivers and peers that say anything at all: nothing panics, and both memories stay in bounds.
+//! Drivers and peers that make arbitrary calls: nothing panics, and both memories stay within
+//! bounds.
 
 use isthmus_stream::checksum::Checksum;
 use isthmus_stream::wire::{Header, Kind};
@@ -11,7 +12,7 @@ use std::cell::Cell;
 
 const NOW: Instant = Instant(1);
 
-/// One call, its numbers taken as they come.
+/// One call, with arbitrary numbers.
 type Call = (u8, u8, u8, u16, u16);
 
 fn header(call: Call, next: u64) -> Header {
@@ -26,7 +27,7 @@ fn header(call: Call, next: u64) -> Header {
     header.delivered = header.acknowledged.min(u64::from(c % 4));
     header.granted = u64::from(d) * 10;
     if d % 3 == 2 {
-        header.thrown.add(u32::from(d % 4));
+        header.discarded.add(u32::from(d % 4));
     }
     header.beyond = if b > 250 { u64::from(c) } else { 0 };
     header.floor = if a % 7 == 0 { u64::from(c % 30) } else { 0 };
@@ -48,7 +49,7 @@ fn header(call: Call, next: u64) -> Header {
     header
 }
 
-/// What the second application may have.
+/// The limits of the second application.
 const FEW: Limits = Limits {
     connections: 2,
     streams: 2,
@@ -56,7 +57,7 @@ const FEW: Limits = Limits {
     network_bytes: 300,
 };
 
-/// The second application has no more than it may, and all that is known can be asked.
+/// Checks that the second application stays within its limits, and that all queries succeed.
 fn check(manager: &Manager, opened: u32) {
     let (mut streams, mut staging, mut network) = (0, [0; 2], [0; 2]);
     for id in manager.streams() {
@@ -81,7 +82,7 @@ fn check(manager: &Manager, opened: u32) {
     assert!(network.iter().all(|has| *has <= FEW.network_bytes));
 }
 
-/// Plays the calls; gives how many packets were taken and orders completed.
+/// Makes the calls, and returns the numbers of accepted packets and of completed orders.
 fn play(calls: &[Call]) -> (u64, u64) {
     let config = Config {
         staging_bytes: 100,
@@ -153,7 +154,7 @@ fn play(calls: &[Call]) -> (u64, u64) {
             20 => manager.handle_arrived(now, PacketId(u32::from(b)), Some(0)),
             21..27 => {
                 let header = header(*call, next);
-                // What a peer sends is what can be decoded.
+                // A peer can only send headers that decode.
                 if let Ok(header) = Header::decode(&header.encode()) {
                     match manager.offer(now, connection, &header) {
                         Offer::Take(packet) => {
@@ -195,7 +196,7 @@ fn play(calls: &[Call]) -> (u64, u64) {
 }
 
 #[test]
-fn nothing_that_is_said_makes_it_panic() {
+fn no_call_panics() {
     use proptest::test_runner::{Config as Cases, TestRunner};
     let (taken, completed) = (Cell::new(0), Cell::new(0));
     let mut runner = TestRunner::new(Cases::with_cases(1500));
@@ -217,10 +218,10 @@ fn nothing_that_is_said_makes_it_panic() {
     assert!(taken.get() > 500 && completed.get() > 2000);
 }
 
-/// Who submits and cancels again and again, towards a peer that says nothing, is refused at some
-/// time, and no longer once the peer has confirmed.
+/// An application that submits and cancels repeatedly, while the peer sends nothing, is eventually
+/// refused, until the peer has confirmed.
 #[test]
-fn ends_that_nobody_confirms_are_bounded() {
+fn unconfirmed_end_marks_are_bounded() {
     let mut manager = Manager::new(Config::iwarp()).expect("sizes above 0");
     let limits = Limits {
         streams: 8,

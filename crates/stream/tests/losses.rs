@@ -15,8 +15,8 @@ const ADU: u64 = 120;
 const PACKET: u64 = 40;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Two interfaces with one connection, and one stream from the first to the second.
-fn world(seed: u64, lost: u64, way_ns: u64, window: u64) -> World {
+/// Creates two interfaces with one connection, and one stream from the first to the second.
+fn world(seed: u64, lost: u64, delay_ns: u64, window: u64) -> World {
     let protocol = Protocol::Confirmed { repair: true };
     let nodes = [(); 2].map(|()| {
         let config = Config {
@@ -29,7 +29,7 @@ fn world(seed: u64, lost: u64, way_ns: u64, window: u64) -> World {
     });
     let mut world = World::new(nodes, Rng(seed));
     world.faults.lost = lost;
-    world.way_ns = way_ns;
+    world.delay_ns = delay_ns;
     let directions = [Direction::Transmit, Direction::Receive];
     for (node, direction) in directions.into_iter().enumerate() {
         let window_bytes = window * (PACKET + Header::BYTES as u64);
@@ -66,7 +66,7 @@ fn world(seed: u64, lost: u64, way_ns: u64, window: u64) -> World {
             links: vec![LinkId(0)],
             offered: 0,
             exact: None,
-            begun: 0,
+            started: 0,
             moved: 0,
             done: 0,
             good: 0,
@@ -81,7 +81,7 @@ fn world(seed: u64, lost: u64, way_ns: u64, window: u64) -> World {
     world
 }
 
-/// The longest time between two ADUs that are done at the sender, from the start until all are.
+/// Returns the longest time between two completed ADUs at the sender, from the start to the end.
 fn longest_gap_ns(world: &mut World) -> u64 {
     let (mut longest, mut last, mut done) = (0, 0, 0);
     while world.nodes[0].streams[&StreamId(0)].end.is_none() {
@@ -99,27 +99,27 @@ fn longest_gap_ns(world: &mut World) -> u64 {
 
 #[test]
 fn no_gap_exceeds_a_second_while_three_packets_in_ten_are_lost() {
-    for (lost, way_ns, window) in cases() {
+    for (lost, delay_ns, window) in cases() {
         for seed in 0..50 {
-            let mut world = world(seed, lost, way_ns, window);
+            let mut world = world(seed, lost, delay_ns, window);
             let gap_ns = longest_gap_ns(&mut world);
             assert!(
                 gap_ns < SECOND_NS,
-                "seed {seed}: nothing was done for {gap_ns} ns; {lost} of 1000 lost, {way_ns} ns \
+                "seed {seed}: nothing was done for {gap_ns} ns; {lost} of 1000 lost, {delay_ns} ns \
                  each way, a window of {window} packets"
             );
         }
     }
 }
 
-/// Losses in a thousand, time from one interface to the other, packets of the window.
+/// Losses per thousand, delay between the interfaces, packets of the window.
 fn cases() -> impl Iterator<Item = (u64, u64, u64)> {
     let windows = [1, 3, 16, 100].into_iter();
     let ways = windows.flat_map(|window| [(50_000, window), (500_000, window)]);
-    ways.flat_map(|(way_ns, window)| [(200, way_ns, window), (300, way_ns, window)])
+    ways.flat_map(|(delay_ns, window)| [(200, delay_ns, window), (300, delay_ns, window)])
 }
 
-/// A sender whose peer grants `granted` packets of [`PACKET`] bytes; all of these are sent.
+/// Creates a sender whose peer grants `granted` packets of [`PACKET`] bytes, all of which are sent.
 fn sender(granted: u64) -> Driver {
     let mut driver = Driver::new(Config::iwarp());
     let connection = driver.closed_connection(Protocol::Confirmed { repair: true });
@@ -135,7 +135,7 @@ fn sender(granted: u64) -> Driver {
     driver
 }
 
-/// A header arrives: all packets below `below` have arrived, and `others`.
+/// Delivers a header: all packets below `below` have arrived, and `others`.
 fn acknowledge(driver: &mut Driver, now: Instant, below: u64, others: &[u64], granted: u64) {
     let mut header = Header::new(Kind::Acknowledge, 0);
     header.acknowledged = below;
@@ -148,7 +148,7 @@ fn acknowledge(driver: &mut Driver, now: Instant, below: u64, others: &[u64], gr
     driver.poll();
 }
 
-/// Carries out all orders; the sequence numbers that were sent.
+/// Carries out all orders, and returns the sent sequence numbers.
 fn sent(driver: &mut Driver) -> Vec<u64> {
     let sequence = |work| match work {
         Work::Send { header, .. } => Some(header.sequence),
@@ -157,7 +157,7 @@ fn sent(driver: &mut Driver) -> Vec<u64> {
     driver.run().into_iter().filter_map(sequence).collect()
 }
 
-/// Lets the next deadline pass; when it is, and which packets were sent then.
+/// Advances to the next deadline. Returns its time, and the packets that were sent then.
 fn sent_at_deadline(driver: &mut Driver) -> (Instant, Vec<u64>) {
     let at = driver.manager.poll_timeout().expect("a time-out is set");
     driver.manager.handle_timeout(at);
@@ -195,13 +195,13 @@ fn one_later_packet_proves_a_loss_after_a_while() {
     let mut driver = sender(2);
     acknowledge(&mut driver, Instant(100_001), 0, &[1], 2);
     assert_eq!(sent(&mut driver), []);
-    // The mean is 100 us. Four deviations are less than the least addition, 1 ms.
+    // The mean is 100 us. Four deviations are less than the minimum addition, 1 ms.
     assert_eq!(sent_at_deadline(&mut driver), (Instant(1_100_001), vec![0]));
     assert_eq!(driver.manager.statistics().timeouts, 0);
 }
 
-/// An acknowledgement after a time-out may be for the first transmission. It does not prove that
-/// packets sent before the time-out are lost.
+/// An acknowledgement after a timeout may be for the first transmission. It does not prove that
+/// packets sent before the timeout are lost.
 #[test]
 fn a_late_acknowledgement_after_a_time_out_sends_nothing_again() {
     let mut driver = sender(8);
@@ -224,7 +224,7 @@ fn time_outs_back_off_until_something_is_acknowledged() {
         (0..times).map(wait).collect()
     };
     assert_eq!(waits(&mut driver, 5), [10, 20, 40, 80, 160]);
-    // A reply without news leaves the back-off as it is.
+    // A reply without progress does not change the back-off.
     acknowledge(&mut driver, NOW, 0, &[], 2);
     assert_eq!(waits(&mut driver, 1), [320]);
     acknowledge(&mut driver, NOW, 1, &[], 2);

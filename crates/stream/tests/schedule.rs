@@ -1,4 +1,4 @@
-//! Who may be active, against a naive model that goes through all streams at each step.
+//! The active streams, compared with a naive model that checks all streams at each step.
 
 use crate::driver::{Driver, NOW};
 use isthmus_stream::{
@@ -18,25 +18,25 @@ struct Model {
     adus: u64,
     offered: bool,
     active: bool,
-    /// When it joined those that wait.
+    /// When it began to wait.
     since: u64,
     left: u64,
-    begun: u64,
+    started: u64,
     filled: u64,
     stored: u64,
 }
 
 impl Model {
     fn ready(&self) -> bool {
-        self.offered && !self.active && self.begun < self.adus
+        self.offered && !self.active && self.started < self.adus
     }
 
     fn between(&self) -> bool {
-        self.active && self.begun == self.stored
+        self.active && self.started == self.stored
     }
 }
 
-/// The rules of the resource scheduler, told anew.
+/// The rules of the resource scheduler, restated.
 struct Naive {
     staging: u64,
     engines: u64,
@@ -45,7 +45,7 @@ struct Naive {
 }
 
 impl Naive {
-    /// The one who is next: permanent ones by number, then who has waited longest.
+    /// Returns the next stream: permanent ones by number, then the one that has waited longest.
     fn head(&self) -> Option<usize> {
         let ready = (0..self.streams.len()).filter(|at| self.streams[*at].ready());
         ready.min_by_key(|at| {
@@ -66,7 +66,7 @@ impl Naive {
             && engines + self.streams[at].engines <= self.engines
     }
 
-    /// Goes on until nothing changes.
+    /// Applies the rules until nothing changes.
     fn settle(&mut self) {
         loop {
             if let Some(at) = self.head().filter(|at| self.fits(*at)) {
@@ -85,9 +85,9 @@ impl Naive {
                     };
                 stream.active
                     && !held_back
-                    && stream.begun < stream.adus
-                    && stream.begun == stream.filled
-                    && stream.begun < stream.stored + 2
+                    && stream.started < stream.adus
+                    && stream.started == stream.filled
+                    && stream.started < stream.stored + 2
             };
             if let Some(stream) = self.streams.iter_mut().find(begins) {
                 stream.left = if stream.left == 0 {
@@ -95,7 +95,7 @@ impl Naive {
                 } else {
                     stream.left
                 } - 1;
-                stream.begun += 1;
+                stream.started += 1;
                 continue;
             }
             let through = |stream: &&mut Model| stream.active && stream.stored == stream.adus;
@@ -123,7 +123,7 @@ impl Naive {
     }
 }
 
-/// A stream of chance: half of its staging memory, links, quantum, ADUs, permanent.
+/// A random stream: half of its staging memory, links, quantum, ADUs, permanent.
 type Wanted = (u64, u16, u32, u64, bool);
 
 fn streams() -> impl Strategy<Value = Vec<Wanted>> {
@@ -137,7 +137,7 @@ fn streams() -> impl Strategy<Value = Vec<Wanted>> {
     prop::collection::vec(one, 1..9)
 }
 
-/// Plays the streams on both; gives how often somebody was swapped out, and how many were refused.
+/// Runs the streams on both. Returns the numbers of swaps and of refused streams.
 fn play(wanted: &[Wanted], choices: &[u8]) -> (u64, u64) {
     let config = Config {
         staging_bytes: 20,
@@ -162,7 +162,7 @@ fn play(wanted: &[Wanted], choices: &[u8]) -> (u64, u64) {
             .collect();
         let choice = choices.next().unwrap_or(0);
         if active.is_empty() || (choice % 4 == 0 && wanted.len() > 0) {
-            // Another stream comes.
+            // Submits another stream.
             if let Some((half, links, quantum, adus, permanent)) = wanted.next() {
                 let connection = driver.connection();
                 let links: Vec<_> = (0..*links).map(LinkId).collect();
@@ -186,7 +186,7 @@ fn play(wanted: &[Wanted], choices: &[u8]) -> (u64, u64) {
                     active: false,
                     since: naive.clock,
                     left: 0,
-                    begun: 0,
+                    started: 0,
                     filled: 0,
                     stored: 0,
                 });
@@ -196,13 +196,13 @@ fn play(wanted: &[Wanted], choices: &[u8]) -> (u64, u64) {
                 break;
             }
         } else {
-            // An active stream goes on by one order.
+            // Carries out one order of an active stream.
             let id = active[choice / 4 % active.len()];
-            let ours = |work: &Work| match work {
+            let is_of_stream = |work: &Work| match work {
                 Work::Fetch { stream, .. } | Work::Store { stream, .. } => *stream == id,
                 _ => false,
             };
-            let work = driver.carry_out(ours);
+            let work = driver.carry_out(is_of_stream);
             let model = &mut naive.streams[id.0 as usize];
             match work.expect("an active stream has something to do") {
                 Work::Fetch { .. } => model.filled += 1,
@@ -221,8 +221,8 @@ fn play(wanted: &[Wanted], choices: &[u8]) -> (u64, u64) {
                 .status(StreamId(at as u32))
                 .expect("it is known");
             assert_eq!(
-                (status.begun, status.moved),
-                (model.begun, model.stored),
+                (status.started, status.moved),
+                (model.started, model.stored),
                 "stream {at}"
             );
         }
@@ -256,9 +256,9 @@ fn the_active_streams_are_those_of_the_naive_model() {
     assert!(swaps.get() > 2000 && refused.get() > 50 && permanent.get() > 300);
 }
 
-/// One application that may have little does not keep others out, nor itself.
+/// An application with a low limit blocks neither others nor itself.
 #[test]
-fn a_limit_of_an_application_is_its_own_matter() {
+fn the_limit_of_an_application_affects_no_other() {
     let config = Config {
         staging_bytes: 60,
         ..Config::iwarp()
@@ -309,10 +309,10 @@ fn a_limit_of_an_application_is_its_own_matter() {
     assert_eq!(refusal.to_string(), words);
 }
 
-/// Connections of which nothing is ever sent hold what their application may have of network memory,
-/// and no more, whatever their own shares are; those of others go on, and store parts of TUs early.
+/// Connections on which nothing is sent hold at most their application's limit of network memory,
+/// whatever their own shares are. Those of others continue, and store parts of TUs early.
 #[test]
-fn what_an_application_may_have_of_network_memory_is_its_own_matter() {
+fn the_network_memory_limit_of_an_application_affects_no_other() {
     let config = Config {
         network_bytes: 100,
         ..Config::iwarp()
@@ -348,15 +348,15 @@ fn what_an_application_may_have_of_network_memory_is_its_own_matter() {
         );
     }
     let (id, connection) = submit(&mut driver, other);
-    let theirs = |work: &Work| match work {
+    let is_of_others = |work: &Work| match work {
         Work::Send { connection: of, .. } => *of == connection,
         _ => true,
     };
-    while driver.carry_out(theirs).is_some() {}
+    while driver.carry_out(is_of_others).is_some() {}
     let status = driver.manager.status(id).expect("it is known");
     assert_eq!(status.state, State::Done);
     assert!(driver.manager.statistics().stored_early > 0);
-    // Windows are promised out of the same, in the other direction.
+    // Windows use the same limit, in the other direction.
     let open = |driver: &mut Driver, window| {
         let spec = ConnectionSpec::new("anywhere", Protocol::Stream, window);
         driver.manager.open(NOW, stalled, spec)
@@ -392,9 +392,9 @@ fn what_an_application_may_have_of_network_memory_is_its_own_matter() {
         .expect("50 of 50");
 }
 
-/// An application that has left counts until its connections are closed.
+/// A removed application counts until its connections are closed.
 #[test]
-fn who_leaves_is_counted_until_its_connections_are_over() {
+fn a_removed_application_counts_until_its_connections_end() {
     let mut driver = Driver::new(Config::iwarp());
     let (link, connection) = ([LinkId(0)], driver.connection());
     let format = Format::fixed(20, 20, &link);
@@ -418,10 +418,10 @@ fn who_leaves_is_counted_until_its_connections_are_over() {
     assert_eq!(driver.manager.used(Direction::Transmit).1, 0);
 }
 
-/// Permanent streams hold all that they need to their ends: what is promised to those of one
-/// submission is counted together, or the last would wait for the first and keep everybody out.
+/// Permanent streams hold all their resources until they end. The needs of one submission are added
+/// up, since the last one would otherwise wait for the first and block all others.
 #[test]
-fn permanent_streams_of_one_submission_are_promised_what_there_is() {
+fn permanent_streams_of_one_submission_must_fit_together() {
     let config = Config {
         staging_bytes: 60,
         ..Config::iwarp()
@@ -444,7 +444,7 @@ fn permanent_streams_of_one_submission_are_promised_what_there_is() {
     );
     let taken = driver.manager.submit_all(NOW, app, &fitting);
     assert_eq!(taken.map(|ids| ids.len()), Ok(2));
-    // An application may have less than there is.
+    // The limit of an application may be lower.
     driver.app = driver.manager.add_application(Limits {
         staging_bytes: 50,
         ..Limits::NONE
@@ -467,8 +467,8 @@ fn permanent_streams_of_one_submission_are_promised_what_there_is() {
     );
 }
 
-/// Streams that are cancelled before their turn are told to the peer in their turn; they are counted
-/// until then, or an application could have any number of them.
+/// Streams that are cancelled before their turn are reported to the peer in their turn. They count
+/// until then, since an application could otherwise have any number of them.
 #[test]
 fn a_limit_counts_streams_that_ended_before_their_turn() {
     let mut driver = Driver::new(Config {
@@ -504,6 +504,6 @@ fn a_limit_counts_streams_that_ended_before_their_turn() {
     assert!(driver.submit(&spec).is_err(), "no end is sent yet");
     driver.run();
     driver.submit(&spec).expect("nobody is in line");
-    // Those in line, and those of which the status is kept.
+    // Those in line, and those whose status is kept.
     assert!(driver.manager.streams().count() <= 3 + 2);
 }

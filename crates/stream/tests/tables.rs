@@ -9,8 +9,8 @@ fn links(numbers: std::ops::Range<u16>) -> Vec<LinkId> {
     numbers.map(LinkId).collect()
 }
 
-/// Figure 8, with the TU of 32 KB that its other numbers ask for: 16 nodes with 8 KB each, a link
-/// per column, four packets. With the 64 KB that it names there would be two packets.
+/// Figure 8, with the TU of 32 KB that its other numbers require: 16 nodes with 8 KB each, a link
+/// per column, four packets. With the 64 KB in the paper there would be two packets.
 #[test]
 fn figure_8_is_four_packets_of_four_blocks() {
     let mut driver = Driver::new(Config::iwarp());
@@ -72,9 +72,9 @@ fn figure_8_is_four_packets_of_four_blocks() {
     assert_eq!(driver.manager.statistics().engines_most[0], 4);
 }
 
-/// A TU of four SUs and four packets, with and without cut-through: what is stored after so many
-/// SUs are there. The SU in the middle comes last of the first three, and the last packet waits for
-/// all of the TU.
+/// A TU of four SUs and four packets, with and without cut-through: the packets that are stored
+/// after each SU. The SU in the middle comes last of the first three, and the last packet waits for
+/// the whole TU.
 #[test]
 fn with_cut_through_a_packet_is_stored_when_its_bytes_are_there() {
     for (cut_through, expected) in [
@@ -91,7 +91,7 @@ fn with_cut_through_a_packet_is_stored_when_its_bytes_are_there() {
         let stream = driver.submit(&spec).expect("it fits");
         driver.offer(stream, &columns);
         let mut table = Vec::new();
-        // TU 0, then the TU of 16 KB behind it: its SUs are of 4 KB, its packets of 8 KB.
+        // TU 0, then the TU of 16 KB after it: its SUs have 4 KB, its packets 8 KB.
         for (tu, su) in [(0, 0), (0, 1), (0, 3), (0, 2), (1, 0), (1, 1), (1, 3)] {
             let one = |work: &Work| {
                 matches!(work, Work::Fetch { tu: of, su: found, .. }
@@ -130,7 +130,7 @@ fn with_cut_through_a_packet_is_stored_when_its_bytes_are_there() {
     }
 }
 
-/// Two streams that need all of the staging memory, of four ADUs each.
+/// Two streams of four ADUs each, of which each needs all of the staging memory.
 fn two_streams(quantum: u32) -> String {
     let config = Config {
         staging_bytes: 16,
@@ -159,14 +159,14 @@ fn streams_take_turns_by_their_quantum() {
         "A+ A0> A0. A- B+ B0> B0. B- A+ A1> A1. A- B+ B1> B1. B- \
          A+ A2> A2. A- B+ B2> B2. B- A+ A3> A3. B+ B3> B3."
     );
-    // Within a quantum the next ADU begins while the one before is stored.
+    // Within a quantum the next ADU begins while the previous one is stored.
     assert_eq!(
         two_streams(2),
         "A+ A0> A1> A0. A1. A- B+ B0> B1> B0. B1. B- A+ A2> A3> A2. A3. B+ B2> B3> B2. B3."
     );
 }
 
-/// Four images on one frame buffer (paper, 7.3): nobody is more than one frame ahead.
+/// Four images on one frame buffer (paper, 7.3): no stream is more than one frame ahead.
 #[test]
 fn four_streams_go_in_lock_step() {
     let mut driver = Driver::new(Config::iwarp());
@@ -187,17 +187,17 @@ fn four_streams_go_in_lock_step() {
     for stream in &streams {
         driver.offer(*stream, &link);
     }
-    // Streams are carried out one after the other as far as each goes: A, B and C no further than
-    // the end of their first frame; D, the last to finish it, lets all begin and goes on.
+    // Each stream is carried out as far as possible, one after the other. A, B and C stop at the
+    // end of their first frame. D, the last to finish it, lets all continue.
     loop {
         let mut any = false;
         for stream in &streams {
-            let ours = |work: &Work| match work {
+            let is_of_stream = |work: &Work| match work {
                 Work::Fetch { stream: of, .. } | Work::Store { stream: of, .. } => of == stream,
                 Work::Send { .. } => true,
                 _ => false,
             };
-            while driver.carry_out(ours).is_some() {
+            while driver.carry_out(is_of_stream).is_some() {
                 any = true;
             }
         }

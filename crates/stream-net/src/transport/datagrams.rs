@@ -43,8 +43,8 @@ struct Out {
 #[derive(Debug)]
 enum First {
     None,
-    Said([u8; Header::BYTES], Instant),
-    Heard,
+    Repeated([u8; Header::BYTES], Instant),
+    PeerActive,
 }
 
 /// A UDP socket that carries packets.
@@ -111,7 +111,7 @@ impl Datagrams {
             // The peer replies to a probe, so a lost reply is repeated too.
             let mut probe = *header;
             probe.kind = Kind::Probe;
-            self.first = First::Said(probe.encode(), Instant::now() + REPEAT_INTERVAL);
+            self.first = First::Repeated(probe.encode(), Instant::now() + REPEAT_INTERVAL);
         }
         self.queue_header(header.encode());
     }
@@ -142,8 +142,8 @@ impl Datagrams {
     pub fn deadline(&self) -> Option<Instant> {
         let next = (self.rate.is_some() && !self.queue.is_empty()).then_some(self.next_at);
         let again = match self.first {
-            First::Said(_, at) => Some(at),
-            First::None | First::Heard => None,
+            First::Repeated(_, at) => Some(at),
+            First::None | First::PeerActive => None,
         };
         next.into_iter().chain(again).min()
     }
@@ -153,10 +153,10 @@ impl Datagrams {
     /// # Errors
     /// The reason for which the connection is lost.
     pub fn write(&mut self, memory: &Memory, over: &mut Vec<OrderId>) -> Result<bool, String> {
-        if let First::Said(head, at) = self.first
+        if let First::Repeated(head, at) = self.first
             && at <= Instant::now()
         {
-            self.first = First::Said(head, Instant::now() + REPEAT_INTERVAL);
+            self.first = First::Repeated(head, Instant::now() + REPEAT_INTERVAL);
             self.queue_header(head);
         }
         for turn in 0..TURN {
@@ -222,7 +222,7 @@ impl Datagrams {
                 self.malformed += 1;
                 continue;
             };
-            self.first = First::Heard;
+            self.first = First::PeerActive;
             if let Offer::Take(packet) = manager.offer(now, id, &header) {
                 let mut sum = Sum::new(self.checksum);
                 memory.allocate(packet, data.len());

@@ -280,7 +280,7 @@ impl Writer {
                             .map_or_else(not, |()| FileOutcome::Whole(self.bytes)),
                     };
                     if !matches!(kept, FileOutcome::Whole(_)) {
-                        // If the incomplete file cannot be removed, its temporary name still tells
+                        // If the incomplete file cannot be removed, its temporary name still says
                         // what it is.
                         let _ = unlinkat(&self.directory, &self.part, AtFlags::empty());
                     }

@@ -22,7 +22,7 @@ pub fn renumber(event: &Event, key: &dyn Fn(StreamId) -> usize) -> Event {
     match &mut event {
         Event::Activated(stream)
         | Event::SwappedOut(stream)
-        | Event::AduBegun { stream, .. }
+        | Event::AduStarted { stream, .. }
         | Event::AduMoved { stream, .. }
         | Event::AduDone { stream, .. }
         | Event::Ended { stream, .. }
@@ -166,7 +166,7 @@ impl Real {
             .any(is_gone)
         {
             let name = self.name();
-            assert!(Instant::now() < deadline, "{name}: link {gone} is not told");
+            assert!(Instant::now() < deadline, "{name}: link {gone} is not reported");
             self.pump();
         }
     }
@@ -333,7 +333,7 @@ impl Rig for Real {
         let frames = writer.frames.take().unwrap();
         let frame = frames
             .recv_timeout(Duration::from_secs(20))
-            .expect("a rank is told");
+            .expect("the rank gets a frame");
         assert_eq!(frame.kind, Kind::Resume);
         assert_eq!(frame.stream, self.nodes[0].ids[&stream]);
         for adu in 0..adus {

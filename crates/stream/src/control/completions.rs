@@ -43,16 +43,16 @@ impl Manager {
         match *task {
             Task::Fetch(id, slot, su) => {
                 self.covered(id, slot, &su);
-                let live = self.one_less(id, slot);
-                if live && self.left(id, slot) == 0 {
+                let live = self.order_done(id, slot);
+                if live && self.remaining(id, slot) == 0 {
                     self.enter_stage(id, slot, Stage::Full);
                 }
             }
             Task::Store(id, slot, packet) => {
                 self.stored(packet, sum);
                 let early = self.stored_early(id, slot);
-                let live = self.one_less(id, slot);
-                if live && !early && self.left(id, slot) == 0 {
+                let live = self.order_done(id, slot);
+                if live && !early && self.remaining(id, slot) == 0 {
                     let last = self.enter_stage(id, slot, Stage::Empty);
                     if let Some(adu) = last {
                         self.adu_stored(id, adu);
@@ -62,13 +62,13 @@ impl Manager {
             Task::Send(connection, packet) => self.sent(connection, packet),
             Task::Load(id, slot, packet) => {
                 self.load_over(packet);
-                if self.one_less(id, slot) {
+                if self.order_done(id, slot) {
                     self.loaded(id, slot);
                 }
             }
             Task::Deliver(id, slot, _) => {
-                let live = self.one_less(id, slot);
-                if live && done && self.left(id, slot) == 0 {
+                let live = self.order_done(id, slot);
+                if live && done && self.remaining(id, slot) == 0 {
                     self.tu_delivered(id, slot);
                 }
             }
@@ -76,7 +76,7 @@ impl Manager {
     }
 
     /// Decrements the orders of a buffer. Returns whether the stream continues.
-    fn one_less(&mut self, id: StreamId, slot: usize) -> bool {
+    fn order_done(&mut self, id: StreamId, slot: usize) -> bool {
         self.touch(id);
         let Some(stream) = self.streams.get_mut(&id) else {
             return false;
@@ -116,7 +116,7 @@ impl Manager {
         true
     }
 
-    fn left(&self, id: StreamId, slot: usize) -> u64 {
+    fn remaining(&self, id: StreamId, slot: usize) -> u64 {
         let buffers = self
             .streams
             .get(&id)
@@ -167,7 +167,7 @@ impl Manager {
         let connection = stream.connection;
         self.statistics.adus += 1;
         let (stream, good) = (id, true);
-        self.tell(Event::AduMoved { stream, adu, good });
+        self.push_event(Event::AduMoved { stream, adu, good });
         self.dirty_connections.insert(connection);
         self.settle_ledger(id);
         self.step_moved(id);
@@ -195,7 +195,7 @@ impl Manager {
             (stream.moved, stream.done) = (tu.adu + 1, tu.adu + 1);
             let (stream, adu) = (id, tu.adu);
             self.statistics.adus += 1;
-            self.tell(Event::AduMoved { stream, adu, good });
+            self.push_event(Event::AduMoved { stream, adu, good });
             self.step_moved(id);
         }
         self.emptied(connection, taken);
@@ -252,7 +252,7 @@ impl Manager {
             stream.ledger.pop_front();
             stream.done += 1;
             let stream = id;
-            self.tell(Event::AduDone { stream, adu, good });
+            self.push_event(Event::AduDone { stream, adu, good });
             self.step_moved(id);
         }
     }
@@ -273,23 +273,23 @@ impl Manager {
             return false;
         }
         if stream.direction == Direction::Receive {
-            if stream.format.adu == Adu::Variable && stream.told.is_some() {
+            if stream.format.adu == Adu::Variable && stream.peer_adus.is_some() {
                 self.last_lost(id);
             }
             let Some(stream) = self.streams.get(&id) else {
                 return false;
             };
-            let told = stream.told == Some(stream.moved);
+            let is_last = stream.peer_adus == Some(stream.moved);
             let enough = stream.satisfied() && unmarked;
-            let end = if let (true, Some(adus)) = (told, stream.adus)
+            let end = if let (true, Some(adus)) = (is_last, stream.adus)
                 && adus != stream.moved
             {
                 let sent = stream.moved;
                 let why = format!("the peer sent {sent} ADUs, {adus} were asked for");
                 End::Failed(Reason::Mismatch(why))
-            } else if told || enough {
+            } else if is_last || enough {
                 End::Done
-            } else if stream.end_lost && stream.told.is_none() {
+            } else if stream.end_lost && stream.peer_adus.is_none() {
                 End::Failed(Reason::EndLost)
             } else {
                 return false;
@@ -309,7 +309,7 @@ impl Manager {
         }
         let (now, direction) = (self.now, stream.direction.index());
         self.schedulers[direction].forget(id);
-        self.give_back_resources(id);
+        self.release_resources(id);
         if let Some(stream) = self.streams.get_mut(&id) {
             stream.enter(State::Draining, now);
         }
@@ -322,15 +322,15 @@ impl Manager {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
         };
-        let told = stream.told.unwrap_or(stream.moved);
-        let lost = stream.moved..told;
+        let total = stream.peer_adus.unwrap_or(stream.moved);
+        let lost = stream.moved..total;
         if lost.is_empty() {
             return;
         }
-        (stream.begun, stream.moved, stream.done) = (told, told, told);
+        (stream.started, stream.moved, stream.done) = (total, total, total);
         for adu in lost {
             let (stream, good) = (id, false);
-            self.tell(Event::AduMoved { stream, adu, good });
+            self.push_event(Event::AduMoved { stream, adu, good });
         }
         self.step_moved(id);
     }

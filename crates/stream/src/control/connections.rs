@@ -85,9 +85,9 @@ impl Manager {
         connection.open = true;
         if connection.protocol().confirms() {
             // The first acknowledgement grants the peer its first credit.
-            self.owing.insert(id);
+            self.acknowledge_due.insert(id);
         }
-        self.tell(Event::Opened(id));
+        self.push_event(Event::Opened(id));
         self.resolve = true;
         self.dirty_connections.insert(id);
         self.settle();
@@ -113,7 +113,7 @@ impl Manager {
         connection.open = false;
         connection.transmit.deadline = None;
         connection.transmit.queue.clear();
-        connection.transmit.again.clear();
+        connection.transmit.resend.clear();
         connection.transmit.flight.clear();
         connection.transmit.awaited.clear();
         connection.transmit.sending = 0;
@@ -143,7 +143,7 @@ impl Manager {
             !matches!(&order.work, Work::Send { connection, .. } | Work::Control { connection, .. }
                 if *connection == id)
         });
-        self.owing.remove(&id);
+        self.acknowledge_due.remove(&id);
         if disconnect {
             self.direct(Work::Disconnect { connection: id });
         }
@@ -157,7 +157,7 @@ impl Manager {
         }
         if !closing {
             let (connection, reason) = (id, reason.to_owned());
-            self.tell(Event::Lost { connection, reason });
+            self.push_event(Event::Lost { connection, reason });
         }
         let streams = self.streams.iter().filter(|(_, stream)| {
             stream.connection == id && stream.direction == Direction::Transmit
@@ -214,7 +214,7 @@ impl Manager {
             let reason = "it was closed, and its peer did not take what was left to be sent";
             self.lose(id, reason, true);
             let (connection, reason) = (id, reason.to_owned());
-            self.tell(Event::Lost { connection, reason });
+            self.push_event(Event::Lost { connection, reason });
         }
     }
 
@@ -224,12 +224,12 @@ impl Manager {
             return;
         };
         let half = &connection.transmit;
-        let heard = half.acknowledged >= half.next || !connection.protocol().confirms();
-        let quiet = half.queue.is_empty() && half.sending == 0 && heard;
+        let acknowledged = half.acknowledged >= half.next || !connection.protocol().confirms();
+        let quiet = half.queue.is_empty() && half.sending == 0 && acknowledged;
         let through = connection.closing && connection.live == 0;
         if connection.gone.is_none() && through && (quiet || !connection.open) {
             self.lose(id, "it was closed", true);
-            self.tell(Event::Closed(id));
+            self.push_event(Event::Closed(id));
         }
         let (now, stall_ns) = (self.now, self.config.stall_ns);
         let Some(connection) = self.connections.get_mut(&id) else {

@@ -48,7 +48,7 @@ impl Manager {
             End::Cancelled => State::Cancelled,
         };
         if end != End::Done {
-            self.fallen.push_back(id);
+            self.failed.push_back(id);
         }
         stream.end = Some(end);
         stream.enter(state, now);
@@ -62,11 +62,11 @@ impl Manager {
             // Taken data that is not delivered yet will not be.
             let half = &mut connection.receive;
             if half.taken > half.delivered {
-                half.thrown.add(ordinal);
+                half.discarded.add(ordinal);
             }
         }
         self.schedulers[direction.index()].forget(id);
-        self.storers.retain(|other| *other != id);
+        self.store_queue.retain(|other| *other != id);
         self.withdraw(id);
         self.resolve = true;
         self.dirty_connections.insert(connection);
@@ -119,17 +119,17 @@ impl Manager {
         let Some(stream) = self.streams.get_mut(&id) else {
             return;
         };
-        if stream.end_told || stream.under_way() > 0 {
+        if stream.end_reported || stream.under_way() > 0 {
             return;
         }
         let Some(end) = stream.end.clone() else {
             return;
         };
-        stream.end_told = true;
+        stream.end_reported = true;
         stream.ledger.clear();
         stream.lengths.clear();
         let (app, connection) = (stream.app, stream.connection);
-        self.give_back_resources(id);
+        self.release_resources(id);
         if let Some(app) = self.apps.get_mut(&app) {
             app.streams -= 1;
         }
@@ -138,12 +138,12 @@ impl Manager {
         }
         self.all_taken(connection);
         self.dirty_connections.insert(connection);
-        self.tell(Event::Ended { stream: id, end });
+        self.push_event(Event::Ended { stream: id, end });
         self.remember(Gone::Stream(id));
     }
 
     /// After a stream failed, fails those after it and in lock step with it.
-    pub(super) fn fell(&mut self, id: StreamId) {
+    pub(super) fn fail_dependants(&mut self, id: StreamId) {
         let group = self.streams.get(&id).and_then(|stream| stream.group);
         let others = self
             .streams
@@ -189,7 +189,7 @@ impl Manager {
                 };
                 let connection = self.connections.get(&stream.connection);
                 let order = connection.map(|one| &one.order[stream.direction.index()]);
-                if order.is_some_and(|order| order.contains(&id)) || self.fallen.contains(&id) {
+                if order.is_some_and(|order| order.contains(&id)) || self.failed.contains(&id) {
                     return false;
                 }
                 if let Some(group) = stream.group

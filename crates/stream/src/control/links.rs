@@ -55,8 +55,8 @@ impl Manager {
                 .streams
                 .get(&stream)
                 .is_some_and(|stream| stream.end.is_none());
-            let again = live.then(|| self.again(&task)).flatten();
-            match again {
+            let repeated = live.then(|| self.work_to_repeat(&task)).flatten();
+            match repeated {
                 Some(work) => {
                     if let Some(waiting) = self.cut.get_mut(&link) {
                         waiting.push((stream, slot, work));
@@ -69,7 +69,7 @@ impl Manager {
             stream.end.is_none() && stream.links.iter().any(|used| used.id == link)
         });
         let streams = users.map(|(id, _)| *id).collect();
-        self.tell(Event::LinkCut { link, streams });
+        self.push_event(Event::LinkCut { link, streams });
         self.settle();
     }
 
@@ -89,7 +89,7 @@ impl Manager {
     }
 
     /// Returns the work to order again when the link of this order is restored.
-    fn again(&self, task: &Task) -> Option<Work> {
+    fn work_to_repeat(&self, task: &Task) -> Option<Work> {
         let (Task::Fetch(stream, slot, su) | Task::Deliver(stream, slot, su)) = *task else {
             return None;
         };

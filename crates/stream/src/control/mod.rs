@@ -113,16 +113,16 @@ pub struct Manager {
     orders: VecDeque<Order>,
     events: VecDeque<Event>,
     /// Connections that have an acknowledgement to send.
-    pub(crate) owing: BTreeSet<ConnectionId>,
+    pub(crate) acknowledge_due: BTreeSet<ConnectionId>,
     /// Streams with a full buffer that wait for network memory, first come, first served.
-    pub(crate) storers: VecDeque<StreamId>,
+    pub(crate) store_queue: VecDeque<StreamId>,
     pub(crate) room_made: bool,
     pub(crate) dirty_streams: BTreeSet<StreamId>,
     pub(crate) dirty_connections: BTreeSet<ConnectionId>,
     pub(crate) resolve: bool,
     pub(crate) reschedule: [bool; 2],
     /// Failed streams whose dependants are not failed yet.
-    fallen: VecDeque<StreamId>,
+    failed: VecDeque<StreamId>,
     stalls: BTreeSet<(Instant, StreamId)>,
     gone: VecDeque<Gone>,
     pub(crate) statistics: Statistics,
@@ -156,14 +156,14 @@ impl Manager {
             outstanding: BTreeMap::new(),
             orders: VecDeque::new(),
             events: VecDeque::new(),
-            owing: BTreeSet::new(),
-            storers: VecDeque::new(),
+            acknowledge_due: BTreeSet::new(),
+            store_queue: VecDeque::new(),
             room_made: false,
             dirty_streams: BTreeSet::new(),
             dirty_connections: BTreeSet::new(),
             resolve: false,
             reschedule: [false; 2],
-            fallen: VecDeque::new(),
+            failed: VecDeque::new(),
             stalls: BTreeSet::new(),
             gone: VecDeque::new(),
             statistics: Statistics::default(),
@@ -228,7 +228,7 @@ impl Manager {
             return Some(order);
         }
         // Acknowledgements come last, so that one covers all packets that came before the poll.
-        while let Some(id) = self.owing.pop_first() {
+        while let Some(id) = self.acknowledge_due.pop_first() {
             let Some(connection) = self.connections.get(&id) else {
                 continue;
             };
@@ -236,7 +236,7 @@ impl Manager {
                 continue;
             }
             let header = Header::new(Kind::Acknowledge, connection.spec.channel);
-            let header = connection.tell(header);
+            let header = connection.fill_in(header);
             self.statistics.controls += 1;
             let connection = id;
             return Some(self.order(Work::Control { connection, header }));
@@ -276,7 +276,7 @@ impl Manager {
         }
         self.give_up_closing();
         self.settle();
-        self.tell_stalls();
+        self.report_stalls();
     }
 
     /// Advances the current time, never backwards.
@@ -284,7 +284,7 @@ impl Manager {
         self.now = self.now.max(now);
     }
 
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn push_event(&mut self, event: Event) {
         self.events.push_back(event);
     }
 
@@ -344,8 +344,8 @@ impl Manager {
     /// Runs the modules until none has anything to do.
     pub(crate) fn settle(&mut self) {
         loop {
-            if let Some(stream) = self.fallen.pop_front() {
-                self.fell(stream);
+            if let Some(stream) = self.failed.pop_front() {
+                self.fail_dependants(stream);
             } else if let Some(connection) = self.dirty_connections.pop_first() {
                 self.settle_connection(connection);
             } else if std::mem::take(&mut self.resolve) {

@@ -30,7 +30,7 @@ pub struct Status {
     /// Its number of ADUs, if known.
     pub adus: Option<u64>,
     /// Number of ADUs that were started.
-    pub begun: u64,
+    pub started: u64,
     /// ADUs in network memory (transmit) or received by the ranks (receive).
     pub moved: u64,
     /// ADUs that are done, according to the protocol.
@@ -89,9 +89,9 @@ impl Manager {
             ordinal: stream.ordinal,
             state: stream.state,
             end: stream.end.clone(),
-            over: stream.end_told,
-            adus: stream.adus.or(stream.told),
-            begun: stream.begun,
+            over: stream.end_reported,
+            adus: stream.adus.or(stream.peer_adus),
+            started: stream.started,
             moved: stream.moved,
             done: stream.done,
             bytes: stream.bytes,
@@ -179,7 +179,7 @@ impl Manager {
             }
             State::Active => self.waits_in_execution(id, stream, &mut waits),
             State::Draining => self.waits_for_peer(stream.connection, &mut waits),
-            State::Done | State::Failed | State::Cancelled if !stream.end_told => {
+            State::Done | State::Failed | State::Cancelled if !stream.end_reported => {
                 self.waits_for_orders(id, &mut waits);
             }
             State::Done | State::Failed | State::Cancelled => (),
@@ -216,7 +216,7 @@ impl Manager {
         let buffers = stream.buffers.iter().flatten();
         let stages: Vec<_> = buffers.map(|buffer| buffer.stage).collect();
         let transmits = stream.direction == Direction::Transmit;
-        if transmits && self.storers.contains(&id) {
+        if transmits && self.store_queue.contains(&id) {
             let connection = self.connections.get(&stream.connection);
             let share = connection.map_or(0, |connection| connection.spec.share_bytes);
             let has = self.memory.of(Direction::Transmit, stream.connection);
@@ -304,12 +304,12 @@ impl Manager {
     }
 
     /// Reports streams without progress for the configured time, once in each such time.
-    pub(super) fn tell_stalls(&mut self) {
+    pub(super) fn report_stalls(&mut self) {
         // Each due stream is reported once: at the end of time the next deadline is the same again.
         let due = self.stalls.iter().take_while(|(at, _)| *at <= self.now);
         for (at, id) in due.copied().collect::<Vec<_>>() {
             self.stalls.remove(&(at, id));
-            let Some(stream) = self.streams.get(&id).filter(|stream| !stream.end_told) else {
+            let Some(stream) = self.streams.get(&id).filter(|stream| !stream.end_reported) else {
                 continue;
             };
             let idle_ns = self.now.since_ns(stream.progress_at);
@@ -320,13 +320,13 @@ impl Manager {
             }
             let waits = self.waits(id).unwrap_or_default();
             let stream = id;
-            self.tell(Event::Stalled {
+            self.push_event(Event::Stalled {
                 stream,
                 idle_ns,
                 waits,
             });
-            let again = self.now.after_ns(self.config.stall_ns);
-            self.stalls.insert((again, id));
+            let repeated = self.now.after_ns(self.config.stall_ns);
+            self.stalls.insert((repeated, id));
         }
     }
 }

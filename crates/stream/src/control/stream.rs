@@ -107,11 +107,11 @@ pub(crate) struct Stream {
     pub state: State,
     /// Its end, once that is known, and whether it was reported.
     pub end: Option<End>,
-    pub end_told: bool,
+    pub end_reported: bool,
     pub links: Vec<Link>,
-    /// Sizes of announced ADUs that have not begun.
+    /// Sizes of announced ADUs that have not started.
     pub lengths: VecDeque<u64>,
-    pub begun: u64,
+    pub started: u64,
     pub moved: u64,
     pub done: u64,
     /// Ledgers of ADUs from `done` on.
@@ -126,7 +126,7 @@ pub(crate) struct Stream {
     pub marked: bool,
     /// Receive: number of ADUs according to the peer; whether the end was lost; whether all of the
     /// ADU that is being emptied came.
-    pub told: Option<u64>,
+    pub peer_adus: Option<u64>,
     pub end_lost: bool,
     pub good: bool,
     pub progress_at: Instant,
@@ -160,9 +160,9 @@ impl Stream {
             ordinal,
             state: State::Inactive,
             end: None,
-            end_told: false,
+            end_reported: false,
             lengths: VecDeque::new(),
-            begun: 0,
+            started: 0,
             moved: 0,
             done: 0,
             ledger: VecDeque::new(),
@@ -172,7 +172,7 @@ impl Stream {
             cursor: None,
             quantum_left: 0,
             marked: false,
-            told: None,
+            peer_adus: None,
             end_lost: false,
             good: true,
             progress_at: now,
@@ -230,7 +230,7 @@ impl Stream {
 
     /// Receive: returns the bytes that came of the newest ADU.
     pub fn bytes_of_adu(&self) -> u64 {
-        let Some(adu) = self.begun.checked_sub(1) else {
+        let Some(adu) = self.started.checked_sub(1) else {
             return 0;
         };
         let buffers = self.buffers.iter().flatten();

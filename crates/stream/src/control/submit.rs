@@ -40,9 +40,9 @@ impl Manager {
         for (spec, id) in specs.iter().zip(&ids) {
             self.insert(app, spec, *id);
         }
-        if let Err(error) = self.relate(app, specs, &ids) {
+        if let Err(error) = self.link_dependences(app, specs, &ids) {
             self.undo(&ids);
-            self.part(groups);
+            self.restore_groups(groups);
             return Err(error);
         }
         self.next_stream += specs.len() as u32;
@@ -187,7 +187,7 @@ impl Manager {
     }
 
     /// Restores the previous groups.
-    fn part(&mut self, groups: Option<BTreeMap<Group, BTreeSet<StreamId>>>) {
+    fn restore_groups(&mut self, groups: Option<BTreeMap<Group, BTreeSet<StreamId>>>) {
         let Some(groups) = groups else {
             return;
         };
@@ -205,7 +205,12 @@ impl Manager {
     }
 
     /// Connects the new streams with those that they follow or are synchronised with.
-    fn relate(&mut self, app: AppId, specs: &[StreamSpec], ids: &[StreamId]) -> Result<()> {
+    fn link_dependences(
+        &mut self,
+        app: AppId,
+        specs: &[StreamSpec],
+        ids: &[StreamId],
+    ) -> Result<()> {
         let new: BTreeSet<_> = ids.iter().copied().collect();
         let mut joined = false;
         for (spec, id) in specs.iter().zip(ids) {
@@ -225,16 +230,16 @@ impl Manager {
             }
             for other in &spec.in_step_with {
                 let other = self.other(*other, *id, ids)?;
-                let known = &self.streams[&other];
-                if known.end.is_some() || known.begun > 1 {
+                let member = &self.streams[&other];
+                if member.end.is_some() || member.started > 1 {
                     return Err(Error::Conflict(format!(
-                        "stream {other} has begun ADU {} or ended: a lock step is joined before \
+                        "stream {other} has started ADU {} or ended: a lock step is joined before \
                          that",
-                        known.begun.saturating_sub(1)
+                        member.started.saturating_sub(1)
                     )));
                 }
                 joined |= !new.contains(&other);
-                self.join(*id, other);
+                self.merge_groups(*id, other);
             }
         }
         self.view().check_cycles(&new, joined)?;
@@ -261,7 +266,7 @@ impl Manager {
     }
 
     /// Merges the groups of two streams.
-    fn join(&mut self, id: StreamId, other: StreamId) {
+    fn merge_groups(&mut self, id: StreamId, other: StreamId) {
         let group = Group(self.next_group);
         self.next_group += 1;
         let mut members = BTreeSet::from([id, other]);
@@ -365,7 +370,7 @@ impl Manager {
         if stream.direction == Direction::Receive || stream.format.adu != Adu::Variable {
             return refuse("only what is sent in ADUs of variable size is announced".into());
         }
-        let announced = stream.begun + stream.lengths.len() as u64;
+        let announced = stream.started + stream.lengths.len() as u64;
         if stream.adus.is_some_and(|adus| announced >= adus) {
             return refuse(format!("it has {announced} ADUs, all of them announced"));
         }
@@ -403,10 +408,10 @@ impl Manager {
         if let Some(said) = stream.adus.filter(|said| *said != adus) {
             return refuse(format!("{adus} ADUs, {said} were said before"));
         }
-        let least = stream.begun + stream.lengths.len() as u64;
+        let least = stream.started + stream.lengths.len() as u64;
         if adus < least {
             return refuse(format!(
-                "{adus} ADUs, of which {least} have begun or were announced"
+                "{adus} ADUs, of which {least} have started or were announced"
             ));
         }
         stream.adus = Some(adus);

@@ -6,9 +6,9 @@
 //! There is no congestion control: the window is the peer's credit and the room in network memory.
 //! Pacing is done by the driver.
 
+mod incoming;
 pub(crate) mod receive;
 mod sending;
-mod taking;
 pub(crate) mod transmit;
 
 pub(crate) use receive::Receive;
@@ -94,13 +94,13 @@ impl Connection {
     }
 
     /// Fills in the fields of the shared state, which every header carries.
-    pub fn tell(&self, mut header: Header) -> Header {
+    pub fn fill_in(&self, mut header: Header) -> Header {
         if self.protocol().confirms() {
             header.acknowledged = self.receive.expected;
             header.beyond = self.receive.beyond();
             header.granted = self.receive.granted();
             header.delivered = self.receive.delivered;
-            header.thrown = self.receive.thrown;
+            header.discarded = self.receive.discarded;
         }
         let marks = header.kind == Kind::Probe && !self.protocol().confirms();
         if self.protocol().keeps() || marks {

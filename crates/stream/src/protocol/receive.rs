@@ -1,11 +1,11 @@
 //! The receive half: decides which packets are accepted, puts them in order, and acknowledges them.
 
 use crate::ids::PacketId;
-use crate::wire::{Header, Thrown};
+use crate::wire::{DiscardedStreams, Header};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Number of packets without data that are held in addition to those that the window pays for.
-const MARKS_MOST: usize = 1024;
+const MARKS_MAX: usize = 1024;
 
 /// Range of accepted sequence numbers beyond the next expected one.
 const SPAN: u64 = 1 << 20;
@@ -43,7 +43,7 @@ pub(crate) struct Receive {
     pub buffered: u64,
     /// Streams with taken packets that will not be delivered. The peer learns this no later than
     /// `delivered` passes these packets, so that it does not count them as done.
-    pub thrown: Thrown,
+    pub discarded: DiscardedStreams,
     /// End of the last packet: stream, ADU, byte.
     pub last: Option<(u32, u64, u64)>,
 }
@@ -62,7 +62,7 @@ impl Receive {
             taken: 0,
             delivered: 0,
             buffered: 0,
-            thrown: Thrown::default(),
+            discarded: DiscardedStreams::default(),
             last: None,
         }
     }
@@ -92,7 +92,7 @@ impl Receive {
         let packets = self.held.len() + self.early.len() + self.arriving.len();
         // The last slot is reserved for the packet that all others wait for.
         let ahead = u64::from(sequence != self.expected);
-        let most = self.window / Header::BYTES as u64 + MARKS_MOST as u64 - ahead;
+        let most = self.window / Header::BYTES as u64 + MARKS_MAX as u64 - ahead;
         if packets as u64 >= most || self.cost.saturating_add(header.cost()) > self.window {
             return Verdict::NoRoom;
         }

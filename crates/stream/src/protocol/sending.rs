@@ -10,13 +10,13 @@ use crate::order::{End, Event, Reason, Work};
 use crate::wire::{Header, Kind};
 
 /// A packet is lost if a transmission this much later has arrived (RFC 9002, 6.1.1).
-const OVERTAKEN: u64 = 3;
+const PACKET_THRESHOLD: u64 = 3;
 /// Number of packets that a timeout sends (RFC 9002, 6.2.4).
-const AT_TIMEOUT: usize = 2;
+const TIMEOUT_PACKETS: usize = 2;
 /// Number of timeouts that send probes before unrepaired data is given up.
-const PROBED: u32 = 3;
+const PROBE_TIMEOUTS: u32 = 3;
 /// Probes after the last packet of an unconfirmed connection.
-const TAILS: u32 = 6;
+const TAIL_PROBES: u32 = 6;
 
 impl Manager {
     /// Assigns a sequence number and a slot in network memory to a packet of a stream.
@@ -62,7 +62,7 @@ impl Manager {
         header.end = !cut;
         header.cut = cut;
         header.adu = if cut {
-            stream.begun.saturating_sub(1)
+            stream.started.saturating_sub(1)
         } else {
             stream.moved
         };
@@ -76,7 +76,7 @@ impl Manager {
                 return;
             }
             let half = &mut connection.transmit;
-            if let Some(sequence) = half.again.pop_first() {
+            if let Some(sequence) = half.resend.pop_first() {
                 let packet = half.flight.get(&sequence).copied();
                 if let Some(packet) = packet.filter(|packet| self.idle_packet(*packet)) {
                     self.send(id, packet, true);
@@ -96,7 +96,7 @@ impl Manager {
             half.queue.pop_front();
             half.spent += header.cost();
             half.sent = header.sequence + 1;
-            half.tails = TAILS;
+            half.tails = TAIL_PROBES;
             if connection.spec.protocol.keeps() {
                 half.flight.insert(header.sequence, packet);
             }
@@ -129,7 +129,7 @@ impl Manager {
             state.proves = state.number;
         }
         let (header, first, stream) = (state.header, state.tries == 1, state.stream);
-        let header = connection.tell(header);
+        let header = connection.fill_in(header);
         if first {
             self.statistics.packets_sent += 1;
             self.statistics.bytes_sent += u64::from(header.bytes);
@@ -183,7 +183,7 @@ impl Manager {
     }
 
     /// Handles the fields of the shared state in a header.
-    pub(crate) fn hear(&mut self, id: ConnectionId, header: &Header) -> Result<(), Drop> {
+    pub(crate) fn handle_header(&mut self, id: ConnectionId, header: &Header) -> Result<(), Drop> {
         let Some(connection) = self.connections.get_mut(&id) else {
             return Err(Drop::Stray);
         };
@@ -214,10 +214,10 @@ impl Manager {
             .flight
             .range(..acknowledged)
             .map(|(sequence, _)| *sequence);
-        let come: Vec<_> = low.chain(bits.iter().copied()).collect();
+        let arrived: Vec<_> = low.chain(bits.iter().copied()).collect();
         let mut leave = Vec::new();
-        for sequence in come {
-            half.again.remove(&sequence);
+        for sequence in arrived {
+            half.resend.remove(&sequence);
             leave.extend(half.flight.remove(&sequence));
         }
         // Packets that are done.
@@ -228,8 +228,8 @@ impl Manager {
                 .awaited
                 .range(from..acknowledged)
                 .map(|(sequence, _)| *sequence);
-            let come: Vec<_> = low.chain(bits.iter().copied()).collect();
-            for sequence in come {
+            let arrived: Vec<_> = low.chain(bits.iter().copied()).collect();
+            for sequence in arrived {
                 if let Some(awaited) = half.awaited.get_mut(&sequence)
                     && !std::mem::replace(&mut awaited.confirmed, true)
                 {
@@ -238,14 +238,14 @@ impl Manager {
             }
         }
         half.acknowledged = half.acknowledged.max(acknowledged);
-        let mut thrown = Vec::new();
+        let mut discarded = Vec::new();
         if header.delivered > half.delivered {
             let later = half.awaited.split_off(&header.delivered);
             let delivered = std::mem::replace(&mut half.awaited, later);
             half.delivered = header.delivered;
             for awaited in delivered.into_values() {
-                if header.thrown.holds(awaited.ordinal) {
-                    thrown.push(awaited.stream);
+                if header.discarded.holds(awaited.ordinal) {
+                    discarded.push(awaited.stream);
                 } else if !awaited.confirmed {
                     confirmed.push(awaited);
                 }
@@ -288,7 +288,7 @@ impl Manager {
         for awaited in confirmed {
             self.confirm(awaited);
         }
-        for stream in thrown {
+        for stream in discarded {
             self.end_stream(stream, End::Failed(Reason::Discarded));
         }
         self.repair_lost(id);
@@ -307,7 +307,7 @@ impl Manager {
                 let packet = self.memory.get(*packet)?;
                 let behind = half.newest.checked_sub(packet.number)?;
                 let lost_at = match behind {
-                    OVERTAKEN.. => Instant::default(),
+                    PACKET_THRESHOLD.. => Instant::default(),
                     _ => packet.sent_at.after_ns(timeout_ns),
                 };
                 (behind > 0 && packet.users == 0).then_some((*sequence, packet, lost_at))
@@ -329,7 +329,7 @@ impl Manager {
             if data && !connection.spec.protocol.repairs() {
                 self.give_up(id, sequence);
             } else {
-                connection.transmit.again.insert(sequence);
+                connection.transmit.resend.insert(sequence);
                 self.dirty_connections.insert(id);
             }
         }
@@ -342,7 +342,7 @@ impl Manager {
             return;
         };
         let half = &mut connection.transmit;
-        half.again.remove(&sequence);
+        half.resend.remove(&sequence);
         let awaited = half.awaited.remove(&sequence);
         if let Some(packet) = half.flight.remove(&sequence) {
             let header = self.memory.get(packet).map(|packet| packet.header);
@@ -352,7 +352,7 @@ impl Manager {
                 if let Some(awaited) = awaited {
                     let range = (header.offset, u64::from(header.bytes));
                     let (stream, adu) = (awaited.stream, header.adu);
-                    self.tell(Event::Missing { stream, adu, range });
+                    self.push_event(Event::Missing { stream, adu, range });
                     self.lost(awaited);
                 }
             }
@@ -371,7 +371,7 @@ impl Manager {
         let Some(connection) = self.connections.get(&id) else {
             return;
         };
-        let header = connection.tell(Header::new(kind, connection.spec.channel));
+        let header = connection.fill_in(Header::new(kind, connection.spec.channel));
         self.statistics.controls += 1;
         let connection = id;
         self.direct(Work::Control { connection, header });
@@ -443,14 +443,14 @@ impl Manager {
         }
         let may_repeat =
             |packet: &Packet| packet.users == 0 && (protocol.repairs() || packet.header.bytes == 0);
-        let again = ends.filter(|(.., packet)| may_repeat(packet));
-        let again: Vec<_> = again.map(|(_, packet, _)| packet).collect();
+        let repeated = ends.filter(|(.., packet)| may_repeat(packet));
+        let repeated: Vec<_> = repeated.map(|(_, packet, _)| packet).collect();
         match first {
-            Some((sequence, _)) if again.is_empty() && backoff > PROBED => {
+            Some((sequence, _)) if repeated.is_empty() && backoff > PROBE_TIMEOUTS => {
                 self.give_up(id, sequence);
             }
-            _ if again.is_empty() => (0..AT_TIMEOUT).for_each(|_| self.probe(id)),
-            _ => again
+            _ if repeated.is_empty() => (0..TIMEOUT_PACKETS).for_each(|_| self.probe(id)),
+            _ => repeated
                 .into_iter()
                 .for_each(|packet| self.send(id, packet, false)),
         }
@@ -467,7 +467,7 @@ impl Manager {
             packet.leaving = true;
             return;
         }
-        let Some(packet) = self.memory.give_back(id) else {
+        let Some(packet) = self.memory.free_bytes(id) else {
             return;
         };
         if packet.direction == Direction::Receive {
@@ -477,7 +477,7 @@ impl Manager {
                 if paid {
                     connection.receive.freed += cost;
                     if connection.protocol().confirms() {
-                        self.owing.insert(packet.connection);
+                        self.acknowledge_due.insert(packet.connection);
                     }
                 }
             }

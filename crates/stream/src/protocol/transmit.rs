@@ -5,7 +5,7 @@ use crate::ids::{Instant, PacketId, StreamId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Number of packets, from the first missing one, whose arrival a header reports.
-const REACH: u64 = 65;
+const REPORTED_PACKETS: u64 = 65;
 /// Maximum timeout while a replying peer has all packets (the persist timer of TCP).
 const PERSIST_MAX_NS: u64 = 100_000_000;
 
@@ -33,7 +33,7 @@ pub(crate) struct Transmit {
     /// Sent packets that are kept until acknowledged.
     pub flight: BTreeMap<u64, PacketId>,
     /// The packets among them that are to be sent again.
-    pub again: BTreeSet<u64>,
+    pub resend: BTreeSet<u64>,
     /// Packets with a sequence number that are not delivered.
     pub awaited: BTreeMap<u64, Awaited>,
     /// Number of send orders under way.
@@ -76,7 +76,7 @@ impl Transmit {
 
     /// Returns the number below which the peer has reported the arrival or loss of all packets.
     pub fn reach(&self) -> u64 {
-        self.acknowledged.saturating_add(REACH)
+        self.acknowledged.saturating_add(REPORTED_PACKETS)
     }
 
     /// Returns the first packet in flight, and the last one that an acknowledgement can cover.

@@ -1,5 +1,5 @@
-//! One episode: two interfaces of random sizes, random connections and streams, random faults; then
-//! a calm in which all that can end ends; then nothing must be left.
+//! One episode: two interfaces of random sizes, random connections and streams, and random faults.
+//! Then a time without faults in which all streams end, after which nothing may remain.
 
 use super::node::{Node, Track};
 use super::rng::Rng;
@@ -11,7 +11,7 @@ use isthmus_stream::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Plays the episode of this seed, and names the seed if anything fails.
+/// Runs the episode of this seed. A failure names the seed.
 pub fn play(seed: u64) -> Counts {
     match catch_unwind(AssertUnwindSafe(|| Episode::new(seed).play())) {
         Ok(counts) => counts,
@@ -24,7 +24,7 @@ pub fn play(seed: u64) -> Counts {
 
 struct Episode {
     world: World,
-    /// Open connections: the two ends.
+    /// Open connections, by their two ends.
     pairs: Vec<[ConnectionId; 2]>,
     stall_ns: u64,
     keys: u64,
@@ -98,7 +98,7 @@ impl Episode {
         counts
     }
 
-    /// Opens a connection between the two.
+    /// Opens a connection between the two interfaces.
     fn connect(&mut self) {
         let now = self.world.at();
         let rng = &mut self.world.rng;
@@ -247,7 +247,8 @@ impl Episode {
             let specs: Vec<_> = list.iter().map(|(spec, ..)| spec.clone()).collect();
             match it.manager.submit_all(now, it.app, &specs) {
                 Ok(ids) => made.push(ids),
-                // The first was refused: nothing is there. The second: its pair is cancelled.
+                // If the first one was refused, there is nothing to undo. If the second was, its
+                // pair is cancelled.
                 Err(_) => break,
             }
         }
@@ -281,7 +282,7 @@ impl Episode {
                     },
                     links: spec.format.links(),
                     offered: 0,
-                    begun: 0,
+                    started: 0,
                     moved: 0,
                     done: 0,
                     good: 0,
@@ -309,11 +310,11 @@ impl Episode {
         self.world.drain(1 - from);
         if !paired {
             for id in &made[0] {
-                // Its end may have come already, with that of a stream in step with it.
+                // It may have ended already, with a stream in lock step.
                 let _ = self.world.nodes[from].manager.cancel(now, *id);
             }
             self.world.drain(from);
-            // The ordinals of the two ends do not meet any more: the connections go.
+            // The ordinals of the two ends no longer match, so the connections are dropped.
             for (spec, ..) in &out {
                 self.drop_connection(from, spec.connection);
             }
@@ -344,7 +345,7 @@ impl Episode {
         spec
     }
 
-    /// Something happens to somebody.
+    /// Lets one random event happen.
     fn act(&mut self) {
         let now = self.world.at();
         let node = self.world.rng.below(2) as usize;
@@ -408,8 +409,8 @@ impl Episode {
         self.world.drain(node);
     }
 
-    /// No more faults: all streams of connections that repair end by themselves, and all others say
-    /// what they wait for.
+    /// Ends the faults: all streams of connections with repair must end, and all others must report
+    /// their waits.
     fn calm(&mut self) {
         self.world.faults = Faults::default();
         let until = self.world.now + 100 * self.stall_ns;
@@ -426,7 +427,7 @@ impl Episode {
                     .map(move |id| (node, id))
             })
             .collect();
-        // Where nothing is repaired an end may be lost; who waits for such a stream hangs with it.
+        // Without repair an end may be lost; streams that wait for such a stream also hang.
         let mut may: BTreeSet<_> = hung.iter().filter(|one| self.unrepaired(**one)).collect();
         loop {
             let more = hung
@@ -471,8 +472,8 @@ impl Episode {
         )
     }
 
-    /// Those for whom a stream says that it waits, its other end, and those that go over the same
-    /// connection there: the mark of an end waits for them.
+    /// Returns the streams that a stream waits for, its other end, and the streams on the same
+    /// connection there, since its end mark waits for them.
     fn leans_on(&self, (node, id): (usize, StreamId)) -> Vec<(usize, StreamId)> {
         let it = &self.world.nodes[node];
         let mut on = Vec::new();
@@ -493,7 +494,7 @@ impl Episode {
         on
     }
 
-    /// Both ends of all that lives, for messages.
+    /// Describes both ends of all live streams, for messages.
     fn describe(&self) -> String {
         let mut lines = Vec::new();
         for (node, it) in self.world.nodes.iter().enumerate() {
@@ -509,7 +510,7 @@ impl Episode {
         lines.join("\n")
     }
 
-    /// All is closed, and nothing is left.
+    /// Closes everything, and checks that nothing remains.
     fn leave(&mut self) {
         let now = self.world.at();
         for node in 0..2 {
@@ -547,8 +548,8 @@ impl Episode {
     }
 }
 
-/// What a stream has on each link, if its number of ADUs is told when all of it is offered.
-/// Variable ADUs are announced, and so offered.
+/// Returns the bytes of a stream on each link, if its number of ADUs is set after all data is
+/// offered. Variable ADUs are offered when they are announced.
 fn exact(spec: &StreamSpec, bytes: u64, adus: u64) -> Option<BTreeMap<LinkId, u64>> {
     if spec.adus.is_some() || spec.direction == Direction::Receive {
         return None;

@@ -1,5 +1,5 @@
-//! A world in virtual time: two interfaces, the network between them with all its faults, ranks
-//! that are slow, die, and stop reading; and what must hold whatever happens.
+//! A world in virtual time: two interfaces, a network with all its faults, ranks that are slow, die
+//! and stop reading, and the invariants.
 
 pub mod episode;
 pub mod node;
@@ -15,7 +15,7 @@ use rng::Rng;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// What happens next somewhere.
+/// The kind of a future event.
 pub enum Next {
     Over(OrderId),
     Arrive(ConnectionId, Vec<u8>, Vec<u64>),
@@ -28,7 +28,7 @@ pub enum Next {
     Tick,
 }
 
-/// How often faults happen, in thousandths.
+/// Frequencies of faults, in thousandths.
 #[derive(Clone, Copy, Default)]
 pub struct Faults {
     pub lost: u64,
@@ -38,14 +38,14 @@ pub struct Faults {
     pub actions: u64,
 }
 
-/// How often interesting things happened.
+/// Numbers of interesting events.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Counts {
     pub steps: u64,
     pub streams: u64,
     pub done: u64,
     pub failed: u64,
-    pub thrown: u64,
+    pub discarded: u64,
     pub cancelled: u64,
     pub adus: u64,
     pub adus_void: u64,
@@ -54,7 +54,7 @@ pub struct Counts {
     pub doubled: u64,
     pub late: u64,
     pub corrupted: u64,
-    pub corrupted_told: u64,
+    pub corrupted_reported: u64,
     pub cuts: u64,
     pub ranks_lost: u64,
     pub connections_lost: u64,
@@ -77,7 +77,7 @@ impl Counts {
             (&mut self.streams, other.streams),
             (&mut self.done, other.done),
             (&mut self.failed, other.failed),
-            (&mut self.thrown, other.thrown),
+            (&mut self.discarded, other.discarded),
             (&mut self.cancelled, other.cancelled),
             (&mut self.adus, other.adus),
             (&mut self.adus_void, other.adus_void),
@@ -86,7 +86,7 @@ impl Counts {
             (&mut self.doubled, other.doubled),
             (&mut self.late, other.late),
             (&mut self.corrupted, other.corrupted),
-            (&mut self.corrupted_told, other.corrupted_told),
+            (&mut self.corrupted_reported, other.corrupted_reported),
             (&mut self.cuts, other.cuts),
             (&mut self.ranks_lost, other.ranks_lost),
             (&mut self.connections_lost, other.connections_lost),
@@ -113,8 +113,8 @@ pub struct World {
     pub rng: Rng,
     pub faults: Faults,
     pub counts: Counts,
-    /// The shortest time of a packet between the interfaces.
-    pub way_ns: u64,
+    /// The minimum delay of a packet between the interfaces.
+    pub delay_ns: u64,
     queue: BinaryHeap<Reverse<(u64, u64, usize)>>,
     things: BTreeMap<u64, Next>,
     next: u64,
@@ -128,7 +128,7 @@ impl World {
             rng,
             faults: Faults::default(),
             counts: Counts::default(),
-            way_ns: 10_000,
+            delay_ns: 10_000,
             queue: BinaryHeap::new(),
             things: BTreeMap::new(),
             next: 0,
@@ -145,7 +145,7 @@ impl World {
         self.next += 1;
     }
 
-    /// Lets the next thing happen; false if there is none.
+    /// Runs the next event. Returns false if there is none.
     pub fn step(&mut self) -> bool {
         let Some(Reverse((at, number, node))) = self.queue.pop() else {
             return false;
@@ -211,7 +211,7 @@ impl World {
                 if track.end.is_none() {
                     let adus = track.adus;
                     self.counts.finished_late += 1;
-                    // It may have failed while its end was not told yet.
+                    // It may have failed before its number of ADUs was set.
                     let _ = it.manager.finish(now, stream, adus);
                 }
             }
@@ -224,7 +224,7 @@ impl World {
                 let it = &mut self.nodes[node].manager;
                 it.handle_disconnected(now, connection, "the peer closed it");
             }
-            // A tick at another time has replaced it.
+            // A timer at another time has replaced it.
             Next::Tick if self.nodes[node].tick_at != Some(at) => return true,
             Next::Tick => {
                 self.nodes[node].tick_at = None;
@@ -236,7 +236,7 @@ impl World {
         true
     }
 
-    /// Ranks offer more data of a stream, until all of it is there.
+    /// Makes ranks offer more data of a stream, until all of it is offered.
     fn offer(&mut self, node: usize, stream: StreamId) {
         let now = self.at();
         let Some(track) = self.nodes[node].streams.get_mut(&stream) else {
@@ -266,7 +266,7 @@ impl World {
         }
     }
 
-    /// Puts a packet on the network.
+    /// Sends a packet over the network.
     fn transmit(&mut self, node: usize, id: ConnectionId, header: &Header, mut data: Vec<u64>) {
         let side = self.nodes[node]
             .sides
@@ -277,7 +277,7 @@ impl World {
         }
         let (peer, ordered) = (side.peer, side.protocol == Protocol::Stream);
         let mut bytes = header.encode().to_vec();
-        let mut at = self.now + self.way_ns + self.rng.below(2_000);
+        let mut at = self.now + self.delay_ns + self.rng.below(2_000);
         if ordered {
             at = at.max(side.arrives + 1);
             side.arrives = at;
@@ -313,14 +313,14 @@ impl World {
         self.plan(at, 1 - node, Next::Arrive(peer, bytes, data));
     }
 
-    /// Does what the manager of a node asks for.
+    /// Carries out the orders of a node's manager.
     pub fn drain(&mut self, node: usize) {
         loop {
             while let Some(order) = self.nodes[node].manager.poll_order() {
                 self.begin(node, order.id, order.work);
             }
             while let Some(event) = self.nodes[node].manager.poll_event() {
-                self.tell(node, event);
+                self.check_event(node, event);
             }
             if !self.take_in(node) {
                 break;
@@ -338,7 +338,7 @@ impl World {
         }
     }
 
-    /// Offers packets that came to the manager; whether it took any.
+    /// Offers arrived packets to the manager. Returns whether it accepted any.
     fn take_in(&mut self, node: usize) -> bool {
         let now = self.at();
         let mut any = false;
@@ -352,7 +352,7 @@ impl World {
                 let Ok(header) = Header::decode(&bytes) else {
                     continue;
                 };
-                // Whatever the answer, its acknowledgement may have given orders.
+                // In either case, its acknowledgement may have caused orders.
                 let answer = self.nodes[node].manager.offer(now, id, &header);
                 any |= !(ordered && answer == Offer::Later);
                 match answer {
@@ -411,7 +411,7 @@ impl World {
                 let place = Some((tu.adu, tu.index, su.index));
                 let over = it.link_time(link, now, su.bytes, rng);
                 let track = it.streams.get_mut(stream).expect("a stream of the test");
-                // After a cut an SU may come again; none is ever left out or moved forward.
+                // After a cut an SU may come again, but none is skipped or reordered.
                 track.last = track.last.max(place);
                 over
             }
@@ -446,7 +446,7 @@ impl World {
         self.plan(over, node, Next::Over(id));
     }
 
-    /// Forgets what a connection that is gone had under way.
+    /// Forgets the operations of a lost connection.
     pub fn forget(&mut self, node: usize, id: ConnectionId) {
         let it = &mut self.nodes[node];
         if let Some(side) = it.sides.get_mut(&id) {
@@ -458,14 +458,14 @@ impl World {
         it.copying.retain(|_, (connection, _)| *connection != id);
     }
 
-    /// What the manager tells, against what the test knows.
-    fn tell(&mut self, node: usize, event: Event) {
+    /// Checks an event of the manager against the test's state.
+    fn check_event(&mut self, node: usize, event: Event) {
         let peer = 1 - node;
         match event {
-            Event::AduBegun { stream, adu } => {
+            Event::AduStarted { stream, adu } => {
                 let track = &self.nodes[node].streams[&stream];
                 assert!(
-                    adu >= track.begun,
+                    adu >= track.started,
                     "ADU {adu} of stream {stream} begins again"
                 );
                 for other in &track.step {
@@ -483,7 +483,7 @@ impl World {
                     );
                     self.counts.afters += 1;
                 }
-                self.track(node, stream).begun = adu + 1;
+                self.track(node, stream).started = adu + 1;
             }
             Event::AduMoved { stream, adu, good } => {
                 let track = self.track(node, stream);
@@ -511,7 +511,7 @@ impl World {
                 if let End::Failed(reason) = &end {
                     let other = self.nodes[peer].streams.values().find(whole);
                     self.justified(node, stream, reason, other);
-                    self.counts.thrown += u64::from(*reason == Reason::Discarded);
+                    self.counts.discarded += u64::from(*reason == Reason::Discarded);
                 }
                 match end {
                     End::Done => self.counts.done += 1,
@@ -534,7 +534,7 @@ impl World {
                     assert_eq!(good, adus, "stream {stream} is done, delivered whole");
                 }
             }
-            Event::Corrupted { .. } => self.counts.corrupted_told += 1,
+            Event::Corrupted { .. } => self.counts.corrupted_reported += 1,
             Event::Stalled { stream, waits, .. } => {
                 assert!(!waits.is_empty(), "stream {stream} stalls without a reason");
                 self.counts.stalls += 1;
@@ -542,7 +542,7 @@ impl World {
             Event::Lost { connection, .. } => {
                 self.counts.connections_lost += 1;
                 self.forget(node, connection);
-                // The other end hears of it.
+                // The other end is notified.
                 let other = self.nodes[node].sides[&connection].peer;
                 let now = self.at();
                 self.forget(peer, other);
@@ -556,7 +556,8 @@ impl World {
         }
     }
 
-    /// Nothing fails without a cause: peers are honest here, and two ends of a stream are alike.
+    /// Checks that a failure has a cause: peers behave correctly here, and the two ends of a stream
+    /// match.
     fn justified(&self, node: usize, stream: StreamId, reason: &Reason, other: Option<&Track>) {
         let it = &self.nodes[node];
         let not_done = |track: Option<&Track>| {
@@ -586,7 +587,8 @@ impl World {
         track.unwrap_or_else(|| panic!("an event of stream {stream}, which is not of the test"))
     }
 
-    /// Both memories stay within their bounds, by the manager's count and by the test's.
+    /// Checks that both memories stay within their bounds, by the manager's count and by the
+    /// test's.
     fn check(&self, node: usize) {
         let it = &self.nodes[node];
         let config = it.manager.config();

@@ -1,5 +1,5 @@
-//! One interface with its ranks: a driver in virtual time whose memories hold, for each byte, which
-//! byte of which stream it is.
+//! One interface with its ranks: a driver in virtual time. For each byte its memories hold the
+//! stream and the position of that byte.
 
 use super::rng::Rng;
 use isthmus_stream::{
@@ -8,7 +8,7 @@ use isthmus_stream::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// A byte's identity: stream, ADU and place.
+/// Returns the identity of a byte: stream, ADU and position.
 pub fn identity(key: u64, adu: u64, offset: u64) -> u64 {
     key << 40 | adu << 20 | offset
 }
@@ -20,7 +20,7 @@ pub fn sum(data: &[u64]) -> u32 {
     (hash ^ hash >> 32) as u32
 }
 
-/// What the test knows of a stream.
+/// The test's state of a stream.
 pub struct Track {
     pub key: u64,
     pub direction: Direction,
@@ -32,9 +32,9 @@ pub struct Track {
     pub step: Vec<StreamId>,
     pub links: Vec<LinkId>,
     pub offered: u64,
-    /// If its end is told late: bytes that there are on each link.
+    /// If its number of ADUs is set late: bytes on each link.
     pub exact: Option<BTreeMap<LinkId, u64>>,
-    pub begun: u64,
+    pub started: u64,
     pub moved: u64,
     pub done: u64,
     pub good: u64,
@@ -53,11 +53,11 @@ pub struct Side {
     pub protocol: Protocol,
     pub peer: ConnectionId,
     pub wire_free: u64,
-    /// When what was sent last arrives, where order is kept.
+    /// Arrival time of the last sent packet, if order is kept.
     pub arrives: u64,
     pub backlog: VecDeque<(Vec<u8>, Vec<u64>)>,
     pub gone: bool,
-    /// Packets are confirmed by the peer's network memory, whatever becomes of them.
+    /// Packets are confirmed once they are in the peer's network memory.
     pub by_held: bool,
 }
 
@@ -92,7 +92,7 @@ impl Node {
         }
     }
 
-    /// Carries an order out, at the moment at which it is over; gives the checksum of a `Store`.
+    /// Carries an order out, at the time of its completion. Returns the checksum of a `Store`.
     pub fn carry_out(&mut self, work: &Work) -> u32 {
         match work {
             Work::Fetch {
@@ -165,7 +165,7 @@ impl Node {
         room
     }
 
-    /// Links of a node are busy one SU at a time.
+    /// Links of a node carry one SU at a time.
     pub fn link_time(&mut self, link: LinkId, now: u64, bytes: u64, rng: &mut Rng) -> u64 {
         let free = self.link_free.entry(link).or_insert(0);
         let stops = if rng.chance(5) { 50_000_000 } else { 0 };
@@ -173,7 +173,7 @@ impl Node {
         *free
     }
 
-    /// Bytes in network memory by the test's own count.
+    /// Returns the bytes in network memory, by the test's own count.
     pub fn stored_bytes(&self) -> u64 {
         self.places.values().map(|place| place.len() as u64).sum()
     }

@@ -1,4 +1,4 @@
-//! Chance: SplitMix64, so that a seed means the same everywhere.
+//! A random generator, SplitMix64, so that a seed gives the same numbers everywhere.
 
 #[derive(Clone, Debug)]
 pub struct Rng(pub u64);
@@ -12,7 +12,7 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, which is above 0.
+    /// Returns a number below `n`, which must be above 0.
     pub fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }

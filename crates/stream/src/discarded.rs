@@ -6,13 +6,13 @@ const STREAMS: u32 = u32::BITS;
 /// The streams of one connection of which the receiver discarded packets. A header carries the
 /// whole state and not a change, so that losing one loses no information.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Thrown {
+pub struct DiscardedStreams {
     newest: u32,
     /// Bit `i` stands for the stream `i` before the newest.
     bits: u32,
 }
 
-impl Thrown {
+impl DiscardedStreams {
     /// Records that packets of this stream were discarded.
     pub fn add(&mut self, stream: u32) {
         if self.bits == 0 || stream > self.newest {
@@ -36,7 +36,7 @@ impl Thrown {
         u64::from(self.newest) | u64::from(self.bits) << STREAMS
     }
 
-    /// Parses these 64 bits. None if [`Thrown::word`] does not return them.
+    /// Parses these 64 bits. None if [`DiscardedStreams::word`] does not return them.
     pub(crate) fn of(word: u64) -> Option<Self> {
         let (newest, bits) = (word as u32, (word >> STREAMS) as u32);
         let first = bits & 1 == 1 || bits == 0 && newest == 0;
@@ -56,16 +56,16 @@ mod tests {
         /// The oracle is a set.
         #[test]
         fn it_holds_what_was_added(added in prop::collection::vec(0u32..90, 0..40)) {
-            let (mut thrown, mut all) = (Thrown::default(), BTreeSet::new());
+            let (mut discarded, mut all) = (DiscardedStreams::default(), BTreeSet::new());
             for stream in added {
-                thrown.add(stream);
+                discarded.add(stream);
                 all.insert(stream);
                 let newest = *all.last().expect("one was added");
                 for other in 0..100 {
                     let unknown = newest.checked_sub(other).is_some_and(|before| before >= 32);
-                    prop_assert_eq!(thrown.holds(other), unknown || all.contains(&other));
+                    prop_assert_eq!(discarded.holds(other), unknown || all.contains(&other));
                 }
-                prop_assert_eq!(Thrown::of(thrown.word()), Some(thrown));
+                prop_assert_eq!(DiscardedStreams::of(discarded.word()), Some(discarded));
             }
         }
 
@@ -75,12 +75,12 @@ mod tests {
             let word = u64::from(newest) | u64::from(bits) << 32;
             let built = (0..32).rev().filter(|before| bits >> before & 1 == 1);
             let streams: Option<Vec<u32>> = built.map(|before| newest.checked_sub(before)).collect();
-            let mut thrown = Thrown::default();
+            let mut discarded = DiscardedStreams::default();
             for stream in streams.iter().flatten() {
-                thrown.add(*stream);
+                discarded.add(*stream);
             }
-            let known = streams.is_some() && thrown.word() == word;
-            prop_assert_eq!(Thrown::of(word).is_some(), known);
+            let known = streams.is_some() && discarded.word() == word;
+            prop_assert_eq!(DiscardedStreams::of(word).is_some(), known);
         }
     }
 }

@@ -41,7 +41,7 @@ impl Manager {
             // The peer must first learn that the connection is open.
             return Offer::Later;
         }
-        if let Err(why) = self.hear(id, header) {
+        if let Err(why) = self.handle_header(id, header) {
             return Offer::Drop(why);
         }
         if header.kind == Kind::Acknowledge {
@@ -52,7 +52,7 @@ impl Manager {
         };
         let (protocol, half) = (connection.spec.protocol, &mut connection.receive);
         if protocol.confirms() {
-            self.owing.insert(id);
+            self.acknowledge_due.insert(id);
         }
         if !protocol.repairs() {
             if header.floor > half.expected.saturating_add(FLOOR_AHEAD) {
@@ -125,7 +125,7 @@ impl Manager {
         };
         if marks {
             connection.receive.insert(header.sequence, packet);
-            self.come(id);
+            self.packet_in_order(id);
             return Offer::Taken;
         }
         connection.receive.arriving.insert(header.sequence, packet);
@@ -142,7 +142,7 @@ impl Manager {
     }
 
     /// Handles a packet that was put in order.
-    fn come(&mut self, id: ConnectionId) {
+    fn packet_in_order(&mut self, id: ConnectionId) {
         if let Some(connection) = self.connections.get_mut(&id)
             && let Protocol::Unconfirmed { reorder } = connection.spec.protocol
         {
@@ -171,14 +171,14 @@ impl Manager {
         };
         connection.receive.arriving.remove(&header.sequence);
         if connection.protocol().confirms() {
-            self.owing.insert(of);
+            self.acknowledge_due.insert(of);
         }
         let right = connection.spec.checksum == Checksum::None || sum == Some(header.sum);
         if sum.is_none() || !right {
             let reliable = connection.protocol() == Protocol::Stream;
             self.release(id, false);
             self.statistics.corrupted += 1;
-            self.tell_corrupted(of, &header);
+            self.report_corrupted(of, &header);
             if reliable {
                 self.lose(
                     of,
@@ -194,24 +194,24 @@ impl Manager {
             packet.whole = true;
         }
         connection.receive.insert(header.sequence, id);
-        self.come(of);
+        self.packet_in_order(of);
     }
 
-    fn tell_corrupted(&mut self, connection: ConnectionId, header: &Header) {
+    fn report_corrupted(&mut self, connection: ConnectionId, header: &Header) {
         let order = self.connections.get(&connection).map(|one| &one.order[1]);
         let mut streams = order.into_iter().flatten();
-        let ours = |id: &&StreamId| {
+        let is_receiver = |id: &&StreamId| {
             self.streams
                 .get(id)
                 .is_some_and(|stream| stream.ordinal == header.stream)
         };
-        let stream = streams.find(ours).copied();
+        let stream = streams.find(is_receiver).copied();
         let format = stream
             .and_then(|id| self.streams.get(&id))
             .map(|stream| &stream.format);
         let tu = format.map(|format| header.offset / format.tu_bytes);
         let (adu, range) = (header.adu, (header.offset, header.bytes));
-        self.tell(Event::Corrupted {
+        self.push_event(Event::Corrupted {
             connection,
             stream,
             adu,
@@ -247,16 +247,18 @@ impl Manager {
                 self.all_taken(id);
                 if let (Some(front), Some(why)) = (front, gone) {
                     let stream = self.streams.get(&front);
-                    if stream.is_some_and(|stream| stream.told.is_none() && !stream.satisfied()) {
+                    if stream
+                        .is_some_and(|stream| stream.peer_adus.is_none() && !stream.satisfied())
+                    {
                         let why = Reason::ConnectionLost(id, why);
                         self.end_stream(front, End::Failed(why));
                         continue;
                     }
                 }
-                return self.look(front);
+                return self.schedule_front(front);
             };
             if header.stream < ordinal {
-                self.throw(id, packet, &header);
+                self.discard(id, packet, &header);
                 continue;
             }
             let Some(front) = front else {
@@ -267,57 +269,58 @@ impl Manager {
             };
             if header.stream > ordinal {
                 stream.end_lost = true;
-                return self.look(Some(front));
+                return self.schedule_front(Some(front));
             }
             if header.bytes > 0 {
-                if let Some(why) = unfit(stream, &header) {
+                if let Some(why) = mismatch(stream, &header) {
                     self.end_stream(front, End::Failed(Reason::Mismatch(why)));
                     continue;
                 }
-                return self.look(Some(front));
+                return self.schedule_front(Some(front));
             }
             // A mark. All data before it is in buffers, or lost.
             let whole = connection.spec.protocol.repairs();
-            let begun = stream.begun;
-            let far = header.adu > begun.saturating_add(ADUS_MISSING);
-            let wrong = header.end && (header.adu < begun || far || whole && header.adu > begun);
+            let started = stream.started;
+            let far = header.adu > started.saturating_add(ADUS_MISSING);
+            let wrong =
+                header.end && (header.adu < started || far || whole && header.adu > started);
             let bytes = stream.bytes_of_adu();
             // Started ADUs are complete if no part of them is under way.
             let between = stream.cursor.is_none() && bytes == 0;
             if header.end {
-                stream.told = Some(header.adu);
+                stream.peer_adus = Some(header.adu);
             }
             connection.receive.held.pop_front();
             connection.receive.taken = header.sequence + 1;
             self.release(packet, true);
             if wrong {
                 let why = format!(
-                    "the peer ends after {} ADUs, {begun} have begun",
+                    "the peer ends after {} ADUs, {started} have started",
                     header.adu
                 );
                 self.end_stream(front, End::Failed(Reason::Mismatch(why)));
             } else if header.cut {
-                let adu = begun.saturating_sub(u64::from(!between));
+                let adu = started.saturating_sub(u64::from(!between));
                 self.end_stream(front, End::Failed(Reason::CutShort { adu, bytes }));
             }
         }
     }
 
     /// Schedules the front stream, which may have something to do.
-    fn look(&mut self, front: Option<StreamId>) {
+    fn schedule_front(&mut self, front: Option<StreamId>) {
         if let Some(front) = front {
             self.data_came(front);
         }
     }
 
     /// Discards a packet that is no longer needed.
-    pub(crate) fn throw(&mut self, id: ConnectionId, packet: PacketId, header: &Header) {
+    pub(crate) fn discard(&mut self, id: ConnectionId, packet: PacketId, header: &Header) {
         if let Some(connection) = self.connections.get_mut(&id) {
             let half = &mut connection.receive;
             half.held.pop_front();
             half.taken = header.sequence + 1;
             if header.bytes > 0 {
-                half.thrown.add(header.stream);
+                half.discarded.add(header.stream);
                 self.statistics.discarded += 1;
             }
         }
@@ -325,7 +328,7 @@ impl Manager {
         self.all_taken(id);
     }
 
-    /// Tells the peer that all taken data is delivered, if no stream has any of it in its buffers.
+    /// Notifies the peer that all taken data is delivered, if no stream has any of it in its buffers.
     pub(crate) fn all_taken(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.get_mut(&id) else {
             return;
@@ -340,13 +343,13 @@ impl Manager {
     pub(crate) fn owe(&mut self, id: ConnectionId) {
         let connection = self.connections.get(&id);
         if connection.is_some_and(|one| one.open && one.protocol().confirms()) {
-            self.owing.insert(id);
+            self.acknowledge_due.insert(id);
         }
     }
 }
 
 /// Returns the reason for which a packet does not belong to the stream.
-fn unfit(stream: &crate::control::stream::Stream, header: &Header) -> Option<String> {
+fn mismatch(stream: &crate::control::stream::Stream, header: &Header) -> Option<String> {
     if stream.adus.is_some_and(|adus| header.adu >= adus) {
         let adus = stream.adus.unwrap_or(0);
         return Some(format!(
@@ -365,9 +368,9 @@ fn unfit(stream: &crate::control::stream::Stream, header: &Header) -> Option<Str
             "the peer sends an ADU of {} bytes, a TU has {}",
             header.adu_bytes, stream.format.tu_bytes
         )),
-        _ if header.adu > stream.begun.saturating_add(ADUS_MISSING) => Some(format!(
+        _ if header.adu > stream.started.saturating_add(ADUS_MISSING) => Some(format!(
             "the peer sends ADU {} after ADU {}",
-            header.adu, stream.begun
+            header.adu, stream.started
         )),
         _ => None,
     }

@@ -1,4 +1,4 @@
-//! What a receiver throws away fails the streams that it was of, and no others.
+//! A receiver that discards packets fails their streams and no others.
 
 use crate::driver::{Driver, NOW};
 use isthmus_stream::wire::Header;
@@ -9,7 +9,7 @@ use isthmus_stream::{
 
 const CONNECTION: ConnectionId = ConnectionId(0);
 
-/// An interface with a connection to another, which is open.
+/// An interface with an open connection to another.
 fn end() -> Driver {
     let mut driver = Driver::new(Config::iwarp());
     let spec = ConnectionSpec::new("there", Protocol::Stream, 10_000);
@@ -20,7 +20,7 @@ fn end() -> Driver {
     driver
 }
 
-/// A stream of an ADU of two packets, over a link of its own.
+/// Submits a stream of an ADU of two packets, over its own link.
 fn stream(driver: &mut Driver, direction: Direction, link: u16) -> StreamId {
     let mut format = Format::fixed(20, 20, &[LinkId(link)]);
     format.packet_bytes = 10;
@@ -32,8 +32,8 @@ fn stream(driver: &mut Driver, direction: Direction, link: u16) -> StreamId {
     id
 }
 
-/// Hands what one has to send to the other, in order; gives the headers.
-fn carry(from: &mut Driver, to: &mut Driver) -> Vec<Header> {
+/// Transfers the output of one interface to the other, in order, and returns the headers.
+fn transfer(from: &mut Driver, to: &mut Driver) -> Vec<Header> {
     let mut sent = Vec::new();
     while let Some(place) = from.orders.iter().position(|order| {
         matches!(
@@ -51,12 +51,12 @@ fn carry(from: &mut Driver, to: &mut Driver) -> Vec<Header> {
         }
     }
     for header in &sent {
-        hand(to, header);
+        deliver(to, header);
     }
     sent
 }
 
-fn hand(to: &mut Driver, header: &Header) {
+fn deliver(to: &mut Driver, header: &Header) {
     if let Offer::Take(packet) = to.manager.offer(NOW, CONNECTION, header) {
         to.manager.handle_arrived(NOW, packet, Some(header.sum));
     }
@@ -67,15 +67,15 @@ fn ends(driver: &Driver, streams: [StreamId; 3]) -> [Option<End>; 3] {
     streams.map(|id| driver.manager.status(id).expect("it is known").end)
 }
 
-/// Two interfaces, three streams; the second is cancelled by its receiver while it is on its way to
-/// ranks that do not take it. Gives how the sender sees the ends; it hears the acknowledgements of
-/// `heard`, counted from 0.
-fn played(heard: impl Fn(usize) -> bool) -> [Option<End>; 3] {
+/// Runs three streams between two interfaces. The receiver cancels the second while it is on its way
+/// to ranks that do not read it. Returns the ends at the sender, which gets the acknowledgements for
+/// which `received` is true, counted from 0.
+fn played(received: impl Fn(usize) -> bool) -> [Option<End>; 3] {
     let (mut sender, mut receiver) = (end(), end());
-    carry(&mut receiver, &mut sender);
+    transfer(&mut receiver, &mut sender);
     let out = [0, 1, 2].map(|link| stream(&mut sender, Direction::Transmit, link));
     let back = [0, 1, 2].map(|link| stream(&mut receiver, Direction::Receive, link));
-    carry(&mut sender, &mut receiver);
+    transfer(&mut sender, &mut receiver);
     let load = |work: &Work| matches!(work, Work::Load { .. });
     let deliver = |link: u16| move |work: &Work| matches!(work, Work::Deliver { su, .. } if su.link.0 == link);
     while receiver.carry_out(load).is_some() {}
@@ -88,7 +88,7 @@ fn played(heard: impl Fn(usize) -> bool) -> [Option<End>; 3] {
     receiver.carry_out(deliver(2)).expect("the third is there");
     receiver
         .carry_out(deliver(1))
-        .expect("it was withdrawn in vain");
+        .expect("the withdrawal had no effect");
     let states = ends(&receiver, back);
     assert_eq!(
         states,
@@ -101,20 +101,20 @@ fn played(heard: impl Fn(usize) -> bool) -> [Option<End>; 3] {
         }
     }
     for (at, header) in acknowledgements.iter().enumerate() {
-        if heard(at) || at + 1 == acknowledgements.len() {
-            hand(&mut sender, header);
+        if received(at) || at + 1 == acknowledgements.len() {
+            deliver(&mut sender, header);
         }
     }
     ends(&sender, out)
 }
 
 #[test]
-fn a_stream_that_is_thrown_away_takes_none_with_it() {
+fn a_discarded_stream_fails_no_other() {
     let expected = [
         Some(End::Done),
         Some(End::Failed(Reason::Discarded)),
         Some(End::Done),
     ];
-    assert_eq!(played(|_| true), expected, "each acknowledgement is heard");
-    assert_eq!(played(|_| false), expected, "only the last is heard");
+    assert_eq!(played(|_| true), expected, "each acknowledgement is received");
+    assert_eq!(played(|_| false), expected, "only the last is received");
 }
