@@ -1,41 +1,41 @@
-//! What is offered.
+//! Random messages that the suite offers to an engine.
 
-use crate::{Candidate, What};
+use crate::{Candidate, ReportKind};
 use isthmus_kernel::Cycles;
 use proptest::prelude::*;
 
 /// A message.
 #[derive(Debug, Clone)]
 pub struct Offer {
-    /// The node that it is from.
+    /// The sending node.
     pub from: u32,
-    /// Another node.
+    /// The receiving node, which is another one.
     pub to: u32,
-    /// Its length, 1 to [`Candidate::SIZE_MAX`].
+    /// Its size, 1 to [`Candidate::SIZE_MAX`].
     pub size: u32,
-    /// The message of which something makes `from` offer this one: its generation, of which its sender
-    /// is told, or its delivery, of which its receiver is.
-    pub after: Option<(What, usize)>,
-    /// For when it is offered; for a follow-up, how long after the other is complete or the cycle of
-    /// its generation is over.
+    /// For a follow-up: the event of another message that triggers this offer. `from` is the sender
+    /// of that message for its generation, and its receiver for its delivery.
+    pub after: Option<(ReportKind, usize)>,
+    /// The time of the offer. For a follow-up, the delay after the other message is complete or
+    /// after the cycle of its generation.
     pub time: Cycles,
 }
 
-/// Messages; each comes after the one that it follows.
+/// Messages. Each comes after the message that triggers it.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// By number.
+    /// The messages, by number.
     pub offers: Vec<Offer>,
 }
 
 impl Case {
-    /// Messages that follow others.
+    /// Returns the number of follow-ups.
     pub fn follow_ups(&self) -> u64 {
         let follow_ups = self.offers.iter().filter(|offer| offer.after.is_some());
         follow_ups.count() as u64
     }
 
-    /// Times and numbers of those that follow no other, as they are to be offered.
+    /// Returns times and numbers of the messages without a trigger, in the order of offering.
     pub(crate) fn in_order(&self) -> Vec<(Cycles, usize)> {
         let offers = self.offers.iter().enumerate();
         let mut first: Vec<(Cycles, usize)> = offers
@@ -53,7 +53,7 @@ impl Case {
     }
 }
 
-/// Random messages, many of them at once or one after the other.
+/// Generates random messages, many of them at once or one after another.
 pub(crate) fn cases(nodes: u32, size_max: u32) -> impl Strategy<Value = Case> {
     let message = (
         prop_oneof![1 => Just(0u64), 2 => 0u64..50, 2 => 0u64..500],
@@ -67,17 +67,17 @@ pub(crate) fn cases(nodes: u32, size_max: u32) -> impl Strategy<Value = Case> {
             let after = after.filter(|_| !offers.is_empty());
             let after = after.map(|(delivered, of)| {
                 let what = match delivered {
-                    true => What::Delivered,
-                    false => What::Generated,
+                    true => ReportKind::Delivered,
+                    false => ReportKind::Generated,
                 };
                 (what, of.index(offers.len()))
             });
             let from = match after {
-                Some((What::Delivered, of)) => offers[of].to,
-                Some((What::Generated, of)) => offers[of].from,
+                Some((ReportKind::Delivered, of)) => offers[of].to,
+                Some((ReportKind::Generated, of)) => offers[of].from,
                 None => from.index(nodes as usize) as u32,
             };
-            // Any but itself.
+            // Any node except the sender.
             let to = (from + 1 + to.index(nodes as usize - 1) as u32) % nodes;
             offers.push(Offer {
                 from,

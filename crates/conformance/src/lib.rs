@@ -1,12 +1,13 @@
-//! What every engine, and every reference beside one, must do alike, whatever its physics: the
-//! contract of [`Engine`].
+//! The contract of [`Engine`], as a test suite for every engine and every reference, whatever its
+//! physics.
 //!
-//! An engine brings itself: its tests implement [`Candidate`] and call [`check`]. Random messages and
-//! follow-up messages are then run at once and in pieces, offered early and late, after a `clear`,
-//! finished again and again and gone on with, without a limit, and far from the beginning of time;
-//! what is told and what is counted must be the same every time, nothing may be told before its time
-//! or twice, no message may be lost, and an idle engine stays idle.
+//! The tests of an engine implement [`Candidate`] and call [`check`]. It runs random messages and
+//! follow-ups in one piece and in several, offered early and late, after a `clear`, with
+//! interruptions by the handler, without a limit, and far from time 0. Reports and counters must be
+//! the same every time. No report may come early or twice, no message may be lost, and an idle
+//! engine must stay idle.
 //!
+//! The suite depends on no particular engine.
 //! Knows no engine.
 
 mod cases;
@@ -14,7 +15,7 @@ pub mod line;
 mod log;
 
 pub use cases::{Case, Offer};
-pub use log::{FollowUps, Log, Told, What};
+pub use log::{FollowUps, Log, Report, ReportKind};
 
 use isthmus_kernel::{Cycles, Engine, Ran};
 use proptest::prelude::*;
@@ -24,51 +25,51 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// An engine, over any network that it likes.
+/// An engine on a network of its choice.
 pub trait Candidate {
-    /// The engine itself.
+    /// The type of the engine.
     type Engine: Engine;
 
-    /// Nodes of the network, numbered from 0.
+    /// Number of nodes of the network, numbered from 0.
     const NODES: u32;
-    /// The longest message that it takes, in units of its own.
+    /// Maximum size of a message, in the engine's own units.
     const SIZE_MAX: u32;
-    /// How far from the beginning of time it is run: 2^57 unless it has to step through all cycles.
+    /// A late start time for a run: 2^57 unless the engine has to step through all cycles.
     const FAR: Cycles = 1 << 57;
 
-    /// A new engine.
+    /// Creates an engine.
     fn new() -> Self::Engine;
 
     /// Offers message `number` for `time`.
     fn offer(engine: &mut Self::Engine, time: Cycles, number: usize, offer: &Offer);
 
-    /// Runs, and tells the log all that it is told.
+    /// Runs the engine, and passes all its reports to the log.
     fn run_until(engine: &mut Self::Engine, limit: Cycles, log: &mut Log<'_>) -> Ran;
 
-    /// Begins to count, if it does not count from the beginning.
+    /// Starts the counters, if they do not count from time 0.
     fn count(_engine: &mut Self::Engine) {}
 
-    /// All that it has counted.
+    /// Returns all counters.
     fn counted(engine: &Self::Engine) -> Vec<u64>;
 }
 
-/// Long enough for everything to arrive, if it does.
+/// A time limit by which all messages arrive.
 const ENOUGH: Cycles = 30_000;
 
-/// What the cases of a check were.
+/// Statistics of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checked {
-    /// Runs of random messages.
+    /// Number of runs of random messages.
     pub cases: u32,
-    /// Messages in all of them.
+    /// Total number of messages.
     pub messages: u64,
-    /// Those that follow others.
+    /// Number of follow-ups among them.
     pub follow_ups: u64,
-    /// Pieces in which they were run again.
+    /// Number of pieces in which the messages were run again.
     pub pieces: u64,
-    /// Runs in pieces in which each message was offered as late as may be.
+    /// Number of runs in pieces in which each message was offered as late as possible.
     pub late: u64,
-    /// Runs that were finished with messages under way.
+    /// Number of runs that were interrupted with messages under way.
     pub finished: u64,
 }
 
@@ -83,10 +84,10 @@ impl fmt::Display for Checked {
     }
 }
 
-/// Checks the contract on so many random cases.
+/// Checks the contract on this many random cases.
 ///
 /// # Panics
-/// If the engine breaks it, or the cases turn out to be dull.
+/// If the engine breaks the contract, or the cases cover too little.
 pub fn check<C: Candidate>(cases: u32) -> Checked {
     refuses_the_past::<C>();
     let [messages, follow_ups, pieces, late, finished] = [const { Cell::new(0) }; 5];
@@ -105,28 +106,30 @@ pub fn check<C: Candidate>(cases: u32) -> Checked {
     runner
         .run(&strategy, |(case, other, cuts, moment)| {
             let whole = at_once::<C>(&case, 0)?;
-            conserved(&case, &whole.told)?;
+            conserved(&case, &whole.reports)?;
             add(&messages, case.offers.len() as u64);
             add(&follow_ups, case.follow_ups());
             add(&pieces, cuts.len() as u64);
-            let is_late = !ties(&case, &whole.told);
+            let is_late = !has_ties(&case, &whole.reports);
             add(&late, is_late.into());
             prop_assert_eq!(
                 &whole,
                 &in_pieces::<C>(&mut C::new(), &case, &cuts, is_late)?
             );
-            // What another case has left half done.
+            // An engine that is in the middle of another case.
             let mut used = begin::<C>(&other, 0);
             let moment_of_other = moment.index(2_000) as u64;
             run::<C>(&mut used, moment_of_other, &mut Log::new(&other))?;
             used.clear();
             prop_assert_eq!((used.now(), used.under_way()), (0, 0));
             prop_assert_eq!(&whole, &in_pieces::<C>(&mut used, &case, &cuts, false)?);
-            let step = moment.index(whole.told.len() + 1);
+            let step = moment.index(whole.reports.len() + 1);
             prop_assert_eq!(&whole, &interrupted::<C>(&case, step, &finished)?);
             prop_assert_eq!(&whole, &without_limit::<C>(&case)?);
             let mut far = at_once::<C>(&case, C::FAR)?;
-            far.told.iter_mut().for_each(|told| told.at -= C::FAR);
+            far.reports
+                .iter_mut()
+                .for_each(|report| report.at -= C::FAR);
             prop_assert_eq!(&whole, &far);
             Ok(())
         })
@@ -147,14 +150,14 @@ pub fn check<C: Candidate>(cases: u32) -> Checked {
     checked
 }
 
-/// What a case has come to.
+/// The outcome of a case.
 #[derive(Debug, PartialEq)]
 struct Outcome {
-    told: Vec<Told>,
+    reports: Vec<Report>,
     counted: Vec<u64>,
 }
 
-/// A new engine that counts and knows of all messages that follow no other.
+/// Creates a counting engine and offers all messages without a trigger.
 fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     let mut engine = C::new();
     C::count(&mut engine);
@@ -162,10 +165,10 @@ fn begin<C: Candidate>(case: &Case, shift: Cycles) -> C::Engine {
     engine
 }
 
-/// Looks that nothing more happens, however long one waits. What belongs to messages that have arrived is
-/// counted until their tails have.
+/// Checks that nothing more happens after the end, however long the engine runs. Counters of
+/// delivered messages may still change until their tails have arrived.
 fn end<C: Candidate>(engine: &mut C::Engine, mut log: Log<'_>) -> Result<Outcome, TestCaseError> {
-    let told = log.told.len();
+    let count = log.reports.len();
     let mut wait = |later: Cycles| {
         let limit = engine.now() + later;
         let ran = run::<C>(engine, limit, &mut log)?;
@@ -175,12 +178,12 @@ fn end<C: Candidate>(engine: &mut C::Engine, mut log: Log<'_>) -> Result<Outcome
     wait(0)?;
     let counted = wait(1_000)?;
     prop_assert_eq!(&counted, &wait(1)?);
-    prop_assert_eq!(log.told.len(), told);
-    let told = log.sorted();
-    Ok(Outcome { told, counted })
+    prop_assert_eq!(log.reports.len(), count);
+    let reports = log.sorted();
+    Ok(Outcome { reports, counted })
 }
 
-/// One run from the beginning to the end, later by `shift`.
+/// Runs a case in one piece, later by `shift`.
 fn at_once<C: Candidate>(case: &Case, shift: Cycles) -> Result<Outcome, TestCaseError> {
     let mut engine = begin::<C>(case, shift);
     let mut log = Log::new(case);
@@ -188,20 +191,20 @@ fn at_once<C: Candidate>(case: &Case, shift: Cycles) -> Result<Outcome, TestCase
     end::<C>(&mut engine, log)
 }
 
-/// Runs to a limit, and looks at what holds of every run.
+/// Runs to a limit, and checks the invariants of every run.
 fn run<C: Candidate>(
     engine: &mut C::Engine,
     limit: Cycles,
     log: &mut Log<'_>,
 ) -> Result<Ran, TestCaseError> {
-    let (before, told_before) = (engine.now(), log.told.len());
+    let (before, reports_before) = (engine.now(), log.reports.len());
     let ran = C::run_until(engine, limit, log);
     let now = engine.now();
     prop_assert!(now >= before, "from {before} back to {now}");
-    for told in &log.told[told_before..] {
+    for report in &log.reports[reports_before..] {
         prop_assert!(
-            (before..limit).contains(&told.at),
-            "{told:?} in a run from {before} to {limit}"
+            (before..limit).contains(&report.at),
+            "{report:?} in a run from {before} to {limit}"
         );
     }
     prop_assert_eq!(engine.under_way(), log.under_way());
@@ -220,17 +223,20 @@ fn run<C: Candidate>(
     Ok(ran)
 }
 
-/// Whether a message that follows another is generated together with one that follows none. In which
-/// order they are offered matters then.
-fn ties(case: &Case, told: &[Told]) -> bool {
-    let generated = told.iter().filter(|told| told.what == What::Generated);
-    let (follow_ups, first): (Vec<&Told>, Vec<&Told>) =
-        generated.partition(|told| case.offers[told.number].after.is_some());
-    let first: BTreeSet<Cycles> = first.iter().map(|told| told.at).collect();
-    follow_ups.iter().any(|told| first.contains(&told.at))
+/// Whether a follow-up is generated together with a message without a trigger. The order of their
+/// offers then matters.
+fn has_ties(case: &Case, reports: &[Report]) -> bool {
+    let generated = reports
+        .iter()
+        .filter(|report| report.what == ReportKind::Generated);
+    let (follow_ups, first): (Vec<&Report>, Vec<&Report>) =
+        generated.partition(|report| case.offers[report.number].after.is_some());
+    let first: BTreeSet<Cycles> = first.iter().map(|report| report.at).collect();
+    follow_ups.iter().any(|report| first.contains(&report.at))
 }
 
-/// Piece by piece, with some limits that have passed. `late`: each message is offered as late as may be.
+/// Runs a case in pieces, with some limits in the past. With `late`, each message is offered as
+/// late as possible.
 fn in_pieces<C: Candidate>(
     engine: &mut C::Engine,
     case: &Case,
@@ -240,23 +246,23 @@ fn in_pieces<C: Candidate>(
     C::count(engine);
     let mut log = Log::new(case);
     let mut limit = 0;
-    let mut left = case.in_order().into_iter().peekable();
+    let mut remaining = case.in_order().into_iter().peekable();
     for &cut in cuts.iter().chain([&ENOUGH]) {
         limit += cut;
-        while let Some((time, number)) = left.next_if(|&(time, _)| time < limit || !late) {
+        while let Some((time, number)) = remaining.next_if(|&(time, _)| time < limit || !late) {
             C::offer(engine, time, number, &case.offers[number]);
         }
         let ran = run::<C>(engine, limit, &mut log)?;
         prop_assert!(late || ran != Ran::Idle || log.delivered_all());
-        // Limits that have passed.
+        // Limits in the past.
         run::<C>(engine, limit, &mut log)?;
         run::<C>(engine, limit.saturating_sub(cut), &mut log)?;
     }
-    prop_assert!(left.next().is_none());
+    prop_assert!(remaining.next().is_none());
     end::<C>(engine, log)
 }
 
-/// Finished whenever so much more has been told, and gone on with.
+/// Interrupts the run after each `step` reports, and continues it.
 fn interrupted<C: Candidate>(
     case: &Case,
     step: usize,
@@ -264,36 +270,36 @@ fn interrupted<C: Candidate>(
 ) -> Result<Outcome, TestCaseError> {
     let mut engine = begin::<C>(case, 0);
     let mut log = Log::new(case);
-    let mut seen_enough = false;
+    let mut was_interrupted = false;
     for _ in 0..=2 * case.offers.len() {
-        log.finish_after(log.told.len() + step);
+        log.finish_after(log.reports.len() + step);
         let ran = run::<C>(&mut engine, ENOUGH, &mut log)?;
-        seen_enough |= ran == Ran::Finished && engine.under_way() > 0;
+        was_interrupted |= ran == Ran::Finished && engine.under_way() > 0;
         prop_assert!(log.is_finished() || ran != Ran::Finished);
         if step == 0 {
-            // Nothing happens that the handler does not want.
-            prop_assert_eq!((ran, log.told.len()), (Ran::Finished, 0));
+            // Nothing happens if the handler has finished.
+            prop_assert_eq!((ran, log.reports.len()), (Ran::Finished, 0));
         }
     }
-    finished.set(finished.get() + u64::from(seen_enough));
+    finished.set(finished.get() + u64::from(was_interrupted));
     log.finish_after(usize::MAX);
     run::<C>(&mut engine, ENOUGH, &mut log)?;
     end::<C>(&mut engine, log)
 }
 
-/// To the end, wherever that is.
+/// Runs a case without a limit.
 fn without_limit<C: Candidate>(case: &Case) -> Result<Outcome, TestCaseError> {
     let mut engine = begin::<C>(case, 0);
     let mut log = Log::new(case);
     let ran = run::<C>(&mut engine, Cycles::MAX, &mut log)?;
     prop_assert_eq!(ran, Ran::Idle);
-    let last = log.told.iter().map(|told| told.at).max();
+    let last = log.reports.iter().map(|report| report.at).max();
     let now = engine.now();
     prop_assert!(last.is_none_or(|last| last <= now) && now < ENOUGH);
     end::<C>(&mut engine, log)
 }
 
-/// What is offered for a time that has passed is refused.
+/// An offer for a time in the past is refused.
 fn refuses_the_past<C: Candidate>() {
     let offer = Offer {
         from: 0,
@@ -311,15 +317,16 @@ fn refuses_the_past<C: Candidate>() {
     assert!(offered.is_err(), "a message was offered too late");
 }
 
-/// Every message is generated once, when it was offered for, and arrives once and whole.
-fn conserved(case: &Case, told: &[Told]) -> Result<(), TestCaseError> {
+/// Checks that every message is generated once, at its time, and arrives once and complete.
+fn conserved(case: &Case, reports: &[Report]) -> Result<(), TestCaseError> {
     for (number, offer) in case.offers.iter().enumerate() {
         let of = |what| {
-            told.iter()
+            reports
+                .iter()
                 .filter(move |t| t.what == what && t.number == number)
         };
-        let generated: Vec<&Told> = of(What::Generated).collect();
-        let delivered: Vec<&Told> = of(What::Delivered).collect();
+        let generated: Vec<&Report> = of(ReportKind::Generated).collect();
+        let delivered: Vec<&Report> = of(ReportKind::Delivered).collect();
         prop_assert_eq!(
             (generated.len(), delivered.len()),
             (1, 1),
@@ -332,11 +339,11 @@ fn conserved(case: &Case, told: &[Told]) -> Result<(), TestCaseError> {
         match offer.after {
             None => prop_assert_eq!(generated.at, offer.time),
             Some((what, of)) => {
-                let cause = told.iter().find(|t| t.what == what && t.number == of);
+                let cause = reports.iter().find(|t| t.what == what && t.number == of);
                 let cause = cause.expect("it was generated and delivered");
                 let over = match what {
-                    What::Generated => 1,
-                    What::Delivered => cause.later,
+                    ReportKind::Generated => 1,
+                    ReportKind::Delivered => cause.later,
                 };
                 prop_assert_eq!(generated.at, cause.at + over + offer.time);
             }

@@ -1,17 +1,17 @@
-//! A line of nodes joined by channels, for engines that know channels only.
+//! A line of nodes joined by channels, for engines that only have channels.
 
 use crate::Offer;
 
-/// Nodes on the line.
+/// Number of nodes.
 pub const NODES: u32 = 6;
 
-/// Lanes of each channel: first one channel from each node into the network, then one from the
-/// network to each node, then those to the next node, then those to the one before.
+/// Returns the lanes of each channel: first one channel from each node into the network, then one
+/// from the network to each node, then those to the next node, then those to the previous one.
 pub fn lanes() -> impl Iterator<Item = u32> {
     (0..4 * NODES).map(|channel| if channel < NODES { 2 } else { 1 })
 }
 
-/// The channels that a message crosses.
+/// Returns the channels of a message's path.
 pub fn path(offer: &Offer) -> Vec<u32> {
     let (from, to) = (offer.from, offer.to);
     let mut path = vec![from];

@@ -1,40 +1,40 @@
-//! What is told.
+//! The log of an engine's reports.
 
 use crate::{Case, Offer};
 use isthmus_kernel::Cycles;
 
-/// What of a message is told.
+/// The kind of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum What {
-    /// Its time has come.
+pub enum ReportKind {
+    /// The message was generated.
     Generated,
-    /// It has arrived, or its head has.
+    /// The message has arrived, or its head has.
     Delivered,
 }
 
-/// Something that the engine told.
+/// A report of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
-    /// The time to which it belongs.
+pub struct Report {
+    /// The time of the report.
     pub at: Cycles,
-    /// What it is.
-    pub what: What,
-    /// Of which message.
+    /// Its kind.
+    pub what: ReportKind,
+    /// Number of the message.
     pub number: usize,
-    /// How much of it.
+    /// Size of the message.
     pub size: u32,
-    /// How much later all of it is there.
+    /// Time until the whole message has arrived.
     pub later: Cycles,
 }
 
-/// Messages to be offered: for when, their numbers and themselves.
+/// Messages to offer: times, numbers and messages.
 pub type FollowUps<'c> = Vec<(Cycles, usize, &'c Offer)>;
 
-/// Everything told in the runs of an engine.
+/// All reports in the runs of an engine.
 #[derive(Debug)]
 pub struct Log<'c> {
     case: &'c Case,
-    pub(crate) told: Vec<Told>,
+    pub(crate) reports: Vec<Report>,
     finish_after: usize,
 }
 
@@ -42,26 +42,26 @@ impl<'c> Log<'c> {
     pub(crate) fn new(case: &'c Case) -> Self {
         Self {
             case,
-            told: Vec::new(),
+            reports: Vec::new(),
             finish_after: usize::MAX,
         }
     }
 
-    /// Tells that message `number` was generated at `at`. Returns the messages that follow that, with times
-    /// and numbers, in the order in which they are to be offered.
+    /// Records that message `number` was generated at `at`. Returns the follow-ups that it
+    /// triggers, with times and numbers, in the order of offering.
     pub fn generated(&mut self, at: Cycles, number: usize) -> FollowUps<'c> {
-        self.told.push(Told {
+        self.reports.push(Report {
             at,
-            what: What::Generated,
+            what: ReportKind::Generated,
             number,
             size: self.case.offers[number].size,
             later: 0,
         });
-        self.follow_ups(What::Generated, number, at + 1)
+        self.follow_ups(ReportKind::Generated, number, at + 1)
     }
 
-    /// Tells at `at` that `size` units of message `number` have arrived or will have at `complete`.
-    /// Returns the messages that follow that, as [`Log::generated`] does.
+    /// Records at `at` that `size` units of message `number` have arrived or will have at
+    /// `complete`. Returns its follow-ups, as [`Log::generated`] does.
     pub fn delivered(
         &mut self,
         at: Cycles,
@@ -69,17 +69,17 @@ impl<'c> Log<'c> {
         size: u32,
         complete: Cycles,
     ) -> FollowUps<'c> {
-        self.told.push(Told {
+        self.reports.push(Report {
             at,
-            what: What::Delivered,
+            what: ReportKind::Delivered,
             number,
             size,
             later: complete - at,
         });
-        self.follow_ups(What::Delivered, number, complete)
+        self.follow_ups(ReportKind::Delivered, number, complete)
     }
 
-    fn follow_ups(&self, what: What, number: usize, since: Cycles) -> FollowUps<'c> {
+    fn follow_ups(&self, what: ReportKind, number: usize, since: Cycles) -> FollowUps<'c> {
         let offers = self.case.offers.iter().enumerate();
         offers
             .filter(|(_, offer)| offer.after == Some((what, number)))
@@ -87,32 +87,37 @@ impl<'c> Log<'c> {
             .collect()
     }
 
-    /// The size of message `number`, for an engine that does not tell it.
+    /// Returns the size of message `number`, for an engine that does not report it.
     pub fn size(&self, number: usize) -> u32 {
         self.case.offers[number].size
     }
 
-    /// Whether the engine may end its run.
+    /// Whether the handler has finished.
     pub fn is_finished(&self) -> bool {
-        self.told.len() >= self.finish_after
+        self.reports.len() >= self.finish_after
     }
 
-    pub(crate) fn finish_after(&mut self, told: usize) {
-        self.finish_after = told;
+    pub(crate) fn finish_after(&mut self, reports: usize) {
+        self.finish_after = reports;
     }
 
     pub(crate) fn delivered_all(&self) -> bool {
-        self.told.len() == 2 * self.case.offers.len()
+        self.reports.len() == 2 * self.case.offers.len()
     }
 
     pub(crate) fn under_way(&self) -> u64 {
-        let of = |what| self.told.iter().filter(|told| told.what == what).count() as u64;
-        of(What::Generated) - of(What::Delivered)
+        let of = |what| {
+            self.reports
+                .iter()
+                .filter(|report| report.what == what)
+                .count() as u64
+        };
+        of(ReportKind::Generated) - of(ReportKind::Delivered)
     }
 
-    /// Everything, in an order that does not depend on the pieces in which it was told.
-    pub(crate) fn sorted(mut self) -> Vec<Told> {
-        self.told.sort_unstable();
-        self.told
+    /// Returns all reports in an order that does not depend on the pieces of the run.
+    pub(crate) fn sorted(mut self) -> Vec<Report> {
+        self.reports.sort_unstable();
+        self.reports
     }
 }

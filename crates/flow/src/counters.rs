@@ -1,26 +1,25 @@
-//! What the engine counts.
+//! Counters of the engine.
 
 use crate::rate::whole_bytes;
 use isthmus_kernel::Cycles;
 
-/// Counts from `Engine::count_from_now` to the moment of
-/// `Engine::counted`. Of a transfer that moves across one of the two,
-/// what moved between them counts.
+/// Counters from `Engine::count_from_now` to `Engine::counted`. A transfer that moves across either
+/// time counts with its part between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
-    /// For each link: whole bytes that it carried.
+    /// For each link: whole bytes carried.
     pub bytes: Vec<u64>,
-    /// For each link: ticks in which there was a transfer on it whose latency was over.
+    /// For each link: ticks with a transfer on it whose latency was over.
     pub busy: Vec<Cycles>,
 }
 
-/// The counts as they go.
+/// The running counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Counting {
-    /// For each link: steps that it carried.
+    /// For each link: steps carried.
     carried: Vec<u128>,
     busy: Vec<Cycles>,
-    /// For each link with transfers: since when they count.
+    /// For each link with transfers: the time since when they count.
     since: Vec<Cycles>,
 }
 
@@ -33,14 +32,14 @@ impl Counting {
         }
     }
 
-    /// So many steps were carried over all links of a path.
+    /// Adds steps on all links of a path.
     pub(crate) fn carry(&mut self, path: &[u32], steps: u64) {
         for &link in path {
             self.carried[link as usize] += u128::from(steps);
         }
     }
 
-    /// A link has its first transfer.
+    /// A link has got its first transfer.
     pub(crate) fn taken(&mut self, link: u32, now: Cycles) {
         self.since[link as usize] = now;
     }
@@ -51,8 +50,8 @@ impl Counting {
         self.busy[link] += now - self.since[link];
     }
 
-    /// What it has come to.
-    pub(crate) fn told(&self) -> Counters {
+    /// Returns the counters.
+    pub(crate) fn counters(&self) -> Counters {
         Counters {
             bytes: self
                 .carried

@@ -1,4 +1,4 @@
-//! When transfers end: a heap whose entries can be moved.
+//! The ends of transfers: a heap whose entries can be moved.
 //!
 //! A change moves the ends of many transfers a little. Entries that are moved in place stay few,
 //! and none is ever out of date.
@@ -6,21 +6,21 @@
 use isthmus_kernel::{Cycles, Id, id};
 
 id! {
-    /// The place of a transfer.
+    /// The slot of a transfer.
     pub(crate) struct FlowId;
 }
 
-/// Children of an entry.
+/// Number of children of an entry.
 const ARITY: usize = 4;
 
-/// The entry of a transfer: when it ends, its number, by which ties are decided, and its place.
+/// The entry of a transfer: its end, its number, which breaks ties, and its slot.
 type End = (Cycles, u64, FlowId);
 
-/// The heap: the first to end on top.
+/// The heap, with the earliest end on top.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ends {
     heap: Vec<End>,
-    /// Where the entry of each place is.
+    /// Position of each slot's entry.
     entries: Vec<u32>,
 }
 
@@ -30,7 +30,7 @@ impl Ends {
         self.entries.clear();
     }
 
-    /// When the first transfer ends, never if none does.
+    /// Returns the time of the first end, or never.
     #[inline]
     pub(crate) fn next_time(&self) -> Cycles {
         self.heap.first().map_or(Cycles::MAX, |end| end.0)
@@ -58,7 +58,7 @@ impl Ends {
         }
     }
 
-    /// Takes out the first.
+    /// Removes the first transfer.
     pub(crate) fn pop(&mut self) -> Option<FlowId> {
         let last = self.heap.pop()?;
         let Some(first) = self.heap.first_mut() else {
@@ -121,7 +121,7 @@ mod tests {
             let mut ends = Ends::default();
             let mut times: BTreeMap<u32, Cycles> = BTreeMap::new();
             for (flow, time, pop) in steps {
-                // Numbers that are not in the order of the places.
+                // Numbers in another order than the slots.
                 let number = |flow: u32| u64::from(flow * 17 % 40);
                 match times.insert(flow, time) {
                     None => ends.insert(FlowId::new(flow), number(flow), time),

@@ -1,4 +1,4 @@
-//! The event loop: transfers begin, move, end.
+//! The event loop: transfers begin, move and end.
 
 use crate::counters::{Counters, Counting};
 use crate::ends::{Ends, FlowId};
@@ -11,17 +11,17 @@ use isthmus_kernel::{Cycles, Id, Ran, RunUntil, Slab};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Paths up to this length are searched for links that come twice, longer ones sorted.
+/// Paths up to this length are searched for repeated links; longer ones are sorted.
 const SEARCHED_MAX: usize = 16;
 
-/// What is to come, in the order within a tick (rule 7). Ends have a heap of their own.
+/// Future events, in the order within a tick (rule 7). Ends have their own heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A timer: the how manieth that was set, and what it is.
+    /// A timer: its sequence number and its value.
     Timer(u64, u32),
-    /// A transfer begins: the how manieth that was offered, and its place.
+    /// The begin of a transfer: the sequence number of its offer, and its slot.
     Begin(u64, FlowId),
-    /// The latency of a transfer of this number is over.
+    /// The end of a transfer's latency, by its number.
     Move(u64, FlowId),
 }
 
@@ -33,24 +33,24 @@ struct Flow<T> {
     generated: Cycles,
     latency: Cycles,
     rate_max: Option<Rate>,
-    /// Steps of its own, 0 if nothing is reserved.
+    /// Reserved steps per tick, 0 if nothing is reserved.
     reserved: u64,
-    /// Whether it moves: its latency is over.
+    /// Whether it moves, because its latency is over.
     moves: bool,
-    /// Steps per tick since `since`, and what was left to be moved then.
+    /// Steps per tick since `since`, and the remaining steps at that time.
     rate: u64,
     since: Cycles,
     left: u64,
 }
 
 impl<T> Flow<T> {
-    /// Steps that have moved since `since`.
+    /// Returns the steps that have moved since `since`.
     #[inline]
     fn moved(&self, now: Cycles) -> u64 {
         self.rate * (now - self.since)
     }
 
-    /// The first tick by which all has moved.
+    /// Returns the first tick by which all has moved.
     #[inline]
     fn end(&self) -> Cycles {
         match self.rate {
@@ -60,32 +60,32 @@ impl<T> Flow<T> {
     }
 }
 
-/// The engine: links, transfers under way, and what is to come.
+/// The engine: links, transfers under way, and future events.
 #[derive(Debug, Clone)]
 pub struct Engine<T> {
     capacities: Vec<Rate>,
-    /// Steps of each link that reservations have, those to come included.
+    /// Reserved steps of each link, including those of future transfers.
     booked: Vec<u64>,
     sharing: Sharing,
     flows: Slab<FlowId, Flow<T>>,
     ends: Ends,
     to_come: BinaryHeap<Reverse<(Cycles, Event)>>,
-    /// Room for transfers whose share has changed.
+    /// A buffer for transfers whose share has changed.
     changed: Vec<FlowId>,
     counting: Option<Counting>,
     now: Cycles,
-    /// Offers and timers so far.
+    /// Number of offers and timers so far.
     asked: u64,
-    /// Transfers that have begun.
-    begun: u64,
+    /// Number of transfers that have started.
+    started: u64,
     under_way: u64,
 }
 
 impl<T: Copy> Engine<T> {
-    /// An idle engine at time 0 with links of these capacities, numbered from 0.
+    /// Creates an idle engine at time 0 with links of these capacities, numbered from 0.
     ///
     /// # Errors
-    /// If there are more than 2^32 - 1 links.
+    /// There are more than 2^32 - 1 links.
     pub fn new(capacities: Vec<Rate>) -> Result<Self, Error> {
         let links = capacities.len();
         if links > u32::MAX as usize {
@@ -102,27 +102,27 @@ impl<T: Copy> Engine<T> {
             counting: None,
             now: 0,
             asked: 0,
-            begun: 0,
+            started: 0,
             under_way: 0,
         })
     }
 
-    /// The capacity of each link.
+    /// Returns the capacity of each link.
     pub fn capacities(&self) -> &[Rate] {
         &self.capacities
     }
 
-    /// What reservations leave of a link, those of transfers to come included; nothing of a link
-    /// that does not exist.
+    /// Returns the unreserved rate of a link, with the reservations of future transfers subtracted.
+    /// None if the link does not exist or is fully reserved.
     pub fn unbooked(&self, link: u32) -> Option<Rate> {
         let capacity = self.capacities.get(link as usize)?;
         Rate::of(capacity.steps() - self.booked[link as usize])
     }
 
-    /// Whether [`offer`](isthmus_kernel::Engine::offer) would take a transfer.
+    /// Checks that [`offer`](isthmus_kernel::Engine::offer) would accept a transfer.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason for refusing it.
     pub fn check(&self, time: Cycles, transfer: &Transfer<'_, T>) -> Result<(), Error> {
         let &Transfer { bytes, path, .. } = transfer;
         if time < self.now {
@@ -161,11 +161,11 @@ impl<T: Copy> Engine<T> {
         Ok(())
     }
 
-    /// Offers a transfer for `time` as [`offer`](isthmus_kernel::Engine::offer) does, if it can be
-    /// taken.
+    /// Offers a transfer for `time` as [`offer`](isthmus_kernel::Engine::offer) does, but returns
+    /// an error if it is refused.
     ///
     /// # Errors
-    /// As [`Engine::check`] has them; nothing has happened then.
+    /// As [`Engine::check`]; the engine is then unchanged.
     pub fn try_offer(&mut self, time: Cycles, transfer: Transfer<'_, T>) -> Result<(), Error> {
         self.check(time, &transfer)?;
         let reserved = transfer.reserved.map_or(0, Rate::steps);
@@ -194,10 +194,10 @@ impl<T: Copy> Engine<T> {
         Ok(())
     }
 
-    /// Sets a timer: the handler is told `timer` at `time`.
+    /// Sets a timer: the handler gets `timer` at `time`.
     ///
     /// # Panics
-    /// If the time has passed.
+    /// The time is in the past.
     pub fn schedule(&mut self, time: Cycles, timer: u32) {
         let now = self.now;
         assert!(
@@ -209,8 +209,8 @@ impl<T: Copy> Engine<T> {
         self.to_come.push(Reverse((time, event)));
     }
 
-    /// The transfers that move, in order of their numbers, at the rates of the last tick that is
-    /// over (rule 6). Looks at everything: for pictures and tests.
+    /// Returns the moving transfers in order of their numbers, with their rates in the last
+    /// completed tick (rule 6). It visits everything, so it is for pictures and tests.
     pub fn moving(&self) -> Vec<Moving<'_, T>> {
         let used = self.flows.used();
         let places = (0..).map(FlowId::new).zip(self.flows.values()).zip(used);
@@ -227,7 +227,7 @@ impl<T: Copy> Engine<T> {
         moving
     }
 
-    /// Begins to count, with all counts at 0. Nothing is counted before that.
+    /// Starts the counters, all at 0. Nothing is counted before that.
     pub fn count_from_now(&mut self) {
         self.counting = Some(Counting::new(self.capacities.len(), self.now));
         let now = self.now;
@@ -240,11 +240,11 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    /// The counts up to now; all 0 if it does not count. Looks at everything.
+    /// Returns the counters up to now, all 0 if counting was not started. It visits everything.
     pub fn counted(&self) -> Counters {
         let links = self.capacities.len();
         let Some(mut counting) = self.counting.clone() else {
-            return Counting::new(links, self.now).told();
+            return Counting::new(links, self.now).counters();
         };
         for (place, used) in self.flows.used().into_iter().enumerate() {
             let (place, flow) = (FlowId::new(place as u32), &self.flows.values()[place]);
@@ -256,10 +256,10 @@ impl<T: Copy> Engine<T> {
         for link in (0..links as u32).filter(|&link| self.sharing.load(link) > 0) {
             counting.freed(link, self.now);
         }
-        counting.told()
+        counting.counters()
     }
 
-    /// Finds the rates from now on.
+    /// Computes the rates from now on.
     fn settle(&mut self) {
         let now = self.now;
         let mut changed = std::mem::take(&mut self.changed);
@@ -289,9 +289,9 @@ impl<T: Copy> Engine<T> {
             Event::Timer(_, timer) => handler.timer(self, timer),
             Event::Begin(_, place) => {
                 let flow = &mut self.flows[place];
-                let number = self.begun;
+                let number = self.started;
                 flow.number = number;
-                self.begun += 1;
+                self.started += 1;
                 self.under_way += 1;
                 let (tag, latency) = (flow.tag, flow.latency);
                 if latency == 0 {
@@ -367,7 +367,7 @@ impl<T: Copy> Engine<T> {
     }
 }
 
-/// A link that comes twice in a path.
+/// Returns a link that appears twice in a path.
 fn crossed_twice(path: &[u32]) -> Option<u32> {
     if path.len() <= SEARCHED_MAX {
         let mut hops = (1..path.len()).filter(|&hop| path[..hop].contains(&path[hop]));
@@ -392,7 +392,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
         self.counting = None;
         self.now = 0;
         self.asked = 0;
-        self.begun = 0;
+        self.started = 0;
         self.under_way = 0;
     }
 
@@ -404,7 +404,7 @@ impl<T: Copy> isthmus_kernel::Engine for Engine<T> {
     /// Offers a transfer, which begins at `time`.
     ///
     /// # Panics
-    /// If the time has passed, or [`Engine::check`] has anything to say; [`Engine::try_offer`] does
+    /// The time is in the past, or [`Engine::check`] returns an error; [`Engine::try_offer`] does
     /// not panic.
     fn offer(&mut self, time: Cycles, transfer: Transfer<'_, T>) {
         if let Err(error) = self.try_offer(time, transfer) {

@@ -1,27 +1,27 @@
-//! What can be wrong with a network and with what is offered to it.
+//! Errors in networks and offers.
 
 use crate::rate::{BYTES_MAX, Rate};
 use isthmus_kernel::Cycles;
 use std::fmt;
 
-/// What is wrong, and what would be right.
+/// An error, with the permitted values in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {
     /// A rate is too small or too large to be counted in steps.
     NoRate {
-        /// Bytes of it,
+        /// Its number of bytes,
         bytes: u64,
-        /// in so many ticks.
+        /// in this number of ticks.
         ticks: u64,
     },
-    /// There are more links than numbers for them.
+    /// There are more links than link numbers.
     TooManyLinks {
-        /// The links.
+        /// Number of links.
         links: usize,
     },
     /// A path names a link that does not exist.
     NoSuchLink {
-        /// The link that it names.
+        /// The number in the path.
         link: u32,
         /// Number of links.
         links: u32,
@@ -33,35 +33,35 @@ pub enum Error {
     },
     /// A path is too long.
     LongPath {
-        /// Its links.
+        /// Number of its links.
         links: usize,
     },
-    /// A transfer has more bytes than can be counted.
+    /// A transfer has more bytes than the engine can count.
     TooLarge {
         /// Its bytes.
         bytes: u64,
     },
-    /// A transfer is to be slower than what is reserved for it.
+    /// The bound of a transfer is below its reservation.
     BelowReserved {
         /// The bound on its rate.
         rate_max: Rate,
-        /// The rate reserved.
+        /// The reserved rate.
         reserved: Rate,
     },
-    /// A link has not as much left as is to be reserved.
+    /// A link has less unreserved capacity than requested.
     Booked {
         /// The link.
         link: u32,
-        /// The rate to be reserved.
+        /// The requested rate.
         reserved: Rate,
-        /// What no reservation has, if anything.
+        /// The unreserved rate, if there is any.
         left: Option<Rate>,
     },
-    /// The time of an offer has passed.
+    /// The time of an offer is in the past.
     Past {
-        /// The time.
+        /// The time of the offer.
         time: Cycles,
-        /// The present one.
+        /// The current time.
         now: Cycles,
     },
 }

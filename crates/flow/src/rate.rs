@@ -3,34 +3,34 @@
 use crate::error::Error;
 use std::fmt;
 
-/// Steps of a byte: work and rates are counted in them.
+/// Steps per byte: work and rates are counted in steps.
 const STEPS_PER_BYTE: u64 = 1 << 24;
 
-/// Bytes of a transfer at most: 512 GiB less one.
+/// Maximum size of a transfer in bytes: 512 GiB less one.
 pub const BYTES_MAX: u64 = (1 << 39) - 1;
 
-/// Below this are all rates, so that a tick of the fastest is a number of 64 bits.
+/// An exclusive limit of all rates, so that one tick of the fastest is a 64-bit number.
 const STEPS_LIMIT: u64 = 1 << 62;
 
-/// So many bytes, in steps.
+/// Converts bytes to steps.
 pub(crate) const fn work(bytes: u64) -> u64 {
     bytes * STEPS_PER_BYTE
 }
 
-/// The whole bytes in so many steps.
+/// Converts steps to whole bytes.
 pub(crate) fn whole_bytes(steps: u128) -> u64 {
     (steps / u128::from(STEPS_PER_BYTE)) as u64
 }
 
-/// Bytes per tick, more than none, in whole steps of 2^-24.
+/// A rate above 0 in bytes per tick, in whole steps of 2^-24.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// `bytes` in each `ticks` ticks, rounded down to a step.
+    /// Creates a rate of `bytes` per `ticks` ticks, rounded down to a step.
     ///
     /// # Errors
-    /// If that is no step, or 2^38 bytes per tick and more.
+    /// The result is 0 steps, or 2^38 bytes per tick and more.
     ///
     /// ```
     /// use isthmus_flow::Rate;
@@ -46,18 +46,18 @@ impl Rate {
         }
     }
 
-    /// Its steps: 2^-24 bytes per tick each.
+    /// Returns the rate in steps of 2^-24 bytes per tick.
     #[inline]
     pub const fn steps(self) -> u64 {
         self.0
     }
 
-    /// Bytes per tick, for those who draw or print.
+    /// Returns the rate in bytes per tick, for display.
     pub fn bytes_per_tick(self) -> f64 {
         self.0 as f64 / STEPS_PER_BYTE as f64
     }
 
-    /// So many steps, if there are any.
+    /// Creates a rate from steps. None if there are none.
     pub(crate) fn of(steps: u64) -> Option<Self> {
         (steps > 0).then_some(Self(steps))
     }

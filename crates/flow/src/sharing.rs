@@ -1,22 +1,22 @@
-//! Shares of links, changed only where a change reaches.
+//! Shares of links, updated only where a change has an effect.
 //!
-//! Filling ([rule 3](crate)) leaves each link with a level: the share at which it was through, or
-//! none if other links and bounds hold back all that crosses it. The share of a transfer is the
-//! lowest of its bound and of the levels of its links. And the level of a link depends on lower
-//! ones only: it is the least s such that s is what the transfers with shares below s leave,
-//! divided by the number of the others and rounded down.
+//! Filling ([rule 3](crate)) gives each link a level: the share at which it was settled, or none if
+//! other links and bounds limit all its transfers. The share of a transfer is the minimum of its
+//! bound and of the levels of its links. The level of a link depends only on lower ones: it is the
+//! least s such that s is the capacity left by the transfers with shares below s, divided by the
+//! number of the others and rounded down.
 //!
-//! So a change is carried upwards, level by level. Links at which something changes are *open*,
-//! all others keep their levels. Each open link waits in a heap for the lower of two moments:
-//! - its new level, as far as it is known. Then its transfers get that, and links at which these
-//!   had more than that are opened, since they have more to share now;
-//! - its old level, if the new one is above. Then transfers that it alone held back are *loose*: as
-//!   far as it is known, only their bounds hold them. Their other links are opened, since they have
-//!   more to carry.
+//! So a change propagates upwards, level by level. Links on which something changes are *open*; all
+//! others keep their levels. Each open link waits in a heap for the lower of two moments:
+//! - its new level, as far as it is known. Then its transfers get that share, and links on which
+//!   these had more are opened, since they have more to share now;
+//! - its old level, if the new one is above. Then transfers that only this link limited are
+//!   *loose*: as far as it is known, only their bounds limit them. Their other links are opened,
+//!   since they have more to carry.
 //!
-//! What is known of a new level is a lower bound that is exact once its moment has come: all that
-//! it depends on is lower, and through by then. No moment lies below one that has passed, so each
-//! link is through once.
+//! The known part of a new level is a lower bound, which is exact once its moment has come: it
+//! depends only on lower levels, which are settled by then. No moment lies below an earlier one, so
+//! each link is settled once.
 
 use crate::ends::FlowId;
 use isthmus_kernel::{Id, Paths, Table, id};
@@ -28,34 +28,34 @@ id! {
     struct LinkId;
 }
 
-/// No level, no bound: nothing is held back.
+/// No level, no bound: no limit.
 pub(crate) const NONE: u64 = u64::MAX;
 
-/// Links that a path has room for before the first longer one.
+/// Links per path before the first longer one, in the table of paths.
 const STRIDE_MIN: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The level holds.
+    /// The level is valid.
     Closed,
-    /// The level may change. Transfers whose share it is count as held back by nothing else.
+    /// The level may change. Its transfers count as limited by nothing else.
     Open,
-    /// The level will be above the old one, at which it is no more.
+    /// The level will be above the old one, which is no longer valid.
     Expired,
 }
 
 #[derive(Debug, Clone)]
 struct Link {
-    /// What reservations leave of it, in steps.
+    /// Unreserved capacity in steps.
     free: u64,
-    /// The share at which it is through.
+    /// The share at which it was settled.
     level: u64,
-    /// Of an open link: the level to be, as far as it is known.
+    /// Of an open link: its new level, as far as it is known.
     next: u64,
-    /// Of an open link: its moment in the heap. Entries with others are out of date.
+    /// Of an open link: its moment in the heap. Entries with other moments are out of date.
     moment: u64,
     state: State,
-    /// Whether `next` may be too low: transfers have got less since it was found.
+    /// Whether `next` may be too low, because transfers have got less since it was computed.
     low: bool,
     /// The transfers that move over it, in no order.
     flows: Vec<FlowId>,
@@ -63,35 +63,35 @@ struct Link {
 
 #[derive(Debug, Clone, Copy)]
 struct Flow {
-    /// What it may have at most.
+    /// The maximum of its share.
     bound: u64,
     hops: u16,
     /// Whether it is in `changed`.
     is_changed: bool,
 }
 
-/// Links and the transfers that move over them. Knows nothing of time.
+/// Links and the transfers that move over them, without time.
 #[derive(Debug, Clone)]
 pub(crate) struct Sharing {
     links: Table<LinkId, Link>,
-    /// The share of each transfer: during a change as far as it is known.
+    /// The share of each transfer; during a change as far as it is known.
     shares: Table<FlowId, u64>,
     flows: Table<FlowId, Flow>,
     paths: Paths<FlowId, u32>,
-    /// Moments of open links.
+    /// The moments of open links.
     moments: BinaryHeap<Reverse<(u64, u32)>>,
     /// All links that were opened since the last time that all were closed.
     opened: Vec<LinkId>,
-    /// Transfers whose share may be another since.
+    /// Transfers whose share may have changed since then.
     changed: Vec<FlowId>,
-    /// Room to find a level in, and to keep transfers and links that a change goes on to.
+    /// Buffers for computing a level, and for the transfers and links that a change affects.
     scratch: Vec<u64>,
     held: Vec<FlowId>,
     reached: Vec<LinkId>,
 }
 
 impl Sharing {
-    /// Links of these capacities, in steps.
+    /// Creates links with these capacities in steps.
     pub(crate) fn new(capacities: impl Iterator<Item = u64>) -> Self {
         let links = capacities.map(|free| Link {
             free,
@@ -116,7 +116,7 @@ impl Sharing {
         }
     }
 
-    /// Forgets all transfers. Keeps the memory.
+    /// Removes all transfers. Keeps the memory.
     pub(crate) fn clear(&mut self, capacities: impl Iterator<Item = u64>) {
         for (link, capacity) in self.links.values_mut().iter_mut().zip(capacities) {
             link.free = capacity;
@@ -132,7 +132,7 @@ impl Sharing {
         self.changed.clear();
     }
 
-    /// Keeps the path of a transfer that does not move yet.
+    /// Stores the path of a transfer that does not move yet.
     pub(crate) fn keep(&mut self, flow: FlowId, path: &[u32]) {
         self.paths.make_room(flow, path.len());
         self.paths.of_mut(flow, path.len()).copy_from_slice(path);
@@ -150,26 +150,26 @@ impl Sharing {
         }
     }
 
-    /// The links of a transfer.
+    /// Returns the links of a transfer.
     #[inline]
     pub(crate) fn path(&self, flow: FlowId) -> &[u32] {
         self.paths.of(flow, self.flows[flow].hops.into())
     }
 
-    /// Transfers that move over a link.
+    /// Returns the number of transfers that move over a link.
     #[inline]
     pub(crate) fn load(&self, link: u32) -> usize {
         self.links[LinkId::new(link)].flows.len()
     }
 
-    /// The share of a transfer that moves.
+    /// Returns the share of a moving transfer.
     #[inline]
     pub(crate) fn share(&self, flow: FlowId) -> u64 {
         self.shares[flow]
     }
 
-    /// A transfer begins to move: `reserved` steps of its links are its own, and it shares the rest
-    /// up to `bound`.
+    /// Starts to move a transfer: it has `reserved` steps on its links, and shares the rest up to
+    /// `bound`.
     pub(crate) fn join(&mut self, flow: FlowId, bound: u64, reserved: u64) {
         self.flows[flow].bound = bound;
         self.shares[flow] = bound;
@@ -183,13 +183,13 @@ impl Sharing {
         }
     }
 
-    /// A transfer is over.
+    /// Removes a transfer that has ended.
     pub(crate) fn leave(&mut self, flow: FlowId, reserved: u64) {
         for hop in 0..self.flows[flow].hops.into() {
             let link = self.step(flow, hop);
             let state = &mut self.links[link];
             state.free += reserved;
-            // Whoever changes a link looks at all of its transfers anyway.
+            // A change of a link visits all of its transfers anyway.
             let place = state.flows.iter().position(|&other| other == flow);
             state
                 .flows
@@ -202,14 +202,14 @@ impl Sharing {
         }
     }
 
-    /// Whether anything has begun or ended since the last time that shares were found.
+    /// Whether nothing has started or ended since the shares were computed.
     #[inline]
     pub(crate) fn is_settled(&self) -> bool {
         self.opened.is_empty() && self.changed.is_empty()
     }
 
-    /// Finds all shares. Hands the transfers whose share may be another to `changed`, which is
-    /// empty.
+    /// Computes all shares. Appends the transfers whose share may have changed to `changed`, which
+    /// must be empty.
     pub(crate) fn settle(&mut self, changed: &mut Vec<FlowId>) {
         for at in 0..self.opened.len() {
             self.find(self.opened[at]);
@@ -225,7 +225,8 @@ impl Sharing {
                 if self.links[link].moment != moment {
                     continue;
                 }
-                // It waits in the heap once more, out of date as soon as it is through.
+                // It waits in the heap once more, with an entry that is out of date once the link
+                // is settled.
             }
             if self.links[link].next == moment {
                 self.close(link, moment);
@@ -260,7 +261,7 @@ impl Sharing {
         }
     }
 
-    /// Opens a link that is closed. Its moment is for the caller to find.
+    /// Opens a closed link. The caller must compute its moment.
     #[inline]
     fn open(&mut self, link: LinkId) {
         let state = &mut self.links[link];
@@ -272,7 +273,7 @@ impl Sharing {
         }
     }
 
-    /// Lets an open link wait for a moment.
+    /// Queues an open link for a moment.
     #[inline]
     fn wait(&mut self, link: LinkId, moment: u64) {
         self.links[link].moment = moment;
@@ -281,7 +282,7 @@ impl Sharing {
         }
     }
 
-    /// Finds the level to be of an open link, as far as it is known, and its moment.
+    /// Computes the new level of an open link, as far as it is known, and its moment.
     fn find(&mut self, link: LinkId) {
         let state = &mut self.links[link];
         let old = match state.state {
@@ -299,7 +300,7 @@ impl Sharing {
         self.wait(link, moment);
     }
 
-    /// A link is through, at this level.
+    /// Settles a link at this level.
     fn close(&mut self, link: LinkId, level: u64) {
         let state = &mut self.links[link];
         state.level = level;
@@ -318,7 +319,7 @@ impl Sharing {
                 let other = self.step(flow, hop);
                 let state = &mut self.links[other];
                 match state.state {
-                    // This link, or one that has held nobody back and will not now.
+                    // This link, or one that has limited no transfer and does not now.
                     State::Closed if state.level <= level || state.level == NONE => {}
                     State::Closed => {
                         let moment = state.level;
@@ -333,7 +334,8 @@ impl Sharing {
         }
     }
 
-    /// A link is above its old level: what it alone held back at that is loose.
+    /// Handles a link whose new level is above the old one: transfers that only it limited are
+    /// loose.
     fn expire(&mut self, link: LinkId, old: u64) {
         let state = &mut self.links[link];
         state.state = State::Expired;
@@ -373,8 +375,8 @@ impl Sharing {
     }
 }
 
-/// The level of a link of which `free` is left to be shared, by what holds back each of its
-/// transfers elsewhere, as far as that is known; [`NONE`] if all of them are held back elsewhere.
+/// Returns the level of a link with `free` capacity to share, from the limits of its transfers
+/// elsewhere, as far as they are known. [`NONE`] if all of them are limited elsewhere.
 #[inline]
 fn level(mut free: u64, elsewhere: &mut Vec<u64>) -> u64 {
     let mut level = 0;

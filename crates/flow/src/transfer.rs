@@ -1,51 +1,50 @@
-//! What goes in and what comes out.
+//! Transfers, and reports on them.
 
 use crate::rate::Rate;
 use isthmus_kernel::Cycles;
 
-/// Bytes to be moved.
+/// A transfer of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transfer<'a, T> {
-    /// How many, at most [`BYTES_MAX`](crate::BYTES_MAX).
+    /// Number of bytes, at most [`BYTES_MAX`](crate::BYTES_MAX).
     pub bytes: u64,
-    /// The links that they cross, in any order, none twice. There may be none: then nothing but
-    /// the bound holds them back.
+    /// The links that it crosses, in any order, none twice. Without links only the bound limits it.
     pub path: &'a [u32],
-    /// Ticks from its beginning until bytes move.
+    /// Ticks from its begin until it moves.
     pub latency: Cycles,
-    /// The rate that it never exceeds, if there is one.
+    /// The maximum rate, if there is one.
     pub rate_max: Option<Rate>,
-    /// The rate that is its own on all links of the path (rule 8), if there is one.
+    /// The reserved rate on all links of the path (rule 8), if there is one.
     pub reserved: Option<Rate>,
-    /// What the handler wants to know again.
+    /// Data for the handler.
     pub tag: T,
 }
 
 /// A transfer that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivered<T> {
-    /// Its number, in order of beginning.
+    /// Its number, in order of begin.
     pub number: u64,
-    /// What was attached.
+    /// The handler's data.
     pub tag: T,
-    /// Its bytes.
+    /// Number of bytes.
     pub bytes: u64,
     /// The time for which it was offered.
     pub generated: Cycles,
-    /// When it began to move: its latency later.
+    /// When it began to move: its latency after the begin.
     pub moved: Cycles,
-    /// The tick by which all of it had moved: the time in which this is told.
+    /// The tick by which all of it had moved, which is the time of this report.
     pub arrived: Cycles,
 }
 
-/// A transfer that moves, and how fast.
+/// A moving transfer with its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moving<'e, T> {
-    /// Its number, in order of beginning.
+    /// Its number, in order of begin.
     pub number: u64,
-    /// What was attached.
+    /// The handler's data.
     pub tag: T,
-    /// Its rate, with what is reserved; none if nothing is left for it.
+    /// Its rate, including the reservation. None if nothing is left for it.
     pub rate: Option<Rate>,
     /// The links that it crosses.
     pub path: &'e [u32],

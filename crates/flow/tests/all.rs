@@ -1,4 +1,4 @@
-//! Tests of the engine, in one program: each file beside this one is a part of it.
+//! Tests of the engine, in one program. Each file in this folder is a module.
 
 mod closed_forms;
 mod conformance;

@@ -3,7 +3,7 @@
 use isthmus_flow::{Delivered, Engine, Handler, Rate, Transfer};
 use isthmus_kernel::{Cycles, Engine as _, Ran, RunUntil};
 
-/// When each transfer ended, by tag.
+/// The end of each transfer, by tag.
 #[derive(Default)]
 struct Ends(Vec<(usize, Cycles)>);
 
@@ -44,8 +44,8 @@ fn run(engine: &mut Engine<usize>) -> Vec<(usize, Cycles)> {
     ends.0
 }
 
-/// n transfers of b bytes on a link of c bytes per tick: all end at n b / c, rounded up, and one
-/// step of each share lost makes that later by less than n^2 b / (2^24 c^2) ticks.
+/// n transfers of b bytes on a link of c bytes per tick: all end at n b / c, rounded up. Losing one
+/// step of each share delays that by less than n^2 b / (2^24 c^2) ticks.
 #[test]
 fn equal_transfers_on_one_link_end_together() {
     for n in [1u64, 2, 3, 7, 64, 1_000] {
@@ -84,10 +84,10 @@ fn a_long_transfer_has_half_of_each_link() {
     assert!(run(&mut engine).iter().all(|(_, end)| *end == 1_000));
 }
 
-/// The example of the textbook: a link of 1 that a, b, c cross, one of 2 that c and d cross: a, b
-/// and c have 1/3, and d has what is left of its link, 5/3.
+/// The example of the textbook: a, b and c cross a link of 1, c and d one of 2. a, b and c get 1/3,
+/// and d gets the rest of its link, 5/3.
 #[test]
-fn what_is_held_back_elsewhere_leaves_the_rest() {
+fn a_transfer_limited_elsewhere_leaves_the_rest() {
     let mut engine = Engine::new(vec![rate(1, 1), rate(2, 1)]).unwrap();
     let paths: [&[u32]; 4] = [&[0], &[0], &[0, 1], &[1]];
     for (tag, path) in paths.into_iter().enumerate() {
@@ -98,10 +98,10 @@ fn what_is_held_back_elsewhere_leaves_the_rest() {
     assert_eq!(rates(&engine), [third, third, third, (2 << 24) - third]);
 }
 
-/// A step that rounding leaves over is nobody's, also where another link at the same level holds
-/// one of them back: links of 3 and 11 steps, three transfers, one of them on both.
+/// A step left over by rounding stays unused, even where another link at the same level limits one
+/// of the transfers: links of 3 and 11 steps, three transfers, one of them on both.
 #[test]
-fn links_at_one_level_are_through_at_once() {
+fn links_at_one_level_settle_together() {
     let mut engine = Engine::new(vec![rate(3, 1 << 24), rate(11, 1 << 24)]).unwrap();
     let paths: [&[u32]; 3] = [&[0, 1], &[1], &[1]];
     for (tag, path) in paths.into_iter().enumerate() {
@@ -111,10 +111,10 @@ fn links_at_one_level_are_through_at_once() {
     assert_eq!(rates(&engine), [3, 3, 3]);
 }
 
-/// Bounds: 40 for three transfers, one of which wants 4: 4, 18, 18. When one of the others is over
-/// the last has 36.
+/// Bounds: 40 for three transfers, one of which has a bound of 4: 4, 18, 18. When one of the others
+/// ends the last gets 36.
 #[test]
-fn what_a_bound_leaves_is_for_the_others() {
+fn capacity_above_a_bound_goes_to_the_others() {
     let mut engine = Engine::new(vec![rate(40, 1)]).unwrap();
     let slow = Transfer {
         rate_max: Some(rate(4, 1)),
@@ -125,13 +125,13 @@ fn what_a_bound_leaves_is_for_the_others() {
     engine.offer(0, over(&[0], 9_000, 2));
     engine.run_until(1, &mut Ends::default());
     assert_eq!(rates(&engine), [4 << 24, 18 << 24, 18 << 24]);
-    // The second ends at 100. The third has moved 1,800 of 9,000 then: 7,200 at 36 are 200 more.
+    // The second ends at 100. The third has moved 1,800 of 9,000 then; 7,200 at 36 take 200 more.
     assert_eq!(run(&mut engine), [(1, 100), (2, 300), (0, 1_000)]);
 }
 
 /// Section 6.3: a transfer to the interface and the connections of a reshuffle on a link of 40
-/// MB/s. Ticks of 1 us: 40 bytes each. Shared evenly, the more connections the slower is the
-/// transfer; with a reservation of 30 it is as fast beside one as beside nine.
+/// MB/s. Ticks of 1 us: 40 bytes each. With equal sharing, more connections slow the transfer down.
+/// With a reservation of 30 it is as fast beside one as beside nine.
 #[test]
 fn a_reservation_keeps_the_reshuffle_away_from_the_interface() {
     let end = |connections: usize, reserved: Option<Rate>| {
@@ -159,7 +159,7 @@ fn a_reservation_keeps_the_reshuffle_away_from_the_interface() {
 
 /// Latency, no bytes and no links.
 #[test]
-fn what_need_not_move_ends_when_it_would() {
+fn a_transfer_without_data_ends_when_it_would_move() {
     let mut engine = Engine::new(vec![rate(1, 1)]).unwrap();
     let late = |transfer| Transfer {
         latency: 7,
@@ -176,8 +176,8 @@ fn what_need_not_move_ends_when_it_would() {
     assert_eq!(run(&mut engine), [(1, 3), (0, 10), (3, 19), (2, 510)]);
 }
 
-/// Work conservation: on one link, whatever comes, busy ticks times capacity is what was carried,
-/// up to the last tick of each busy time and what rounding loses.
+/// Work conservation on one link: busy ticks times capacity is the work carried, up to the last
+/// tick of each busy period and the rounding loss.
 #[test]
 fn a_link_with_work_is_never_idle() {
     let mut engine = Engine::new(vec![rate(40, 1)]).unwrap();
@@ -194,7 +194,7 @@ fn a_link_with_work_is_never_idle() {
     run(&mut engine);
     let counters = engine.counted();
     assert_eq!(counters.bytes, [total]);
-    // Each end may waste most of a tick: 200 ticks; rounding loses 200 steps of 40 * 2^24 per tick.
+    // Each end may waste most of a tick: 200 ticks. Rounding loses 200 steps of 40 * 2^24 per tick.
     let least = total.div_ceil(40);
     assert!(
         (least..=least + 201).contains(&counters.busy[0]),

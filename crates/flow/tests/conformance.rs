@@ -1,12 +1,12 @@
-//! Engine and reference in the suite of all engines: a line of links.
+//! Engine and reference in the conformance suite: a line of links.
 
-use crate::reference::{Reference, Told, Wish};
+use crate::reference::{Event, Reference, Wish};
 use isthmus_conformance::line::{self, path};
 use isthmus_conformance::{Candidate, Log, Offer, check};
 use isthmus_flow::{Counters, Delivered, Engine, Handler, Rate, Transfer};
 use isthmus_kernel::{Cycles, Engine as Contract, Ran, RunUntil};
 
-/// 5 bytes in 3 ticks: no whole number of steps.
+/// 5 bytes in 3 ticks, which is not a whole number of steps.
 fn capacity() -> Rate {
     Rate::new(5, 3).unwrap()
 }
@@ -15,7 +15,7 @@ fn links() -> usize {
     line::lanes().count()
 }
 
-/// Some are bound, some have reservations, some wait before they move.
+/// Some transfers have bounds, some have reservations, some have latencies.
 fn wish(number: usize, offer: &Offer) -> Wish {
     Wish {
         bytes: offer.size.into(),
@@ -100,7 +100,7 @@ impl Candidate for Fast {
     }
 }
 
-/// The reference under the contract.
+/// The reference, as a candidate.
 struct Naive(Reference);
 
 impl Contract for Naive {
@@ -141,10 +141,10 @@ impl Candidate for Slow {
 
     fn run_until(engine: &mut Naive, limit: Cycles, log: &mut Log<'_>) -> Ran {
         while !log.is_finished() {
-            let more = engine.0.step(limit, &mut |reference, told| {
-                let follow_ups = match told {
-                    Told::Begun { time, tag, .. } => log.generated(time, tag),
-                    Told::Ended { time, tag, .. } => {
+            let more = engine.0.step(limit, &mut |reference, event| {
+                let follow_ups = match event {
+                    Event::Started { time, tag, .. } => log.generated(time, tag),
+                    Event::Ended { time, tag, .. } => {
                         let size = log.size(tag);
                         log.delivered(time, tag, size, time)
                     }

@@ -1,7 +1,7 @@
-//! Engine and reference on random networks: everything told, in order, all rates, all counts.
+//! Engine and reference on random networks: all reports in order, all rates, all counters.
 
 use crate::fairness::{Bounds, assert_fair};
-use crate::reference::{Reference, Told, Wish};
+use crate::reference::{Event, Reference, Wish};
 use isthmus_flow::{Counters, Delivered, Engine, Handler, Rate, Transfer};
 use isthmus_kernel::{Engine as _, Ran, RunUntil};
 use proptest::prelude::*;
@@ -9,10 +9,10 @@ use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// A transfer, and of which other's beginning or end it is the answer.
+/// A transfer, and the begin or end of another one that triggers it.
 #[derive(Debug, Clone)]
-struct Ask {
-    /// For when, or how long after the other.
+struct Request {
+    /// The time, or the delay after the trigger.
     time: u64,
     after: Option<(bool, usize)>,
     wish: Wish,
@@ -21,14 +21,14 @@ struct Ask {
 #[derive(Debug, Clone)]
 struct Case {
     capacities: Vec<u64>,
-    asks: Vec<Ask>,
-    /// Where runs end, each so much after the one before.
+    asks: Vec<Request>,
+    /// Ends of the runs, each relative to the previous one.
     cuts: Vec<u64>,
 }
 
-/// What the cases were.
+/// Statistics of the cases.
 #[derive(Debug, Default)]
-struct Seen {
+struct Statistics {
     cases: u64,
     transfers: u64,
     follow_ups: u64,
@@ -36,11 +36,11 @@ struct Seen {
     /// Cases in which transfers moved at two shares at least, at the end of some piece.
     two_levels: u64,
     three_levels: u64,
-    /// Moving transfers seen at their bound, and above their reservation.
+    /// Transfers that moved at their bound, and above their reservation.
     bound: u64,
     reserved: u64,
     starved: u64,
-    /// Ends told in the tick of the end before.
+    /// Ends reported in the tick of the previous end.
     ties: u64,
     at_once: u64,
     stalled: u64,
@@ -49,7 +49,7 @@ struct Seen {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
-    Told(Told),
+    Event(Event),
     Refused(usize),
 }
 
@@ -68,7 +68,7 @@ fn transfer(wish: &Wish) -> Transfer<'_, usize> {
     }
 }
 
-fn answers(case: &Case, end: bool, tag: usize) -> impl Iterator<Item = &Ask> {
+fn answers(case: &Case, end: bool, tag: usize) -> impl Iterator<Item = &Request> {
     let after = Some((end, tag));
     case.asks.iter().filter(move |ask| ask.after == after)
 }
@@ -95,7 +95,7 @@ impl Handler for Recorder<'_> {
     fn generated(&mut self, engine: &mut Engine<usize>, number: u64, tag: usize) {
         let time = engine.now();
         self.lines
-            .push(Line::Told(Told::Begun { time, number, tag }));
+            .push(Line::Event(Event::Started { time, number, tag }));
         self.answer(engine, false, tag);
     }
 
@@ -107,12 +107,13 @@ impl Handler for Recorder<'_> {
             ..
         } = delivered;
         self.lines
-            .push(Line::Told(Told::Ended { time, number, tag }));
+            .push(Line::Event(Event::Ended { time, number, tag }));
         self.answer(engine, true, tag);
     }
 }
 
-/// Coarse: links of a few steps, so that every share is rounded, levels meet and some get nothing.
+/// Coarse: links of a few steps, so that every share is rounded, levels coincide and some transfers
+/// get nothing.
 fn cases() -> impl Strategy<Value = Case> {
     (any::<bool>(), 1usize..9).prop_flat_map(|(coarse, links)| {
         let (steps, tick, bytes) = match coarse {
@@ -145,14 +146,14 @@ fn cases() -> impl Strategy<Value = Case> {
             prop::collection::vec(small.prop_map(move |cut| cut * tick * 4), 1..12),
         )
             .prop_map(|(capacities, raw, cuts)| {
-                let mut asks: Vec<Ask> = Vec::new();
+                let mut asks: Vec<Request> = Vec::new();
                 for (tag, (time, after, wish)) in raw.into_iter().enumerate() {
                     let (bytes, path, latency, rate_max, reserved) = wish;
                     let after = after.filter(|_| tag > 0);
                     let after = after.map(|(end, of)| (end, of.index(tag)));
-                    // A bound is no lower than what is reserved.
+                    // A bound must not be below the reservation.
                     let rate_max = rate_max.map(|rate_max| rate_max.max(reserved.unwrap_or(0)));
-                    asks.push(Ask {
+                    asks.push(Request {
                         time,
                         after,
                         wish: Wish {
@@ -174,8 +175,8 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Drives both through the same pieces and compares whatever they show.
-fn compare(case: &Case, seen: &mut Seen) -> Result<(), TestCaseError> {
+/// Runs both through the same pieces and compares everything.
+fn compare(case: &Case, statistics: &mut Statistics) -> Result<(), TestCaseError> {
     let capacities: Vec<Rate> = case.capacities.iter().map(|&steps| rate(steps)).collect();
     let mut engine = Engine::new(capacities).unwrap();
     let mut reference = Reference::new(&case.capacities);
@@ -198,11 +199,11 @@ fn compare(case: &Case, seen: &mut Seen) -> Result<(), TestCaseError> {
     for cut in case.cuts.iter().copied().chain([u64::MAX]) {
         limit = cut.saturating_add(limit);
         let ran = engine.run_until(limit, &mut recorder);
-        while reference.step(limit, &mut |reference, told| {
-            lines.push(Line::Told(told));
-            let (end, time, tag) = match told {
-                Told::Begun { time, tag, .. } => (false, time, tag),
-                Told::Ended { time, tag, .. } => (true, time, tag),
+        while reference.step(limit, &mut |reference, event| {
+            lines.push(Line::Event(event));
+            let (end, time, tag) = match event {
+                Event::Started { time, tag, .. } => (false, time, tag),
+                Event::Ended { time, tag, .. } => (true, time, tag),
             };
             for ask in answers(case, end, tag) {
                 if !reference.offer(time + ask.time, ask.wish.clone()) {
@@ -215,7 +216,7 @@ fn compare(case: &Case, seen: &mut Seen) -> Result<(), TestCaseError> {
         prop_assert_eq!(engine.under_way(), reference.under_way());
         let due = reference.next() < u64::MAX;
         prop_assert_eq!(ran, Ran::at_limit(due, reference.under_way()));
-        // What moves only at the present time has no rate yet, in either.
+        // A transfer that begins to move now has no rate yet, in either.
         let moving: Vec<(u64, usize, u128)> = engine
             .moving()
             .iter()
@@ -232,7 +233,7 @@ fn compare(case: &Case, seen: &mut Seen) -> Result<(), TestCaseError> {
                 reserved: wish.reserved.unwrap_or(0),
             }
         };
-        seen.checked_fair += assert_fair(&engine, bounds);
+        statistics.checked_fair += assert_fair(&engine, bounds);
         let shares: BTreeSet<u128> = moving
             .iter()
             .map(|(_, tag, rate)| rate - u128::from(bounds(*tag).reserved))
@@ -240,32 +241,32 @@ fn compare(case: &Case, seen: &mut Seen) -> Result<(), TestCaseError> {
         levels = levels.max(shares.len());
         for (_, tag, rate) in &moving {
             let wish = &case.asks[*tag].wish;
-            seen.bound += u64::from(wish.rate_max.map(u128::from) == Some(*rate));
-            seen.reserved +=
+            statistics.bound += u64::from(wish.rate_max.map(u128::from) == Some(*rate));
+            statistics.reserved +=
                 u64::from(wish.reserved.is_some_and(|steps| u128::from(steps) < *rate));
-            seen.starved += u64::from(*rate == 0);
+            statistics.starved += u64::from(*rate == 0);
         }
         let Counters { bytes, busy } = engine.counted();
         let carried = reference.carried.iter().map(|steps| (steps >> 24) as u64);
         prop_assert_eq!(bytes, carried.collect::<Vec<u64>>());
         prop_assert_eq!(&busy, &reference.busy);
-        seen.stalled += u64::from(ran == Ran::Stalled && limit == u64::MAX);
+        statistics.stalled += u64::from(ran == Ran::Stalled && limit == u64::MAX);
     }
-    seen.cases += 1;
-    seen.two_levels += u64::from(levels >= 2);
-    seen.three_levels += u64::from(levels >= 3);
+    statistics.cases += 1;
+    statistics.two_levels += u64::from(levels >= 2);
+    statistics.three_levels += u64::from(levels >= 3);
     let mut last = None;
     for line in &lines {
         match *line {
-            Line::Refused(_) => seen.refused += 1,
-            Line::Told(Told::Begun { tag, .. }) => {
-                seen.transfers += 1;
+            Line::Refused(_) => statistics.refused += 1,
+            Line::Event(Event::Started { tag, .. }) => {
+                statistics.transfers += 1;
                 let ask = &case.asks[tag];
-                seen.follow_ups += u64::from(ask.after.is_some());
-                seen.at_once += u64::from(ask.wish.bytes == 0 || ask.wish.path.is_empty());
+                statistics.follow_ups += u64::from(ask.after.is_some());
+                statistics.at_once += u64::from(ask.wish.bytes == 0 || ask.wish.path.is_empty());
             }
-            Line::Told(Told::Ended { time, .. }) => {
-                seen.ties += u64::from(last == Some(time));
+            Line::Event(Event::Ended { time, .. }) => {
+                statistics.ties += u64::from(last == Some(time));
                 last = Some(time);
             }
         }
@@ -274,8 +275,8 @@ fn compare(case: &Case, seen: &mut Seen) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn engine_and_reference_tell_the_same() {
-    let seen = RefCell::new(Seen::default());
+fn engine_and_reference_report_the_same() {
+    let statistics = RefCell::new(Statistics::default());
     let cases_wanted = 3_000;
     let mut runner = TestRunner::new(Config {
         cases: cases_wanted,
@@ -283,31 +284,36 @@ fn engine_and_reference_tell_the_same() {
         ..Config::default()
     });
     runner
-        .run(&cases(), |case| compare(&case, &mut seen.borrow_mut()))
+        .run(&cases(), |case| {
+            compare(&case, &mut statistics.borrow_mut())
+        })
         .unwrap();
-    let seen = seen.into_inner();
-    println!("{seen:?}");
+    let statistics = statistics.into_inner();
+    println!("{statistics:?}");
     let cases = u64::from(cases_wanted);
-    assert_eq!(seen.cases, cases);
+    assert_eq!(statistics.cases, cases);
     assert!(
-        seen.two_levels > cases / 3 && seen.three_levels > cases / 5,
-        "{seen:?}"
+        statistics.two_levels > cases / 3 && statistics.three_levels > cases / 5,
+        "{statistics:?}"
     );
     assert!(
-        seen.transfers > 10 * cases && seen.follow_ups > cases,
-        "{seen:?}"
+        statistics.transfers > 10 * cases && statistics.follow_ups > cases,
+        "{statistics:?}"
     );
     let rare = [
-        seen.refused,
-        seen.bound,
-        seen.reserved,
-        seen.starved,
-        seen.ties,
-        seen.at_once,
+        statistics.refused,
+        statistics.bound,
+        statistics.reserved,
+        statistics.starved,
+        statistics.ties,
+        statistics.at_once,
     ];
-    assert!(rare.iter().all(|&count| count > cases / 10), "{seen:?}");
     assert!(
-        seen.stalled > cases / 100 && seen.checked_fair > cases,
-        "{seen:?}"
+        rare.iter().all(|&count| count > cases / 10),
+        "{statistics:?}"
+    );
+    assert!(
+        statistics.stalled > cases / 100 && statistics.checked_fair > cases,
+        "{statistics:?}"
     );
 }

@@ -1,11 +1,11 @@
-//! Max-min fairness itself, looked at directly: whoever could have more is held back by its bound,
-//! or by a link that is full to less than a step for each of those that have most of it.
+//! Max-min fairness, checked directly: each transfer that could have more is limited by its bound,
+//! or by a link that is full to less than a step for each of the transfers with the highest share.
 
 use crate::reference::fill;
 use isthmus_flow::{Delivered, Engine, Handler, Moving, Rate, Transfer};
 use isthmus_kernel::{Engine as _, RunUntil, Streams, Uniform};
 
-/// What one transfer was promised, in steps.
+/// The limits of one transfer, in steps.
 pub struct Bounds {
     pub rate_max: Option<u64>,
     pub reserved: u64,
@@ -15,7 +15,7 @@ fn steps<T>(moving: &Moving<'_, T>) -> u64 {
     moving.rate.map_or(0, Rate::steps)
 }
 
-/// Looks at all that moves; `bounds` by tag. Returns how many transfers links hold back.
+/// Checks all moving transfers; `bounds` by tag. Returns the number of transfers limited by links.
 pub fn assert_fair(engine: &Engine<usize>, bounds: impl Fn(usize) -> Bounds) -> u64 {
     let moving = engine.moving();
     let share = |moving: &Moving<'_, usize>| steps(moving) - bounds(moving.tag).reserved;
@@ -64,7 +64,7 @@ pub fn assert_fair(engine: &Engine<usize>, bounds: impl Fn(usize) -> Bounds) -> 
     held_back
 }
 
-/// Nobody ends while one looks.
+/// A handler without transfers that end.
 struct Nobody;
 
 impl Handler for Nobody {
@@ -73,8 +73,8 @@ impl Handler for Nobody {
     fn delivered(&mut self, _: &mut Engine<usize>, _: &Delivered<usize>) {}
 }
 
-/// A torus of 4 x 4 x 4 with 16 transfers from each node, in which each end and each beginning
-/// reaches far: as large as the property tests are not.
+/// A torus of 4 x 4 x 4 with 16 transfers from each node, in which each begin and each end affects
+/// many others. It is larger than the cases of the property tests.
 #[test]
 fn shares_of_a_loaded_torus_are_fair_after_every_change() {
     let side = 4u32;
@@ -128,15 +128,15 @@ fn shares_of_a_loaded_torus_are_fair_after_every_change() {
                 &vec![1 << 24; 6 * nodes as usize],
                 &sharers.collect::<Vec<_>>(),
             );
-            let theirs = moving.iter().map(|one| Some(steps(one).into()));
-            assert_eq!(rates, theirs.collect::<Vec<Option<u128>>>());
+            let actual = moving.iter().map(|one| Some(steps(one).into()));
+            assert_eq!(rates, actual.collect::<Vec<Option<u128>>>());
             refilled += rates.len();
         }
         looks += 1;
     }
     assert_eq!(engine.under_way(), 0);
     println!("{looks} looks, {held_back} transfers held back by links, {refilled} refilled");
-    assert!(refilled > 1_000, "{refilled} rates found anew");
+    assert!(refilled > 1_000, "{refilled} rates computed again");
     assert!(
         looks > 20 && held_back > 5_000,
         "{looks} looks, {held_back} held back"

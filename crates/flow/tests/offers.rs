@@ -1,4 +1,4 @@
-//! What is offered and refused, timers, and what errors say.
+//! Accepted and refused offers, timers, and error messages.
 
 use isthmus_flow::{BYTES_MAX, Delivered, Engine, Error, Handler, Rate, Transfer};
 use isthmus_kernel::{Cycles, Engine as _, Ran, RunUntil};
@@ -50,9 +50,9 @@ impl Handler for Lines {
     }
 }
 
-/// Rule 7, in the order in which it says so.
+/// Rule 7, in its order.
 #[test]
-fn a_tick_goes_by_its_order() {
+fn events_of_a_tick_keep_their_order() {
     let mut engine = Engine::new(vec![rate(10, 1)]).unwrap();
     engine.offer(
         10,
@@ -78,7 +78,7 @@ fn a_tick_goes_by_its_order() {
     engine.offer(10, nothing);
     let mut lines = Lines::default();
     assert_eq!(engine.run_until(11, &mut lines), Ran::Going);
-    let told = [
+    let expected = [
         "0: 0 begins, tag 4",
         "10: 0 ends, tag 4",
         "10: timer 1",
@@ -89,16 +89,16 @@ fn a_tick_goes_by_its_order() {
         "10: 2 ends, tag 6",
         "10: 3 begins, tag 9",
     ];
-    assert_eq!(lines.0, told);
+    assert_eq!(lines.0, expected);
     assert_eq!(engine.run_until(Cycles::MAX, &mut lines), Ran::Idle);
     assert_eq!(
-        lines.0[told.len()..],
+        lines.0[expected.len()..],
         ["30: 1 ends, tag 5", "30: 3 ends, tag 9"]
     );
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_says_what_would_be_right() {
+fn invalid_offers_are_refused_with_the_permitted_values() {
     let mut engine = Engine::new(vec![rate(40, 1), rate(2, 1)]).unwrap();
     engine.run_until(7, &mut Lines::default());
     let half = Transfer {
@@ -108,7 +108,7 @@ fn what_cannot_be_is_refused_and_says_what_would_be_right() {
     engine.offer(50, half);
     let long: Vec<u32> = (0..30).chain([4]).collect();
     let many = Engine::new(vec![rate(1, 1); 40]).unwrap();
-    for (engine, time, transfer, told) in [
+    for (engine, time, transfer, message) in [
         (
             &engine,
             6,
@@ -160,7 +160,10 @@ fn what_cannot_be_is_refused_and_says_what_would_be_right() {
             "25 bytes per tick cannot be reserved on link 0: 15 of it are left",
         ),
     ] {
-        assert_eq!(engine.check(time, &transfer).unwrap_err().to_string(), told);
+        assert_eq!(
+            engine.check(time, &transfer).unwrap_err().to_string(),
+            message
+        );
     }
     let long = vec![0; usize::from(u16::MAX) + 1];
     let error = engine.check(7, &over(&long)).unwrap_err();
@@ -173,8 +176,8 @@ fn what_cannot_be_is_refused_and_says_what_would_be_right() {
     }
 }
 
-/// What is booked is so from the offer to the end, and a refusal books nothing, not even on the
-/// links before the one that is full.
+/// A reservation is booked from the offer to the end. A refusal books nothing, not even on the
+/// links before the full one.
 #[test]
 fn reservations_are_booked_from_offer_to_end() {
     let mut engine = Engine::new(vec![rate(40, 1), rate(30, 1)]).unwrap();
@@ -200,10 +203,10 @@ fn reservations_are_booked_from_offer_to_end() {
     assert_eq!(engine.unbooked(1), Some(rate(30, 1)));
 }
 
-/// More transfers than steps: all wait at rate 0, and the engine says that it is stalled. A cleared
-/// one starts again.
+/// More transfers than steps: all wait at rate 0, and the engine reports a stall. After `clear` it
+/// starts again.
 #[test]
-fn whoever_gets_no_step_stalls() {
+fn transfers_without_a_step_stall() {
     let mut engine = Engine::new(vec![rate(2, 1 << 24)]).unwrap();
     for _ in 0..3 {
         engine.offer(0, over(&[0]));

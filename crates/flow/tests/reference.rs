@@ -1,10 +1,10 @@
-//! The naive reference: whatever happens, all rates are found anew by progressive filling, and all
-//! transfers are moved on. In plain numbers of 128 bits; steps are 2^-24 bytes.
+//! The naive reference: every change computes all rates again by progressive filling, and moves all
+//! transfers. It uses plain 128-bit numbers; steps are 2^-24 bytes.
 
-/// Steps of a byte.
+/// Steps per byte.
 const BYTE: u128 = 1 << 24;
 
-/// What is to be moved.
+/// A transfer to offer.
 #[derive(Debug, Clone)]
 pub struct Wish {
     pub bytes: u64,
@@ -17,10 +17,10 @@ pub struct Wish {
     pub tag: usize,
 }
 
-/// What is told.
+/// A report of the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
-    Begun { time: u64, number: u64, tag: usize },
+pub enum Event {
+    Started { time: u64, number: u64, tag: usize },
     Ended { time: u64, number: u64, tag: usize },
 }
 
@@ -36,7 +36,7 @@ enum Stage {
 struct Item {
     wish: Wish,
     stage: Stage,
-    /// When the stage is over, unless it moves.
+    /// The end of the stage, unless it moves.
     until: u64,
     number: u64,
     left: u128,
@@ -48,15 +48,15 @@ pub struct Reference {
     /// In the order of their offers.
     items: Vec<Item>,
     pub now: u64,
-    begun: u64,
+    started: u64,
     pub carried: Vec<u128>,
     pub busy: Vec<u64>,
 }
 
-/// A transfer that shares: its path, what it may have beyond what is reserved, and that.
+/// A transfer that shares: its path, its maximum beyond the reservation, and the reservation.
 type Sharer<'a> = (&'a [u32], Option<u128>, u128);
 
-/// What each gets, reservation included; `None` is without end.
+/// Returns the rate of each transfer, reservation included. `None` is unlimited.
 pub fn fill(capacities: &[u64], sharers: &[Sharer<'_>]) -> Vec<Option<u128>> {
     let mut left: Vec<u128> = capacities.iter().map(|&capacity| capacity.into()).collect();
     for (path, _, reserved) in sharers {
@@ -105,13 +105,13 @@ impl Reference {
             capacities: capacities.to_vec(),
             items: Vec::new(),
             now: 0,
-            begun: 0,
+            started: 0,
             carried: vec![0; capacities.len()],
             busy: vec![0; capacities.len()],
         }
     }
 
-    /// Whether it was taken: it is refused if a link cannot keep what is to be reserved.
+    /// Offers a transfer. Returns false if a link cannot provide the reservation.
     pub fn offer(&mut self, time: u64, wish: Wish) -> bool {
         assert!(time >= self.now, "too late");
         let want = u128::from(wish.reserved.unwrap_or(0));
@@ -136,7 +136,7 @@ impl Reference {
     }
 
     pub fn under_way(&self) -> u64 {
-        self.begun
+        self.started
             - self
                 .items
                 .iter()
@@ -144,7 +144,7 @@ impl Reference {
                 .count() as u64
     }
 
-    /// Numbers, tags and rates of what moves, by number.
+    /// Returns numbers, tags and rates of the moving transfers, by number.
     pub fn moving(&self) -> Vec<(u64, usize, u128)> {
         let rates = self.rates();
         let moving = self.items.iter().zip(rates);
@@ -156,7 +156,7 @@ impl Reference {
         moving
     }
 
-    /// The rate of each item.
+    /// Returns the rate of each item.
     fn rates(&self) -> Vec<Option<u128>> {
         let movers: Vec<usize> = (0..self.items.len())
             .filter(|&i| self.items[i].stage == Stage::Moving)
@@ -177,7 +177,7 @@ impl Reference {
         rates
     }
 
-    /// What is to be served next at the present time, if anything is.
+    /// Returns the next item to serve at the current time, if there is one.
     fn due(&self) -> Option<usize> {
         let at = |stage| {
             let items = self.items.iter().enumerate();
@@ -197,7 +197,7 @@ impl Reference {
         ended.or(begins).or(moves).map(|(i, _)| i)
     }
 
-    /// When anything happens next, later than now; never if nothing does.
+    /// Returns the time of the next event after now, or never.
     pub fn next(&self) -> u64 {
         let rates = self.rates();
         let times = self
@@ -216,15 +216,15 @@ impl Reference {
         times.min().unwrap_or(u64::MAX)
     }
 
-    /// Serves one thing before `limit`, or goes there; whether there was anything. `tell` answers
-    /// with what it offers.
-    pub fn step(&mut self, limit: u64, tell: &mut impl FnMut(&mut Self, Told)) -> bool {
+    /// Serves one event before `limit`, or advances to it. Returns whether there was one. `on_event`
+    /// offers the follow-ups of a report.
+    pub fn step(&mut self, limit: u64, on_event: &mut impl FnMut(&mut Self, Event)) -> bool {
         if self.now >= limit {
             return false;
         }
         let Some(i) = self.due() else {
             let next = self.next();
-            // Without a limit the clock stays at what was last.
+            // Without a limit the clock stays at the last event.
             if next >= limit && limit == u64::MAX {
                 return false;
             }
@@ -234,8 +234,8 @@ impl Reference {
         let (time, tag) = (self.now, self.items[i].wish.tag);
         match self.items[i].stage {
             Stage::Offered => {
-                let number = self.begun;
-                self.begun += 1;
+                let number = self.started;
+                self.started += 1;
                 let latency = self.items[i].wish.latency;
                 self.items[i].number = number;
                 self.items[i].until = time + latency;
@@ -243,13 +243,13 @@ impl Reference {
                     0 => Stage::Moving,
                     _ => Stage::Latent,
                 };
-                tell(self, Told::Begun { time, number, tag });
+                on_event(self, Event::Started { time, number, tag });
             }
             Stage::Latent => self.items[i].stage = Stage::Moving,
             Stage::Moving => {
                 let number = self.items[i].number;
                 self.items[i].stage = Stage::Gone;
-                tell(self, Told::Ended { time, number, tag });
+                on_event(self, Event::Ended { time, number, tag });
             }
             Stage::Gone => unreachable!("what is gone is not due"),
         }

@@ -115,6 +115,10 @@ fn a_discarded_stream_fails_no_other() {
         Some(End::Failed(Reason::Discarded)),
         Some(End::Done),
     ];
-    assert_eq!(played(|_| true), expected, "each acknowledgement is received");
+    assert_eq!(
+        played(|_| true),
+        expected,
+        "each acknowledgement is received"
+    );
     assert_eq!(played(|_| false), expected, "only the last is received");
 }

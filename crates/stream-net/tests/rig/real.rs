@@ -166,7 +166,10 @@ impl Real {
             .any(is_gone)
         {
             let name = self.name();
-            assert!(Instant::now() < deadline, "{name}: link {gone} is not reported");
+            assert!(
+                Instant::now() < deadline,
+                "{name}: link {gone} is not reported"
+            );
             self.pump();
         }
     }

@@ -60,12 +60,12 @@ enum Gone {
 /// Its owner, the driver, reports what happens and carries out its orders:
 ///
 /// 1. *In*: the calls of the control interface (`open`, `submit`, `cancel`, ...), `offer` and the
-///   `handle_*` calls report events of applications, links, the network and time. Each takes the
-///   current time; an earlier time than before counts as no change.
+///    `handle_*` calls report events of applications, links, the network and time. Each takes the
+///    current time; an earlier time than before counts as no change.
 /// 2. *Out*: after any number of these calls, the driver must poll until there is nothing left, in
-///   any order: [`poll_order`](Self::poll_order) returns work, [`poll_event`](Self::poll_event)
-///   returns events, and [`poll_timeout`](Self::poll_timeout) returns the deadline for calling
-///   [`handle_timeout`](Self::handle_timeout). A later call may change that deadline.
+///    any order: [`poll_order`](Self::poll_order) returns work, [`poll_event`](Self::poll_event)
+///    returns events, and [`poll_timeout`](Self::poll_timeout) returns the deadline for calling
+///    [`handle_timeout`](Self::handle_timeout). A later call may change that deadline.
 ///
 /// # Orders
 /// [`Work`] says which orders are *reported*. Each of these ends with exactly one
