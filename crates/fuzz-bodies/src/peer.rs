@@ -76,7 +76,7 @@ impl World {
             own_socket.connect(address(&peer_socket)).expect("a peer");
             peer_socket.connect(address(&own_socket)).expect("a peer");
             own_socket.set_nonblocking(true).expect("a socket's flag");
-            driver.give_datagrams("peer", peer_socket);
+            driver.provide_datagrams("peer", peer_socket);
             Line::Datagrams(own_socket)
         };
         let mut next = Header::new(Packet::Data, 0);

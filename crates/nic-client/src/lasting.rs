@@ -191,7 +191,7 @@ impl Lasting {
             return Err(AttemptError::Retry("it was cut again".into()));
         }
         let mut out = lock(&self.out);
-        let again = out.kept.again(received);
+        let again = out.kept.resume_at(received);
         again.map_err(|unexpected| AttemptError::Fatal(unexpected.to_string()))?;
         out.socket = Some(socket.clone());
         lock(&self.into).socket = Some(socket);

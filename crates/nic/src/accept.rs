@@ -306,7 +306,7 @@ fn datagrams(shared: &Shared, address: SocketAddr, socket: UdpSocket) {
         let _ = shared.client.call(move |driver| {
             let mut state = hub.state();
             if let Some(name) = state.take_accept(|one| one.datagrams && one.address == address) {
-                driver.give_datagrams(&name, socket);
+                driver.provide_datagrams(&name, socket);
             }
         });
         return;
@@ -326,7 +326,7 @@ fn hand_over(shared: &Shared, address: SocketAddr, channel: Option<u32>, socket:
     let _ = shared.client.call(move |driver| {
         let mut state = hub.state();
         if let Some(name) = state.take_accept(|one| one.accepts(address, channel)) {
-            driver.give(&name, socket);
+            driver.provide_socket(&name, socket);
         }
     });
 }

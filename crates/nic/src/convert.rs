@@ -74,7 +74,7 @@ pub(crate) fn protocol(
         }
     };
     // Plain bytes can be received too, by streams with ADUs of a fixed size.
-    let bytes = matches!(to, Destination::Tcp(_) | Destination::TcpGiven(_));
+    let bytes = matches!(to, Destination::Tcp(_) | Destination::TcpProvided(_));
     Ok((protocol, packets || bytes))
 }
 

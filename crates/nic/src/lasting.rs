@@ -116,7 +116,7 @@ fn renew(
         let renewed = driver.renew(id, lasting.nth, lasting.received.unwrap_or(0));
         let received = renewed.map_err(|error| match error {
             // The text names the application's own number.
-            Error::Lasting(_, why) => {
+            Error::Resumable(_, why) => {
                 refusal(RefusalKind::Conflict, format!("link {number}: {why}"))
             }
             other => convert::refused(&other),
@@ -141,7 +141,7 @@ fn begin(
 ) -> Result<LinkId, Refusal> {
     let asked = UNCONFIRMED_BYTES as u64;
     let id = reserve(hub, state, driver, (app, number), asked)?;
-    let attached = driver.attach_lasting(id, grace);
+    let attached = driver.attach_resumable(id, grace);
     attached.map_err(|error| convert::refused(&error))?;
     if let Some(link) = state.link_mut(id) {
         link.wipe();
@@ -221,7 +221,7 @@ impl State {
     /// Release a link at the request of its rank.
     pub fn unlink(&mut self, driver: &mut Driver, caller: &Caller, number: u16, key: &str) {
         if let Some(id) = self.own_link(caller, number, key) {
-            driver.forsake(id, "its rank gave it up");
+            driver.abandon(id, "its rank gave it up");
             if let Some(link) = self.link_mut(id) {
                 link.owner = None;
             }
@@ -245,7 +245,7 @@ impl State {
     /// Notify the process of a lasting link of an event, and record whether the link is cut.
     pub fn on_link_event(&mut self, event: &NetEvent) {
         let (id, incarnation, news, cut) = match event {
-            NetEvent::LinkTaken {
+            NetEvent::LinkReceived {
                 link,
                 incarnation,
                 bytes,

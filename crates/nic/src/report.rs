@@ -244,7 +244,7 @@ pub(crate) fn event(
             let again = *again;
             Some((app, Notice::LinkRestored { link, again }))
         }
-        NetEvent::LinkTaken { .. } => None,
+        NetEvent::LinkReceived { .. } => None,
         NetEvent::OutOfStep {
             link,
             stream,

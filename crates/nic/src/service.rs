@@ -16,7 +16,7 @@ impl Service for Shared {
         let hub = Arc::clone(&self.hub);
         let called = self.client.call(move |driver| {
             let state = hub.state();
-            metrics::text(&hub, &state, driver)
+            metrics::render(&hub, &state, driver)
         });
         called.ok()
     }
