@@ -14,8 +14,8 @@ struct Line {
 }
 
 impl Line {
-    /// Tells what the last cycle has brought.
-    fn tell(&mut self, log: &mut Log<'_>) {
+    /// Logs the reports of the last cycle.
+    fn report(&mut self, log: &mut Log<'_>) {
         let at = self.network.now() - 1;
         for message in 0..self.messages.len() {
             let (number, size, ready) = self.messages[message];
@@ -103,7 +103,7 @@ impl Candidate for Line {
                 Some(next) if next < limit => {
                     line.network.run_until(next);
                     line.network.run_until(next + 1);
-                    line.tell(log);
+                    line.report(log);
                 }
                 _ => {
                     line.network.run_until(limit);

@@ -2,68 +2,67 @@
 
 use crate::Cycles;
 
-/// An engine, or a reference beside one: it takes messages for a time, and runs to a limit.
+/// An engine, or its reference: it accepts messages for future times, and runs to a limit.
 ///
-/// All engines keep to one contract, which the suite in `isthmus-conformance` holds them to:
+/// All engines must keep one contract, which the suite in `isthmus-conformance` checks:
 ///
-/// - What is offered for `now()` or later is accepted, between runs and from the handler.
-/// - A run ([`RunUntil`]) serves what is due *before* its limit, and nothing else; nothing is told
-///   twice. A limit that has passed already does nothing.
-/// - `now()` is the limit afterwards, also when nothing is left; it never goes back. With a limit of
-///   [`Cycles::MAX`], which is none, it is where the last event was.
-/// - The handler may finish at any moment. The engine then stops soon, having served all that belongs
-///   to what it told, and goes on later as if nothing had been.
-/// - A run in pieces is the run at once, and an engine that was cleared is a new one: what is told
-///   and what is counted is the same.
+/// - An offer for `now()` or later is accepted, between runs and from the handler.
+/// - A run ([`RunUntil`]) serves the events that are due *before* its limit, and no others. It
+///   reports nothing twice. A limit in the past does nothing.
+/// - `now()` is the limit afterwards, also when no events are left; it never goes back. With a
+///   limit of [`Cycles::MAX`], which means none, it is the time of the last event.
+/// - The handler may finish at any time. The engine then stops soon, after serving everything that
+///   belongs to its reports, and can continue later as if nothing had happened.
+/// - A run in pieces equals the run in one piece, and a cleared engine equals a new one: the same
+///   reports and the same counters.
 ///
-/// Nothing that was offered can be taken back: nothing in the machines that engines stand for does
-/// that.
+/// Offers cannot be withdrawn, as in the modelled machines.
 pub trait Engine {
-    /// What is offered: a message or a packet.
+    /// The type of an offer: a message or a packet.
     type Message<'a>;
 
-    /// Goes back to an idle engine at time 0. Keeps the memory.
+    /// Resets to an idle engine at time 0. Keeps the memory.
     fn clear(&mut self);
 
-    /// The present time. Between runs, what was due before it has been served.
+    /// Returns the current time. Between runs, all earlier events have been served.
     fn now(&self) -> Cycles;
 
-    /// Offers a message for `time`, in which it is generated. Those that a node is offered for the same
-    /// time are generated in the order in which they are offered.
+    /// Offers a message for `time`, at which it is generated. Messages of one node for the same
+    /// time are generated in the order of offering.
     ///
     /// # Panics
-    /// If the time has passed, or the message is none that the network can carry.
+    /// The time is in the past, or the network cannot carry the message.
     fn offer(&mut self, time: Cycles, message: Self::Message<'_>);
 
-    /// Messages generated that have neither arrived nor been given up.
+    /// Returns the number of generated messages that have neither arrived nor been given up.
     fn under_way(&self) -> u64;
 }
 
-/// What drives an engine: `H` learns what happens, and may offer more.
+/// Runs an engine with a handler `H`, which receives reports and may offer more.
 pub trait RunUntil<H>: Engine {
-    /// Serves what is due before `limit`, or until the handler has finished: see [`Engine`].
+    /// Serves events before `limit`, or until the handler has finished: see [`Engine`].
     ///
     /// # Panics
-    /// If the handler offers what [`Engine::offer`] would not take.
+    /// The handler makes an offer that [`Engine::offer`] refuses.
     fn run_until(&mut self, limit: Cycles, handler: &mut H) -> Ran;
 }
 
-/// What a run to a limit has come to.
+/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ran {
-    /// To the limit; more is due later.
+    /// The limit was reached; more events are due later.
     Going,
-    /// Until the handler had seen enough.
+    /// The handler has finished.
     Finished,
-    /// To the limit, and nothing is left that could happen, nor under way.
+    /// The limit was reached; no events are left and nothing is under way.
     Idle,
-    /// To the limit, and nothing is left that could happen: those under way block one another for
+    /// The limit was reached and no events are left: the messages under way block one another for
     /// ever.
     Stalled,
 }
 
 impl Ran {
-    /// How an engine that has come to its limit stands.
+    /// Returns the outcome for an engine that has reached its limit.
     #[inline]
     pub fn at_limit(anything_due: bool, under_way: u64) -> Self {
         match (anything_due, under_way) {
@@ -73,7 +72,7 @@ impl Ran {
         }
     }
 
-    /// Whether anything may still happen without something new.
+    /// Whether anything may still happen without a new offer.
     #[inline]
     pub fn goes_on(self) -> bool {
         matches!(self, Self::Going | Self::Finished)

@@ -1,9 +1,9 @@
-//! What can be wrong with rules.
+//! Errors in rules and networks.
 
 use crate::limits::CHANNELS_MAX;
 use std::fmt;
 
-/// What is wrong, and what would be right.
+/// An error, with the permitted values in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Error {
     /// A number that must be 1 or more is 0.
@@ -17,7 +17,7 @@ pub enum Error {
         what: &'static str,
         /// The number.
         value: u32,
-        /// What it may be.
+        /// Its maximum.
         most: u32,
     },
     /// A read request does not fit into a packet.
@@ -29,35 +29,35 @@ pub enum Error {
     },
     /// A packet takes a link for too long.
     LongestPacket {
-        /// For how long.
+        /// Its ticks.
         ticks: u64,
     },
     /// A buffer cannot hold a packet.
     SmallBuffer {
-        /// What has it.
+        /// The kind of buffer.
         of: &'static str,
-        /// Its bytes.
+        /// Its size in bytes.
         buffer: u32,
         /// Bytes of the longest packet.
         packet: u64,
     },
     /// More virtual channels than a link may have.
     Channels {
-        /// Classes of them.
+        /// Number of classes.
         classes: u32,
-        /// Channels of each class.
+        /// Number of channels per class.
         channels: u32,
     },
     /// A network that the engine cannot run on.
     Network {
-        /// What it is that it says.
+        /// The inconsistent item.
         what: &'static str,
-        /// Of which link, or how many.
+        /// The link, or the number of links.
         link: u64,
     },
     /// Output buffers, in which packets of all classes of channels would wait behind one another.
     SharedOutputs {
-        /// The classes.
+        /// Number of classes.
         classes: u32,
     },
 }

@@ -1,84 +1,86 @@
-//! Rules that fabrics, and readers of the papers on them, differ in.
+//! Rules that differ between fabrics, and between readings of the papers on them.
 
 use isthmus_kernel::Cycles;
 use strum::{EnumString, VariantNames};
 
-/// From when a packet's age counts.
+/// The time from which a packet's age counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AgeFrom {
     /// From its injection; the header carries it from switch to switch.
     #[default]
     Injection,
-    /// From the generation of its message, that of the read for the data of one.
+    /// From the generation of its message. For the data of a read, from that of the read.
     Message,
-    /// From its header's arrival at the switch, behind others in a buffer or not.
+    /// From its header's arrival at the switch, even if it is behind others in a buffer.
     Arrival,
-    /// From its request for an output of the switch. With circuits that is its arrival; with
-    /// cut-through it is when the packet is the first of its buffer and the one before has left.
+    /// From its request for an output of the switch. With circuits that is its arrival. With
+    /// cut-through the packet is then the first of its buffer, and the previous one has left.
     Request,
 }
 
-/// Who goes first of those equally old.
+/// The choice among equally old packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum AgeTie {
-    /// That at the input after the one served last, going around.
+    /// Round robin: the input after the one served last.
     #[default]
     RoundRobin,
-    /// Any, by a lot drawn anew in each tick ([`lot`]).
+    /// A random one, chosen again in each tick ([`lot`]).
     Random,
-    /// That at the input of the lowest number.
+    /// The input with the lowest number.
     Lowest,
 }
 
-/// What makes a packet go first.
+/// The priority of packets by age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Age {
-    /// From when it counts.
+    /// The time from which age counts.
     pub from: AgeFrom,
-    /// Above this all are equally old. `None`: it counts on for ever.
+    /// Ages above this are equal. `None`: there is no maximum.
     pub saturates: Option<Cycles>,
-    /// Who goes first of those equally old.
+    /// The choice among equally old packets.
     pub tie: AgeTie,
 }
 
-/// What makes a link the least loaded one of those that a packet could have now.
+/// The measure of a link's load, among links that a packet could have now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LinkLoad {
-    /// Room: with circuits most free lanes, then the earliest free transmitter; with cut-through most
-    /// credits over all its lanes, with output buffers most room there before that.
+    /// Room. With circuits the most free lanes, then the earliest free transmitter. With
+    /// cut-through the most credits over all its lanes, and with output buffers first the most room
+    /// there.
     #[default]
     Room,
-    /// Its transmitter alone: all links whose transmitters are free are equally good, before those
-    /// whose are free sooner than others.
+    /// Its transmitter only: all links with a free transmitter are equally good, followed by those
+    /// that become free soonest.
     Idle,
 }
 
-/// Which of several links is taken that are loaded alike.
+/// The choice among equally loaded links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case")]
 pub enum LinkTie {
-    /// Any, by lot ([`tie`](crate::tie)).
+    /// A random one ([`tie`](crate::tie)).
     #[default]
     Random,
-    /// That whose transmitter has been free, or will be, from the earliest time on; of those any.
+    /// The link whose transmitter has been free, or will be, for the longest time; a random one of
+    /// several.
     LongestIdle,
-    /// That of the lowest number.
+    /// The link with the lowest number.
     Lowest,
 }
 
-/// How packets choose among links where several lead on.
+/// The choice among several possible links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Adaptive {
-    /// What makes a link better.
+    /// The measure of load.
     pub load: LinkLoad,
-    /// Which of equally good ones is taken.
+    /// The choice among equally loaded links.
     pub tie: LinkTie,
 }
 
-/// Two rounds of the finaliser of SplitMix64 (Steele, Lea, Flood 2014) over what lots depend on.
+/// Applies two rounds of the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
 pub(crate) fn mixed(outer: u64, inner: u64) -> u64 {
     let mix = |value: u64| {
         let mut z = value.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -89,8 +91,8 @@ pub(crate) fn mixed(outer: u64, inner: u64) -> u64 {
     mix(mix(outer) ^ inner)
 }
 
-/// The lot of a header that waits at `input` for links from `link` on, drawn at `time`: of those
-/// equally old the one with the smallest goes first. No two inputs have the same.
+/// Returns the random number of a header that waits at `input` for links from `link` on, at `time`:
+/// of equally old packets the smallest number goes first. No two inputs have the same.
 pub fn lot(seed: u64, time: Cycles, link: u32, input: u32) -> u64 {
     let place = u64::from(link) << 32 | u64::from(input);
     mixed(mixed(seed, time), place) >> 32 << 32 | u64::from(input)

@@ -1,4 +1,4 @@
-//! Times, lengths and choices.
+//! The rules of a fabric: times, lengths and choices.
 
 use crate::Error;
 use crate::limits::CHANNELS_MAX;
@@ -6,25 +6,25 @@ use crate::readings::{Adaptive, Age, mixed};
 use crate::ways::{self, Ways};
 use isthmus_kernel::Cycles;
 
-/// Message queues that a node may have.
+/// Maximum number of message queues of a node.
 pub const QUEUES_MAX: u32 = 256;
 
-/// How packets hold the links of their way.
+/// The method by which packets hold the links of their route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Switching {
     /// A header takes one virtual channel of each link and keeps it until the acknowledgement
     /// has come back over that link.
     Circuit {
-        /// Packets that a node may have on their way, 1 or more. Each holds a virtual channel of
-        /// a link of the node, so that no more than there are of these count.
+        /// Maximum number of packets of a node under way, at least 1. Each holds a virtual channel
+        /// of a link of the node, so their number is the effective maximum.
         in_flight: u32,
     },
-    /// A packet moves on as soon as the buffer behind the next link has room for all of it; credits
-    /// tell the sender of the link what room there is.
+    /// A packet moves on as soon as the buffer behind the next link has room for all of it. Credits
+    /// report that room to the sender of the link.
     CutThrough {
         /// Bytes of buffer for each virtual channel at the receiving end of a link.
         buffer: u32,
-        /// From a packet's tail leaving a buffer to the sender's knowing it.
+        /// Ticks from a packet's tail leaving a buffer until the sender knows it.
         credit: Cycles,
         /// Buffers behind the crossbars of the switches. `None`: a packet crosses onto the link.
         outputs: Option<Outputs>,
@@ -34,85 +34,86 @@ pub enum Switching {
 /// Buffers at the outputs of switches, into which packets cross faster than links carry them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Outputs {
-    /// Bytes of buffer for each link out of a switch, all its virtual channels together.
+    /// Bytes of buffer for each link out of a switch, shared by its virtual channels.
     pub buffer: u32,
-    /// How many times as fast as a link the way into each of them is, 1 or more.
+    /// Speed of the path into each of them relative to a link, at least 1.
     pub speedup: u32,
 }
 
 impl Outputs {
-    /// Ticks for which the way into a buffer is taken by a packet that takes a link for `ticks`.
+    /// Returns the ticks for which a packet that takes a link for `ticks` occupies the path into a
+    /// buffer.
     pub fn crossing(self, ticks: Cycles) -> Cycles {
         ticks.div_ceil(u64::from(self.speedup))
     }
 }
 
-/// Old packets cost the last link more: an empirical term.
+/// An empirical term: old packets occupy the last link for longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Late {
-    /// A packet whose last link starts more than this after its injection pays.
+    /// It applies to a packet whose last link starts more than this after its injection.
     pub older_than: Cycles,
-    /// What the last link is busy for, in addition.
+    /// Additional ticks on the last link.
     pub extra: Cycles,
 }
 
 /// A node's network interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Interface {
-    /// Messages of one queue go one after another, those of different queues take turns. Number of
-    /// queues of each node, 1 or more.
+    /// Number of queues of each node, at least 1. Messages of one queue go one after another, those
+    /// of different queues take turns.
     pub queues: u32,
-    /// From a message's generation to its first packet, at least.
+    /// Minimum ticks from a message's generation to its first packet.
     pub start: Cycles,
-    /// From one packet of the DMA engine to its next, whatever its length; 1 or more.
+    /// Ticks from one packet of the DMA engine to its next, whatever its length; at least 1.
     pub packet: Cycles,
-    /// The same, for each block of [`Rules::block`] bytes of payload, in addition.
+    /// Additional ticks for each block of [`Rules::block`] bytes of payload.
     pub packet_block: Cycles,
-    /// By how much a packet that arrives delays a busy DMA engine.
+    /// Ticks by which an arriving packet delays a busy DMA engine.
     pub receive: Cycles,
-    /// Packets that the DMA engine sends of one message before the next has its turn, 1 or more.
+    /// Number of packets that the DMA engine sends of one message per turn, at least 1.
     pub slice: u32,
-    /// Bytes of payload of a read request.
+    /// Payload of a read request in bytes.
     pub request: u32,
-    /// From a read request's arrival to the start of the server's DMA.
+    /// Ticks from a read request's arrival to the start of the server's DMA.
     pub turnaround: Cycles,
 }
 
-/// The rules of a fabric. Times are in ticks, as long as the caller likes; lengths are in bytes.
+/// The rules of a fabric. Times are in ticks of any length; lengths are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// Ticks that a byte takes on a link, 1 or more.
+    /// Ticks per byte on a link, at least 1.
     pub byte: Cycles,
-    /// From a header's start on a link to its request for an output of the switch behind it, 1 or
-    /// more: flow-through, and the cable unless links have lengths.
+    /// Ticks from a header's start on a link to its request for an output of the switch behind it,
+    /// at least 1: flow-through, and the cable unless links have lengths.
     pub hop: Cycles,
-    /// From the arrival of a packet's tail to the start of its acknowledgement.
+    /// Ticks from the arrival of a packet's tail to the start of its acknowledgement.
     pub acknowledge: Cycles,
-    /// What the acknowledgement takes for each switch on the way back.
+    /// Ticks of the acknowledgement per switch on the way back.
     pub acknowledge_hop: Cycles,
-    /// Virtual channels of each link and direction, in each class of them that the network has; 1
-    /// to [`CHANNELS_MAX`] in all.
+    /// Virtual channels of each link and direction, in each class of the network; 1 to
+    /// [`CHANNELS_MAX`] in total.
     pub channels: u32,
-    /// How packets hold links.
+    /// The method by which packets hold links.
     pub switching: Switching,
-    /// How packets choose among links, where several lead on.
+    /// The choice among several possible links.
     pub adaptive: Adaptive,
-    /// Who goes first.
+    /// The priority of packets by age.
     pub age: Age,
-    /// What old packets cost.
+    /// The additional cost of old packets.
     pub late: Option<Late>,
-    /// Bytes of payload of a packet at most, 1 or more.
+    /// Maximum payload of a packet in bytes, at least 1.
     pub payload: u32,
-    /// Bytes that a packet has in addition.
+    /// Additional bytes of a packet.
     pub overhead: u32,
-    /// Payloads are padded to multiples of this, 1 or more.
+    /// Payloads are padded to multiples of this, at least 1.
     pub block: u32,
     /// The nodes' interfaces.
     pub interface: Interface,
 }
 
 impl Rules {
-    /// Checks that the rules can be followed.
+    /// Checks that the rules are valid.
     ///
     /// # Errors
     /// The first value that is out of bounds.
@@ -176,18 +177,18 @@ impl Rules {
         Ok(())
     }
 
-    /// Checks that the rules can be followed on a network, which must not contradict itself.
+    /// Checks that the rules are valid on a network, and that the network is consistent.
     ///
     /// # Errors
-    /// As [`check`](Self::check); too many channels, output buffers that classes would share, links that
-    /// are too many or too long.
+    /// As [`check`](Self::check); too many channels, output buffers that classes would share, links
+    /// that are too many or too long.
     pub fn check_on(&self, ways: &impl Ways) -> Result<(), Error> {
         self.check()?;
         self.check_classes(ways.classes())?;
         ways::check(ways)
     }
 
-    /// Checks that the rules can be followed where links have so many classes of channels.
+    /// Checks that the rules are valid with this number of classes of channels.
     fn check_classes(&self, classes: u32) -> Result<(), Error> {
         if classes == 0 {
             return Err(Error::Zero { what: "classes" });
@@ -206,29 +207,29 @@ impl Rules {
         }
     }
 
-    /// Blocks of a payload.
+    /// Returns the number of blocks of a payload.
     pub(crate) fn blocks(&self, payload: u64) -> u64 {
         payload.div_ceil(u64::from(self.block))
     }
 
-    /// Bytes of a packet on a link.
+    /// Returns the bytes of a packet on a link.
     pub fn wire_bytes(&self, payload: u64) -> u64 {
         self.blocks(payload) * u64::from(self.block) + u64::from(self.overhead)
     }
 
-    /// Packets of a message: one at least.
+    /// Returns the number of packets of a message, at least 1.
     pub fn packets(&self, bytes: u64) -> u64 {
         bytes.div_ceil(u64::from(self.payload)).max(1)
     }
 }
 
-/// The number that decides between links that are equally good: the same for the same seed, source,
-/// number of the packet among those of its source (from 0), and link of its way (from 0; that of the
-/// node is 0). Of n links, in the order of their numbers, the one is taken whose index is this number
-/// times n, divided by 2^64.
+/// Returns the number that decides between equally good links. It depends only on the seed, the
+/// source, the number of the packet at its source (from 0), and the link's index on the route (from
+/// 0, that of the node). Of n links, in the order of their numbers, the index of the choice is this
+/// number times n, divided by 2^64.
 ///
-/// What a network that is not plain decides by lot at a link, beside that, has a lot of its own: that of
-/// 2^16 plus the link; what it decides when a packet is injected, that of 2^17.
+/// Other random decisions of a network at a link use their own number, that of 2^16 plus the link.
+/// Random decisions at injection use that of 2^17.
 pub fn tie(seed: u64, node: u32, packet: u32, link: u32) -> u64 {
     let place = u64::from(node) << 32 | u64::from(packet);
     let link = u64::from(link);

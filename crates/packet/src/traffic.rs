@@ -1,52 +1,52 @@
-//! What goes in and what comes out.
+//! Messages, deliveries and the handler.
 
 use crate::engine::{Lanes, Step};
 use isthmus_kernel::Cycles;
 
-/// Which way the data of a message goes.
+/// The direction of a message's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// From the node that sends the message to the other.
     Write,
-    /// A small request to the other node, whose interface sends the data back by itself.
+    /// A small request to the other node, whose interface sends the data back on its own.
     Read,
 }
 
-/// A message to be sent. Nodes and queue exist, and no node sends to itself.
+/// A message to send. Nodes and queue must exist, and no node may send to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<T> {
     /// The node that sends it.
     pub from: u32,
     /// The other node.
     pub to: u32,
-    /// Bytes of data; 0 is one packet without payload.
+    /// Bytes of data. 0 is one packet without payload.
     pub bytes: u64,
-    /// Which way the data goes.
+    /// The direction of the data.
     pub kind: Kind,
-    /// The queue of `from` that it waits in.
+    /// The queue of `from` in which it waits.
     pub queue: u32,
-    /// What the handler wants to know again.
+    /// Data for the handler.
     pub tag: T,
 }
 
-/// A message all of whose data has arrived.
+/// A message whose data has arrived completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
     /// The message.
     pub message: Message<T>,
     /// The time for which it was offered.
     pub generated: Cycles,
-    /// When its first packet (a read's request) started on the link of `from`.
+    /// The time at which its first packet (a read's request) started on the link of `from`.
     pub injected: Cycles,
-    /// When the last byte arrived: the time in which this is told.
+    /// The time at which the last byte arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// When `from` knows: for a write, when all its packets have been acknowledged.
+    /// The time at which `from` knows: for a write, when all its packets have been acknowledged.
     pub completed: Cycles,
-    /// Packets of data.
+    /// Number of data packets.
     pub packets: u64,
 }
 
-/// A link of a packet's way and the virtual channel that it took there.
+/// A link of a packet's route, and its virtual channel there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane {
     /// The link.
@@ -60,27 +60,27 @@ pub struct Lane {
 pub struct PacketSeen<'a, T> {
     /// The tag of its message.
     pub tag: T,
-    /// Where it comes from.
+    /// Its source.
     pub from: u32,
-    /// Where it has arrived.
+    /// Its destination.
     pub to: u32,
     /// Whether it is the request of a read.
     pub request: bool,
-    /// Its number among all packets that its source has sent, from 0.
+    /// Its number among all packets of its source, from 0.
     pub number: u32,
     /// Bytes of payload, without padding.
     pub payload: u32,
-    /// When it started on the link of its source.
+    /// The time at which it started on the link of its source.
     pub injected: Cycles,
-    /// When its tail arrived: the time in which this is told.
+    /// The time at which its tail arrived, which is the time of this report.
     pub arrived: Cycles,
-    /// Its way, as [`Lane`]s.
+    /// Its route, as [`Lane`]s.
     pub(crate) path: &'a [Step],
     pub(crate) lanes: Lanes,
 }
 
 impl<T> PacketSeen<'_, T> {
-    /// The links that it crossed, in order.
+    /// Returns the links that it crossed, in order.
     pub fn path(&self) -> impl ExactSizeIterator<Item = Lane> {
         let lanes = self.lanes;
         self.path.iter().map(move |step| Lane {
@@ -90,7 +90,7 @@ impl<T> PacketSeen<'_, T> {
     }
 }
 
-/// Takes the messages that a handler offers in answer to what it is told.
+/// Collects the messages that a handler offers in answer to a report.
 #[derive(Debug, Clone)]
 pub struct Offers<T> {
     pub(crate) messages: Vec<(Cycles, Message<T>)>,
@@ -107,28 +107,28 @@ impl<T> Default for Offers<T> {
 }
 
 impl<T> Offers<T> {
-    /// Offers a message for `time`, the present or later. It may be of any node.
+    /// Offers a message of any node for `time`, the present or later.
     #[inline]
     pub fn offer(&mut self, time: Cycles, message: Message<T>) {
         self.messages.push((time, message));
     }
 
-    /// Asks to be reminded at `time`, later than the present, of something that concerns `node`.
+    /// Requests a reminder for `node` at `time`, later than the present.
     #[inline]
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         self.reminders.push((time, node, tag));
     }
 }
 
-/// Learns what becomes of messages. Calls come in order of time; within a tick arrivals come
-/// before reminders and these before generations, arrivals in the order of the links that they come
-/// over, the others in that of the nodes.
+/// Receives the reports on messages. Calls come in order of time. Within a tick arrivals come
+/// before reminders and these before generations: arrivals in the order of their last links, the
+/// others in the order of the nodes.
 pub trait Handler {
-    /// What is attached to a message.
+    /// The type of the handler's data.
     type Tag: Copy;
 
-    /// The time of an offered message has come. The place to offer the node's next one. Does
-    /// nothing by default.
+    /// A message was generated at its time. The place to offer the node's next one. Does nothing by
+    /// default.
     #[inline]
     fn generated(
         &mut self,
@@ -138,17 +138,17 @@ pub trait Handler {
     ) {
     }
 
-    /// The request of a read has arrived at `message.to`: when what it asks for is there to be sent, now
-    /// or later. Now by default.
+    /// The request of a read has arrived at `message.to`. Returns the time at which the data is
+    /// ready to be sent, now or later. Now by default.
     #[inline]
     fn requested(&mut self, time: Cycles, _message: &Message<Self::Tag>) -> Cycles {
         time
     }
 
-    /// All data of a message has arrived.
+    /// A message has arrived completely.
     fn delivered(&mut self, delivery: &Delivery<Self::Tag>, offers: &mut Offers<Self::Tag>);
 
-    /// The time of a reminder has come ([`Offers::remind`]). Does nothing by default.
+    /// A reminder is due ([`Offers::remind`]). Does nothing by default.
     #[inline]
     fn reminded(
         &mut self,
@@ -159,11 +159,12 @@ pub trait Handler {
     ) {
     }
 
-    /// A packet has arrived: told before the delivery of its message. Does nothing by default.
+    /// A packet has arrived; reported before the delivery of its message. Does nothing by default.
     #[inline]
     fn packet(&mut self, _packet: &PacketSeen<'_, Self::Tag>) {}
 
-    /// Whether the run may end. Asked after every tick in which something happens. No by default.
+    /// Whether the run may end. Called after every tick in which something happens. False by
+    /// default.
     #[inline]
     fn finished(&self) -> bool {
         false

@@ -137,7 +137,7 @@ fn the_one_link_to_the_next_group_carries_what_it_can() {
 
 /// The third group is neither that of the source nor the next, so that no global link to the next group
 /// carries any of it. Each other link carries a seventh of what the nodes of its group send, to their third
-/// group, and a seventh of what those of another send, from theirs: 16/7 of the share of a node may not
+/// group, and a seventh of what those of another group send, from its third group: 16/7 of the share of a node may not
 /// be more than 1. With UGAL the direct link carries 1 on top of that, an eighth for each node.
 #[test]
 fn a_third_group_carries_what_the_other_links_leave() {

@@ -153,7 +153,7 @@ fn saturating_age_makes_near_nodes_faster_and_unlimited_age_makes_all_equal() {
         );
     }
 
-    // Age that starts anew at each switch: all inputs get the same, and the three neighbours share
+    // Age that starts again at each switch: all inputs get the same, and the three neighbours share
     // the last link with four links from above.
     let restarted = hot_spot(age(AgeFrom::Request, Some(780_000)), 64);
     let seventh = 320.0 / 945.0 * 1e3 / 7.0;

@@ -1,4 +1,4 @@
-//! What tells apart the readings of rules that fabrics differ in, by hand. A byte takes a tick, a
+//! Hand-written cases in which the readings of rules differ. A byte takes a tick, a
 //! header 10 ticks for each switch; a packet of 10 bytes takes a link for 20 ticks, the longest for
 //! 110.
 

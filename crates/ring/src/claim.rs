@@ -1,4 +1,4 @@
-//! Bytes of a ring that stay where they are while something is done with them.
+//! Claims: bytes of a ring that stay in place while they are used.
 
 use crate::error::{Error, refused};
 use crate::mapping::Mapping;
@@ -8,13 +8,13 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use vm_memory::WriteVolatile;
 
-/// Stretches that are claimed no more, by their first position: their lengths.
+/// Released pieces, by their first position, with their lengths.
 #[derive(Debug, Default)]
 pub(crate) struct Back(Mutex<BTreeMap<u64, u64>>);
 
 impl Back {
     fn stretches(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
-        // Nothing that holds it can panic in between.
+        // No holder of the lock can panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -24,7 +24,8 @@ impl Back {
         }
     }
 
-    /// Takes the stretches that follow each other from `position` on; how long they are.
+    /// Removes the released pieces that follow each other from `position`. Returns their total
+    /// length.
     pub(crate) fn take(&self, position: u64) -> u64 {
         let mut stretches = self.stretches();
         let mut len = 0;
@@ -35,10 +36,10 @@ impl Back {
     }
 }
 
-/// Bytes of a ring that the producer does not write anew before this is dropped and the consumer
-/// used again. It outlives the consumer, and the producer's process.
+/// Bytes of a ring that the producer cannot overwrite before this is dropped and the consumer is
+/// used once more. A claim may outlive the consumer and the producer's process.
 ///
-/// A producer that breaks the rules may change them meanwhile: what is read twice may differ.
+/// A misbehaving producer may change the bytes meanwhile, so two reads may differ.
 #[derive(Debug)]
 pub struct Claim {
     memory: Arc<Mapping>,
@@ -57,17 +58,17 @@ impl Claim {
         }
     }
 
-    /// Bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Cuts it in two: what is from byte `at` on is another's then, dropped by itself.
+    /// Splits the claim. The result has the bytes from byte `at`, and is dropped on its own.
     #[must_use]
     pub fn split_off(&mut self, at: usize) -> Self {
         let at = at.min(self.len);
@@ -81,47 +82,47 @@ impl Claim {
         rest
     }
 
-    /// Adds what follows right behind it in the same ring.
+    /// Appends a claim that follows directly in the same ring.
     ///
     /// # Errors
-    /// Gives back what does not.
+    /// Returns the other claim if it does not follow.
     pub fn join(&mut self, mut next: Self) -> Result<(), Self> {
         let behind = self.position + self.len as u64;
         if !Arc::ptr_eq(&self.back, &next.back) || next.position != behind {
             return Err(next);
         }
-        // What is dropped now is nothing.
+        // The dropped claim is empty now.
         self.len += std::mem::take(&mut next.len);
         Ok(())
     }
 
-    /// Copies from byte `at` on into `bytes`.
+    /// Copies from byte `at` into `bytes`.
     ///
     /// # Returns
-    /// The bytes copied: there is nothing beyond the claim.
+    /// The number of copied bytes, without any beyond the claim.
     pub fn get(&self, at: usize, bytes: &mut [u8]) -> usize {
         let len = bytes.len().min(self.len.saturating_sub(at));
         let mut done = 0;
         while done < len {
-            let (memory, place, piece) = self.place(at + done, len - done);
-            memory.copy_out(place, &mut bytes[done..done + piece]);
+            let (memory, offset, piece) = self.locate(at + done, len - done);
+            memory.copy_out(offset, &mut bytes[done..done + piece]);
             done += piece;
         }
         len
     }
 
-    /// Writes once to a file or socket, from byte `from` on what lies in one piece: from the ring
-    /// itself, with no copy in between. It waits as long as the file does: one that blocks, for
-    /// ever. A socket whose peer is gone gives `EPIPE`, and a signal where the process has not
-    /// switched it off, as programs of Rust and Python have.
+    /// Writes once to a file or socket, from byte `from`, as much as lies in one piece, straight
+    /// from the ring. It waits as long as the file does, without limit if that blocks. A socket
+    /// whose peer is gone gives `EPIPE`, and a signal unless the process ignores it, as Rust and
+    /// Python programs do.
     ///
     /// # Returns
-    /// The bytes that it took.
+    /// The number of bytes written.
     ///
     /// # Errors
-    /// [`Error::System`] with what the file says, such as that it would block.
+    /// [`Error::System`] with the error of the file, for example that it would block.
     pub fn write_to(&self, file: impl AsFd, from: usize) -> Result<usize, Error> {
-        let (memory, at, len) = self.place(from, self.len);
+        let (memory, at, len) = self.locate(from, self.len);
         if len == 0 {
             return Ok(0);
         }
@@ -129,9 +130,9 @@ impl Claim {
         written.map_err(|error| refused("writing from a ring", error))
     }
 
-    /// The place of the bytes from `from` on: the memory, where they begin in it, how many lie
+    /// Returns the location of the bytes from `from`: the memory, their offset in it, how many lie
     /// there in one piece, at most `most`.
-    fn place(&self, from: usize, most: usize) -> (&Arc<Mapping>, usize, usize) {
+    fn locate(&self, from: usize, most: usize) -> (&Arc<Mapping>, usize, usize) {
         let len = most.min(self.len.saturating_sub(from));
         let position = self.position + from as u64;
         let (at, len) = split(self.memory.capacity(), position, len);

@@ -1,4 +1,4 @@
-//! The end that reads.
+//! The reading end.
 
 use crate::CHUNK;
 use crate::claim::{Back, Claim};
@@ -14,31 +14,33 @@ use std::sync::Arc;
 use std::time::Instant;
 use vm_memory::WriteVolatile;
 
-/// Reads from a ring. Dropped, it is closed.
+/// Reads from a ring. Dropping it closes the end.
 ///
-/// Its descriptor becomes readable when the producer wakes it or is gone: a driver of many rings
-/// calls [`Consumer::arm`], polls all, and calls [`Consumer::mark_ready`] of those that are readable.
+/// Its descriptor becomes readable when the producer wakes it or is gone. A driver of many rings
+/// calls [`Consumer::arm`], polls all descriptors, and calls [`Consumer::mark_ready`] for the
+/// readable ones.
 #[derive(Debug)]
 pub struct Consumer {
-    /// Nothing only while it is handed over or dropped.
+    /// None only while it is passed on or dropped.
     parts: Option<Parts>,
 }
 
 #[derive(Debug)]
 struct Parts {
     reader: Reader<Arc<Mapping>>,
-    /// What was claimed and is wanted no more.
+    /// Released claims.
     back: Arc<Back>,
     line: Line,
     memory: OwnedFd,
 }
 
 impl Consumer {
-    /// The consumer's end of the ring that was received, of at most `most` bytes; there must be one
-    /// only. The memory of a ring is counted for the process that touches it first, all of it here.
+    /// Attaches the consumer's end of a received ring of at most `most` bytes. There must be only
+    /// one. The whole memory of the ring is charged to this process, which touches it first.
     ///
     /// # Errors
-    /// [`Error::NoRing`] if it is none or too large, or its memory could be taken away by the other
+    /// [`Error::NoRing`] if it is not a ring, is too large, or its memory could be shrunk by the
+    /// other side; [`Error::Corrupt`] if its positions are invalid.
     /// side; [`Error::Corrupt`] if its positions are none.
     pub fn attach(handles: Handles, most: u64) -> Result<Self, Error> {
         let line = Line::new(handles.line)?;
@@ -53,11 +55,10 @@ impl Consumer {
         Ok(Self { parts })
     }
 
-    /// This end for another process, as it is: what was not released is there still, and what is
-    /// claimed still as well.
+    /// Converts this end for another process. Unreleased and claimed data stays in the ring.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
-        parts.reader.awake();
+        parts.reader.mark_awake();
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
@@ -67,40 +68,41 @@ impl Consumer {
             .expect("only dropped ends have no parts")
     }
 
-    /// Bytes of the ring.
+    /// Returns the capacity in bytes.
     pub fn capacity(&self) -> u64 {
         let parts = self.parts.as_ref();
         parts.map_or(0, |parts| parts.reader.capacity())
     }
 
-    /// Bytes ever read.
+    /// Returns the total number of bytes read.
     pub fn read_so_far(&self) -> u64 {
         let parts = self.parts.as_ref();
         parts.map_or(0, |parts| parts.reader.cursor())
     }
 
-    /// Bytes that can be read now; nothing once there will be no more, after the producer closed.
+    /// Returns the number of readable bytes. None once there will be no more, after the producer
+    /// closed.
     ///
     /// # Errors
-    /// [`Error::Corrupt`]; [`Error::PeerGone`] once there will be no more, as the producer's
+    /// [`Error::Corrupt`]; [`Error::PeerGone`] once there will be no more because the producer's
     /// process ended.
     pub fn available(&mut self) -> Result<Option<u64>, Error> {
-        let there = self.parts().look()?;
+        let there = self.parts().refresh()?;
         let over = there == 0 && self.parts().reader.ended();
         Ok((!over).then_some(there))
     }
 
-    /// Whether no more comes than what was there when last looked: the producer has closed, or is
-    /// gone.
+    /// Whether no more data will come than there was at the last check: the producer has closed or
+    /// is gone.
     pub fn is_over(&mut self) -> bool {
         let parts = self.parts();
         parts.reader.ended() || parts.line.gone()
     }
 
-    /// Reads what is there now into `bytes`, as much as fits.
+    /// Reads the present data into `bytes`, as much as fits.
     ///
     /// # Returns
-    /// How many bytes that are, 0 if there are none now; nothing once there will be no more.
+    /// The number of bytes, 0 if there are none now. None once there will be no more.
     ///
     /// # Errors
     /// As [`Consumer::available`].
@@ -114,10 +116,10 @@ impl Consumer {
         Ok(Some(len))
     }
 
-    /// Waits for data and reads what is there into `bytes`, as much as fits.
+    /// Waits for data and reads it into `bytes`, as much as fits.
     ///
     /// # Returns
-    /// How many bytes that are; 0 once there will be no more, or if nothing fits.
+    /// The number of bytes. 0 once there will be no more, or if `bytes` is empty.
     ///
     /// # Errors
     /// [`Error::TimedOut`] at `deadline`; otherwise as [`Consumer::available`].
@@ -136,25 +138,25 @@ impl Consumer {
     ///
     /// # Errors
     /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if there will be
-    /// no more. Each says how many bytes were read nevertheless, the first of `bytes`.
-    /// [`Error::Corrupt`].
+    /// no more. Each contains the number of bytes that were read nevertheless, at the start of
+    /// `bytes`. [`Error::Corrupt`].
     pub fn read_exact(&mut self, bytes: &mut [u8], deadline: Instant) -> Result<(), Error> {
         self.read_in_steps(bytes, deadline, STEP, |_| ())
     }
 
-    /// The same, and shows to `seen` what was read, piece by piece, each of at most
-    /// [`CHUNK`](crate::CHUNK) bytes and just copied: sums of it cost little then. It sees what
-    /// is in `bytes` afterwards, whatever the producer does meanwhile.
+    /// Fills `bytes` as [`Consumer::read_exact`] does, and passes each piece to `visit` right after
+    /// it was copied, at most [`CHUNK`](crate::CHUNK) bytes at a time, so that sums are cheap.
+    /// `visit` gets the final contents of `bytes`, whatever the producer does meanwhile.
     ///
     /// # Errors
     /// As [`Consumer::read_exact`].
-    pub fn read_seen(
+    pub fn read_exact_with(
         &mut self,
         bytes: &mut [u8],
         deadline: Instant,
-        seen: impl FnMut(&[u8]),
+        visit: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
-        self.read_in_steps(bytes, deadline, CHUNK, seen)
+        self.read_in_steps(bytes, deadline, CHUNK, visit)
     }
 
     fn read_in_steps(
@@ -162,7 +164,7 @@ impl Consumer {
         bytes: &mut [u8],
         deadline: Instant,
         step: usize,
-        mut seen: impl FnMut(&[u8]),
+        mut visit: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
         let parts = self.parts();
         let half = parts.reader.capacity() / 2;
@@ -170,7 +172,7 @@ impl Consumer {
         while read < bytes.len() {
             let rest = bytes.len() - read;
             let wanted = (rest.min(step) as u64).min(half);
-            // Who must sleep sleeps for more, so that it is not woken for each piece.
+            // An end that must sleep waits for more bytes, so that it is not woken for each piece.
             let worth = (rest as u64).min(half);
             let there = parts.wait(wanted, worth, deadline);
             let there = there.map_err(|error| error.after(read))?;
@@ -181,17 +183,17 @@ impl Consumer {
             let piece = &mut bytes[read..read + len];
             parts.reader.get(0, piece);
             parts.release(len);
-            seen(piece);
+            visit(piece);
             read += len;
         }
         Ok(())
     }
 
-    /// Claims the next `len` bytes, if all of them are there: they stay in the ring as long as the
-    /// claim, and what follows them can be read, claimed and dropped in any order meanwhile.
+    /// Claims the next `len` bytes, if they have all come. They stay in the ring until the claim is
+    /// dropped. Later bytes can be read, claimed and dropped in any order meanwhile.
     ///
     /// # Returns
-    /// Nothing if fewer are there.
+    /// None if fewer bytes have come.
     ///
     /// # Errors
     /// [`Error::TooMuch`] if more than half of the ring would be claimed; otherwise as
@@ -201,7 +203,7 @@ impl Consumer {
         parts.settle();
         let held = parts.reader.held();
         at_most_half(held.saturating_add(len as u64), parts.reader.capacity())?;
-        if parts.look()? < len as u64 {
+        if parts.refresh()? < len as u64 {
             return Ok(None);
         }
         let position = parts.reader.cursor();
@@ -215,24 +217,24 @@ impl Consumer {
         )))
     }
 
-    /// Bytes that cannot be written anew, as they are claimed, or lie behind such. Gives those that
-    /// are claimed no more back to the producer, as all calls that read do.
+    /// Returns the number of bytes that the producer cannot overwrite, because they are claimed or
+    /// lie behind claims. Releases dropped claims to the producer, as all reading calls do.
     pub fn held(&mut self) -> u64 {
         let parts = self.parts();
         parts.settle();
         parts.reader.held()
     }
 
-    /// Whether the producer asked to be woken: it has too little room.
+    /// Whether the producer waits to be woken, because it has too little room.
     pub fn producer_sleeps(&self) -> bool {
         let parts = self.parts.as_ref();
         parts.is_some_and(|parts| parts.reader.writer_sleeps())
     }
 
-    /// Waits for `len` bytes, to be copied in any order and given back together.
+    /// Waits for `len` bytes, which can be copied in any order and are released together.
     ///
     /// # Returns
-    /// Fewer, all that there are, if there will be no more.
+    /// Fewer bytes, all that there are, if there will be no more.
     ///
     /// # Errors
     /// [`Error::TooMuch`] for more than half of the ring; [`Error::TimedOut`] at `deadline`;
@@ -245,22 +247,22 @@ impl Consumer {
         Ok(Peeked { parts, len })
     }
 
-    /// Writes once from the ring straight to a file or socket: at most `most` bytes, what is there
-    /// now and in one piece. What the file took is read. There is no copy to look at: sums belong
-    /// to the other ways. It waits as long as the file does: one that blocks, for ever.
+    /// Writes once from the ring straight to a file or socket: at most `most` bytes of the present
+    /// data, in one piece. Written bytes count as read. There is no copy, so sums need another
+    /// method. It waits as long as the file does, without limit if that blocks.
     ///
     /// # Returns
-    /// The bytes that it took, 0 if there are none now; nothing once there will be no more.
+    /// The number of bytes written, 0 if there are none now. None once there will be no more.
     ///
     /// # Errors
-    /// As [`Consumer::available`]; [`Error::System`] with what the file says, such as that it would
-    /// block.
+    /// As [`Consumer::available`]; [`Error::System`] with the error of the file, for example that
+    /// it would block.
     pub fn drain_to(&mut self, file: impl AsFd, most: usize) -> Result<Option<usize>, Error> {
         if self.available()?.is_none() {
             return Ok(None);
         }
         let parts = self.parts();
-        let (memory, at, len) = parts.reader.place(most);
+        let (memory, at, len) = parts.reader.locate(most);
         if len == 0 {
             return Ok(Some(0));
         }
@@ -270,11 +272,11 @@ impl Consumer {
         Ok(Some(written))
     }
 
-    /// Before a driver polls the descriptor of this end: asks to be woken once there are `len`
-    /// bytes, at most half of the ring, or the producer closes.
+    /// Prepares for polling the descriptor: requests to be woken once there are `len` bytes, at
+    /// most half of the ring, or the producer closes.
     ///
     /// # Returns
-    /// Whether it may sleep. If not, there is something to do now.
+    /// Whether the caller may sleep. If not, there is something to do now.
     ///
     /// # Errors
     /// [`Error::TooMuch`], [`Error::Corrupt`].
@@ -285,18 +287,19 @@ impl Consumer {
         Ok(!parts.line.gone() && parts.reader.sleep(len)?)
     }
 
-    /// After a driver found the descriptor readable: takes what woke it, and sees whether the
-    /// producer is gone.
+    /// Handles a readable descriptor: consumes the wake-up, and checks whether the producer is
+    /// gone.
     ///
     /// # Errors
     /// [`Error::System`].
     pub fn mark_ready(&mut self) -> Result<(), Error> {
         let parts = self.parts();
-        parts.reader.awake();
+        parts.reader.mark_awake();
         parts.line.mark_ready()
     }
 
-    /// Says that no more will be read. The producer is told when it wants to write.
+    /// Closes the end, so that nothing more will be read. The producer gets an error on its next
+    /// write.
     pub fn close(self) {
         drop(self);
     }
@@ -313,48 +316,48 @@ impl Parts {
             }
             return;
         }
-        // The writer's head does not pass over what is claimed.
+        // The head of the ring must not pass claimed bytes.
         self.back.put(self.reader.cursor(), len as u64);
         self.reader.hold(len);
         self.settle();
     }
 
-    /// Gives back what nobody holds any more.
+    /// Releases bytes that no claim holds.
     fn settle(&mut self) {
         if self.reader.held() == 0 {
             return;
         }
         let len = self.back.take(self.reader.head());
-        if len > 0 && self.reader.give_back(len) {
+        if len > 0 && self.reader.release_held(len) {
             self.line.wake();
         }
     }
 
-    /// What is there; an error if nothing is and nobody is there to write more.
-    fn look(&mut self) -> Result<u64, Error> {
+    /// Returns the number of readable bytes. Fails if there are none and no producer is left.
+    fn refresh(&mut self) -> Result<u64, Error> {
         self.settle();
-        // First, as the producer's last position is older than its end.
+        // Checked first, because the producer's last position is older than its end.
         let gone = self.line.gone();
-        let there = self.reader.look()?;
+        let there = self.reader.refresh()?;
         if there == 0 && gone && !self.reader.ended() {
             return Err(Error::PeerGone { moved: 0 });
         }
         Ok(there)
     }
 
-    /// Waits for `wanted` bytes; who must sleep for it waits for `worth`.
+    /// Waits for `wanted` bytes. If it must sleep, it waits for `worth`.
     ///
     /// # Returns
     /// Fewer only if there will be no more.
     fn wait(&mut self, wanted: u64, worth: u64, deadline: Instant) -> Result<u64, Error> {
         let mut in_time = true;
         loop {
-            let mut there = self.look()?;
+            let mut there = self.refresh()?;
             let mut over = self.reader.ended() || self.line.gone();
             if there < wanted && in_time && !over {
                 let reader = &mut self.reader;
                 spin(|| {
-                    there = reader.look()?;
+                    there = reader.refresh()?;
                     over = reader.ended();
                     Ok::<bool, Error>(there >= wanted || over)
                 })?;
@@ -372,10 +375,10 @@ impl Parts {
             }
             in_time = if self.reader.sleep(worth.max(wanted))? {
                 let in_time = self.line.sleep(deadline);
-                self.reader.awake();
+                self.reader.mark_awake();
                 in_time?
             } else {
-                // Usually data are there now; a liar may say so again and again.
+                // Usually there is data now, but a misbehaving producer may cause this repeatedly.
                 Instant::now() < deadline
             };
         }
@@ -399,7 +402,7 @@ impl Drop for Consumer {
     }
 }
 
-/// Data of a ring. What is not released when this is dropped is there still.
+/// Data of a ring. Data that is not released before this is dropped stays in the ring.
 #[derive(Debug)]
 pub struct Peeked<'c> {
     parts: &'c mut Parts,
@@ -407,27 +410,27 @@ pub struct Peeked<'c> {
 }
 
 impl Peeked<'_> {
-    /// Bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Copies from byte `at` of the data into `bytes`. A producer that breaks the rules may change
-    /// what the next copy finds.
+    /// Copies from byte `at` of the data into `bytes`. A misbehaving producer may change the data
+    /// between copies.
     ///
     /// # Returns
-    /// The bytes copied: there is nothing beyond the data.
+    /// The number of copied bytes, without any beyond the data.
     pub fn get(&self, at: usize, bytes: &mut [u8]) -> usize {
         let len = bytes.len().min(self.len.saturating_sub(at));
         self.parts.reader.get(at, &mut bytes[..len])
     }
 
-    /// Gives the first `len` bytes of the data back to the producer.
+    /// Releases the first `len` bytes of the data to the producer.
     pub fn release(self, len: usize) {
         self.parts.release(len.min(self.len));
     }

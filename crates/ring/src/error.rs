@@ -1,68 +1,68 @@
-//! What goes wrong with a ring.
+//! Errors of rings.
 
 use crate::words::{Corrupt, Word};
 use std::fmt;
 use std::io;
 use vm_memory::VolatileMemoryError;
 
-/// Why a ring cannot be made, or not be used any more.
+/// An error of a ring.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// No ring has such a capacity, in bytes.
+    /// The capacity in bytes is invalid.
     Capacity(u64),
-    /// More is waited for at once than half of the ring.
+    /// The call would wait for more than half of the ring.
     TooMuch {
-        /// Bytes.
+        /// Requested bytes.
         wanted: u64,
         /// Half of the capacity, in bytes.
         most: u64,
     },
-    /// What was received is no ring: why.
+    /// The received data is not a ring, for this reason.
     NoRing(String),
-    /// The other side wrote what no side of a ring writes.
+    /// The other side wrote invalid positions.
     Corrupt(Corrupt),
     /// The deadline passed.
     TimedOut {
-        /// What for.
+        /// What the call waited for.
         waited_for: Wanted,
-        /// Bytes that were moved nevertheless by this call; they count.
+        /// Bytes that this call moved nevertheless; they count.
         moved: usize,
-        /// Bytes ever written to the ring.
+        /// Total bytes written to the ring.
         written: u64,
-        /// Bytes ever read from it.
+        /// Total bytes read from it.
         read: u64,
     },
-    /// The other side has closed its end, so that what is asked for cannot happen.
+    /// The other side has closed its end.
     Closed {
-        /// Bytes that were moved nevertheless by this call.
+        /// Bytes that this call moved nevertheless.
         moved: usize,
     },
     /// The process at the other end is gone and did not close it.
     PeerGone {
-        /// Bytes that were moved nevertheless by this call.
+        /// Bytes that this call moved nevertheless.
         moved: usize,
     },
-    /// Descriptors were lost on their way: the receiver has room for fewer, in the message or in
-    /// its table.
+    /// Descriptors were lost: the receiver has too little room for them, in the message or in its
+    /// table.
     Truncated,
-    /// The system refused something.
+    /// The system refused an operation.
     System {
-        /// What.
+        /// The operation.
         what: &'static str,
-        /// Its answer.
+        /// The error of the system.
         error: io::Error,
     },
 }
 
-/// What is waited for.
+/// What a call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// So many bytes of room.
+    /// This many bytes of room.
     Room(u64),
-    /// So many bytes of data.
+    /// This many bytes of data.
     Data(u64),
-    /// A socket that takes a message.
+    /// Room in a socket for a message.
     Sending,
     /// A message from a socket.
     Message,
@@ -74,7 +74,7 @@ impl Error {
         Self::System { what, error }
     }
 
-    /// The same, after `before` more bytes were moved.
+    /// Adds bytes that were moved `before` this error.
     pub(crate) fn after(mut self, before: usize) -> Self {
         match &mut self {
             Self::TimedOut { moved, .. } | Self::Closed { moved } | Self::PeerGone { moved } => {
@@ -129,7 +129,7 @@ impl fmt::Display for Error {
             Self::TimedOut {
                 waited_for: waited_for @ (Wanted::Sending | Wanted::Message),
                 ..
-            } => write!(f, "waited in vain for {waited_for}"),
+            } => write!(f, "timed out waiting for {waited_for}"),
             Self::TimedOut {
                 waited_for,
                 moved,
@@ -137,7 +137,7 @@ impl fmt::Display for Error {
                 read,
             } => write!(
                 f,
-                "waited in vain for {waited_for}, after {moved} bytes: {written} were ever \
+                "timed out waiting for {waited_for}, after {moved} bytes: {written} were ever \
                  written, {read} read"
             ),
             Self::Closed { moved } => write!(
@@ -168,7 +168,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// A copy to or from the memory of a ring that failed.
+/// Converts an error of a copy to or from the memory of a ring.
 pub(crate) fn refused(what: &'static str, error: VolatileMemoryError) -> Error {
     let error = match error {
         VolatileMemoryError::IOError(error) => error,

@@ -1,4 +1,4 @@
-//! Descriptors through a Unix socket.
+//! Passes file descriptors through a Unix socket.
 
 use crate::error::{Error, Wanted};
 use crate::wait::ready;
@@ -13,25 +13,25 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-/// The most descriptors in a message (`SCM_MAX_FD` of Linux).
+/// Maximum number of descriptors in a message (`SCM_MAX_FD` of Linux).
 const MOST: usize = 253;
 
-/// What one message brought.
+/// The contents of a received message.
 #[derive(Debug)]
 pub struct Received {
-    /// Bytes of it, at the beginning of the buffer; 0 if the other side has closed the socket.
+    /// Number of bytes at the beginning of the buffer. 0 if the peer has closed the socket.
     pub bytes: usize,
-    /// The descriptors that came with them, closed when a program is executed.
+    /// The descriptors in the message, with the close-on-exec flag.
     pub descriptors: Vec<OwnedFd>,
 }
 
-/// Sends all of `bytes` through a Unix socket, and `descriptors` with the first of them. A stream
-/// must not be written by others meanwhile.
+/// Sends all of `bytes` through a Unix socket, with `descriptors` attached to the first of them.
+/// Nobody else may write to a stream socket meanwhile.
 ///
 /// # Errors
-/// [`Error::TimedOut`] at `deadline`, with the bytes that were sent; [`Error::System`], as for no
-/// bytes or more than 253 descriptors (`EINVAL`), or for a socket that is closed (`EPIPE`, no
-/// signal).
+/// [`Error::TimedOut`] at `deadline`, with the number of sent bytes. [`Error::System`], for example
+/// without bytes or with more than 253 descriptors (`EINVAL`), or if the socket is closed (`EPIPE`,
+/// no signal).
 pub fn send_fds(
     socket: impl AsFd,
     bytes: &[u8],
@@ -45,7 +45,7 @@ pub fn send_fds(
     let socket = socket.as_fd();
     let mut sent = 0;
     while sent < bytes.len() {
-        // Of a stream what is left of the bytes follows without them.
+        // The rest of a stream's bytes follows without descriptors.
         let with = if sent == 0 { descriptors } else { &[] };
         let mut space = vec![MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(with.len()))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -59,7 +59,7 @@ pub fn send_fds(
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
                 if !ready(socket, PollFlags::OUT, deadline)? {
-                    return Err(in_vain(Wanted::Sending, sent));
+                    return Err(timed_out(Wanted::Sending, sent));
                 }
             }
             Err(error) => return Err(refused(error)),
@@ -68,13 +68,13 @@ pub fn send_fds(
     Ok(())
 }
 
-/// Receives one message of a Unix socket, or what there is of a stream up to the next descriptors:
-/// into `bytes` what fits, and at most `most` descriptors.
+/// Receives one message of a Unix socket, or the bytes of a stream up to the next descriptors: as
+/// much as fits in `bytes`, and at most `most` descriptors.
 ///
 /// # Errors
-/// [`Error::Truncated`] if more descriptors came, or more bytes of a message: all that came are
-/// closed. [`Error::TimedOut`] at `deadline`; [`Error::System`], as for no room for bytes or for
-/// more than 253 descriptors (`EINVAL`).
+/// [`Error::Truncated`] if more descriptors came, or more bytes of a message; all received
+/// descriptors are closed. [`Error::TimedOut`] at `deadline`. [`Error::System`], for example
+/// without room for bytes or with a limit above 253 descriptors (`EINVAL`).
 pub fn recv_fds(
     socket: impl AsFd,
     bytes: &mut [u8],
@@ -98,7 +98,7 @@ pub fn recv_fds(
                         descriptors.extend(found);
                     }
                 }
-                // Space is rounded up, so that one more may have found place in it.
+                // The space is rounded up, so that one more descriptor may have fitted in.
                 let lost = ReturnFlags::CTRUNC | ReturnFlags::TRUNC;
                 if message.flags.intersects(lost) || descriptors.len() > most {
                     return Err(Error::Truncated);
@@ -111,7 +111,7 @@ pub fn recv_fds(
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
                 if !ready(socket, PollFlags::IN, deadline)? {
-                    return Err(in_vain(Wanted::Message, 0));
+                    return Err(timed_out(Wanted::Message, 0));
                 }
             }
             Err(error) => return Err(refused(error)),
@@ -119,7 +119,7 @@ pub fn recv_fds(
     }
 }
 
-fn in_vain(waited_for: Wanted, moved: usize) -> Error {
+fn timed_out(waited_for: Wanted, moved: usize) -> Error {
     Error::TimedOut {
         waited_for,
         moved,

@@ -1,15 +1,15 @@
-//! An end of a ring on its way to another process.
+//! An end of a ring that is being passed to another process.
 
 use crate::error::{Error, Wanted};
 use crate::fds::{recv_fds, send_fds};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
 
-/// What is sent with the descriptors: that they are an end of a ring.
+/// The bytes that are sent with the descriptors to identify an end of a ring.
 const GREETING: &[u8; 16] = b"isthmus ring 1\r\n";
 
-/// The descriptors of one end of a ring: its memory, and one of its two sockets. Dropped, they are
-/// as an end whose process died.
+/// The descriptors of one end of a ring: its memory, and one of its two sockets. Dropping them
+/// counts as the death of the process at that end.
 #[derive(Debug)]
 pub struct Handles {
     pub(crate) memory: OwnedFd,
@@ -17,17 +17,18 @@ pub struct Handles {
 }
 
 impl Handles {
-    /// Those that came in some other way. They are looked at when an end is made of them.
+    /// Wraps descriptors that were received in another way. They are checked when an end is created
+    /// from them.
     pub fn new(memory: OwnedFd, line: OwnedFd) -> Self {
         Self { memory, line }
     }
 
-    /// The memory and the socket, to be sent in some other way.
+    /// Returns the memory and the socket, for sending them in another way.
     pub fn into_descriptors(self) -> (OwnedFd, OwnedFd) {
         (self.memory, self.line)
     }
 
-    /// Sends them through a Unix socket, 16 bytes with two descriptors. They are gone here then.
+    /// Sends the descriptors through a Unix socket, with 16 bytes, and closes them here.
     ///
     /// # Errors
     /// As [`send_fds`].
@@ -36,11 +37,10 @@ impl Handles {
         send_fds(socket, GREETING, &descriptors, deadline)
     }
 
-    /// Receives what [`Handles::send`] sends.
+    /// Receives the descriptors from [`Handles::send`].
     ///
     /// # Errors
-    /// [`Error::NoRing`] if it is anything else, or the socket is closed; otherwise as
-    /// [`recv_fds`].
+    /// [`Error::NoRing`] if other data came, or the socket is closed; otherwise as [`recv_fds`].
     pub fn receive(socket: impl AsFd, deadline: Instant) -> Result<Self, Error> {
         let socket = socket.as_fd();
         let no = |why: &str| Error::NoRing(why.to_owned());
@@ -54,7 +54,7 @@ impl Handles {
             }
             len += received.bytes;
             descriptors.extend(received.descriptors);
-            // Told at once, and not when the rest is there.
+            // Reported at once, without waiting for the rest.
             if greeting[..len] != GREETING[..len] {
                 return Err(no("the message says something else"));
             }

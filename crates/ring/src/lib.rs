@@ -1,5 +1,5 @@
-//! Links between processes of one machine for bulk data: a ring of bytes in memory that two
-//! processes share, one of which writes and one reads.
+//! Links for bulk data between processes of one machine: a ring of bytes in memory shared by two
+//! processes, of which one writes and one reads.
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -21,27 +21,30 @@
 //!
 //! # Rules
 //!
-//! - **Two positions** say it all: how many bytes were ever written, and how many ever read. Each
-//!   is written by one side only, which keeps its own copy and never reads it back. Bytes between
-//!   the two belong to the consumer, all others to the producer ([`words`]).
-//! - **Nothing waits for ever.** What waits has a deadline, and ends sooner when the other side
-//!   closes or its process ends, however it ends: each side holds one end of a pair of sockets,
+//! - **Two positions** are the whole state: the total numbers of bytes written and read. Each is
+//!   written by one side only, which keeps its own copy and never reads it back. Bytes between the
+//!   two belong to the consumer, all others to the producer ([`words`]).
+//! - **No call waits for ever.** Each waiting call has a deadline, and ends sooner when the other
+//!   side closes or its process ends for any reason. Each side holds one end of a pair of sockets,
 //!   which the system closes with the process ([`Error::PeerGone`]).
-//! - **After a close what is in the ring can be read**, and after the producer's death as well:
-//!   what it wrote is whole, as bytes count from when the position says so.
-//! - **Who sleeps says so** in the ring, with the position for which it waits; the other side sends
-//!   one byte through the sockets once that is reached, and makes no system call otherwise.
-//! - **The other side is not trusted.** Its positions are checked, and wrong ones are told by
-//!   [`Error::Corrupt`]. Memory is mapped only if it can neither shrink nor grow, and read and
-//!   written by copies only: no reference to bytes is ever made that another process may write.
-//!   What a lying producer can do is write other bytes than it says, which a checksum finds when it
-//!   is taken of the copy: [`Consumer::read_seen`].
-//! - **Bytes can stay where they are** while a driver sends them ([`Claim`]): they are given back in
-//!   any order, and the position moves on when all before it are.
-//! - **Half a ring at most** is waited for at a time. Of two that wait for half a ring, one always
-//!   has it: they never wait for each other.
+//! - **After a close the data in the ring can still be read**, also after the producer's death. All
+//!   of it is complete, because bytes count only once the position includes them.
+//! - **A sleeping side announces that** in the ring, with the position for which it waits. The
+//!   other side then sends one byte through the sockets once that is reached, and makes no system
+//!   call otherwise.
+//! - **The other side is not trusted.** Its positions are checked, and invalid ones give
+//!   [`Error::Corrupt`]. Memory is mapped only if it can neither shrink nor grow, and is accessed
+//!   by copies only: no reference to bytes ever exists that another process may write. A
+//!   misbehaving producer can still write wrong bytes, which a checksum of the copy detects:
+//!   [`Consumer::read_exact_with`].
+//! - **Bytes can stay in place** while a driver sends them ([`Claim`]). They are released in any
+//!   order, and the position advances when all bytes before it are released.
+//! - **Half a ring is the maximum** to wait for. Of two sides that wait for half a ring, one always
+//!   has it, so they never wait for each other.
 //!
-//! Linux only: this crate is empty elsewhere. Every process that holds an end must be one that the
+//! Linux only: this crate is empty elsewhere. Every process that holds an end must be one whose
+//! death the system detects: a child that was forked without `exec` keeps the end of its parent
+//! open.
 //! system sees die: a child that was forked without `exec` holds the end of its parent open.
 
 #![cfg(target_os = "linux")]
@@ -82,16 +85,15 @@ pub use self::{
     producer::{Producer, Reserved},
 };
 
-/// Bytes that are copied at a time where somebody looks at them: a copy of so many is still in the
-/// first cache when the next step reads it.
+/// Bytes that are copied at a time where each copy is also summed. A copy of this size is still in
+/// the L1 cache for the next step.
 pub const CHUNK: usize = 16 << 10;
 
-/// A ring of `capacity` bytes, a power of two from 4 KiB to 1 GiB, and its two ends. Either may be
-/// handed to another process ([`Producer::into_handles`], [`Consumer::into_handles`]).
+/// Creates a ring of `capacity` bytes, a power of two from 4 KiB to 1 GiB, and its two ends. Either
+/// may be passed to another process ([`Producer::into_handles`], [`Consumer::into_handles`]).
 ///
 /// # Errors
-/// [`Error::Capacity`]; [`Error::System`] if the memory cannot be had, all of which is asked for
-/// here.
+/// [`Error::Capacity`]; [`Error::System`] if the memory cannot be allocated, all of it now.
 #[cfg(not(loom))]
 pub fn ring(capacity: u64) -> Result<(Producer, Consumer), Error> {
     let memory = mapping::create(capacity)?;

@@ -1,4 +1,5 @@
-//! The pair of sockets beside a ring: one byte wakes who sleeps, the end of a process is seen.
+//! The pair of sockets of a ring: one byte wakes a sleeping side, and the end of a process is
+//! detected.
 
 use crate::error::Error;
 use crate::wait::ready;
@@ -8,14 +9,14 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
-/// One end.
+/// One end of the pair.
 #[derive(Debug)]
 pub(crate) struct Line {
     socket: OwnedFd,
     gone: bool,
 }
 
-/// Both ends.
+/// Creates both ends.
 pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
     rustix::net::socketpair(
         AddressFamily::UNIX,
@@ -27,7 +28,7 @@ pub(crate) fn pair() -> Result<(OwnedFd, OwnedFd), Error> {
 }
 
 impl Line {
-    /// What was received, if it is a socket.
+    /// Wraps a received descriptor, if it is a socket.
     pub(crate) fn new(socket: OwnedFd) -> Result<Self, Error> {
         let no = |why: &str| Err(Error::NoRing(why.to_owned()));
         match rustix::net::sockopt::socket_domain(&socket) {
@@ -46,8 +47,8 @@ impl Line {
 
     /// Wakes the other side.
     pub(crate) fn wake(&self) {
-        // If the socket is full the other side has enough to wake it; if it is closed, nobody is
-        // there to be woken, and this side will see it when it waits.
+        // If the socket is full, the other side has enough bytes to wake it. If it is closed, no
+        // side is left to wake, and this side detects that when it waits.
         let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
         let _ = rustix::net::send(&self.socket, &[1], flags);
     }
@@ -62,10 +63,10 @@ impl Line {
         Ok(in_time)
     }
 
-    /// Takes what wakes this side, and sees whether the other is gone.
+    /// Consumes the wake-up, and checks whether the other side is gone.
     pub(crate) fn mark_ready(&mut self) -> Result<(), Error> {
         let mut bytes = [0; 64];
-        // One byte is usual; who sends many is not listened to for ever.
+        // One byte is usual. The number of reads is limited in case the peer sends many.
         for _ in 0..16 {
             match rustix::net::recv(&self.socket, &mut bytes, RecvFlags::DONTWAIT) {
                 Ok((0, _)) | Err(Errno::CONNRESET) => {
@@ -80,7 +81,7 @@ impl Line {
         Ok(())
     }
 
-    /// Whether the other side was seen to be gone.
+    /// Whether the other side was found to be gone.
     pub(crate) fn gone(&self) -> bool {
         self.gone
     }

@@ -5,10 +5,10 @@
 //! | 0-7 | [`MAGIC`] |
 //! | 8-15 | [`VERSION`] |
 //! | 16-23 | the capacity |
-//! | 128, 256, ... | the words, each in cache lines of its own, two of which are fetched together |
+//! | 128, 256, ... | the words, each in its own pair of cache lines, which are fetched together |
 //! | 4096 to the end | the bytes |
 //!
-//! All numbers are of 64 bits, in the order of bytes of the machine: memory does not leave it.
+//! All numbers have 64 bits in native byte order, because the memory stays on the machine.
 
 use crate::error::Error;
 use crate::words::{AWAKE, AtomicU64, Memory, Ordering, Word};
@@ -20,20 +20,20 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use vm_memory::{FileOffset, MmapRegion, VolatileMemory, VolatileSlice};
 
-/// What the memory of a ring begins with: `ISTHRING`.
+/// The first bytes of the memory of a ring: `ISTHRING`.
 pub(crate) const MAGIC: u64 = u64::from_be_bytes(*b"ISTHRING");
-/// Of the layout above.
+/// Version of the layout above.
 pub(crate) const VERSION: u64 = 2;
 /// Bytes before the data.
 pub(crate) const HEADER: usize = 4096;
 /// Bytes from one word to the next.
 const APART: usize = 128;
-/// The smallest capacity and the largest, in bytes.
+/// Minimum and maximum capacity in bytes.
 const CAPACITIES: std::ops::RangeInclusive<u64> = 4096..=1 << 30;
-/// What the system says of the file system that holds files in memory of ordinary pages.
+/// The file system type of files in memory with ordinary pages.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 
-/// The memory of one ring, as long as it is mapped.
+/// The mapped memory of one ring.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     region: MmapRegion,
@@ -44,7 +44,7 @@ fn is_capacity(bytes: u64) -> bool {
     bytes.is_power_of_two() && CAPACITIES.contains(&bytes)
 }
 
-/// A file in memory with an empty ring of `capacity` bytes.
+/// Creates a file in memory with an empty ring of `capacity` bytes.
 pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     if !is_capacity(capacity) {
         return Err(Error::Capacity(capacity));
@@ -52,11 +52,11 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     let refused = |what: &'static str| move |error: Errno| Error::system(what, error);
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = fs::memfd_create("isthmus-ring", flags).map_err(refused("memory for a ring"))?;
-    // No process of another user may open it by `/proc`.
+    // No process of another user may open it through `/proc`.
     fs::fchmod(&file, Mode::RUSR | Mode::WUSR).map_err(refused("the mode of a ring"))?;
     let len = HEADER as u64 + capacity;
     fs::ftruncate(&file, len).map_err(refused("the size of a ring"))?;
-    // What cannot be had is told now, not by a signal when it is touched.
+    // Missing memory is reported now, not by a signal on first access.
     fs::fallocate(&file, FallocateFlags::empty(), 0, len)
         .map_err(refused("the pages of a ring"))?;
     fs::fcntl_add_seals(&file, seals()).map_err(refused("the seals of a ring"))?;
@@ -76,13 +76,13 @@ pub(crate) fn create(capacity: u64) -> Result<OwnedFd, Error> {
     Ok(file)
 }
 
-/// What keeps the other side from taking pages away that are mapped here.
+/// Seals that keep the other side from removing mapped pages.
 fn seals() -> SealFlags {
     SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL
 }
 
 impl Mapping {
-    /// Maps what was received, if it is a ring of at most `most` bytes.
+    /// Maps a received descriptor, if it is a ring of at most `most` bytes.
     pub(crate) fn attach(file: &OwnedFd, most: u64) -> Result<Arc<Self>, Error> {
         let again = file
             .try_clone()
@@ -98,7 +98,7 @@ impl Mapping {
             Ok(_) => return no("its size is not sealed".to_owned()),
             Err(_) => return no("it is no file in memory".to_owned()),
         }
-        // One of huge pages could still lack pages, and kill who touches them.
+        // Huge pages could still be missing, and the access would kill this process.
         match fs::fstatfs(&file) {
             Ok(found) if u64::try_from(found.f_type) == Ok(TMPFS_MAGIC) => {}
             _ => return no("its memory is not of ordinary pages".to_owned()),
@@ -131,20 +131,20 @@ impl Mapping {
     fn map(file: OwnedFd, capacity: u64) -> Result<Self, Error> {
         let whole = FileOffset::new(File::from(file), 0);
         let prot = (ProtFlags::READ | ProtFlags::WRITE).bits() as i32;
-        // Page tables are filled now: a fault for each page would cost more than its copy.
+        // Fills the page tables now: a fault for each page would cost more than its copy.
         let flags = (MapFlags::SHARED | MapFlags::POPULATE).bits() as i32;
         let region = MmapRegion::build(Some(whole), HEADER + capacity as usize, prot, flags)
             .map_err(|error| Error::system("mapping a ring", std::io::Error::other(error)))?;
         Ok(Self { region, capacity })
     }
 
-    /// The number at byte `at` of the header.
+    /// Returns the number at byte `at` of the header.
     fn number(&self, at: usize) -> &AtomicU64 {
         let number = self.region.get_atomic_ref(at);
         number.expect("the header is mapped, and numbers in it are aligned")
     }
 
-    /// `len` bytes of the data from byte `at` on.
+    /// Returns `len` bytes of the data from byte `at`.
     pub(crate) fn bytes(&self, at: usize, len: usize) -> VolatileSlice<'_> {
         let bytes = self.region.get_slice(HEADER + at, len);
         bytes.expect("no copy goes beyond the end of the ring")
@@ -160,7 +160,7 @@ impl Memory for Arc<Mapping> {
         self.number(APART * (1 + word as usize))
     }
 
-    // Both are copies by pointers of what may change meanwhile; nothing is read twice.
+    // Both are copies through pointers to memory that may change meanwhile; nothing is read twice.
 
     fn copy_in(&self, at: usize, bytes: &[u8]) {
         self.bytes(at, bytes.len()).copy_from(bytes);

@@ -1,7 +1,7 @@
-//! Both sides of a ring in all interleavings, and with all values that loads may give, by loom.
-//! Bytes are atomic and relaxed: only what the words order keeps an old one from being read. What
-//! stands for the pair of sockets remembers a wake until somebody hears it; loom tells when nobody
-//! is left to wake who sleeps.
+//! Both sides of a ring in all interleavings, and with all values that loads may return, by loom.
+//! Bytes are atomic and relaxed: only the order of the words prevents reading an old one. A model
+//! of the pair of sockets remembers a wake until it is received. Loom reports a sleeper that nobody
+//! wakes.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p isthmus-ring --lib --release`
 
@@ -50,8 +50,8 @@ impl Memory for Arc<Heap> {
     }
 }
 
-/// All runs in which a thread is taken off its processor three times at most: seconds. With
-/// `LOOM_MAX_PREEMPTIONS=4` it is minutes.
+/// All runs with at most three preemptions: seconds. With `LOOM_MAX_PREEMPTIONS=4` it takes
+/// minutes.
 fn model(run: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));
@@ -87,13 +87,13 @@ impl Link {
         let mut writer = Writer::new(self.memory).unwrap();
         let bytes: Vec<u8> = (1..=last).collect();
         'pieces: for piece in bytes.chunks(step) {
-            while writer.look().unwrap() < piece.len() as u64 {
+            while writer.refresh().unwrap() < piece.len() as u64 {
                 if writer.reader_closed() {
                     break 'pieces;
                 }
                 if writer.sleep(piece.len() as u64).unwrap() {
                     self.for_writer.wait();
-                    writer.awake();
+                    writer.mark_awake();
                 }
             }
             assert_eq!(writer.put(0, piece), piece.len());
@@ -106,19 +106,19 @@ impl Link {
         }
     }
 
-    /// Reads until the end or so many bytes, which must be 1, 2, ..., and closes.
+    /// Reads this many bytes or to the end, checks that they are 1, 2, ..., and closes.
     fn read(self, most: usize, wanted: u64) -> usize {
         let mut reader = Reader::new(self.memory).unwrap();
         let mut read = 0;
         while read < most {
-            let there = reader.look().unwrap();
+            let there = reader.refresh().unwrap();
             if there == 0 && reader.ended() {
                 break;
             }
             if there < wanted && !reader.ended() {
                 if reader.sleep(wanted).unwrap() {
                     self.for_reader.wait();
-                    reader.awake();
+                    reader.mark_awake();
                 }
                 continue;
             }
@@ -139,7 +139,7 @@ impl Link {
     }
 }
 
-/// `bytes` bytes through a ring of `capacity`, written `step` at a time, waited for `wanted` at a
+/// Passes `bytes` bytes through a ring of `capacity`, written `step` at a time, read `wanted` at a
 /// time.
 fn all_arrive(capacity: usize, bytes: u8, step: usize, wanted: u64) {
     model(move || {
@@ -163,7 +163,7 @@ fn pieces_arrive_whatever_the_order() {
     all_arrive(2, 3, 1, 2);
 }
 
-/// A reader that holds one byte while it reads the next, looks at both again, and gives them back.
+/// A reader that holds one byte while it reads the next, checks both again, and releases them.
 #[test]
 fn what_is_held_is_not_written_over() {
     model(|| {
@@ -173,14 +173,14 @@ fn what_is_held_is_not_written_over() {
         let mut reader = Reader::new(link.memory.clone()).unwrap();
         let mut read = 0;
         loop {
-            let there = reader.look().unwrap();
+            let there = reader.refresh().unwrap();
             if there == 0 && reader.ended() {
                 break;
             }
             if there == 0 {
                 if reader.sleep(1).unwrap() {
                     link.for_reader.wait();
-                    reader.awake();
+                    reader.mark_awake();
                 }
                 continue;
             }
@@ -196,8 +196,8 @@ fn what_is_held_is_not_written_over() {
                 read,
                 "an old byte, or one written too early"
             );
-            // The first alone stays held, the second brings both back.
-            if (held == 2 || reader.ended() || read == 3) && reader.give_back(held) {
+            // The first alone stays held; the second releases both.
+            if (held == 2 || reader.ended() || read == 3) && reader.release_held(held) {
                 link.for_writer.notify();
             }
         }
@@ -207,7 +207,7 @@ fn what_is_held_is_not_written_over() {
 }
 
 #[test]
-fn a_writer_is_told_when_its_reader_closes() {
+fn a_writer_is_notified_when_its_reader_closes() {
     model(|| {
         let link = Link::new(1);
         let other = link.other();

@@ -1,4 +1,4 @@
-//! The end that writes.
+//! The writing end.
 
 use crate::CHUNK;
 use crate::error::{Error, Wanted, refused};
@@ -12,16 +12,17 @@ use std::sync::Arc;
 use std::time::Instant;
 use vm_memory::ReadVolatile;
 
-/// Bytes after which the consumer is told of them, so that it copies while the next are written.
+/// Bytes after which the consumer is notified, so that it copies while the next are written.
 pub(crate) const STEP: usize = 2 * CHUNK;
 
-/// Writes to a ring. Dropped, it is closed.
+/// Writes to a ring. Dropping it closes the end.
 ///
-/// Its descriptor becomes readable when the consumer wakes it or is gone: a driver of many rings
-/// calls [`Producer::arm`], polls all, and calls [`Producer::mark_ready`] of those that are readable.
+/// Its descriptor becomes readable when the consumer wakes it or is gone. A driver of many rings
+/// calls [`Producer::arm`], polls all descriptors, and calls [`Producer::mark_ready`] for the
+/// readable ones.
 #[derive(Debug)]
 pub struct Producer {
-    /// Nothing only while it is handed over or dropped.
+    /// None only while it is passed on or dropped.
     parts: Option<Parts>,
 }
 
@@ -33,12 +34,12 @@ struct Parts {
 }
 
 impl Producer {
-    /// The producer's end of the ring that was received, of at most `most` bytes; there must be one
-    /// only. The memory of a ring is counted for the process that touches it first, all of it here.
+    /// Attaches the producer's end of a received ring of at most `most` bytes. There must be only
+    /// one. The whole memory of the ring is charged to this process, which touches it first.
     ///
     /// # Errors
-    /// [`Error::NoRing`] if it is none or too large, or its memory could be taken away by the other
-    /// side; [`Error::Corrupt`] if its positions are none.
+    /// [`Error::NoRing`] if it is not a ring, is too large, or its memory could be shrunk by the
+    /// other side; [`Error::Corrupt`] if its positions are invalid.
     pub fn attach(handles: Handles, most: u64) -> Result<Self, Error> {
         let line = Line::new(handles.line)?;
         let writer = Writer::new(Mapping::attach(&handles.memory, most)?)?;
@@ -51,11 +52,10 @@ impl Producer {
         Ok(Self { parts })
     }
 
-    /// This end for another process, as it is: what was published stays, what was reserved only
-    /// does not.
+    /// Converts this end for another process. Published data stays, reserved room does not.
     pub fn into_handles(mut self) -> Handles {
         let parts = self.parts.take().expect("only dropped ends have no parts");
-        parts.writer.awake();
+        parts.writer.mark_awake();
         Handles::new(parts.memory, parts.line.into_socket())
     }
 
@@ -65,40 +65,40 @@ impl Producer {
             .expect("only dropped ends have no parts")
     }
 
-    /// Bytes of the ring.
+    /// Returns the capacity in bytes.
     pub fn capacity(&self) -> u64 {
         let parts = self.parts.as_ref();
         parts.map_or(0, |parts| parts.writer.capacity())
     }
 
-    /// Bytes ever written.
+    /// Returns the total number of bytes written.
     pub fn written(&self) -> u64 {
         let parts = self.parts.as_ref();
         parts.map_or(0, |parts| parts.writer.tail())
     }
 
-    /// Bytes that the consumer has read of all, as it says now.
+    /// Returns the total number of bytes that the consumer has read by now.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
     pub fn read_by_consumer(&mut self) -> Result<u64, Error> {
         let writer = &mut self.parts().writer;
-        writer.look()?;
+        writer.refresh()?;
         Ok(writer.head())
     }
 
-    /// Bytes that can be written now.
+    /// Returns the number of bytes that can be written now.
     ///
     /// # Errors
-    /// [`Error::Corrupt`]; [`Error::Closed`] or [`Error::PeerGone`] if nobody will read them.
+    /// [`Error::Corrupt`]; [`Error::Closed`] or [`Error::PeerGone`] if no consumer will read them.
     pub fn room(&mut self) -> Result<u64, Error> {
         self.parts().room()
     }
 
-    /// Writes what fits of `bytes` now.
+    /// Writes as much of `bytes` as fits now.
     ///
     /// # Returns
-    /// How many bytes that are: none if the ring is full.
+    /// The number of bytes, 0 if the ring is full.
     ///
     /// # Errors
     /// As [`Producer::room`].
@@ -113,23 +113,24 @@ impl Producer {
     /// Writes all of `bytes`, of any length.
     ///
     /// # Errors
-    /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if nobody will
-    /// read them. Each says how many bytes were written nevertheless. [`Error::Corrupt`].
+    /// [`Error::TimedOut`] at `deadline`; [`Error::Closed`] or [`Error::PeerGone`] if no consumer
+    /// will read them. Each contains the number of bytes that were written nevertheless.
+    /// [`Error::Corrupt`].
     pub fn write_all(&mut self, bytes: &[u8], deadline: Instant) -> Result<(), Error> {
-        self.write_seen(bytes, deadline, STEP, |_| ())
+        self.write_all_with(bytes, deadline, STEP, |_| ())
     }
 
-    /// The same, and shows `bytes` to `seen`, piece by piece, each of at most `step` bytes, just
-    /// before it is copied: sums of them cost little then.
+    /// Writes all of `bytes` as [`Producer::write_all`] does, and passes each piece of at most
+    /// `step` bytes to `visit` right before it is copied, so that sums are cheap.
     ///
     /// # Errors
     /// As [`Producer::write_all`].
-    pub fn write_seen(
+    pub fn write_all_with(
         &mut self,
         bytes: &[u8],
         deadline: Instant,
         step: usize,
-        mut seen: impl FnMut(&[u8]),
+        mut visit: impl FnMut(&[u8]),
     ) -> Result<(), Error> {
         let parts = self.parts();
         let step = step.clamp(1, bytes.len().max(1));
@@ -139,12 +140,12 @@ impl Producer {
             let rest = &bytes[written..];
             let piece = &rest[..rest.len().min(step)];
             let wanted = (piece.len() as u64).min(half);
-            // Who must sleep sleeps for more, so that it is not woken for each piece.
+            // An end that must sleep waits for more room, so that it is not woken for each piece.
             let worth = (rest.len() as u64).min(half);
             let room = parts.wait(wanted, worth, deadline);
             let room = room.map_err(|error| error.after(written))?;
             let piece = &piece[..piece.len().min(room as usize)];
-            seen(piece);
+            visit(piece);
             parts.writer.put(0, piece);
             parts.publish(piece.len());
             written += piece.len();
@@ -152,7 +153,7 @@ impl Producer {
         Ok(())
     }
 
-    /// Waits for room for `len` bytes, to be filled in any order and published together.
+    /// Waits for room for `len` bytes, which can be filled in any order and are published together.
     ///
     /// # Errors
     /// [`Error::TooMuch`] for more than half of the ring; [`Error::TimedOut`] at `deadline`;
@@ -164,20 +165,20 @@ impl Producer {
         Ok(Reserved { parts, len })
     }
 
-    /// Reads once from a file or socket straight to the ring: at most `most` bytes, what fits now
-    /// and lies there in one piece. The consumer has them then. It waits as long as the file does:
-    /// one that blocks, for ever.
+    /// Reads once from a file or socket straight to the ring: at most `most` bytes, as many as fit
+    /// now in one piece. They are published at once. It waits as long as the file does, without
+    /// limit if that blocks.
     ///
     /// # Returns
-    /// The bytes read; nothing if the ring is full; 0 at the end of the file.
+    /// The number of bytes read. None if the ring is full; 0 at the end of the file.
     ///
     /// # Errors
-    /// As [`Producer::room`]; [`Error::System`] with what the file says, such as that it would
-    /// block.
+    /// As [`Producer::room`]; [`Error::System`] with the error of the file, for example that it
+    /// would block.
     pub fn fill_from(&mut self, file: impl AsFd, most: usize) -> Result<Option<usize>, Error> {
         let parts = self.parts();
         parts.room()?;
-        let (memory, at, len) = parts.writer.place(most);
+        let (memory, at, len) = parts.writer.locate(most);
         if len == 0 {
             return Ok(None);
         }
@@ -187,11 +188,11 @@ impl Producer {
         Ok(Some(read))
     }
 
-    /// Before a driver polls the descriptor of this end: asks to be woken once there is room for
-    /// `len` bytes, at most half of the ring, or the consumer closes.
+    /// Prepares for polling the descriptor: requests to be woken once there is room for `len`
+    /// bytes, at most half of the ring, or the consumer closes.
     ///
     /// # Returns
-    /// Whether it may sleep. If not, there is something to do now.
+    /// Whether the caller may sleep. If not, there is something to do now.
     ///
     /// # Errors
     /// [`Error::TooMuch`], [`Error::Corrupt`].
@@ -201,18 +202,19 @@ impl Producer {
         Ok(!parts.line.gone() && parts.writer.sleep(len)?)
     }
 
-    /// After a driver found the descriptor readable: takes what woke it, and sees whether the
-    /// consumer is gone.
+    /// Handles a readable descriptor: consumes the wake-up, and checks whether the consumer is
+    /// gone.
     ///
     /// # Errors
     /// [`Error::System`].
     pub fn mark_ready(&mut self) -> Result<(), Error> {
         let parts = self.parts();
-        parts.writer.awake();
+        parts.writer.mark_awake();
         parts.line.mark_ready()
     }
 
-    /// Says that no more will be written. The consumer can read what there is.
+    /// Closes the end, so that nothing more will be written. The consumer can read the remaining
+    /// data.
     pub fn close(self) {
         drop(self);
     }
@@ -241,10 +243,10 @@ impl Parts {
         if self.line.gone() {
             return Err(Error::PeerGone { moved: 0 });
         }
-        Ok(self.writer.look()?)
+        Ok(self.writer.refresh()?)
     }
 
-    /// Waits for `wanted` bytes of room; who must sleep for it waits for `worth`.
+    /// Waits for `wanted` bytes of room. If it must sleep, it waits for `worth`.
     fn wait(&mut self, wanted: u64, worth: u64, deadline: Instant) -> Result<u64, Error> {
         let mut in_time = true;
         loop {
@@ -252,7 +254,7 @@ impl Parts {
             if room < wanted && in_time {
                 let writer = &mut self.writer;
                 spin(|| {
-                    room = writer.look()?;
+                    room = writer.refresh()?;
                     Ok::<bool, Error>(room >= wanted || writer.reader_closed())
                 })?;
             }
@@ -269,10 +271,10 @@ impl Parts {
             }
             in_time = if self.writer.sleep(worth.max(wanted))? {
                 let in_time = self.line.sleep(deadline);
-                self.writer.awake();
+                self.writer.mark_awake();
                 in_time?
             } else {
-                // Usually there is room now; a liar may say so again and again.
+                // Usually there is room now, but a misbehaving consumer may cause this repeatedly.
                 Instant::now() < deadline
             };
         }
@@ -296,7 +298,7 @@ impl Drop for Producer {
     }
 }
 
-/// Room in a ring. What is not committed when this is dropped was never written.
+/// Room in a ring. Room that is not committed before this is dropped stays free.
 #[derive(Debug)]
 pub struct Reserved<'p> {
     parts: &'p mut Parts,
@@ -304,12 +306,12 @@ pub struct Reserved<'p> {
 }
 
 impl Reserved<'_> {
-    /// Bytes.
+    /// Returns the number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -317,14 +319,14 @@ impl Reserved<'_> {
     /// Copies `bytes` to byte `at` of the room.
     ///
     /// # Returns
-    /// The bytes copied: what is beyond the room is left out.
+    /// The number of copied bytes, without any beyond the room.
     pub fn put(&mut self, at: usize, bytes: &[u8]) -> usize {
         let len = bytes.len().min(self.len.saturating_sub(at));
         self.parts.writer.put(at, &bytes[..len])
     }
 
-    /// Gives the first `len` bytes of the room to the consumer. Of those that were not put, older
-    /// bytes of the ring are given.
+    /// Publishes the first `len` bytes of the room to the consumer. Bytes that were not filled keep
+    /// older contents of the ring.
     pub fn commit(self, len: usize) {
         self.parts.publish(len.min(self.len));
     }

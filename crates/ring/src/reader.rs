@@ -1,29 +1,29 @@
-//! The consumer's side of a ring, without the system: what it may read, and whom to wake.
+//! The consumer's side of a ring, without system calls: what it may read, and when to wake the
+//! writer.
 
 use crate::words::{
     AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
-/// Reads from a ring. Nothing here waits; whoever drives it does.
+/// Reads from a ring. Nothing here waits; the caller does.
 #[derive(Debug)]
 pub struct Reader<M> {
     memory: M,
-    /// Bytes given back to the writer.
+    /// Bytes released to the writer.
     head: u64,
-    /// Bytes read: those between the two are held.
+    /// Bytes read. Those between the two positions are held.
     cursor: u64,
-    /// As last seen.
+    /// The tail at the last check.
     tail: u64,
-    /// Whether the tail is the last.
+    /// Whether the tail is final.
     ended: bool,
 }
 
 impl<M: Memory> Reader<M> {
-    /// The reader of a ring as it is, which may have data in it.
+    /// Creates the reader of an existing ring, which may contain data.
     ///
     /// # Errors
-    /// The head is beyond [`FURTHEST`], or the tail not within the capacity
-    /// above it.
+    /// The head is beyond [`FURTHEST`], or the tail is not within the capacity above it.
     pub fn new(memory: M) -> Result<Self, Corrupt> {
         let head = within(&memory, Word::Head, 0, FURTHEST)?;
         let mut reader = Self {
@@ -33,74 +33,73 @@ impl<M: Memory> Reader<M> {
             tail: head,
             ended: false,
         };
-        reader.look()?;
-        reader.awake();
+        reader.refresh()?;
+        reader.mark_awake();
         Ok(reader)
     }
 
-    /// Bytes of the ring.
+    /// Returns the capacity in bytes.
     pub fn capacity(&self) -> u64 {
         self.memory.capacity()
     }
 
-    /// Bytes given back so far.
+    /// Returns the number of bytes released so far.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub fn cursor(&self) -> u64 {
         self.cursor
     }
 
-    /// Bytes that were read and not given back.
+    /// Returns the number of bytes that were read and not released.
     pub fn held(&self) -> u64 {
         self.cursor - self.head
     }
 
-    /// The memory.
+    /// Returns the memory.
     pub fn memory(&self) -> &M {
         &self.memory
     }
 
-    /// Bytes written so far, as last seen.
+    /// Returns the number of bytes written, at the last check.
     pub fn tail(&self) -> u64 {
         self.tail
     }
 
-    /// Bytes that can be read without looking again.
-    pub fn seen(&self) -> u64 {
+    /// Returns the number of bytes that can be read without another check.
+    pub fn available(&self) -> u64 {
         self.tail - self.cursor
     }
 
-    /// Whether the writer had closed when this side last looked: what was seen then is all that
-    /// will ever be there.
+    /// Whether the writer had closed at the last check, so that no more bytes will come.
     pub fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Looks where the writer is.
+    /// Checks the position of the writer.
     ///
     /// # Returns
-    /// The bytes that can be read.
+    /// The number of readable bytes.
     ///
     /// # Errors
-    /// The writer says that it wrote more than there was room for, or went back.
-    pub fn look(&mut self) -> Result<u64, Corrupt> {
-        // The flag first: a tail that is loaded after it was seen set is the last.
+    /// The writer's position exceeds the room that there was, or went back.
+    pub fn refresh(&mut self) -> Result<u64, Corrupt> {
+        // The flag comes first: a tail that is loaded after the flag was set is final.
         let ended = self.memory.word(Word::WriterClosed).load(Ordering::Acquire) != 0;
         let most = self.head + self.capacity();
         self.tail = within(&self.memory, Word::Tail, self.tail, most)?;
         self.ended = ended;
-        Ok(self.seen())
+        Ok(self.available())
     }
 
-    /// Copies what is `at` bytes behind what was read into `bytes`.
+    /// Copies bytes into `bytes` from `at` bytes after the read position.
     ///
     /// # Returns
-    /// The bytes copied: those that were seen.
+    /// The number of copied bytes, at most those of the last check.
     pub fn get(&self, at: usize, bytes: &mut [u8]) -> usize {
-        let there = usize::try_from(self.seen()).unwrap_or(usize::MAX);
+        let there = usize::try_from(self.available()).unwrap_or(usize::MAX);
         let len = bytes.len().min(there.saturating_sub(at));
         let position = self.cursor + at as u64;
         let (start, first) = split(self.capacity(), position, len);
@@ -111,58 +110,58 @@ impl<M: Memory> Reader<M> {
         len
     }
 
-    /// The place of the next bytes: the memory, where they begin in it, and how many lie there in
-    /// one piece, at most `most`.
-    pub fn place(&self, most: usize) -> (&M, usize, usize) {
-        let there = usize::try_from(self.seen()).unwrap_or(usize::MAX);
+    /// Returns the location of the next bytes: the memory, their offset in it, and how many lie
+    /// there in one piece, at most `most`.
+    pub fn locate(&self, most: usize) -> (&M, usize, usize) {
+        let there = usize::try_from(self.available()).unwrap_or(usize::MAX);
         let (start, len) = split(self.capacity(), self.cursor, most.min(there));
         (&self.memory, start, len)
     }
 
-    /// Reads the next `len` bytes, at most those that were seen, and gives them back to the writer
-    /// with all that is held.
+    /// Reads the next `len` bytes, at most those of the last check, and releases them and all held
+    /// bytes to the writer.
     ///
     /// # Returns
     /// Whether the writer must be woken.
     #[must_use]
     pub fn release(&mut self, len: usize) -> bool {
         self.hold(len);
-        self.give_back(self.held())
+        self.release_held(self.held())
     }
 
-    /// Reads the next `len` bytes, at most those that were seen. They stay what they are until they
-    /// are given back.
+    /// Reads the next `len` bytes, at most those of the last check. They are not overwritten before
+    /// they are released.
     pub fn hold(&mut self, len: usize) {
-        self.cursor += (len as u64).min(self.seen());
+        self.cursor += (len as u64).min(self.available());
     }
 
-    /// Gives the first `len` bytes that are held back to the writer.
+    /// Releases the first `len` held bytes to the writer.
     ///
     /// # Returns
     /// Whether the writer must be woken.
     #[must_use]
-    pub fn give_back(&mut self, len: u64) -> bool {
+    pub fn release_held(&mut self, len: u64) -> bool {
         self.head += len.min(self.held());
         let word = self.memory.word(Word::Head);
         word.store(self.head, Ordering::Release);
         must_wake(self.memory.word(Word::WriterWants), self.head)
     }
 
-    /// Says that this side sleeps until there are `len` bytes to read, at most what fits beside
-    /// those that are held.
+    /// Announces that this side sleeps until there are `len` bytes to read, at most what fits
+    /// beside the held bytes.
     ///
     /// # Returns
-    /// Whether it may sleep. If not they are there, or the writer has closed.
+    /// Whether it may sleep. If not, the bytes have come, or the writer has closed.
     ///
     /// # Errors
-    /// As [`Reader::look`].
+    /// As [`Reader::refresh`].
     pub fn sleep(&mut self, len: u64) -> Result<bool, Corrupt> {
         let len = len.min(self.capacity() - self.held());
         let wants = self.memory.word(Word::ReaderWants);
         sleeps(wants, self.cursor + len);
-        let may = self.look()? < len && !self.ended;
+        let may = self.refresh()? < len && !self.ended;
         if !may {
-            self.awake();
+            self.mark_awake();
         }
         Ok(may)
     }
@@ -172,12 +171,12 @@ impl<M: Memory> Reader<M> {
         self.memory.word(Word::WriterWants).load(Ordering::Relaxed) != AWAKE
     }
 
-    /// Says that this side does not sleep any more.
-    pub fn awake(&self) {
+    /// Announces that this side no longer sleeps.
+    pub fn mark_awake(&self) {
         awake(self.memory.word(Word::ReaderWants));
     }
 
-    /// Says that no more will be read.
+    /// Closes the reading side.
     ///
     /// # Returns
     /// Whether the writer must be woken.

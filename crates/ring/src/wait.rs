@@ -1,4 +1,4 @@
-//! How an end waits: it looks again for a moment, then sleeps.
+//! Waiting: an end polls for a short time, then sleeps.
 
 use crate::error::Error;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::{available_parallelism, yield_now};
 use std::time::Instant;
 
-/// Looks before a thread offers its processor to others.
+/// Number of checks before a thread yields its processor.
 const LOOKS: u32 = 200;
-/// Times that it offers it before it sleeps.
+/// Number of yields before it sleeps.
 const OFFERS: u32 = 8;
 
 /// Whether there is one processor only. It is kept without a lock, which a process that is forked
@@ -27,8 +27,8 @@ fn alone() -> bool {
     }
 }
 
-/// Looks for a moment whether `ready` is true. A moment is some microseconds, so that the copy of a
-/// chunk on the other processor is waited for; where there is one processor only, none.
+/// Polls `ready` for some microseconds, long enough for the copy of a chunk on the other processor.
+/// Does not poll if there is only one processor.
 pub(crate) fn spin<E>(mut ready: impl FnMut() -> Result<bool, E>) -> Result<bool, E> {
     if !alone() {
         for _ in 0..LOOKS {
@@ -47,17 +47,17 @@ pub(crate) fn spin<E>(mut ready: impl FnMut() -> Result<bool, E>) -> Result<bool
     ready()
 }
 
-/// Waits until `events` are true of a descriptor, or it has hung up, or until `deadline`.
+/// Waits until a descriptor has `events` or has hung up, or until `deadline`.
 ///
 /// # Returns
-/// Whether there was time left. A signal ends the wait as well.
+/// Whether there was time left. A signal also ends the wait.
 pub(crate) fn ready(
     descriptor: BorrowedFd<'_>,
     events: PollFlags,
     deadline: Instant,
 ) -> Result<bool, Error> {
     let left = deadline.saturating_duration_since(Instant::now());
-    // Longer than the system can count is as good as the longest that it can.
+    // A longer time than the system supports is replaced by the maximum.
     let timeout = Timespec::try_from(left).unwrap_or(Timespec {
         tv_sec: i64::MAX,
         tv_nsec: 0,

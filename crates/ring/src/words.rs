@@ -1,4 +1,4 @@
-//! What the two sides of a ring share: six words and the bytes.
+//! The shared state of the two sides of a ring: six words and the bytes.
 //!
 //! # Why the orders of memory suffice
 //!
@@ -7,18 +7,18 @@
 //! same with [`Word::Head`]: the copy out happens before the next copy in to the same place.
 //!
 //! **Sleep.** A side that finds too little stores in its *wants* word the position of the other
-//! that it waits for, then looks at that position once more, and sleeps if it still is too low. The
-//! other side stores its position, then looks at the wants word. With a sequentially consistent
-//! fence between store and load on both sides, at least one of them sees the other's store: either
-//! the sleeper does not go to sleep, or it is woken. It is woken once: whoever wakes it takes the
-//! wants word back to [`AWAKE`], and a wake that comes late finds somebody who looks again. All
-//! who write this word exchange it, which orders a late wake and the next sleep.
+//! side that it waits for. It then checks that position once more, and sleeps if it is still too
+//! low. The other side stores its position, then checks the wants word. With a sequentially
+//! consistent fence between store and load on both sides, at least one of them sees the other's
+//! store: either the sleeper does not go to sleep, or it is woken. It is woken once: the waking
+//! side resets the wants word to [`AWAKE`], and a late wake only causes another check. All writers
+//! of this word exchange it, which orders a late wake and the next sleep.
 //!
 //! **Close.** A producer stores its last position, then [`Word::WriterClosed`] with release. A
 //! consumer loads the flag with acquire and the position after it: if the flag was set the position
 //! is the last.
 //!
-//! Programs of both sides are run in all their interleavings by loom (the module `models`).
+//! Loom runs programs of both sides in all their interleavings (the module `models`).
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering, fence};
@@ -28,29 +28,29 @@ pub(crate) use std::sync::atomic::{AtomicU64, Ordering, fence};
 /// The value of a wants word whose side does not sleep.
 pub const AWAKE: u64 = u64::MAX;
 
-/// The largest position at which an end may begin. A ring of 100 GB/s gets there in a year and a
-/// half, and needs three more years for numbers to end.
+/// The maximum position at which an end may begin. A ring of 100 GB/s reaches it in a year and a
+/// half, and needs three more years until numbers overflow.
 pub const FURTHEST: u64 = 1 << 62;
 
-/// The words that both sides see.
+/// The words that both sides share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
-    /// Bytes ever written; stored by the producer.
+    /// Total bytes written; stored by the producer.
     Tail,
-    /// Bytes ever read; stored by the consumer.
+    /// Total bytes read; stored by the consumer.
     Head,
     /// The tail for which the consumer sleeps.
     ReaderWants,
     /// The head for which the producer sleeps.
     WriterWants,
-    /// Not 0 once the producer will write no more.
+    /// Not 0 once the producer has closed.
     WriterClosed,
-    /// Not 0 once the consumer will read no more.
+    /// Not 0 once the consumer has closed.
     ReaderClosed,
 }
 
 impl Word {
-    /// All, in the order in which they lie in memory.
+    /// All words, in their order in memory.
     pub const ALL: [Self; 6] = [
         Self::Tail,
         Self::Head,
@@ -61,64 +61,64 @@ impl Word {
     ];
 }
 
-/// Memory that holds a ring, and that the other side may change at any time.
+/// The memory of a ring, which the other side may change at any time.
 pub trait Memory {
-    /// Bytes of the ring: a power of two.
+    /// Returns the capacity in bytes, a power of two.
     fn capacity(&self) -> u64;
 
-    /// One of the words.
+    /// Returns one of the words.
     fn word(&self, word: Word) -> &AtomicU64;
 
-    /// Copies `bytes` into the ring from its byte `at` on; they end within it.
+    /// Copies `bytes` into the ring from its byte `at`; they must end within it.
     fn copy_in(&self, at: usize, bytes: &[u8]);
 
-    /// Copies from byte `at` of the ring on into `bytes`; they end within it.
+    /// Copies from byte `at` of the ring into `bytes`; they must end within it.
     fn copy_out(&self, at: usize, bytes: &mut [u8]);
 }
 
-/// What the other side did that no side of a ring does.
+/// An invalid position from the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corrupt {
-    /// The word that it wrote.
+    /// The word with the position.
     pub word: Word,
-    /// What it says.
+    /// Its value.
     pub found: u64,
-    /// The least that it may say.
+    /// The minimum valid value.
     pub least: u64,
-    /// The most that it may say.
+    /// The maximum valid value.
     pub most: u64,
 }
 
-/// `len` bytes from position `position` on, as at most two stretches of a ring: where the first
-/// begins, and how many bytes are in it.
+/// Locates `len` bytes from position `position`, in at most two pieces of a ring: the offset of the
+/// first, and its length.
 pub(crate) fn split(capacity: u64, position: u64, len: usize) -> (usize, usize) {
     let at = position & (capacity - 1);
-    // A ring is mapped, so that its capacity is one of `usize`.
+    // A ring is mapped, so its capacity fits in `usize`.
     (at as usize, len.min((capacity - at) as usize))
 }
 
-/// Whether who stored the word that `wants` waits for must wake the other side, now that it is at
-/// `position`. Says so once for each time that it sleeps.
+/// Whether the side that moved to `position` must wake the other side, which waits with the word
+/// `wants`. True once per sleep.
 pub(crate) fn must_wake(wants: &AtomicU64, position: u64) -> bool {
     // Pairs with the fence of `sleeps`; see above.
     fence(Ordering::SeqCst);
-    // In most cases a load of a line that nobody writes.
+    // Usually a load of a cache line that nobody writes.
     position >= wants.load(Ordering::Relaxed) && wants.swap(AWAKE, Ordering::AcqRel) != AWAKE
 }
 
-/// Says that this side sleeps until the other is at `position`. What it waits for is to be looked
-/// at after this.
+/// Announces that this side sleeps until the other is at `position`. The caller must check its
+/// condition again after this.
 pub(crate) fn sleeps(wants: &AtomicU64, position: u64) {
     wants.swap(position.min(AWAKE - 1), Ordering::AcqRel);
     fence(Ordering::SeqCst);
 }
 
-/// Says that this side does not sleep any more.
+/// Announces that this side no longer sleeps.
 pub(crate) fn awake(wants: &AtomicU64) {
     wants.swap(AWAKE, Ordering::AcqRel);
 }
 
-/// What the other side says in `word`, if it is from `least` to `most`.
+/// Returns the other side's position in `word`, if it is from `least` to `most`.
 pub(crate) fn within(
     memory: &impl Memory,
     word: Word,

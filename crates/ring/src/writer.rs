@@ -1,63 +1,63 @@
-//! The producer's side of a ring, without the system: what it may write, and whom to wake.
+//! The producer's side of a ring, without system calls: what it may write, and when to wake the
+//! reader.
 
 use crate::words::{
     AWAKE, Corrupt, FURTHEST, Memory, Ordering, Word, awake, must_wake, sleeps, split, within,
 };
 
-/// Writes to a ring. Nothing here waits; whoever drives it does.
+/// Writes to a ring. Nothing here waits; the caller does.
 #[derive(Debug)]
 pub struct Writer<M> {
     memory: M,
     tail: u64,
-    /// As last seen.
+    /// The head at the last check.
     head: u64,
 }
 
 impl<M: Memory> Writer<M> {
-    /// The writer of a ring as it is, which may have data in it.
+    /// Creates the writer of an existing ring, which may contain data.
     ///
     /// # Errors
-    /// The tail is beyond [`FURTHEST`], or the head not within the capacity
-    /// below it.
+    /// The tail is beyond [`FURTHEST`], or the head is not within the capacity below it.
     pub fn new(memory: M) -> Result<Self, Corrupt> {
         let tail = within(&memory, Word::Tail, 0, FURTHEST)?;
         let head = tail.saturating_sub(memory.capacity());
         let mut writer = Self { memory, tail, head };
-        writer.look()?;
-        writer.awake();
+        writer.refresh()?;
+        writer.mark_awake();
         Ok(writer)
     }
 
-    /// Bytes of the ring.
+    /// Returns the capacity in bytes.
     pub fn capacity(&self) -> u64 {
         self.memory.capacity()
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     pub fn tail(&self) -> u64 {
         self.tail
     }
 
-    /// Bytes read so far, as last seen.
+    /// Returns the number of bytes read, at the last check.
     pub fn head(&self) -> u64 {
         self.head
     }
 
-    /// Bytes that can be written without looking again.
-    pub fn seen(&self) -> u64 {
+    /// Returns the number of bytes that can be written without another check.
+    pub fn room(&self) -> u64 {
         self.capacity() - (self.tail - self.head)
     }
 
-    /// Looks where the reader is.
+    /// Checks the position of the reader.
     ///
     /// # Returns
-    /// The bytes that can be written.
+    /// The number of bytes that can be written.
     ///
     /// # Errors
-    /// The reader says that it read what was not written, or went back.
-    pub fn look(&mut self) -> Result<u64, Corrupt> {
+    /// The reader's position is beyond the written bytes, or went back.
+    pub fn refresh(&mut self) -> Result<u64, Corrupt> {
         self.head = within(&self.memory, Word::Head, self.head, self.tail)?;
-        Ok(self.seen())
+        Ok(self.room())
     }
 
     /// Whether the reader has closed.
@@ -65,13 +65,13 @@ impl<M: Memory> Writer<M> {
         self.memory.word(Word::ReaderClosed).load(Ordering::Acquire) != 0
     }
 
-    /// Copies `bytes` to `at` bytes behind what was published. Nobody sees them before they are
-    /// published.
+    /// Copies `bytes` to `at` bytes after the published ones. The reader does not see them before
+    /// they are published.
     ///
     /// # Returns
-    /// The bytes copied: those for which room was seen.
+    /// The number of copied bytes, at most the room of the last check.
     pub fn put(&mut self, at: usize, bytes: &[u8]) -> usize {
-        let room = usize::try_from(self.seen()).unwrap_or(usize::MAX);
+        let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
         let bytes = &bytes[..bytes.len().min(room.saturating_sub(at))];
         let position = self.tail + at as u64;
         let (start, first) = split(self.capacity(), position, bytes.len());
@@ -82,50 +82,50 @@ impl<M: Memory> Writer<M> {
         bytes.len()
     }
 
-    /// The place of the next bytes: the memory, where they begin in it, and how many lie there in
-    /// one piece, at most `most`.
-    pub fn place(&self, most: usize) -> (&M, usize, usize) {
-        let room = usize::try_from(self.seen()).unwrap_or(usize::MAX);
+    /// Returns the location of the next bytes: the memory, their offset in it, and how many lie
+    /// there in one piece, at most `most`.
+    pub fn locate(&self, most: usize) -> (&M, usize, usize) {
+        let room = usize::try_from(self.room()).unwrap_or(usize::MAX);
         let (start, len) = split(self.capacity(), self.tail, most.min(room));
         (&self.memory, start, len)
     }
 
-    /// Gives the next `len` bytes to the reader, at most those for which room was seen.
+    /// Publishes the next `len` bytes to the reader, at most the room of the last check.
     ///
     /// # Returns
     /// Whether the reader must be woken.
     #[must_use]
     pub fn publish(&mut self, len: usize) -> bool {
-        self.tail += (len as u64).min(self.seen());
+        self.tail += (len as u64).min(self.room());
         let word = self.memory.word(Word::Tail);
         word.store(self.tail, Ordering::Release);
         must_wake(self.memory.word(Word::ReaderWants), self.tail)
     }
 
-    /// Says that this side sleeps until there is room for `room` bytes, at most the capacity.
+    /// Announces that this side sleeps until there is room for `room` bytes, at most the capacity.
     ///
     /// # Returns
-    /// Whether it may sleep. If not there is room, or the reader has closed.
+    /// Whether it may sleep. If not, there is room, or the reader has closed.
     ///
     /// # Errors
-    /// As [`Writer::look`].
+    /// As [`Writer::refresh`].
     pub fn sleep(&mut self, room: u64) -> Result<bool, Corrupt> {
         let room = room.min(self.capacity());
         let until = (self.tail + room).saturating_sub(self.capacity());
         sleeps(self.memory.word(Word::WriterWants), until);
-        let may = !self.reader_closed() && self.look()? < room;
+        let may = !self.reader_closed() && self.refresh()? < room;
         if !may {
-            self.awake();
+            self.mark_awake();
         }
         Ok(may)
     }
 
-    /// Says that this side does not sleep any more.
-    pub fn awake(&self) {
+    /// Announces that this side no longer sleeps.
+    pub fn mark_awake(&self) {
         awake(self.memory.word(Word::WriterWants));
     }
 
-    /// Says that no more will be written.
+    /// Closes the writing side.
     ///
     /// # Returns
     /// Whether the reader must be woken.

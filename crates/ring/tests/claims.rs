@@ -1,5 +1,4 @@
-//! Claims beside a model that knows each byte by itself: what was ever written, and which bytes are
-//! still held.
+//! Claims compared with a model of each single byte: the written bytes, and the held ones.
 
 use isthmus_ring::{Claim, Error, ring};
 use proptest::prelude::*;
@@ -16,12 +15,12 @@ enum Call {
     Write(usize),
     Read(usize),
     Claim(usize),
-    /// Which claim, and where it is cut.
+    /// The claim, and the position of the split.
     Split(prop::sample::Index, prop::sample::Index),
-    /// Which claim, and which other.
+    /// The claim, and the other one.
     Join(prop::sample::Index, prop::sample::Index),
     Drop(prop::sample::Index),
-    /// Which claim, from which byte on.
+    /// The claim, and its first byte.
     ToSocket(prop::sample::Index, prop::sample::Index),
     CloseConsumer,
     CloseProducer,
@@ -44,7 +43,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct Counts {
     bytes: usize,
     claims: usize,
     most_claims: usize,
@@ -61,16 +60,16 @@ struct Seen {
     apart: usize,
 }
 
-/// Byte `n` of all that is ever written.
+/// Returns byte `n` of all written bytes.
 fn byte(n: usize) -> u8 {
     (n as u32).wrapping_mul(2_654_435_761).to_be_bytes()[0]
 }
 
-fn drive(calls: &[Call], seen: &mut Seen) {
+fn drive(calls: &[Call], counts: &mut Counts) {
     let (producer, consumer) = ring(CAPACITY as u64).unwrap();
     let (mut producer, mut consumer) = (Some(producer), Some(consumer));
     let mut claims: Vec<(Range<usize>, Claim)> = Vec::new();
-    // For each byte ever written whether the producer may write over it.
+    // For each written byte, whether the producer may overwrite it.
     let mut free: Vec<bool> = Vec::new();
     let mut cursor = 0;
     for call in calls {
@@ -89,8 +88,8 @@ fn drive(calls: &[Call], seen: &mut Seen) {
                 };
                 let room = CAPACITY - (written - head);
                 assert_eq!(wrote, room.min(*len));
-                seen.full += usize::from(wrote < *len && !claims.is_empty());
-                seen.bytes += wrote;
+                counts.full += usize::from(wrote < *len && !claims.is_empty());
+                counts.bytes += wrote;
                 free.resize(written + wrote, false);
             }
             Call::Read(len) => {
@@ -107,7 +106,7 @@ fn drive(calls: &[Call], seen: &mut Seen) {
                         .eq((cursor..).take(read).map(byte))
                 );
                 free[cursor..cursor + read].fill(true);
-                seen.behind += usize::from(read > 0 && !claims.is_empty());
+                counts.behind += usize::from(read > 0 && !claims.is_empty());
                 cursor += read;
             }
             Call::Claim(len) => {
@@ -119,17 +118,17 @@ fn drive(calls: &[Call], seen: &mut Seen) {
                         assert_eq!(most as usize, CAPACITY / 2);
                         assert_eq!(wanted as usize, cursor - head.min(cursor) + len);
                         assert!(wanted > most);
-                        seen.too_much += 1;
+                        counts.too_much += 1;
                     }
                     Ok(None) => {
                         assert!(written - cursor < *len);
-                        seen.too_few += 1;
+                        counts.too_few += 1;
                     }
                     Ok(Some(claim)) => {
                         assert_eq!(claim.len(), *len);
-                        seen.claims += 1;
+                        counts.claims += 1;
                         let begin = cursor % CAPACITY;
-                        seen.wrapped += usize::from(begin + len > CAPACITY);
+                        counts.wrapped += usize::from(begin + len > CAPACITY);
                         claims.push((cursor..cursor + len, claim));
                         cursor += len;
                     }
@@ -153,43 +152,43 @@ fn drive(calls: &[Call], seen: &mut Seen) {
                     Ok(()) => {
                         assert_eq!(range.end, next_range.start, "only what follows is joined");
                         range.end = next_range.end;
-                        seen.joined += usize::from(!next_range.is_empty());
+                        counts.joined += usize::from(!next_range.is_empty());
                     }
                     Err(next) => {
                         assert_ne!(range.end, next_range.start, "what follows is joined");
                         claims.push((next_range, next));
-                        seen.apart += 1;
+                        counts.apart += 1;
                     }
                 }
             }
             Call::Drop(which) if !claims.is_empty() => {
                 let (range, claim) = claims.swap_remove(which.index(claims.len()));
-                seen.out_of_order += usize::from(range.start > head);
+                counts.out_of_order += usize::from(range.start > head);
                 drop(claim);
                 free[range].fill(true);
             }
             Call::ToSocket(which, from) if !claims.is_empty() => {
                 let (range, claim) = &claims[which.index(claims.len())];
                 let from = from.index(range.len() + 1);
-                let (ours, mut theirs) = UnixStream::pair().unwrap();
-                let wrote = claim.write_to(&ours, from).unwrap();
+                let (near, mut far) = UnixStream::pair().unwrap();
+                let wrote = claim.write_to(&near, from).unwrap();
                 let begin = (range.start + from) % CAPACITY;
                 assert_eq!(wrote, (range.len() - from).min(CAPACITY - begin));
-                drop(ours);
+                drop(near);
                 let mut bytes = Vec::new();
-                theirs.read_to_end(&mut bytes).unwrap();
+                far.read_to_end(&mut bytes).unwrap();
                 let right = (range.start + from..).take(wrote).map(byte);
                 assert!(bytes.iter().copied().eq(right));
             }
             Call::CloseConsumer => {
-                seen.outlived += usize::from(consumer.take().is_some() && !claims.is_empty());
+                counts.outlived += usize::from(consumer.take().is_some() && !claims.is_empty());
             }
             Call::CloseProducer => {
-                seen.orphaned += usize::from(producer.take().is_some() && !claims.is_empty());
+                counts.orphaned += usize::from(producer.take().is_some() && !claims.is_empty());
             }
             _ => {}
         }
-        seen.most_claims = seen.most_claims.max(claims.len());
+        counts.most_claims = counts.most_claims.max(claims.len());
         for (range, claim) in &claims {
             let mut bytes = vec![0; range.len() + 1];
             assert_eq!(claim.get(0, &mut bytes), range.len());
@@ -214,14 +213,14 @@ fn drive(calls: &[Call], seen: &mut Seen) {
                 producer.room().unwrap() as usize,
                 CAPACITY - (written - head)
             );
-            seen.early += usize::from(head > 0 && !claims.is_empty());
+            counts.early += usize::from(head > 0 && !claims.is_empty());
         }
     }
 }
 
 #[test]
 fn claims_keep_their_bytes_and_give_them_back() {
-    let seen = RefCell::new(Seen::default());
+    let counts = RefCell::new(Counts::default());
     let config = Config {
         cases: 600,
         failure_persistence: None,
@@ -229,27 +228,27 @@ fn claims_keep_their_bytes_and_give_them_back() {
     };
     TestRunner::new(config)
         .run(&calls(), |calls| {
-            drive(&calls, &mut seen.borrow_mut());
+            drive(&calls, &mut counts.borrow_mut());
             Ok(())
         })
         .unwrap();
-    let seen = seen.into_inner();
-    println!("{seen:?}");
+    let counts = counts.into_inner();
+    println!("{counts:?}");
     for (what, count, least) in [
-        ("bytes", seen.bytes, 1_000_000),
-        ("claims", seen.claims, 500),
-        ("claims at once", seen.most_claims, 4),
-        ("claims that wrap", seen.wrapped, 20),
-        ("claims of too much", seen.too_much, 100),
-        ("claims of what is not there", seen.too_few, 100),
-        ("claims dropped before older ones", seen.out_of_order, 50),
-        ("a ring that claims keep full", seen.full, 100),
-        ("reads behind claims", seen.behind, 50),
-        ("claims while others were given back", seen.early, 100),
-        ("claims that outlive their consumer", seen.outlived, 20),
-        ("claims that outlive the producer", seen.orphaned, 20),
-        ("claims that were joined", seen.joined, 50),
-        ("claims that lie apart", seen.apart, 50),
+        ("bytes", counts.bytes, 1_000_000),
+        ("claims", counts.claims, 500),
+        ("claims at once", counts.most_claims, 4),
+        ("claims that wrap", counts.wrapped, 20),
+        ("claims of too much", counts.too_much, 100),
+        ("claims of what is not there", counts.too_few, 100),
+        ("claims dropped before older ones", counts.out_of_order, 50),
+        ("a ring that claims keep full", counts.full, 100),
+        ("reads behind claims", counts.behind, 50),
+        ("claims while others were given back", counts.early, 100),
+        ("claims that outlive their consumer", counts.outlived, 20),
+        ("claims that outlive the producer", counts.orphaned, 20),
+        ("claims that were joined", counts.joined, 50),
+        ("claims that lie apart", counts.apart, 50),
     ] {
         assert!(count >= least, "{what}: only {count}");
     }
@@ -262,7 +261,7 @@ fn who_sleeps_for_room_is_woken_when_the_claim_is_given_back() {
     let claim = consumer.claim(CAPACITY / 2).unwrap().unwrap();
     assert!(producer.arm(1).unwrap(), "there is no room");
     assert!(consumer.producer_sleeps());
-    // What lies behind the claim can be read, and brings no room.
+    // Data behind the claim can be read, but frees no room.
     let mut bytes = vec![0; CAPACITY / 2];
     assert_eq!(consumer.try_read(&mut bytes).unwrap(), Some(CAPACITY / 2));
     assert_eq!(producer.room().unwrap(), 0);

@@ -12,7 +12,7 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
-/// Bytes of which no two places near one another look alike.
+/// Returns bytes that differ from all their neighbours.
 fn pattern(from: usize, len: usize) -> Vec<u8> {
     let places = from as u64..(from + len) as u64;
     places
@@ -56,7 +56,9 @@ fn bytes_of_any_lengths_arrive_through_a_small_ring() {
         let (mut got, mut shown) = (Vec::new(), Vec::new());
         loop {
             let mut bytes = vec![0; read];
-            match consumer.read_seen(&mut bytes, soon(), |piece| shown.extend_from_slice(piece)) {
+            match consumer
+                .read_exact_with(&mut bytes, soon(), |piece| shown.extend_from_slice(piece))
+            {
                 Ok(()) => got.extend(bytes),
                 Err(Error::Closed { moved }) => {
                     got.extend(&bytes[..moved]);
@@ -79,7 +81,7 @@ fn who_writes_shows_what_it_writes() {
         assert!(piece.len() <= 1000);
         shown.extend_from_slice(piece);
     };
-    producer.write_seen(&all, soon(), 1000, see).unwrap();
+    producer.write_all_with(&all, soon(), 1000, see).unwrap();
     assert_eq!(shown, all);
     let mut got = vec![0; 3000];
     consumer.read_exact(&mut got, soon()).unwrap();
@@ -87,41 +89,41 @@ fn who_writes_shows_what_it_writes() {
 }
 
 #[test]
-fn a_deadline_is_kept_and_told() {
+fn a_deadline_is_kept_and_reported() {
     let (mut producer, mut consumer) = ring(4096).unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     let error = consumer
-        .read(&mut [0; 10], begun + Duration::from_millis(50))
+        .read(&mut [0; 10], start + Duration::from_millis(50))
         .unwrap_err();
-    assert!(begun.elapsed() >= Duration::from_millis(50));
+    assert!(start.elapsed() >= Duration::from_millis(50));
     assert_eq!(
         error.to_string(),
-        "waited in vain for 1 bytes in the ring, after 0 bytes: 0 were ever written, 0 read"
+        "timed out waiting for 1 bytes in the ring, after 0 bytes: 0 were ever written, 0 read"
     );
-    let begun = Instant::now();
-    let deadline = begun + Duration::from_millis(50);
+    let start = Instant::now();
+    let deadline = start + Duration::from_millis(50);
     let error = producer.write_all(&[1; 6000], deadline).unwrap_err();
-    assert!(begun.elapsed() >= Duration::from_millis(50));
+    assert!(start.elapsed() >= Duration::from_millis(50));
     assert_eq!(
         error.to_string(),
-        "waited in vain for 1904 bytes of room in the ring, after 4096 bytes: 4096 were ever \
+        "timed out waiting for 1904 bytes of room in the ring, after 4096 bytes: 4096 were ever \
          written, 0 read"
     );
-    // What was moved counts, and the ring goes on.
+    // Moved bytes count, and the ring continues.
     let mut all = [0; 4096];
     consumer.read_exact(&mut all, soon()).unwrap();
     producer.write_all(&[2; 10], soon()).unwrap();
     assert_eq!(consumer.read(&mut all, soon()).unwrap(), 10);
 }
 
-/// The error of a call that waits, while the other end does `other` after 50 ms, and how long it
-/// took.
+/// Returns the error of a waiting call, while the other end does `other` after 50 ms, and its
+/// duration.
 fn while_asleep<T: Send>(
     mut end: T,
     waits: impl FnOnce(&mut T) -> Result<usize, Error> + Send,
     other: impl FnOnce(),
 ) -> Result<usize, Error> {
-    let begun = Instant::now();
+    let start = Instant::now();
     let outcome = thread::scope(|scope| {
         let waiter = scope.spawn(move || waits(&mut end));
         thread::sleep(Duration::from_millis(50));
@@ -130,7 +132,7 @@ fn while_asleep<T: Send>(
         waiter.join().unwrap()
     });
     assert!(
-        begun.elapsed() < Duration::from_secs(5),
+        start.elapsed() < Duration::from_secs(5),
         "it was woken, not its deadline"
     );
     outcome
@@ -154,7 +156,7 @@ fn a_close_wakes_who_sleeps() {
 
 #[test]
 fn the_end_of_the_other_side_wakes_who_sleeps() {
-    // Handles that are dropped are as a process that died.
+    // Dropped handles count as a dead process.
     let (producer, consumer) = ring(4096).unwrap();
     let handles = producer.into_handles();
     let outcome = while_asleep(
@@ -275,7 +277,7 @@ fn files_are_filled_from_and_drained_to_without_a_copy() {
     assert_eq!(consumer.drain_to(&out, 500).unwrap(), None);
 }
 
-/// As a stream manager: one thread that reads sixteen rings, and sleeps only when all are empty.
+/// Like a stream manager: one thread that reads sixteen rings, and sleeps only when all are empty.
 #[test]
 fn one_poll_waits_for_sixteen_rings() {
     const RINGS: usize = 16;

@@ -1,4 +1,5 @@
-//! A peer that writes what it wants where both can write, and hands over what is no ring.
+//! A peer that writes arbitrary values to shared memory, and passes on descriptors that are not a
+//! ring.
 
 use isthmus_ring::{Consumer, Error, Handles, Producer, ring};
 use proptest::prelude::*;
@@ -9,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 const CAPACITY: u64 = 4096;
-/// Where the words lie, see `mapping`.
+/// Offsets of the words, see `mapping`.
 const WORDS: [u64; 8] = [128, 256, 384, 512, 640, 768, 896, 1024];
 
 fn write(memory: &OwnedFd, at: u64, value: u64) {
@@ -25,7 +26,7 @@ fn handles() -> (Handles, Handles, OwnedFd) {
     (Handles::new(memory, line), consumer.into_handles(), again)
 }
 
-/// A number as a liar would choose it: near what is possible.
+/// A number that a misbehaving peer might choose: near valid ones.
 fn lie() -> impl Strategy<Value = u64> {
     prop_oneof![
         0..3 * CAPACITY,
@@ -64,7 +65,7 @@ fn a_header_that_lies_is_refused() {
             tail = if at == WORDS[0] { value } else { tail };
             fixed &= at >= 24;
         }
-        // Nobody writes what is there already: these are no magic, version and capacity.
+        // Unchanged values are avoided: these are not the magic, version and capacity.
         let possible = tail <= 1 << 62 && head <= tail && tail - head <= CAPACITY;
         let far = 1 << 62;
         let outcomes = [
@@ -212,7 +213,7 @@ fn what_is_no_ring_is_refused() {
             "more than the 4096 wanted",
         ),
     ];
-    // Where the system has them at all.
+    // Where the system supports them.
     let huge = sealed(2 << 20, MemfdFlags::HUGETLB, all);
     wrong.extend(huge.map(|huge| (huge, "ordinary pages")));
     for (memory, said) in wrong {
@@ -245,7 +246,7 @@ fn the_memory_of_a_ring_cannot_be_taken_away() {
     let mut producer = Producer::attach(first, CAPACITY).unwrap();
     let mut consumer = Consumer::attach(second, CAPACITY).unwrap();
     assert_eq!(producer.try_write(&[7; 100]).unwrap(), 100);
-    // Pages can be given back. They come anew, full of zeros, when they are touched.
+    // Pages can be removed. They come back, full of zeros, when they are touched.
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     rustix::fs::fallocate(&memory, hole, 4096, CAPACITY).unwrap();
     let mut bytes = [1; 100];
@@ -259,18 +260,18 @@ fn wakes_without_number_are_no_reason_to_stay() {
     let (memory, line) = second.into_descriptors();
     let mut producer = Producer::attach(first, CAPACITY).unwrap();
     assert_eq!(producer.try_write(&[1; 4096]).unwrap(), 4096);
-    let begun = Instant::now();
+    let start = Instant::now();
     std::thread::scope(|scope| {
         let flood = scope.spawn(|| {
             let mut sent = 0;
-            while begun.elapsed() < Duration::from_millis(400) {
+            while start.elapsed() < Duration::from_millis(400) {
                 let flags = rustix::net::SendFlags::DONTWAIT | rustix::net::SendFlags::NOSIGNAL;
                 sent += rustix::net::send(line.as_fd(), &[1; 512], flags).unwrap_or(0);
             }
             sent
         });
-        let outcome = producer.write_all(&[1], begun + Duration::from_millis(100));
-        let took = begun.elapsed();
+        let outcome = producer.write_all(&[1], start + Duration::from_millis(100));
+        let took = start.elapsed();
         assert!(
             matches!(outcome, Err(Error::TimedOut { moved: 0, .. })),
             "{outcome:?}"

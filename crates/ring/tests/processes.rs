@@ -1,7 +1,7 @@
-//! Two processes, one of which is killed at some moment: what arrived is right, and the other is
-//! told.
+//! Two processes, one of which is killed at some moment: the received data is correct, and the
+//! other process detects the loss.
 //!
-//! The other process is this program again, with its socket as standard input.
+//! The child process is this program again, with its socket as standard input.
 
 use isthmus_ring::{Consumer, Error, Handles, Producer, ring};
 use std::io::{Read, Write};
@@ -17,7 +17,7 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_secs(30)
 }
 
-/// Numbers that look like chance, the same for the same seed.
+/// Pseudo-random numbers, the same for the same seed.
 struct Numbers(u64);
 
 impl Numbers {
@@ -29,27 +29,27 @@ impl Numbers {
     }
 }
 
-/// The bytes of a stream at a place.
+/// Returns the bytes of a stream at a position.
 fn fill(place: u64, bytes: &mut [u8]) {
     for (at, byte) in bytes.iter_mut().enumerate() {
         *byte = ((place + at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as u8;
     }
 }
 
-/// This program again, as `role`.
+/// Starts this program as `role`.
 fn other(role: &str) -> (Child, UnixStream) {
-    let (ours, theirs) = UnixStream::pair().unwrap();
+    let (near, far) = UnixStream::pair().unwrap();
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "processes::the_other_process", "--nocapture"])
         .env(ROLE, role)
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdin(Stdio::from(OwnedFd::from(far)))
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    (child, ours)
+    (child, near)
 }
 
-/// What the other process does; in the tests' own process it has no role and nothing to do.
+/// Runs in the child process. Without a role in the environment it does nothing.
 #[test]
 fn the_other_process() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -61,7 +61,7 @@ fn the_other_process() {
     match role {
         "producer" => {
             let mut producer = Producer::attach(handles, CAPACITY).unwrap();
-            // Whether the consumer goes first is not this side's fault.
+            // The consumer may end first, which is no error here.
             match produce(&mut producer, total, 7) {
                 Ok(()) => producer.close(),
                 Err(error) => panic!("{error}"),
@@ -95,7 +95,7 @@ fn produce(producer: &mut Producer, total: u64, seed: u64) -> Result<(), Error> 
     Ok(())
 }
 
-/// Reads to the end. All bytes must be those of the stream.
+/// Reads to the end, and checks that all bytes are those of the stream.
 fn consume(consumer: &mut Consumer, seed: u64) -> Result<u64, Error> {
     let mut numbers = Numbers(seed);
     let (mut bytes, mut wanted) = (vec![0; 150_000], vec![0; 150_000]);
@@ -188,8 +188,8 @@ fn who_is_killed_asleep_or_stopped_holds_nobody() {
     let (mut child, mut socket) = other("silent 0");
     let (producer, mut consumer) = ring(CAPACITY).unwrap();
     producer.into_handles().send(&socket, soon()).unwrap();
-    let begun = Instant::now();
-    let outcome = consumer.read(&mut [0; 8], begun + Duration::from_millis(300));
+    let start = Instant::now();
+    let outcome = consumer.read(&mut [0; 8], start + Duration::from_millis(300));
     assert!(
         matches!(outcome, Err(Error::TimedOut { moved: 0, .. })),
         "it lives: {outcome:?}"
@@ -201,8 +201,8 @@ fn who_is_killed_asleep_or_stopped_holds_nobody() {
         matches!(outcome, Err(Error::PeerGone { moved: 0 })),
         "{outcome:?}"
     );
-    assert!(begun.elapsed() < Duration::from_secs(10));
-    // The socket that brought it tells as well.
+    assert!(start.elapsed() < Duration::from_secs(10));
+    // The socket that it came through reports the death too.
     assert_eq!(socket.read(&mut [0; 1]).unwrap_or(0), 0);
     assert!(socket.write_all(&[1; 8]).is_err());
 }

@@ -1,4 +1,4 @@
-//! Random calls of both ends beside a queue that knows nothing of positions, words and sockets.
+//! Random calls of both ends, compared with a plain queue without positions, words and sockets.
 
 use isthmus_ring::{Consumer, Error, Producer, ring};
 use proptest::prelude::*;
@@ -16,12 +16,12 @@ const HALF: u64 = CAPACITY as u64 / 2;
 enum Call {
     TryWrite(usize),
     WriteAll(usize),
-    /// Room for so many, of which as many are committed.
+    /// Room for this many bytes, of which this many are committed.
     Reserve(usize, usize),
     TryRead(usize),
     Read(usize),
     ReadSeen(usize),
-    /// So many, of which as many are released.
+    /// This many bytes, of which this many are released.
     Peek(usize, usize),
     ArmProducer(u64),
     ArmConsumer(u64),
@@ -52,18 +52,18 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
     prop::collection::vec(call, 1..120)
 }
 
-/// What a ring is: a queue of bytes with a bound, and who sleeps for what.
+/// The model of a ring: a bounded queue of bytes, and the sides that sleep.
 #[derive(Default)]
 struct Queue {
     bytes: VecDeque<u8>,
-    /// The next byte to write, so that no two neighbours are alike.
+    /// The next byte to write, different from its neighbours.
     next: u32,
-    /// Bytes ever read.
+    /// Total bytes read.
     read: u64,
-    /// How many bytes must ever have been read, that the producer is woken, or written, that the
-    /// consumer is.
+    /// Total bytes that must be read before the producer is woken, or written before the consumer
+    /// is.
     sleeps: [Option<u64>; 2],
-    /// Whether each was woken since it last looked.
+    /// Whether each side was woken since its last check.
     woken: [bool; 2],
     closed: [bool; 2],
 }
@@ -94,7 +94,7 @@ impl Queue {
         bytes
     }
 
-    /// `moved` bytes were moved by the other side, `ever` in all.
+    /// `moved` bytes were moved by the other side, `ever` in total.
     fn wake(&mut self, side: usize, ever: u64, moved: usize) {
         if moved > 0 && self.sleeps[side].is_some_and(|wants| ever >= wants) {
             self.sleeps[side] = None;
@@ -110,9 +110,9 @@ impl Queue {
     }
 }
 
-/// What happened at all, so that the cases are known to be of interest.
+/// Counts of events, which show that the cases cover enough.
 #[derive(Default, Debug)]
-struct Seen {
+struct Counts {
     calls: usize,
     bytes: usize,
     full: usize,
@@ -128,8 +128,9 @@ struct Seen {
     refused: usize,
 }
 
-/// Whether a descriptor is readable: that its owner was woken. Where it should be, it is waited
-/// for: a process that another test starts has the other end for a moment as well, so that its
+/// Whether a descriptor is readable, so that its owner was woken. If it should be, this waits: a
+/// child process of another test may hold the other end for a moment, so that its close is detected
+/// late.
 /// close is seen late.
 fn rung(end: &impl AsFd, wanted: bool) -> bool {
     let mut polled = [PollFd::new(end, PollFlags::IN)];
@@ -144,16 +145,16 @@ fn now() -> Instant {
     Instant::now()
 }
 
-fn drive(calls: &[Call], seen: &mut Seen) {
+fn drive(calls: &[Call], counts: &mut Counts) {
     let (producer, consumer) = ring(CAPACITY as u64).unwrap();
     let (mut producer, mut consumer) = (Some(producer), Some(consumer));
     let mut queue = Queue::default();
     for call in calls {
-        seen.calls += 1;
+        counts.calls += 1;
         let before = queue.bytes.len();
-        step(call, &mut producer, &mut consumer, &mut queue, seen);
-        seen.bytes += queue.bytes.len().saturating_sub(before);
-        // Both are where the queue is, and each was woken as often as it should be.
+        step(call, &mut producer, &mut consumer, &mut queue, counts);
+        counts.bytes += queue.bytes.len().saturating_sub(before);
+        // Both ends match the queue, and each was woken as often as it should be.
         if let Some(producer) = &mut producer {
             let wanted = queue.woken[0] || queue.closed[1];
             assert_eq!(rung(producer, wanted), wanted, "{call:?}");
@@ -179,12 +180,12 @@ fn step(
     producer: &mut Option<Producer>,
     consumer: &mut Option<Consumer>,
     queue: &mut Queue,
-    seen: &mut Seen,
+    counts: &mut Counts,
 ) {
     match call {
         Call::TryWrite(_) | Call::WriteAll(_) | Call::Reserve(..) | Call::ArmProducer(_) => {
             if let Some(producer) = producer {
-                write(call, producer, queue, seen);
+                write(call, producer, queue, counts);
             }
         }
         Call::TryRead(_)
@@ -193,21 +194,21 @@ fn step(
         | Call::Peek(..)
         | Call::ArmConsumer(_) => {
             if let Some(consumer) = consumer {
-                read(call, consumer, queue, seen);
+                read(call, consumer, queue, counts);
             }
         }
         Call::HandProducerOver => {
             if let Some(end) = producer.take() {
                 *producer = Some(Producer::attach(end.into_handles(), CAPACITY as u64).unwrap());
                 queue.sleeps[0] = None;
-                seen.handed_over += 1;
+                counts.handed_over += 1;
             }
         }
         Call::HandConsumerOver => {
             if let Some(end) = consumer.take() {
                 *consumer = Some(Consumer::attach(end.into_handles(), CAPACITY as u64).unwrap());
                 queue.sleeps[1] = None;
-                seen.handed_over += 1;
+                counts.handed_over += 1;
             }
         }
         Call::CloseProducer => {
@@ -225,7 +226,7 @@ fn step(
     }
 }
 
-fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut Seen) {
+fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, counts: &mut Counts) {
     let room = queue.room();
     if queue.closed[1] {
         let refused = match *call {
@@ -238,7 +239,7 @@ fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut See
             }
         };
         assert!(matches!(refused, Err(Error::Closed { moved: 0 })));
-        seen.refused += 1;
+        counts.refused += 1;
         return;
     }
     match *call {
@@ -246,17 +247,17 @@ fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut See
             let bytes = queue.fresh(len);
             let fits = producer.try_write(&bytes).unwrap();
             assert_eq!(fits, len.min(room));
-            seen.full += usize::from(room == 0 && len > 0);
-            seen.partial += usize::from(fits > 0 && fits < len);
+            counts.full += usize::from(room == 0 && len > 0);
+            counts.partial += usize::from(fits > 0 && fits < len);
             queue.write(&bytes[..fits]);
         }
         Call::WriteAll(len) => {
             let bytes = queue.fresh(len);
-            // No time to wait: what fits before half of the ring would have to be waited for.
+            // No time to wait: only as much as fits is written.
             let written = match producer.write_all(&bytes, now()) {
                 Ok(()) => len,
                 Err(Error::TimedOut { moved, .. }) => {
-                    seen.timed_out += 1;
+                    counts.timed_out += 1;
                     awake(queue, 0, || producer.mark_ready().unwrap());
                     moved
                 }
@@ -271,19 +272,19 @@ fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut See
             match producer.reserve(len, now()) {
                 Ok(mut reserved) => {
                     assert!(len <= room);
-                    // In two pieces, the second first; and what is beyond is left out.
+                    // In two pieces, the second first. Bytes beyond the room are left out.
                     let middle = len / 3;
                     assert_eq!(reserved.put(middle, &bytes[middle..]), len - middle);
                     assert_eq!(reserved.put(0, &bytes[..middle]), middle);
                     assert_eq!(reserved.put(len, b"beyond"), 0);
                     let committed = committed.min(len);
-                    seen.partial += usize::from(committed < len);
+                    counts.partial += usize::from(committed < len);
                     reserved.commit(committed);
                     queue.write(&bytes[..committed]);
                 }
                 Err(Error::TimedOut { moved: 0, .. }) => {
                     assert!(len > room);
-                    seen.timed_out += 1;
+                    counts.timed_out += 1;
                     awake(queue, 0, || producer.mark_ready().unwrap());
                 }
                 Err(error) => panic!("{error}"),
@@ -294,9 +295,9 @@ fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut See
             assert_eq!(sleeps, (room as u64) < len);
             let until = u64::from(queue.next) + len;
             queue.sleeps[0] = sleeps.then(|| until - CAPACITY as u64);
-            seen.slept += usize::from(sleeps);
+            counts.slept += usize::from(sleeps);
             if queue.woken[0] {
-                seen.woken += 1;
+                counts.woken += 1;
                 awake(queue, 0, || producer.mark_ready().unwrap());
             }
         }
@@ -304,24 +305,24 @@ fn write(call: &Call, producer: &mut Producer, queue: &mut Queue, seen: &mut See
     }
 }
 
-/// A driver that looks: what woke it is taken.
+/// A driver's check: the wake-up is consumed.
 fn awake(queue: &mut Queue, side: usize, mark_ready: impl FnOnce()) {
     mark_ready();
     queue.woken[side] = false;
     queue.sleeps[side] = None;
 }
 
-fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen) {
+fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, counts: &mut Counts) {
     let there = queue.bytes.len();
     let over = there == 0 && queue.closed[0];
-    seen.read_after_close += usize::from(there > 0 && queue.closed[0]);
-    seen.ended += usize::from(over);
+    counts.read_after_close += usize::from(there > 0 && queue.closed[0]);
+    counts.ended += usize::from(over);
     match *call {
         Call::TryRead(len) => {
             let mut bytes = vec![0; len];
             let read = consumer.try_read(&mut bytes).unwrap();
             assert_eq!(read, (!over).then_some(len.min(there)));
-            seen.empty += usize::from(there == 0);
+            counts.empty += usize::from(there == 0);
             let read = read.unwrap_or(0);
             assert_eq!(bytes[..read], queue.read(read));
         }
@@ -335,7 +336,7 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
                 }
                 Err(Error::TimedOut { moved: 0, .. }) => {
                     assert!(there == 0 && !over);
-                    seen.timed_out += 1;
+                    counts.timed_out += 1;
                     awake(queue, 1, || consumer.mark_ready().unwrap());
                 }
                 Err(error) => panic!("{error}"),
@@ -343,7 +344,7 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
         }
         Call::ReadSeen(len) => {
             let (mut bytes, mut shown) = (vec![0; len], Vec::new());
-            let outcome = consumer.read_seen(&mut bytes, now(), |piece| {
+            let outcome = consumer.read_exact_with(&mut bytes, now(), |piece| {
                 assert!(piece.len() <= isthmus_ring::CHUNK);
                 shown.extend_from_slice(piece);
             });
@@ -355,7 +356,7 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
                 }
                 Err(Error::TimedOut { moved, .. }) => {
                     assert!(moved <= there && there < len && there - moved < CAPACITY / 2);
-                    seen.timed_out += 1;
+                    counts.timed_out += 1;
                     awake(queue, 1, || consumer.mark_ready().unwrap());
                     moved
                 }
@@ -376,13 +377,13 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
                 first.extend(last);
                 assert!(first.iter().eq(queue.bytes.iter().take(has)));
                 let released = released.min(has);
-                seen.partial += usize::from(released < has);
+                counts.partial += usize::from(released < has);
                 peeked.release(released);
                 queue.read(released);
             }
             Err(Error::TimedOut { moved: 0, .. }) => {
                 assert!(there < len && !queue.closed[0]);
-                seen.timed_out += 1;
+                counts.timed_out += 1;
                 awake(queue, 1, || consumer.mark_ready().unwrap());
             }
             Err(error) => panic!("{error}"),
@@ -391,9 +392,9 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
             let sleeps = consumer.arm(len).unwrap();
             assert_eq!(sleeps, (there as u64) < len && !queue.closed[0]);
             queue.sleeps[1] = sleeps.then_some(queue.read + len);
-            seen.slept += usize::from(sleeps);
+            counts.slept += usize::from(sleeps);
             if queue.woken[1] {
-                seen.woken += 1;
+                counts.woken += 1;
                 awake(queue, 1, || consumer.mark_ready().unwrap());
             }
         }
@@ -401,13 +402,13 @@ fn read(call: &Call, consumer: &mut Consumer, queue: &mut Queue, seen: &mut Seen
     }
     let read = queue.read as usize;
     let before = read - (there - queue.bytes.len());
-    seen.wrapped +=
+    counts.wrapped +=
         usize::from(before / CAPACITY < read / CAPACITY && !read.is_multiple_of(CAPACITY));
 }
 
 #[test]
 fn both_ends_do_what_a_queue_does() {
-    let seen = RefCell::new(Seen::default());
+    let counts = RefCell::new(Counts::default());
     let config = Config {
         cases: 600,
         failure_persistence: None,
@@ -415,30 +416,30 @@ fn both_ends_do_what_a_queue_does() {
     };
     TestRunner::new(config)
         .run(&calls(), |calls| {
-            drive(&calls, &mut seen.borrow_mut());
+            drive(&calls, &mut counts.borrow_mut());
             Ok(())
         })
         .unwrap();
-    let seen = seen.into_inner();
-    println!("{seen:?}");
+    let counts = counts.into_inner();
+    println!("{counts:?}");
     for (what, count, least) in [
-        ("bytes", seen.bytes, 1_000_000),
-        ("a full ring", seen.full, 20),
-        ("an empty ring", seen.empty, 100),
-        ("less than asked", seen.partial, 100),
-        ("a wrap inside of a copy", seen.wrapped, 50),
-        ("deadlines", seen.timed_out, 100),
-        ("sleeps", seen.slept, 100),
-        ("wakes", seen.woken, 30),
-        ("ends handed over", seen.handed_over, 50),
-        ("data read after a close", seen.read_after_close, 50),
-        ("ends of the data", seen.ended, 50),
-        ("writes to a closed ring", seen.refused, 50),
+        ("bytes", counts.bytes, 1_000_000),
+        ("a full ring", counts.full, 20),
+        ("an empty ring", counts.empty, 100),
+        ("less than asked", counts.partial, 100),
+        ("a wrap inside of a copy", counts.wrapped, 50),
+        ("deadlines", counts.timed_out, 100),
+        ("sleeps", counts.slept, 100),
+        ("wakes", counts.woken, 30),
+        ("ends handed over", counts.handed_over, 50),
+        ("data read after a close", counts.read_after_close, 50),
+        ("ends of the data", counts.ended, 50),
+        ("writes to a closed ring", counts.refused, 50),
     ] {
         assert!(
             count >= least,
             "{what}: only {count} in {} calls",
-            seen.calls
+            counts.calls
         );
     }
 }

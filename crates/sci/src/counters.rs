@@ -1,8 +1,8 @@
-//! What the engines count.
+//! Counters of the engines.
 
 use crate::Fabric;
 
-/// Counts since the beginning, or since they were reset.
+/// Counters since the start, or since they were reset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counters {
     /// For each link (by the interface that it leaves): symbols of sends, with their idles, that
@@ -34,7 +34,7 @@ impl Counters {
         }
     }
 
-    /// Begins anew.
+    /// Resets the counters.
     pub(crate) fn reset(&mut self) {
         for counts in [
             &mut self.send_symbols,

@@ -1,11 +1,10 @@
 //! SCI rings joined by switch nodes, symbol by symbol.
 //!
-//! Two engines follow the same rules and give the same results, packet by packet: [`event`], which
-//! moves headers and knows by arithmetic where the rest is, and [`symbol`], which moves every
-//! symbol on every link in every cycle. The tests drive both. The rules are those with which the
-//! figures of the SCI paper come out: M. Sarwar, A. D. George, *Simulative Performance Analysis of
-//! Distributed Switching Fabrics for SCI-based Systems*, University of Florida (2000), on rings
-//! after IEEE 1596-1992.
+//! Two engines follow the same rules and give the same results, packet by packet. [`event`] moves
+//! headers and computes the rest. [`symbol`] moves every symbol on every link in every cycle. The
+//! tests run both. The rules reproduce the figures of the SCI paper: M. Sarwar, A. D. George,
+//! *Simulative Performance Analysis of Distributed Switching Fabrics for SCI-based Systems*,
+//! University of Florida (2000), on rings after IEEE 1596-1992.
 //!
 //! # Parts
 //! A node has one interface on each of its rings and a client. An interface has an input link and
@@ -20,11 +19,12 @@
 //!    next in t + `hop`.
 //! 2. A send of s symbols takes s + 1 cycles of a link with the idle that follows it, an echo of e
 //!    symbols e + 1. Free idles fill the rest; they are absorbed wherever something waits.
-//! 3. An interface finishes what it has begun. At a boundary between packets, what waits in the
-//!    bypass FIFO goes first. If that is empty an own packet may start, even in the very cycle in
-//!    which a header comes in, which then waits in the bypass FIFO. While an own packet leaves, what
-//!    comes in is stored: at most the length of that packet and its idle, since nothing more is sent
-//!    before all is drained. So the FIFO holds one packet of the longest length with its idle.
+//! 3. An interface finishes each packet that it has started. At a boundary between packets, the
+//!    bypass FIFO goes first. If it is empty an own packet may start, even in the very cycle in
+//!    which a header comes in, which then waits in the bypass FIFO. While an own packet leaves,
+//!    incoming symbols are stored: at most the length of that packet and its idle, since nothing
+//!    more is sent before the FIFO is drained. So the FIFO holds one packet of the maximum length
+//!    with its idle.
 //! 4. The target strips a send. In its place go s - e free idles, then the echo in the last e
 //!    symbols, then the idle; the echo goes on around the ring to the interface that sent, which
 //!    turns it into free idles.
@@ -50,12 +50,12 @@
 //!    first response goes before the first request. With [`ChangeFrom::Header`] the crossbar takes
 //!    a packet no sooner than `ring_change` cycles after its header has come, and the packet may
 //!    start to leave at once; with [`ChangeFrom::Transfer`] it may start to leave `ring_change`
-//!    cycles after the transfer has begun. If all is free the header leaves that long after it has
+//!    cycles after the transfer has started. If all is free the header leaves that long after it has
 //!    come, in both and before the tail has come; but with the first the packet keeps its input slot
 //!    for longer, and one that waits for the crossbar is decided on meanwhile.
 //! 9. With [`Source::Unbounded`] the client's packets wait in a FIFO without bound for each class;
 //!    the first moves on as soon as the output queue of its interface has a free client slot, and
-//!    those behind it wait even if theirs has. With [`Source::Bounded`] a packet that finds no slot
+//!    those behind it wait even if their own has one. With [`Source::Bounded`] a packet without a free slot
 //!    when it is generated is dropped.
 //! 10. A packet is delivered when its tail has come: the header's cycle plus its length.
 //!
@@ -75,14 +75,14 @@
 //! idles.
 //!
 //! # Within a cycle
-//! First crossbars that are done release their input slots. Then all interfaces look at what has
-//! come: sends for them, good echoes, busy echoes. Then clients generate their packets, in the
-//! order in which they were offered, and move up. What a handler is to be reminded of
-//! ([`Offers::remind`]) has its turn among them. Then crossbars begin transfers. Last, outputs
-//! choose what leaves. What one phase frees the next can use, in the same cycle.
+//! First completed crossbars release their input slots. Then all interfaces handle incoming sends,
+//! good echoes and busy echoes. Then clients generate their packets, in the order in which they
+//! were offered, and move up. Reminders of handlers ([`Offers::remind`]) take their turn among
+//! them. Then crossbars start transfers. Last, outputs choose the next symbols. Each phase can use
+//! resources freed by earlier phases of the same cycle.
 //!
-//! Nothing is drawn at random here: all chance is in the packets offered and the routes they bring.
-//! Knows nothing of devices, workloads and files, and never decides when to stop.
+//! The engines are deterministic: all randomness is in the offered packets and their routes. The
+//! crate has no devices, workloads or files, and never decides when to stop.
 
 mod counters;
 mod error;
@@ -104,28 +104,28 @@ pub use traffic::{Class, Delivery, Dropped, Handler, Offers, Packet};
 
 use isthmus_kernel::Cycles;
 
-/// What both engines have besides the contract of all engines. Packets that refuse one another for
-/// ever are still going; [`RingEngine::stalled`] tells them.
+/// The functions of both engines beyond the contract of all engines. Packets that refuse one
+/// another for ever are still going; [`RingEngine::stalled`] detects them.
 pub trait RingEngine<T: Copy>:
     Sized + for<'a> isthmus_kernel::Engine<Message<'a> = Packet<'a, T>>
 {
-    /// An idle engine at cycle 0.
+    /// Creates an idle engine at cycle 0.
     ///
     /// # Errors
-    /// If the rules cannot be followed, or this engine does not know the flow control.
+    /// The rules are invalid, or this engine does not support the flow control.
     fn new(fabric: &Fabric, rules: Rules) -> Result<Self, Error>;
 
-    /// The counts. Looks at everything.
+    /// Returns the counters. It visits everything.
     fn counters(&self) -> Counters;
 
-    /// Lets the counts begin anew.
+    /// Resets the counters.
     fn reset_counters(&mut self);
 
-    /// Whether packets are under way and nothing has been delivered for `limit` cycles. Looks at
-    /// everything: to be asked between runs, not after every cycle.
+    /// Whether packets are under way and nothing has been delivered for `limit` cycles. It visits
+    /// everything, so call it between runs, not after every cycle.
     fn stalled(&self, limit: Cycles) -> Option<Stall>;
 
-    /// The nodes whose full queues wait for one another in a circle and can never move again,
-    /// whatever others do; in rising order. Looks at everything.
+    /// Returns the nodes whose full queues wait for one another in a circle and can never move
+    /// again, in ascending order. It visits everything.
     fn wedged(&self) -> Vec<u32>;
 }

@@ -1,4 +1,4 @@
-//! What goes in and what comes out.
+//! Packets, deliveries and the handler.
 
 use isthmus_kernel::Cycles;
 use isthmus_topology::rings::Segment;
@@ -24,31 +24,32 @@ impl Class {
     }
 }
 
-/// A packet to be sent.
+/// A packet to send.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Packet<'a, T> {
-    /// Whose client generates it.
+    /// The node whose client generates it.
     pub node: u32,
-    /// Its kind.
+    /// Its class.
     pub class: Class,
-    /// Its length without the idle: header, payload and check sum. At least that of an echo, at most the
+    /// Its length without the idle: header, payload and checksum. At least that of an echo, at most
+    /// the maximum of the rules.
     /// longest of the rules.
     pub symbols: u32,
-    /// The way it takes, stretch by stretch; the ring changes from each to the next. One of the fabric:
-    /// see [`Fabric::end_of`](crate::Fabric::end_of).
+    /// Its route, segment by segment; the ring changes after each. It must be a route of the
+    /// fabric: see [`Fabric::end_of`](crate::Fabric::end_of).
     pub route: &'a [Segment],
-    /// What the handler wants to know again.
+    /// Data for the handler.
     pub tag: T,
 }
 
 /// A packet that arrives at its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery<T> {
-    /// What was attached.
+    /// The handler's data.
     pub tag: T,
-    /// Where it arrives.
+    /// The destination.
     pub node: u32,
-    /// Its kind.
+    /// Its class.
     pub class: Class,
     /// Its length without the idle.
     pub symbols: u32,
@@ -58,33 +59,33 @@ pub struct Delivery<T> {
     pub admitted: Cycles,
     /// The cycle in which its header first left its source.
     pub sent: Cycles,
-    /// The cycle in which its header was decoded here: the one in which this is told.
+    /// The cycle in which its header was decoded here, which is the cycle of this report.
     pub header: Cycles,
     /// The cycle after its last symbol was decoded: `header` plus its length.
     pub tail: Cycles,
-    /// Agents crossed.
+    /// Number of agents crossed.
     pub ring_changes: u32,
-    /// Links of its route.
+    /// Number of links of its route.
     pub links: u32,
-    /// Busy echoes received for it on the way.
+    /// Number of busy echoes received for it on the way.
     pub retries: u32,
 }
 
 /// A packet that found no slot (source rule B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dropped<T> {
-    /// What was attached.
+    /// The handler's data.
     pub tag: T,
-    /// Whose client generated it.
+    /// The node whose client generated it.
     pub node: u32,
     /// The cycle for which it was offered.
     pub time: Cycles,
 }
 
-/// The length of what is no packet but a reminder.
+/// The length that marks a reminder.
 pub(crate) const REMINDER: u32 = 0;
 
-/// Takes the packets that a handler offers in answer to what it is told.
+/// Collects the packets that a handler offers in answer to a report.
 #[derive(Debug, Clone)]
 pub struct Offers<T> {
     pub(crate) packets: Vec<Offer<T>>,
@@ -98,7 +99,7 @@ pub(crate) struct Offer<T> {
     pub class: Class,
     pub symbols: u32,
     pub tag: T,
-    /// Where its route ends in `segments`; it begins where that of the offer before ends.
+    /// End of its route in `segments`; it begins where that of the previous offer ends.
     pub end: u32,
 }
 
@@ -112,8 +113,8 @@ impl<T> Default for Offers<T> {
 }
 
 impl<T: Copy> Offers<T> {
-    /// Offers a packet for cycle `time`, the present one or a later one. Its node must be the one
-    /// that the handler was told about: a node can know only what has reached it.
+    /// Offers a packet for cycle `time`, the present one or a later one. Its node must be that of
+    /// the report, because a node knows only the events that have reached it.
     #[inline]
     pub fn offer(&mut self, time: Cycles, packet: Packet<'_, T>) {
         self.segments.extend_from_slice(packet.route);
@@ -127,9 +128,8 @@ impl<T: Copy> Offers<T> {
         });
     }
 
-    /// Asks to be reminded at `time`, the present cycle or a later one, of something that concerns
-    /// `node`, the one that the handler was told about. Only handlers with
-    /// [`REMINDED`](Handler::REMINDED) may.
+    /// Requests a reminder at `time`, the present cycle or a later one, for `node`, which must be
+    /// that of the report. Only handlers with [`REMINDED`](Handler::REMINDED) may do that.
     #[inline]
     pub fn remind(&mut self, time: Cycles, node: u32, tag: T) {
         let (class, route) = (Class::Request, [].as_slice());
@@ -143,7 +143,7 @@ impl<T: Copy> Offers<T> {
         self.offer(time, reminder);
     }
 
-    /// The packets offered and their times.
+    /// Returns the offered packets and their times.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Cycles, Packet<'_, T>)> {
         let mut begin = 0;
         self.packets.iter().map(move |offer| {
@@ -159,12 +159,12 @@ impl<T: Copy> Offers<T> {
         })
     }
 
-    /// Panics if a packet was not to be offered when the handler was told about `node` at `now`.
+    /// Panics if a packet may not be offered in answer to a report on `node` at `now`.
     #[inline]
     pub(crate) fn check(&self, node: u32, now: Cycles, time: Cycles, packet: &Packet<'_, T>) {
         assert!(
             packet.node == node,
-            "told about node {node}, a handler offered a packet of node {}",
+            "notified of node {node}, a handler offered a packet of node {}",
             packet.node
         );
         assert!(
@@ -179,19 +179,19 @@ impl<T: Copy> Offers<T> {
     }
 }
 
-/// Learns what becomes of packets.
+/// Receives the reports on packets.
 ///
-/// What concerns one node is told in order of time. Calls for different nodes may be out of order
-/// by less than one hop: nodes cannot hear of one another sooner.
+/// Reports on one node come in order of time. Calls for different nodes may be out of order by less
+/// than one hop, because no node can learn of another sooner.
 pub trait Handler {
-    /// What is attached to a packet.
+    /// The type of the handler's data.
     type Tag: Copy;
 
-    /// Whether it asks to be reminded of anything ([`Offers::remind`]). No by default.
+    /// Whether it requests reminders ([`Offers::remind`]). False by default.
     const REMINDED: bool = false;
 
-    /// A packet has been generated: its cycle has come. The place to offer the node's next one.
-    /// Does nothing by default.
+    /// A packet was generated in its cycle. The place to offer the node's next one. Does nothing by
+    /// default.
     #[inline]
     fn generated(
         &mut self,
@@ -209,8 +209,7 @@ pub trait Handler {
     #[inline]
     fn dropped(&mut self, _dropped: &Dropped<Self::Tag>, _offers: &mut Offers<Self::Tag>) {}
 
-    /// The time of a reminder has come, as if its node had generated a packet then. Does nothing by
-    /// default.
+    /// A reminder is due, as if its node had generated a packet now. Does nothing by default.
     #[inline]
     fn reminded(
         &mut self,
@@ -221,7 +220,7 @@ pub trait Handler {
     ) {
     }
 
-    /// Whether the run may end. Asked once per hop or more often. No by default.
+    /// Whether the run may end. Called once per hop or more often. False by default.
     #[inline]
     fn finished(&self) -> bool {
         false

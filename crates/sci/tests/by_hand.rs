@@ -181,7 +181,7 @@ fn a_decision_before_the_transfer_keeps_the_input_slot() {
 fn one_that_waits_for_the_crossbar_is_decided_on_meanwhile() {
     // The first is in transfer from 50 to 90. The second comes in 58, is decided on in 91, one cycle
     // after the crossbar is free, and leaves when the first is out, in 91. With the delay after the
-    // transfer has begun the second is in transfer from 58 and may leave in 91 as well.
+    // transfer has started the second is in transfer from 58 and may leave in 91 as well.
     let rings = [vec![0, 1], vec![1, 2]];
     let demands = vec![demand(0, 0, &[(0, 1), (1, 1)]); 2];
     for change_from in [ChangeFrom::Header, ChangeFrom::Transfer] {

@@ -93,7 +93,7 @@ impl Pipe {
             if sums.checksum == Checksum::None {
                 ring.write_all(rest, deadline)?;
             } else {
-                ring.write_seen(rest, deadline, BLOCK_BYTES, |piece| sums.add(piece))?;
+                ring.write_all_with(rest, deadline, BLOCK_BYTES, |piece| sums.add(piece))?;
             }
         } else {
             sums.add(data);

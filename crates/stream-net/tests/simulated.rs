@@ -72,7 +72,7 @@ fn the_simulated_interface_reports_the_same_events() {
         let mut simulation = Simulation::telling(&machine, &work).unwrap();
         simulation.run(u64::MAX, u64::MAX);
         let format: Format = simulation.format();
-        let simulated = fates_of("simulated", simulation.told().to_vec());
+        let simulated = fates_of("simulated", simulation.events().to_vec());
         let end = &simulated[&StreamId(0)].end;
         assert_eq!(*end, Some(End::Done), "{}", simulation.standstill());
         assert_eq!(simulated[&StreamId(0)].done.len(), 4);

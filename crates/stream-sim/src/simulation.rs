@@ -85,7 +85,7 @@ impl Simulation {
         Self::begin(machine, work, None)
     }
 
-    /// The same, of which [`told`](Self::told) is kept. It grows with the run.
+    /// Starts a simulation that keeps its [`events`](Self::events), which grow with the run.
     ///
     /// # Errors
     /// As [`Simulation::new`].
@@ -93,9 +93,9 @@ impl Simulation {
         Self::begin(machine, work, Some(Vec::new()))
     }
 
-    fn begin(machine: &Machine, work: &Work, told: Option<Vec<Event>>) -> Result<Self, Error> {
+    fn begin(machine: &Machine, work: &Work, events: Option<Vec<Event>>) -> Result<Self, Error> {
         let (mut world, mut engine) = World::new(machine, work)?;
-        world.told = told;
+        world.events = events;
         engine.count_from_now();
         world.begin(&mut engine)?;
         Ok(Self {
@@ -114,9 +114,9 @@ impl Simulation {
         self.world.failed.is_none() && (ran == Ran::Going || ran == Ran::Finished)
     }
 
-    /// What the stream manager told so far of its stream, the only one it has, number 0.
-    pub fn told(&self) -> &[Event] {
-        self.world.told.as_deref().unwrap_or_default()
+    /// Returns the stream manager's events so far of its only stream, number 0.
+    pub fn events(&self) -> &[Event] {
+        self.world.events.as_deref().unwrap_or_default()
     }
 
     /// How the data of the stream are cut.

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_slow_is_told_what_would_do() {
+    fn a_slow_machine_is_refused_with_a_remedy() {
         assert!(rate("machine.bandwidth", 59).is_err());
         assert!(rate("machine.bandwidth", 60).is_ok());
         assert!(rate("machine.bandwidth", u64::MAX).is_ok());

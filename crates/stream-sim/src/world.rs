@@ -100,8 +100,8 @@ pub(crate) struct World {
     /// ADUs at which to stop.
     pub limit: u64,
     pub failed: Option<String>,
-    /// What the manager told, if that is wanted.
-    pub told: Option<Vec<stream::Event>>,
+    /// Events of the manager, if they are kept.
+    pub events: Option<Vec<stream::Event>>,
 }
 
 /// How the stream's data are cut.
@@ -181,7 +181,7 @@ impl World {
             done_at: 0,
             limit: work.adus,
             failed: None,
-            told: None,
+            events: None,
             machine: machine.clone(),
             work: work.clone(),
         };
@@ -230,8 +230,8 @@ impl World {
         }
         let now = isthmus_kernel::Engine::now(engine);
         while let Some(event) = self.manager.poll_event() {
-            if let Some(told) = &mut self.told {
-                told.push(event.clone());
+            if let Some(events) = &mut self.events {
+                events.push(event.clone());
             }
             match event {
                 stream::Event::AduMoved { .. } if self.work.to == To::Interface => self.adu(now),

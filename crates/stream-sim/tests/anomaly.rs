@@ -83,7 +83,7 @@ fn its_direction_follows_from_even_shares() {
 }
 
 /// Data that meet the reshuffle nowhere are not disturbed: along their own row they go before it
-/// begins anew.
+/// begins again.
 #[test]
 fn it_needs_links_in_common() {
     let rows_first = Machine {

@@ -88,7 +88,7 @@ fn the_bus_is_crossed_as_often_as_it_is() {
     }
 }
 
-/// A message of m bytes over one link, one after another: set up, begun, moved; and all of the last
+/// A message of m bytes over one link, one after another: set up, started, moved; and all of the last
 /// one stored.
 #[test]
 fn messages_cost_what_they_cost() {

@@ -35,9 +35,9 @@ fn plans_are_what_a_look_at_every_byte_gives() {
                 block_bytes: block,
                 ..work()
             };
-            let told = messages(&machine, &work).expect("it can be");
+            let sends_of_nodes = messages(&machine, &work).expect("it can be");
             let mut found = BTreeMap::new();
-            for (from, sends) in told.iter().enumerate() {
+            for (from, sends) in sends_of_nodes.iter().enumerate() {
                 for &Message { to, bytes, blocks } in sends {
                     found.insert((from as u32, to), (bytes, blocks));
                 }
@@ -52,9 +52,9 @@ fn plans_are_what_a_look_at_every_byte_gives() {
 /// The next to the right first, and at no time two to the same.
 #[test]
 fn messages_go_round() {
-    let told = messages(&machine(), &work()).expect("it can be");
+    let sends_of_nodes = messages(&machine(), &work()).expect("it can be");
     for at in 0..7 {
-        let mut to: Vec<u32> = told.iter().map(|sends| sends[at].to).collect();
+        let mut to: Vec<u32> = sends_of_nodes.iter().map(|sends| sends[at].to).collect();
         assert_eq!(to[0], at as u32 + 1);
         to.sort_unstable();
         assert_eq!(to, (0..8).collect::<Vec<u32>>());

@@ -1,4 +1,4 @@
-//! Everything anew, without the manager and the flow engine: what the rules of the crate say of
+//! A naive simulation without the manager and the flow engine: what the rules of the crate say of
 //! data that go into the interface's memory, in floating-point numbers, rates found by filling at
 //! every event.
 
@@ -29,7 +29,7 @@ struct Su {
     link: u32,
     parts: BTreeMap<u32, u64>,
     set_up: f64,
-    begun: bool,
+    started: bool,
     left: usize,
 }
 
@@ -229,7 +229,7 @@ impl<'m> Naive<'m> {
                 link: link * (self.machine.links / self.work.links),
                 parts: of_columns.collect(),
                 set_up: processor,
-                begun: false,
+                started: false,
                 left: of_link as usize,
             });
         }
@@ -265,7 +265,7 @@ impl<'m> Naive<'m> {
                     self.now + flow.left / rate
                 }
             });
-            let set_ups = sus.iter().filter(|su| !su.begun).map(|su| su.set_up);
+            let set_ups = sus.iter().filter(|su| !su.started).map(|su| su.set_up);
             let next = ends.chain(set_ups.filter(|at| *at > self.now));
             let next = next.fold(f64::INFINITY, f64::min);
             assert!(next.is_finite(), "it stands still");
@@ -293,11 +293,11 @@ impl<'m> Naive<'m> {
             let link = sus[at].link;
             let taken = sus
                 .iter()
-                .any(|su| su.link == link && su.begun && su.left > 0);
-            if taken || sus[at].begun || sus[at].set_up > self.now + 1e-9 {
+                .any(|su| su.link == link && su.started && su.left > 0);
+            if taken || sus[at].started || sus[at].set_up > self.now + 1e-9 {
                 continue;
             }
-            sus[at].begun = true;
+            sus[at].started = true;
             let x = link * (self.machine.columns / self.machine.links);
             let rows_first = self.machine.routing == Routing::RowFirst;
             for (&column, &bytes) in &sus[at].parts {
@@ -375,11 +375,11 @@ fn the_rules_give_the_same_without_manager_and_engine() {
         ..Config::default()
     });
     let held = runner.run(&cases(), |(machine, work)| {
-        let (told, naive) = (run(&machine, &work), Naive::new(&machine, &work).run());
-        let apart = (told.mb_per_s / naive - 1.0).abs();
+        let (simulated, naive) = (run(&machine, &work), Naive::new(&machine, &work).run());
+        let apart = (simulated.mb_per_s / naive - 1.0).abs();
         most.set(most.get().max(apart));
-        prop_assert!(apart < 2e-3, "{} here, {} there", told.mb_per_s, naive);
-        let exchanged = told.last_row.reshuffle_ns > 0.0;
+        prop_assert!(apart < 2e-3, "{} here, {} there", simulated.mb_per_s, naive);
+        let exchanged = simulated.last_row.reshuffle_ns > 0.0;
         slow.set(slow.get() + u32::from(exchanged && work.reshuffle == Reshuffle::Slow));
         fast.set(fast.get() + u32::from(exchanged && work.reshuffle == Reshuffle::Fast));
         let small = work.block_bytes < work.share_bytes(&machine);
@@ -415,11 +415,14 @@ fn the_anomaly_is_not_of_the_engine() {
             adus: 40,
             ..work()
         };
-        let (told, naive) = (
+        let (simulated, naive) = (
             run(&machine, &work).mb_per_s,
             Naive::new(&machine, &work).run(),
         );
-        assert!((told / naive - 1.0).abs() < 2e-3, "{told} and {naive}");
+        assert!(
+            (simulated / naive - 1.0).abs() < 2e-3,
+            "{simulated} and {naive}"
+        );
         naive
     };
     assert!(rate(Reshuffle::Fast, None) < rate(Reshuffle::Slow, None));

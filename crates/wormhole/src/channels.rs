@@ -4,7 +4,7 @@ use isthmus_kernel::{Cycles, Id, Table, id};
 use std::iter;
 use std::ops::Range;
 
-/// Number of a channel, dense from 0. Whoever describes a network gives it, and counts by it too.
+/// Number of a channel, dense from 0. The description of a network defines it, and counters use it too.
 pub type ChannelId = u32;
 
 id! {
@@ -269,15 +269,15 @@ impl Channels {
         }
     }
 
-    /// Takes back what [`Channels::request`] was told: when `lane` is released is not known.
+    /// Withdraws the release time from [`Channels::request`]: the release of `lane` is unknown.
     ///
-    /// Whoever waits for the channel is woken at the time told before, finds it taken and asks
+    /// A head that waits for the channel is woken at the earlier time, finds it taken and asks
     /// again to be woken.
     pub(crate) fn hold(&mut self, lane: LaneId) {
-        let told = std::mem::replace(&mut self.release[lane], HELD);
-        debug_assert!(told < WANTED, "the release of a lane is taken back once");
+        let release = std::mem::replace(&mut self.release[lane], HELD);
+        debug_assert!(release < WANTED, "the release of a lane is taken back once");
         if let Some(held) = self.held.get_mut(lane) {
-            *held = held.wrapping_sub(told);
+            *held = held.wrapping_sub(release);
         }
     }
 

@@ -181,7 +181,7 @@ impl<T: Copy> Engine<T> {
     }
 
     /// Generates a message now, without a detour: it asks for its first channel in the present cycle.
-    /// Returns its number. To be called from [`Handler::timer`] only: a delivery may be told after the
+    /// Returns its number. To be called from [`Handler::timer`] only: a delivery may be reported after the
     /// requests of the same cycle.
     ///
     /// # Panics
@@ -505,7 +505,7 @@ impl<T: Copy> Engine<T> {
         self.channels.woken(channel, now);
         while let Some(index) = self.channels.waiting(channel) {
             let worm = &mut self.worms[index];
-            // Whoever waits behind it is better woken once, when the release is known for sure.
+            // A head that waits behind it is better woken once, when the release is known for sure.
             worm.stalled |= worm.next != WormId::NONE;
             let Some(lane) = self
                 .channels

@@ -16,10 +16,10 @@
 //!    A worm shorter than its path (L < P) leaves the buffer of channel j when its head crosses
 //!    channel j + L <= P; it can be granted from the next cycle.
 //! 3. Within a cycle releases precede requests, and requests are ordered by message number.
-//! 4. Whoever is not granted waits in the channel's queue, first come first served.
+//! 4. A head that is not granted waits in the channel's queue, first come first served.
 //!
-//! Knows nothing of devices, workloads and files. It counts nothing and never decides when to
-//! stop: a [`Handler`] is told of every delivery and says when it has seen enough.
+//! The crate has no devices, workloads or files. It counts nothing and never decides when to stop:
+//! a [`Handler`] receives every delivery and says when it has finished.
 
 mod channels;
 mod engine;

@@ -1,9 +1,9 @@
 //! Circuits: a lane of each link is held until the acknowledgement has come back over it.
 //!
-//! While headers wait for a group of a plain network none of its lanes is free, and the group is looked
-//! at when the first comes free. So only a header that finds nobody waiting may be served when it asks.
-//! Where there are several classes of channels, those who wait may be of one that has no free lane, and
-//! whoever asks has the group looked at when the tick ends.
+//! While headers wait for a group of a plain network none of its lanes is free, and the group is
+//! checked when the first comes free. So only a header that finds no other waiting may be served
+//! when it asks. With several classes of channels, the waiting headers may be of a class without a
+//! free lane, and each request has the group checked when the tick ends.
 
 use super::core::{Core, Holding, NEVER, ticks_on};
 use super::equals::one_of_equals;
@@ -210,7 +210,7 @@ impl Holding for Circuits {
     #[inline]
     fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, alone: bool, now: Cycles) {
         let look = &mut core.links.get_mut(group).look;
-        // If it is to be looked at later, whoever waited for this lane has been served since.
+        // If it is to be checked later, the waiting header has been served since.
         if *look == Look::at(now) {
             *look = Look::TICK_ENDS;
             if alone {

@@ -374,7 +374,7 @@ impl Holding for Buffers {
 
     fn wake<T: Copy, W: Ways>(core: &mut Core<T, W, Self>, group: u32, _alone: bool, now: Cycles) {
         let look = &mut core.links.get_mut(group).look;
-        // If it is to be looked at later, whoever waited for this has been served since.
+        // If it is to be checked later, the waiting header has been served since.
         if *look == Look::at(now) {
             *look = Look::UNKNOWN;
             core.cut_look(group);

@@ -4,8 +4,8 @@ use crate::readings::LinkTie;
 use crate::ways::drawn;
 use isthmus_kernel::Cycles;
 
-/// The one of links that are equally good that a packet takes: `free` tells from when on the
-/// transmitter of each is free.
+/// Returns one of several equally good links for a packet. `free` returns the time from which the
+/// transmitter of a link is free.
 pub(super) fn one_of_equals(
     rule: LinkTie,
     mut equals: impl Iterator<Item = u32> + Clone,

@@ -1,5 +1,4 @@
-//! What is to happen, and in which order within a tick: first what is told of, then what only asks
-//! for something.
+//! Events, and their order within a tick: first reports, then requests.
 
 use super::packets::PacketId;
 use isthmus_kernel::Id;

@@ -1,8 +1,8 @@
-//! What tells messages apart.
+//! Identifiers of messages.
 
 use isthmus_kernel::id;
 
 id! {
-    /// The place of a message.
+    /// The slot of a message.
     pub(super) struct MessageId;
 }

@@ -368,7 +368,7 @@ impl Links {
         (links.map(|(link, ledger)| ledger.held.wrapping_add(self.known(link)))).collect()
     }
 
-    /// Counts anew, from these ticks for which transmitters are taken and lanes are held.
+    /// Restarts the counters, from these ticks for which transmitters are busy and lanes are held.
     pub fn restart_counts(&mut self, busy: &[u64], held: &[u64]) {
         let known: Vec<u64> = (0..busy.len() as u32)
             .map(|link| self.known(link))

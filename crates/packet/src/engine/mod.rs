@@ -6,8 +6,8 @@
 //! costs one event for each switch, one at each end, and one for each time that it has to wait.
 //!
 //! # Order within a tick
-//! What is told of comes first, in the order of the crate's rules. What only asks for something is
-//! answered when the tick ends, so that its order does not matter, and the queue does not sort it.
+//! Reports come first, in the order of the crate's rules. Requests are answered when the tick ends,
+//! so that their order does not matter, and the queue does not sort them.
 //!
 //! # Data
 //! In a large tree an event finds little of what it is about in the processor's caches, so that

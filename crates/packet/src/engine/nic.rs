@@ -188,7 +188,7 @@ impl<T: Copy, W: Ways, S: Holding> Core<T, W, S> {
             match free {
                 Some(free) if free.max(ready) <= now => self.inject_now(header, run, message, now),
                 Some(free) => return self.inject_at(node, free.max(ready)),
-                // Whoever makes it known tells.
+                // The event that makes it known wakes this node.
                 None => return,
             }
         }

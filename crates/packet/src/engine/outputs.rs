@@ -14,7 +14,7 @@ use crate::ways::{Run, Ways};
 use isthmus_kernel::Cycles;
 use std::collections::VecDeque;
 
-/// What tells an output among the groups that are to be looked at; links are fewer than 2^28.
+/// Marks an output among the groups that are to be checked; there are fewer than 2^28 links.
 pub(super) const MARK: u32 = 1 << 31;
 
 /// The buffer at the begin of a link out of a switch.
@@ -192,7 +192,7 @@ impl<T: Copy, W: Ways> Core<T, W, Buffers> {
     /// Something comes free for which an output may wait.
     pub(super) fn output_wake(&mut self, link: u32, now: Cycles) {
         let output = &mut self.outputs().outputs[link as usize];
-        // If it is to be looked at later, whoever waited for this has gone since.
+        // If it is to be checked later, the waiting packet has gone since.
         if output.wake == now {
             output.wake = NEVER;
             self.output_look(link);

@@ -16,7 +16,7 @@ pub enum Routing {
     Minimal,
     /// By a third group, drawn by lot; where there are only two, as minimal.
     Valiant,
-    /// By a third group, drawn by lot, if that is quicker when the packet is injected (UGAL-L of the
+    /// By a random third group, if that is faster when the packet is injected (UGAL-L of the
     /// paper): if the queue of the first link of a minimal way, times the links of that way, is more
     /// than the same of the other. A queue is what is taken of a link and what waits for it. Of several
     /// links between two groups that of the least product counts, whichever the packet then takes.

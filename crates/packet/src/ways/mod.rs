@@ -178,7 +178,7 @@ pub trait Ways: Debug {
 
     /// The links that a packet may take from the switch to which its last one leads, one of
     /// [`Ways::runs`]. `header.links` counts that last one; the class is that of its channel, and is to
-    /// be that of theirs. `lot` decides where chance does.
+    /// be that of the returned links. `lot` decides where chance does.
     ///
     /// Packets hold a channel while they wait for the next. Classes must be such that they cannot wait
     /// in a circle; the engine does not check that ([`deadlock`](isthmus_topology::deadlock) does).

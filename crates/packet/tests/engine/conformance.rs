@@ -1,7 +1,7 @@
 //! Engine and reference in the suite of all engines: a binary tree of eight nodes, with circuits and
 //! with cut-through.
 
-use crate::reference::{Answers, Reference, Told};
+use crate::reference::{Answers, Reference, Report};
 use isthmus_conformance::{Candidate, FollowUps, Log, Offer, check};
 use isthmus_kernel::{Cycles, Engine as _, Ran, RunUntil};
 use isthmus_packet::ways::FatTree;
@@ -169,10 +169,10 @@ impl<const CIRCUIT: bool> Candidate for Slow<CIRCUIT> {
             if now >= limit || (limit == Cycles::MAX && reference.open() == 0) {
                 return Ran::at_limit(reference.open() > 0, reference.under_way());
             }
-            reference.run_until(now + 1, &mut |told| {
-                let follow_ups = match *told {
-                    Told::Generated { time, tag } => log.generated(time, tag as usize),
-                    Told::Delivered { tag, arrived, .. } => {
+            reference.run_until(now + 1, &mut |report| {
+                let follow_ups = match *report {
+                    Report::Generated { time, tag } => log.generated(time, tag as usize),
+                    Report::Delivered { tag, arrived, .. } => {
                         let (number, size) = (tag as usize, log.size(tag as usize));
                         log.delivered(arrived, number, size, arrived)
                     }

@@ -1,6 +1,6 @@
 //! What drives engine and reference with the same random rules and loads, and compares what they tell.
 
-use super::reference::{Answers, Cases, Network, Reference, Told};
+use super::reference::{Answers, Cases, Network, Reference, Report};
 use isthmus_kernel::{Cycles, Engine as _, RunUntil, Stream, Streams, Uniform};
 use isthmus_packet::ways::Ways;
 use isthmus_packet::{
@@ -158,7 +158,7 @@ pub fn load() -> impl Strategy<Value = Load> {
         )
 }
 
-/// Draws messages, the same for both as long as they are told the same.
+/// Generates random messages, the same for both as long as their reports agree.
 struct Source {
     load: Load,
     nodes: u32,
@@ -166,7 +166,7 @@ struct Source {
     stream: Stream,
     left: u32,
     tag: u32,
-    told: Vec<Told>,
+    reports: Vec<Report>,
 }
 
 impl Source {
@@ -178,7 +178,7 @@ impl Source {
             left: load.more,
             tag: 0,
             load: load.clone(),
-            told: Vec::new(),
+            reports: Vec::new(),
         }
     }
 
@@ -222,19 +222,19 @@ impl Source {
             .collect()
     }
 
-    /// Writes down what is told and answers it: half of the deliveries when they are reminded of
+    /// Records a report and answers it: half of the deliveries when they are reminded of
     /// what is complete.
-    fn answer(&mut self, told: &Told) -> Answers {
-        self.told.push(told.clone());
-        let time = match *told {
-            Told::Requested { time, .. } => {
+    fn answer(&mut self, report: &Report) -> Answers {
+        self.reports.push(report.clone());
+        let time = match *report {
+            Report::Requested { time, .. } => {
                 let later = self.chance(3).then(|| time + self.below(120));
                 return Answers {
                     there: later,
                     ..Answers::default()
                 };
             }
-            Told::Delivered {
+            Report::Delivered {
                 tag,
                 completed,
                 arrived,
@@ -249,8 +249,8 @@ impl Source {
                 }
                 completed
             }
-            Told::Reminded { time, .. } => time,
-            Told::Generated { time, .. } if self.chance(2) => time,
+            Report::Reminded { time, .. } => time,
+            Report::Generated { time, .. } if self.chance(2) => time,
             _ => return Answers::default(),
         };
         if self.left == 0 {
@@ -264,8 +264,8 @@ impl Source {
         }
     }
 
-    fn offer(&mut self, told: &Told, offers: &mut Offers<u32>) {
-        let answers = self.answer(told);
+    fn offer(&mut self, report: &Report, offers: &mut Offers<u32>) {
+        let answers = self.answer(report);
         for (time, message) in answers.messages {
             offers.offer(time, message);
         }
@@ -279,22 +279,22 @@ impl Handler for Source {
     type Tag = u32;
 
     fn generated(&mut self, time: Cycles, message: &Message<u32>, offers: &mut Offers<u32>) {
-        let told = Told::Generated {
+        let report = Report::Generated {
             time,
             tag: message.tag,
         };
-        self.offer(&told, offers);
+        self.offer(&report, offers);
     }
 
     fn requested(&mut self, time: Cycles, message: &Message<u32>) -> Cycles {
         let tag = message.tag;
-        self.answer(&Told::Requested { time, tag })
+        self.answer(&Report::Requested { time, tag })
             .there
             .unwrap_or(time)
     }
 
     fn delivered(&mut self, delivery: &Delivery<u32>, offers: &mut Offers<u32>) {
-        let told = Told::Delivered {
+        let report = Report::Delivered {
             tag: delivery.message.tag,
             generated: delivery.generated,
             injected: delivery.injected,
@@ -302,15 +302,15 @@ impl Handler for Source {
             completed: delivery.completed,
             packets: delivery.packets,
         };
-        self.offer(&told, offers);
+        self.offer(&report, offers);
     }
 
     fn reminded(&mut self, time: Cycles, node: u32, tag: u32, offers: &mut Offers<u32>) {
-        self.offer(&Told::Reminded { time, node, tag }, offers);
+        self.offer(&Report::Reminded { time, node, tag }, offers);
     }
 
     fn packet(&mut self, packet: &PacketSeen<'_, u32>) {
-        let told = Told::Packet {
+        let report = Report::Packet {
             tag: packet.tag,
             from: packet.from,
             to: packet.to,
@@ -321,13 +321,13 @@ impl Handler for Source {
             arrived: packet.arrived,
             path: packet.path().collect(),
         };
-        assert!(self.answer(&told).messages.is_empty());
+        assert!(self.answer(&report).messages.is_empty());
     }
 }
 
-/// All that a run shows: what was told, at the end of each part how many messages are open and under way
+/// The results of a run: the reports, at the end of each part how many messages are open and under way
 /// and how many packets, and what was counted after the first one.
-pub type Shown = (Vec<Told>, Vec<[u64; 3]>, Counters);
+pub type Shown = (Vec<Report>, Vec<[u64; 3]>, Counters);
 
 pub const PARTS: u64 = 3;
 pub const PART: Cycles = 1500;
@@ -347,12 +347,12 @@ pub fn by_engine<W: Ways>(ways: W, rules: Rules, load: &Load) -> Shown {
             engine.count_from_now();
         }
     }
-    let shown = (source.told.clone(), parts, engine.counted());
+    let shown = (source.reports.clone(), parts, engine.counted());
     // To the end: everything is delivered, and nothing twice.
     engine.run_until(Cycles::MAX, &mut source);
     assert_eq!([engine.open(), engine.packets()], [0, 0]);
-    let delivered = source.told.iter().filter_map(|told| match told {
-        Told::Delivered { tag, .. } => Some(*tag),
+    let delivered = source.reports.iter().filter_map(|report| match report {
+        Report::Delivered { tag, .. } => Some(*tag),
         _ => None,
     });
     let mut delivered: Vec<u32> = delivered.collect();
@@ -369,13 +369,13 @@ fn by_reference(network: &dyn Network, rules: Rules, load: &Load) -> (Shown, Cas
     }
     let mut parts = Vec::new();
     for part in 1..=PARTS {
-        reference.run_until(part * PART, &mut |told: &Told| source.answer(told));
+        reference.run_until(part * PART, &mut |report: &Report| source.answer(report));
         parts.push([reference.open(), reference.under_way(), reference.packets()]);
         if part == 1 {
             reference.count_from_now();
         }
     }
-    ((source.told, parts, reference.counters), reference.cases)
+    ((source.reports, parts, reference.counters), reference.cases)
 }
 
 /// What both tell, if it is the same, and what the reference has met.
@@ -390,13 +390,13 @@ pub fn both<W: Ways>(
 ) -> Result<(Shown, Cases), TestCaseError> {
     let fast = by_engine(ways, rules, load);
     let (slow, cases) = by_reference(network, rules, load);
-    let told = 0..fast.0.len().max(slow.0.len());
-    if let Some(at) = told
+    let indices = 0..fast.0.len().max(slow.0.len());
+    if let Some(at) = indices
         .into_iter()
         .find(|&at| fast.0.get(at) != slow.0.get(at))
     {
         return Err(TestCaseError::fail(format!(
-            "told as number {at}: engine {:?}, reference {:?}",
+            "report {at}: engine {:?}, reference {:?}",
             fast.0.get(at),
             slow.0.get(at)
         )));

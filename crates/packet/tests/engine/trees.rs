@@ -1,8 +1,8 @@
 //! The engine against the tick-by-tick reference: every packet, with its times and its way, and
-//! everything else that is told, in order, on random trees, rules and loads.
+//! all other reports, in order, on random trees, rules and loads.
 
 use crate::drive::{PARTS, both, by_engine, load, rules};
-use crate::reference::{Network, Told};
+use crate::reference::{Network, Report};
 use isthmus_packet::Switching;
 use isthmus_packet::ways::{End, FatTree, Header, Run, Ways};
 use isthmus_topology::trees::{Ascent, Shape, Tree};
@@ -84,7 +84,7 @@ impl Ways for General {
 }
 
 #[test]
-fn engine_and_reference_tell_the_same() {
+fn engine_and_reference_report_the_same() {
     let cases = 250;
     let [packets, delivered, circuits, open, several, held] = [const { Cell::new(0u64) }; 6];
     let [outputs, waited, sooner, ahead, reminded] = [const { Cell::new(0u64) }; 5];
@@ -110,12 +110,16 @@ fn engine_and_reference_tell_the_same() {
                 }
                 let (fast, cases) = both(ways, &network, rules, &load)?;
                 add(&held, fast.2.held.iter().sum());
-                let count =
-                    |of: fn(&Told) -> bool| fast.0.iter().filter(|told| of(told)).count() as u64;
-                add(&packets, count(|told| matches!(told, Told::Packet { .. })));
+                let count = |of: fn(&Report) -> bool| {
+                    fast.0.iter().filter(|report| of(report)).count() as u64
+                };
+                add(
+                    &packets,
+                    count(|report| matches!(report, Report::Packet { .. })),
+                );
                 add(
                     &delivered,
-                    count(|told| matches!(told, Told::Delivered { .. })),
+                    count(|report| matches!(report, Report::Delivered { .. })),
                 );
                 let circuit = matches!(rules.switching, Switching::Circuit { .. });
                 add(&circuits, u64::from(circuit));
@@ -138,7 +142,7 @@ fn engine_and_reference_tell_the_same() {
                 }
                 add(
                     &reminded,
-                    count(|told| matches!(told, Told::Reminded { .. })),
+                    count(|report| matches!(report, Report::Reminded { .. })),
                 );
                 add(&open, u64::from(fast.1[PARTS as usize - 1][0] > 0));
                 let links = network.of_node(0).len();

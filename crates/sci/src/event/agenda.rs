@@ -21,7 +21,7 @@ use std::collections::BinaryHeap;
 /// Slots that have a bitmap, as many as one word can tell.
 const SLOTS: u64 = 64;
 
-/// Windows after which the form is chosen anew.
+/// Number of windows after which the form is chosen again.
 const WINDOWS: u32 = 64;
 
 /// What it costs to note and find one that is due, and what a window with notes costs at least, in

@@ -1,11 +1,11 @@
 //! The event-driven engine.
 //!
 //! Only headers move: where the rest of a packet is follows by arithmetic. An output link is a
-//! server that finishes what it has begun. What passes through starts at the later of its arrival
+//! server that finishes each packet that it has started. What passes through starts at the later of its arrival
 //! and the end of what went before; an own packet starts when the link is free and nothing has
 //! arrived before. So a packet costs one event for each link that it crosses, and so does its echo.
 //!
-//! Nodes hear of one another no sooner than one hop after something happened. The engine therefore
+//! Nodes learn of one another no sooner than one hop after something happened. The engine therefore
 //! goes from node to node in windows of one hop, and within each keeps the order of the events of
 //! that node alone: there is no queue of events. A window begins when something is due first. In it
 //! the nodes that have something to do are served in the order of their numbers, then the outputs.
@@ -18,7 +18,7 @@
 //!   (`nodes_due`, `outputs_due`): the one thing that is asked of those that have nothing to do.
 //! - Beside each array is an `Agenda`, bitmaps of who is due when. With its help a window in which
 //!   little moves touches only those with work; where many have work it looks at everybody. The
-//!   rule: whoever changes a number of these arrays notes it there.
+//!   rule: code that changes a number of these arrays must note it there.
 //! - What an event touches of an interface is one record for what comes in and one for what leaves.
 
 mod agenda;
@@ -241,7 +241,7 @@ impl<T: Copy> Engine<T> {
         self.outputs_agenda.note_change(port.number(), before, due);
     }
 
-    /// Takes over what a handler has offered when told about `node` at `now`.
+    /// Accepts the offers of a handler in answer to a report on `node` at `now`.
     #[inline]
     fn take_offers(&mut self, node: u32, now: Cycles) {
         if !self.offers.packets.is_empty() {

@@ -196,7 +196,7 @@ impl<T: Copy> Engine<T> {
             let waiting = &mut self.clients[node].waiting[class];
             waiting.pop_front();
             if let Some(next) = waiting.front() {
-                // Whoever has waited for long is no longer in the processor's caches: it is called
+                // A packet that has waited for long is no longer in the processor's caches: it is called
                 // for before it is needed.
                 std::hint::black_box(self.packets.flights[next.packet].symbols);
             }

@@ -116,7 +116,7 @@ impl Came {
         symbols
     }
 
-    /// Counts anew from `now` on.
+    /// Restarts the counters at `now`.
     pub fn restart(&mut self, now: Cycles) {
         self.symbols = [0; 2];
         self.symbols[self.last] = self.until.saturating_sub(now);

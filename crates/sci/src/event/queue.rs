@@ -65,7 +65,7 @@ impl Queues {
         slots.held += 1;
     }
 
-    /// Puts one back by its age. Whoever is older has been sent before and is ready.
+    /// Puts a packet back by its age. All older ones have been sent before and are ready.
     pub fn put_back(&mut self, queue: QueueId, packet: PacketId, flights: &mut Flights) {
         let slots = &mut self.slots[queue];
         let age = flights[packet].age;

@@ -126,7 +126,7 @@ impl<T: Copy> Engine<T> {
         to_come.insert(place, (time, number));
     }
 
-    /// Takes over what a handler has offered when told about `node`.
+    /// Accepts the offers of a handler in answer to a report on `node`.
     fn take_offers(&mut self, node: u32) {
         let offers = std::mem::take(&mut self.offers);
         for (time, packet) in offers.iter() {

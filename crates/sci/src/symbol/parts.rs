@@ -32,7 +32,7 @@ pub(super) enum Kind {
 /// One symbol on a link or in a bypass FIFO, packed into a word: so many of them are moved.
 ///
 /// From the top: the number of the subaction (32 bits), the place in the packet (16 bits; the idle
-/// that follows comes after the last), the kind (8 bits), and for idles whether whoever lets it go
+/// that follows comes after the last), the kind (8 bits), and for idles whether the part that lets it go
 /// on may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Symbol(u64);

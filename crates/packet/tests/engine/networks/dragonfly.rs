@@ -1,4 +1,4 @@
-//! A dragonfly, of which every link is looked for anew.
+//! A dragonfly, which looks up every link again at each step.
 
 use crate::reference::{Flight, Network, Seen, drawn};
 use isthmus_kernel::Cycles;

@@ -1,4 +1,4 @@
-//! A network of any shape, whose ways are looked for anew at every step.
+//! A network of any shape, whose routes are computed again at every step.
 
 use crate::reference::{Flight, Network};
 use isthmus_kernel::Cycles;

@@ -4,7 +4,7 @@ mod dragonfly;
 mod graph;
 
 use crate::drive::{Load, PARTS, both, load, rules};
-use crate::reference::Told;
+use crate::reference::Report;
 use dragonfly::Groups;
 use graph::{Finding, Graph};
 use isthmus_kernel::Cycles;
@@ -32,13 +32,13 @@ impl Count {
         cell.set(cell.get() + more);
     }
 
-    /// Takes in what a case has told; `around`: whether a way of so many links goes by a third group.
-    fn take(&self, told: &[Told], rules: &Rules, left: u64) {
+    /// Counts the reports of a case; `around`: whether a way of so many links goes by a third group.
+    fn take(&self, reports: &[Report], rules: &Rules, left: u64) {
         let circuit = matches!(rules.switching, Switching::Circuit { .. });
         Self::add(&self.circuits, circuit.into());
         Self::add(&self.stuck, u64::from(left > 0));
-        for one in told {
-            if let Told::Packet { path, .. } = one {
+        for one in reports {
+            if let Report::Packet { path, .. } = one {
                 Self::add(&self.packets, 1);
                 self.longest.set(self.longest.get().max(path.len()));
                 let high = path.iter().any(|lane| lane.channel >= rules.channels);
@@ -85,7 +85,7 @@ fn dragonfly() -> impl Strategy<Value = (topology::Dragonfly, Routing, [Cycles; 
 }
 
 #[test]
-fn engine_and_reference_tell_the_same_of_dragonflies() {
+fn engine_and_reference_report_the_same_on_dragonflies() {
     let cases = 400;
     let count = Count::default();
     let case = |((shape, routing, lengths), rules, load): (
@@ -168,7 +168,7 @@ fn graph() -> impl Strategy<Value = Graph> {
 }
 
 #[test]
-fn engine_and_reference_tell_the_same_of_graphs() {
+fn engine_and_reference_report_the_same_on_graphs() {
     let cases = 600;
     let count = Count::default();
     let outputs = Cell::new(0);

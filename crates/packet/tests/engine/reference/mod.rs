@@ -13,7 +13,7 @@ use isthmus_packet::{
 pub use network::{Network, Seen, drawn};
 pub use outputs::Cases;
 use outputs::Place;
-pub use state::{Answer, Answers, Flight, Told};
+pub use state::{Answer, Answers, Flight, Report};
 use state::{Channel, Node, Output, Transfer};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -167,8 +167,8 @@ impl<'n> Reference<'n> {
         packets
     }
 
-    fn tell(&mut self, told: &Told, answer: &mut Answer<'_>) {
-        let answers = answer(told);
+    fn report_event(&mut self, report: &Report, answer: &mut Answer<'_>) {
+        let answers = answer(report);
         for (time, message) in answers.messages {
             self.offer(time, message);
         }
@@ -182,7 +182,7 @@ impl<'n> Reference<'n> {
         // A sort that keeps the order of those of one node.
         due.sort_by_key(|&(_, node, _)| node);
         for (time, node, tag) in due {
-            self.tell(&Told::Reminded { time, node, tag }, answer);
+            self.report_event(&Report::Reminded { time, node, tag }, answer);
         }
     }
 
@@ -244,7 +244,7 @@ impl<'n> Reference<'n> {
         }
         transfer.arrived += 1;
         transfer.acknowledged = transfer.acknowledged.max(known);
-        let told = Told::Packet {
+        let report = Report::Packet {
             tag: transfer.message.tag,
             from: flight.from,
             to: flight.to,
@@ -255,7 +255,7 @@ impl<'n> Reference<'n> {
             arrived: self.now,
             path: flight.path.clone(),
         };
-        self.tell(&told, answer);
+        self.report_event(&report, answer);
         let bytes = self.transfers[flight.message].message.bytes;
         let packets = self.packets_of(bytes);
         let transfer = &mut self.transfers[flight.message];
@@ -269,7 +269,7 @@ impl<'n> Reference<'n> {
             transfer.packets = packets;
             let tag = transfer.message.tag;
             let time = self.now;
-            let there = answer(&Told::Requested { time, tag }).there;
+            let there = answer(&Report::Requested { time, tag }).there;
             let interface = &self.rules.interface;
             let start = there.unwrap_or(time) + interface.turnaround;
             let starts = &mut self.nodes[flight.to as usize].starts;
@@ -281,7 +281,7 @@ impl<'n> Reference<'n> {
             return;
         }
         transfer.delivered = true;
-        let told = Told::Delivered {
+        let report = Report::Delivered {
             tag: transfer.message.tag,
             generated: transfer.generated,
             injected: transfer.injected.expect("it was sent"),
@@ -292,7 +292,7 @@ impl<'n> Reference<'n> {
             },
             packets: transfer.packets,
         };
-        self.tell(&told, answer);
+        self.report_event(&report, answer);
     }
 
     fn generations(&mut self, answer: &mut Answer<'_>) {
@@ -314,7 +314,7 @@ impl<'n> Reference<'n> {
                 let start = time + self.rules.interface.start;
                 node.starts.push((start, queue, message));
             }
-            self.tell(&Told::Generated { time, tag }, answer);
+            self.report_event(&Report::Generated { time, tag }, answer);
         }
     }
 

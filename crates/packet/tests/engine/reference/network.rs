@@ -1,4 +1,4 @@
-//! Where links lead, and which of them lead on: asked anew at every step, without tables.
+//! The links of a network and their ends, computed again at every step, without tables.
 
 use super::state::Flight;
 use isthmus_kernel::Cycles;

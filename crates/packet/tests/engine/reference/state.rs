@@ -1,12 +1,12 @@
-//! What the reference keeps, and what it tells.
+//! The state of the reference, and its reports.
 
 use isthmus_kernel::Cycles;
 use isthmus_packet::{Lane, Message};
 use std::ops::Range;
 
-/// What has happened, in the order in which it is told.
+/// A report of the reference.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Told {
+pub enum Report {
     Generated {
         time: Cycles,
         tag: u32,
@@ -51,8 +51,8 @@ pub struct Answers {
     pub there: Option<Cycles>,
 }
 
-/// Answers to what is told.
-pub type Answer<'a> = dyn FnMut(&Told) -> Answers + 'a;
+/// The answer to a report.
+pub type Answer<'a> = dyn FnMut(&Report) -> Answers + 'a;
 
 #[derive(Debug, Clone)]
 pub struct Flight {
