@@ -24,7 +24,7 @@ use isthmus_topology::switches::{Change, Layers, Shortest};
 use isthmus_units::Time;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use reference::{Flight, Network, Told};
+use reference::{Flight, Network, Report};
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -386,8 +386,8 @@ fn compare(
     let circuit = matches!(rules.switching, Switching::Circuit { .. });
     add(&count.circuits, circuit.into());
     add(&count.stuck, u64::from(shown.1[PARTS as usize - 1][0] > 0));
-    for told in &shown.0 {
-        if let Told::Packet { path, .. } = told {
+    for report in &shown.0 {
+        if let Report::Packet { path, .. } = report {
             add(&count.packets, 1);
             let high = path.iter().any(|lane| lane.channel >= rules.channels);
             add(&count.layered, high.into());

@@ -197,7 +197,7 @@ fn a_stall_is_reported_with_its_reason() {
             }
         }
     }
-    assert!(stalls >= 5, "{peer_adus} stalls in 6 times");
+    assert!(stalls >= 5, "{stalls} stalls in 6 times");
 }
 
 /// At the last possible time, stalls are reported once, and the call returns.
