@@ -156,7 +156,7 @@ def test_a_cross_check_that_was_cut_short_goes_on_where_it_was(bench, monkeypatc
     )
     monkeypatch.setattr(
         check,
-        "ours",
+        "own_points",
         lambda _engine, network, load, _quick: [
             check.point(network, name, load, load, [100.0, 101.0])
             for name in (check.OWN if network is check.TREE else check.OWN[:1])

@@ -243,11 +243,11 @@ def test_status_reads_no_large_file_that_nobody_touched(tmp_path, monkeypatch):
     Job(SMALL, "small.toml", quick=True).run_into(tmp_path / "o")
     read = []
 
-    def fits(place, written):
+    def is_unchanged(place, written):
         read.append(place.name)
-        return mark.fits(place, written)
+        return mark.is_unchanged(place, written)
 
-    monkeypatch.setattr(state, "fits", fits)
+    monkeypatch.setattr(state, "is_unchanged", is_unchanged)
     out = tmp_path / "o"
     found = state_of(out)
     assert found.collected and not found.changed
