@@ -38,10 +38,10 @@ def redistribute(engine: Engine, quick: bool) -> Iterator[Line]:
     programs = {key: command for mpi in installed() for key, command in _programs(mpi).items()}
     if not programs:
         return
-    side, runs = (2048, 2) if quick else (8192, 11)
+    side, runs = (1024, 1) if quick else (8192, 11)
     for block in (16,) if quick else (2, 16, 128):
         yield from _ranks(programs, f"nb{block}.mpi", side, block, runs)
-    yield from _ranks(programs, "small", 256, 16, runs, repeats=100)
+    yield from _ranks(programs, "small", 256, 16, runs, repeats=10 if quick else 100)
 
 
 def plan(engine: Engine, quick: bool) -> Iterator[Line]:
