@@ -121,7 +121,7 @@ const TESTS_MAY_USE: &[(&str, &[&str])] = &[
     ("stream-net", &["stream-sim"]),
     ("framebuffer", &["stream", "ring"]),
     ("nic-client", &["nic"]),
-    // Only named there, see docs/decisions/0086-checks-in-minutes.md.
+    // Only named there, see docs/decisions/0086-checks.md.
     ("py", &["bench"]),
 ];
 
