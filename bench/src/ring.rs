@@ -89,7 +89,8 @@ pub fn read(load: Load) -> Result<Report, Box<dyn std::error::Error>> {
     let (outcome, cpu_s) = timed(|| {
         for number in 0..load.messages {
             if load.seen {
-                consumer.read_exact_with(&mut message, until, |piece| pieces += piece.len() as u64)?;
+                consumer
+                    .read_exact_with(&mut message, until, |piece| pieces += piece.len() as u64)?;
             } else {
                 consumer.read_exact(&mut message, until)?;
             }

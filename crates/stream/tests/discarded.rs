@@ -77,17 +77,17 @@ fn played(received: impl Fn(usize) -> bool) -> [Option<End>; 3] {
     let back = [0, 1, 2].map(|link| stream(&mut receiver, Direction::Receive, link));
     transfer(&mut sender, &mut receiver);
     let load = |work: &Work| matches!(work, Work::Load { .. });
-    let deliver = |link: u16| move |work: &Work| matches!(work, Work::Deliver { su, .. } if su.link.0 == link);
+    let delivery = |link: u16| move |work: &Work| matches!(work, Work::Deliver { su, .. } if su.link.0 == link);
     while receiver.carry_out(load).is_some() {}
-    receiver.carry_out(deliver(0)).expect("the first is there");
+    receiver.carry_out(delivery(0)).expect("the first is there");
     while receiver.carry_out(load).is_some() {}
-    assert!(receiver.orders.iter().any(|order| deliver(1)(&order.work)));
+    assert!(receiver.orders.iter().any(|order| delivery(1)(&order.work)));
     receiver.manager.cancel(NOW, back[1]).expect("it lives");
     receiver.poll();
     while receiver.carry_out(load).is_some() {}
-    receiver.carry_out(deliver(2)).expect("the third is there");
+    receiver.carry_out(delivery(2)).expect("the third is there");
     receiver
-        .carry_out(deliver(1))
+        .carry_out(delivery(1))
         .expect("the withdrawal had no effect");
     let states = ends(&receiver, back);
     assert_eq!(
