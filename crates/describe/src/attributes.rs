@@ -73,7 +73,7 @@ pub(crate) struct Said {
     pub(crate) label: Option<String>,
     pub(crate) key: Option<String>,
     pub(crate) word: Option<String>,
-    pub(crate) kind: Option<TokenStream>,
+    pub(crate) holds: Option<TokenStream>,
     pub(crate) missing: Missing,
     pub(crate) example: Option<String>,
     pub(crate) only: Option<(Other, Vec<String>)>,
@@ -111,7 +111,7 @@ impl Said {
             "fields_after" => self.fields_after = Some(text(meta)?),
             "derived" => self.missing = Missing::Derived(text(meta)?),
             "absent" => self.missing = Missing::Absent(text(meta)?),
-            "kind" => self.kind = Some(tokens(meta.value()?)?),
+            "holds" => self.holds = Some(tokens(meta.value()?)?),
             "default" => self.missing = Missing::Value(toml(meta.value()?)?),
             "follows" => self.missing = follows(meta)?,
             "only" => {

@@ -68,7 +68,7 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
                 });
             }
             Role::Choice => {
-                let words = quote!(<#type_ as ::isthmus_scenario::format::Choice>::WORDS);
+                let words = quote!(<#type_ as ::isthmus_scenario::format::Selector>::WORDS);
                 rows.push(row(&said, &key, type_, Some(&words)));
                 let fields = quote! {
                     rows.choice::<#type_>(path, &::isthmus_scenario::format::at(path, #key));
@@ -96,12 +96,16 @@ pub(crate) fn parts<'f>(fields: impl Iterator<Item = &'f Field>) -> Result<Parts
 /// The statement that adds the row of a field; `words` if it is a choice.
 fn row(said: &Said, key: &str, type_: &Type, words: Option<&TokenStream>) -> TokenStream {
     let held = optional(type_).unwrap_or(type_);
-    let kind = match (&said.kind, words) {
-        (Some(kind), _) => quote!(#kind),
-        (None, Some(words)) => quote!(::isthmus_scenario::format::Kind::Choice(#words)),
-        (None, None) => quote!(<#held as ::isthmus_scenario::format::Held>::KIND),
+    let holds = match (&said.holds, words) {
+        (Some(holds), _) => {
+            quote!(::isthmus_scenario::format::typed::<#held, _>(const { &#holds }))
+        }
+        (None, Some(words)) => {
+            quote!(const { &::isthmus_scenario::format::Choice(#words) })
+        }
+        (None, None) => quote!(<#held as ::isthmus_scenario::format::Held>::TYPE),
     };
-    let row = field(said, key, key, &kind);
+    let row = field(said, key, key, &holds);
     quote!(rows.push(#row);)
 }
 
@@ -111,15 +115,15 @@ fn short(said: &Said, table: &str, type_: &Type) -> TokenStream {
     let Some(first) = names.first() else {
         return TokenStream::new();
     };
-    let kind = quote!(::isthmus_scenario::format::kind_of::<#type_>(#first));
-    let row = field(said, table, table, &kind);
+    let holds = quote!(::isthmus_scenario::format::type_of::<#type_>(#first));
+    let row = field(said, table, table, &holds);
     quote! {
         rows.push(#row.short_for(&[#(&::isthmus_scenario::format::at(path, &[#table, #names].join("."))),*]));
     }
 }
 
 /// The row itself.
-fn field(said: &Said, name: &str, key: &str, kind: &TokenStream) -> TokenStream {
+fn field(said: &Said, name: &str, key: &str, holds: &TokenStream) -> TokenStream {
     let default = default(&said.missing);
     let label = said.label.clone().unwrap_or_else(|| name.replace('_', " "));
     let meaning = &said.meaning;
@@ -135,7 +139,7 @@ fn field(said: &Said, name: &str, key: &str, kind: &TokenStream) -> TokenStream 
         .map(|example| quote!(.such_as(#example)));
     quote! {
         ::isthmus_scenario::format::Field::new(
-            &::isthmus_scenario::format::at(path, #key), #kind, #default, #label, #meaning,
+            &::isthmus_scenario::format::at(path, #key), #holds, #default, #label, #meaning,
         ) #only #instead #example
     }
 }
@@ -179,7 +183,7 @@ fn reader(said: &Said, key: &str, type_: &Type) -> TokenStream {
         }
         (Role::Table, true) => quote!(::isthmus_scenario::format::read_if_any(settings, #place)),
         (Role::Choice, _) => {
-            quote!(::isthmus_scenario::format::Choice::read(settings, path, #place))
+            quote!(::isthmus_scenario::format::Selector::read(settings, path, #place))
         }
     }
 }

@@ -7,7 +7,7 @@
 //! | attribute | says |
 //! |---|---|
 //! | `label = "..."` | a few words for an axis; else the name |
-//! | `kind = KIND` | what it may hold, where its type alone does not say |
+//! | `holds = TYPE` | the type of its values, where its type in Rust alone does not say |
 //! | `default = VALUE` | the value if it is not given |
 //! | `derived = "..."`, `absent = "..."` | in words, what holds then; the field is an `Option` |
 //! | `follows(selector, given(field = "word"), "word" => "word", ...)` | a word that follows from others |

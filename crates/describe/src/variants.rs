@@ -38,7 +38,7 @@ pub(crate) fn of_enum(name: &Ident, data: &DataEnum) -> Result<TokenStream> {
         words.push(word);
     }
     Ok(quote! {
-        impl ::isthmus_scenario::format::Choice for #name {
+        impl ::isthmus_scenario::format::Selector for #name {
             const WORDS: &'static [&'static str] = &[#(#words),*];
 
             fn rows(path: &str, selector: &str, rows: &mut ::isthmus_scenario::format::Rows) {

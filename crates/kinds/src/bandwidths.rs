@@ -10,9 +10,9 @@ pub(crate) const GB_PER_S: u64 = 8_000_000_000;
 
 /// How many units a value of the field `search.over` is.
 pub(crate) fn read<const UNIT: u64>(_over: &str, value: &Value) -> Result<f64, NoLoad> {
-    match value {
-        Value::Bandwidth(bandwidth) => Ok(bandwidth.bits_per_s() as f64 / UNIT as f64),
-        _ => unreachable!("the ends of a search are read as bandwidths"),
+    match value.as_::<Bandwidth>() {
+        Some(bandwidth) => Ok(bandwidth.bits_per_s() as f64 / UNIT as f64),
+        None => unreachable!("the ends of a search are read as bandwidths"),
     }
 }
 
@@ -25,7 +25,6 @@ pub(crate) fn write<const UNIT: u64>(load: f64) -> Result<LoadValue, &'static st
     }
     Ok(LoadValue {
         key: "workload.load",
-        value: Value::Bandwidth(Bandwidth::from_bits_per_s(bits)),
         written: format!("{bits} bit/s"),
     })
 }

@@ -1,6 +1,6 @@
 //! What files say of disks, and of the devices behind the I/O servers of jobs, on whatever machine.
 
-use isthmus_scenario::format::{Describe, Kind, Problem, Reason, Settings, Watch};
+use isthmus_scenario::format::{Describe, Problem, Reason, Settings, Watch, Whole};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::storage::{DiskSpec, StorageSpec};
 
@@ -63,14 +63,14 @@ enum StorageWord {
     },
     Array {
         /// How many disks an array has.
-        #[describe(label = "disks of an array", kind = Kind::whole(1, DISKS_MAX), example = "8")]
+        #[describe(label = "disks of an array", holds = Whole::new(1, DISKS_MAX), example = "8")]
         disks: u32,
         /// Data on one disk before the next has its turn.
         #[describe(label = "stripe unit", default = "64 KiB")]
         stripe_unit: Bytes,
         /// Units of parity that are written with the data of each row of units: 0 as in RAID 0, 1 as in
         /// RAID 5, 2 as in RAID 6.
-        #[describe(label = "parity units", kind = Kind::whole(0, 2), default = 0)]
+        #[describe(label = "parity units", holds = Whole::new(0, 2), default = 0)]
         parity: u32,
         #[describe(flatten)]
         on: OnDisk,

@@ -112,6 +112,7 @@ mod outstanding;
 pub mod packets;
 mod runs;
 pub mod sci;
+mod values;
 
 use isthmus_experiment::{Kinds, Row};
 

@@ -7,19 +7,19 @@ use isthmus_scenario::format::Format as _;
 mod hubs {
     // --8<-- [start:table]
     use isthmus_kinds::packets::{self, NetworkTable};
-    use isthmus_scenario::format::{Describe, Kind};
+    use isthmus_scenario::format::{Describe, Whole};
 
     /// `[machine]`.
     #[derive(Describe)]
     struct MachineTable {
         /// Leaf switches, each joined to every hub.
-        #[describe(kind = Kind::whole(2, 64), example = "4")]
+        #[describe(holds = Whole::new(2, 64), example = "4")]
         leaves: u32,
         /// Hubs.
-        #[describe(kind = Kind::whole(1, 16), default = 1)]
+        #[describe(holds = Whole::new(1, 16), default = 1)]
         hubs: u32,
         /// Nodes at each leaf switch.
-        #[describe(kind = Kind::whole(1, 64), default = 1)]
+        #[describe(holds = Whole::new(1, 64), default = 1)]
         nodes_per_leaf: u32,
         #[describe(flatten)]
         network: NetworkTable,

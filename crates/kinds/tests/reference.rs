@@ -1,7 +1,7 @@
 //! The reference and the parser read one table; these tests hold them to it.
 
 use isthmus_kinds::KINDS;
-use isthmus_scenario::schema::FieldInfo;
+use isthmus_scenario::FieldInfo;
 use std::collections::BTreeSet;
 
 #[test]

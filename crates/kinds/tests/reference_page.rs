@@ -3,7 +3,7 @@
 //! `UPDATE_DOCS=1 cargo test -p isthmus-kinds --test all reference_page`
 
 use isthmus_kinds::KINDS;
-use isthmus_scenario::schema::FieldInfo;
+use isthmus_scenario::FieldInfo;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;

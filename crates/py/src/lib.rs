@@ -100,7 +100,7 @@ fn json_schema() -> PyResult<String> {
 /// A TOML file that is no scenario, with changes, as a tree in JSON that says where each value was written.
 #[pyfunction]
 fn placed(text: &str, file: &str, overrides: Vec<String>) -> PyResult<String> {
-    match isthmus_scenario::placed(text, file, &overrides) {
+    match isthmus_scenario::toml_with_places(text, file, &overrides) {
         Ok(tree) => json(&tree),
         Err(error) => Err(ScenarioError::new_err(error.to_string())),
     }

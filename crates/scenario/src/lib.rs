@@ -10,8 +10,8 @@
 //!
 //! ```
 //! use isthmus_scenario::format::{
-//!     Default::{Required, Value}, Describe, Format, Kind, LoadValue, Loads, NoLoad, Own, Problem,
-//!     Row, Rows, Settings, Tables, Value as Held,
+//!     Choice, Default::{Required, Value}, Describe, Field, Format, LoadValue, Loads, NoLoad, Problem,
+//!     Row, Rows, Settings, Tables, Throughput, Whole,
 //! };
 //! use isthmus_scenario::{Formats, Scenario};
 //! use isthmus_units::{Bandwidth, Time};
@@ -20,7 +20,7 @@
 //! #[derive(Debug, Clone, PartialEq, Describe)]
 //! struct Machine {
 //!     /// Nodes on the bus.
-//!     #[describe(kind = Kind::whole(2, 64))]
+//!     #[describe(holds = Whole::new(2, 64))]
 //!     nodes: u32,
 //!     /// What it carries.
 //!     #[describe(default = "1 GB/s")]
@@ -42,19 +42,18 @@
 //!         machine: || Rows::of::<Machine>("machine"),
 //!         workload: || Rows::of::<Work>("workload"),
 //!         named: None,
-//!         own: OWN,
+//!         own,
 //!         loads: Loads {
-//!             keys: &["workload.load"],
+//!             keys: Choice(&["workload.load"]),
 //!             key: "workload.load",
 //!             label: "offered load",
 //!             unit: "GB/s",
-//!             read: |_, value| match value {
-//!                 Held::Bandwidth(load) => Ok(load.bits_per_s() as f64 / 8e9),
-//!                 _ => Err(NoLoad { problem: "no bandwidth", hint: "give one" }),
+//!             read: |_, value| match value.as_::<Bandwidth>() {
+//!                 Some(load) => Ok(load.bits_per_s() as f64 / 8e9),
+//!                 None => Err(NoLoad { problem: "no bandwidth", hint: "give one" }),
 //!             },
 //!             write: |load| Ok(LoadValue {
 //!                 key: "workload.load",
-//!                 value: Held::Bandwidth(Bandwidth::from_bits_per_s((load * 8e9) as u64)),
 //!                 written: format!("{load} GB/s"),
 //!             }),
 //!         },
@@ -79,16 +78,18 @@
 //! }
 //!
 //! // What it says of the fields that files of all kinds have.
-//! const OWN: &[Own] = &[
-//!     Own::default("stop.of", Value("[\"latency\"]")),
-//!     Own::default("stop.messages_first", Value("1000")),
-//!     Own::default("stop.messages_max", Value("100000")),
-//!     Own::default("stop.messages", Value("10000")),
-//!     Own::default("stop.warmup_messages", Value("1000")),
-//!     Own::default("search.over", Required).holds(Kind::Choice(&["workload.load"])),
-//!     Own::default("search.from", Required).holds(Kind::Offered { usual: "GB/s" }),
-//!     Own::default("search.to", Required).holds(Kind::Offered { usual: "GB/s" }),
-//! ];
+//! fn own(row: Field) -> Field {
+//!     match &*row.key {
+//!         "stop.of" => row.by_default(Value("[\"latency\"]")),
+//!         "stop.messages_first" | "stop.warmup_messages" => row.by_default(Value("1000")),
+//!         "stop.messages_max" => row.by_default(Value("100000")),
+//!         "stop.messages" => row.by_default(Value("10000")),
+//!         "search.from" | "search.to" => row.holding(&LOAD),
+//!         _ => row,
+//!     }
+//! }
+//!
+//! const LOAD: Throughput = Throughput::offered("GB/s");
 //!
 //! static FORMATS: LazyLock<Formats> = LazyLock::new(|| Formats::new(vec![Row::of::<Bus>()]));
 //! assert_eq!(FORMATS.flaws(), [""; 0]);
@@ -117,56 +118,50 @@
 // What `#[derive(Describe)]` writes names this crate, also in itself.
 extern crate self as isthmus_scenario;
 
-mod assignment;
-mod canonical;
-mod changes;
-mod control;
-mod describe;
-mod described;
-mod document;
-mod draft;
-mod error;
-mod faults;
-mod faults_axis;
-mod field;
-mod flaws;
-mod form;
-pub mod format;
-mod formats;
-mod held;
-mod json_kinds;
-mod json_schema;
-mod kind;
-mod kind_schema;
-mod named;
-mod placed;
-mod points;
-mod preset;
-mod preset_values;
-mod quantity;
-mod resolved;
+mod fields;
+mod file;
+mod no_effect;
+mod reference;
 mod scenario;
-pub mod schema;
-mod search;
-mod sets;
-mod setting;
-mod settings;
-mod suggest;
 mod sweep;
-mod tables;
-mod vain;
-mod value;
-mod variants;
+pub mod value;
 
-pub use changes::Change;
-pub use control::{Intervals, Measure, Stop, StopRule, Verdict, Warmup};
-pub use described::Described;
-pub use error::{Place, ScenarioError};
-pub use formats::Formats;
-pub use placed::placed;
-pub use points::POINTS_MAX;
-pub use resolved::Resolved;
+pub use fields::control::{Intervals, Measure, Stop, StopRule, Verdict, Warmup};
+pub use fields::registry::Formats;
+pub use file::changes::Change;
+pub use file::error::{Place, ScenarioError};
+pub use file::toml_json::toml_with_places;
+pub use file::tree::{Node, Tree};
+pub use reference::field_list::FieldInfo;
+pub use reference::resolved::Resolved;
 pub use scenario::{Point, Scenario};
-pub use search::{Search, SearchLine};
-pub use sweep::{Axis, AxisValue};
-pub use variants::Variant;
+pub use sweep::axis::{Axis, AxisValue};
+pub use sweep::points::POINTS_MAX;
+pub use sweep::search::{Search, SearchLine};
+pub use sweep::variants::Variant;
+pub use value::described::Described;
+
+/// What a kind of machine is made of: its tables as types, and what else it says of its files.
+pub mod format {
+    pub use crate::fields::control::messages_most;
+    pub use crate::fields::field::{Default, Field};
+    pub use crate::fields::format::{Format, Row};
+    pub use crate::fields::named::Named;
+    pub use crate::fields::rows::{Describe, Rows, Selector, at, no_word, read_if_any, type_of};
+    pub use crate::fields::tables::{LoadValue, Loads, NoLoad, Tables};
+    pub use crate::fields::tables::{Preset, PresetValue, Presets};
+    pub use crate::file::error::{Origin, Problem};
+    pub use crate::file::setting::Layer;
+    pub use crate::file::settings::Settings;
+    pub use crate::file::suggest::closest;
+    pub use crate::file::tree::shown;
+    pub use crate::no_effect::{Reason, Watch};
+    pub use crate::sweep::failures::{Asked, Failures, Faults, Part, SINGLE, State, Which};
+    pub use crate::sweep::range::rounded;
+    pub use crate::value::described::Description;
+    pub use crate::value::{
+        AnyType, Choice, Data, Frequency, Held, Links, Measures, Number, Share, Span, TIME_MAX,
+        Text, Throughput, Value, Whole, typed,
+    };
+    pub use strum::VariantNames;
+}

@@ -1,26 +1,26 @@
 //! A whole experiment: parsed, checked and expanded into points.
 
-use crate::canonical;
-use crate::changes::{self, Change};
-use crate::control::{self, Measure, Stop, StopRule, Verdict};
-use crate::describe::Describe;
-use crate::described::Described;
-use crate::document::{parse_file, shown};
-use crate::draft::Draft;
-use crate::error::{Origin, Problem, ScenarioError, Source};
-use crate::faults_axis;
-use crate::form::Loads;
-use crate::formats::Formats;
-use crate::kind::Row;
-use crate::points::{applied, at, check_count, product};
-use crate::preset_values;
-use crate::search::{self, Search, SearchLine};
-use crate::setting::Setting;
-use crate::settings::Settings;
-use crate::suggest::closest;
-use crate::sweep::{Axis, AxisValue};
-use crate::tables::{ControlTable, HeadTable};
-use crate::vain::Effects;
+use crate::fields::common::{ControlTable, HeadTable};
+use crate::fields::control::{self, Measure, Stop, StopRule, Verdict};
+use crate::fields::format::Row;
+use crate::fields::registry::Formats;
+use crate::fields::rows::Describe;
+use crate::fields::tables::Loads;
+use crate::file::canonical;
+use crate::file::changes::{self, Change};
+use crate::file::draft::Draft;
+use crate::file::error::{Origin, Problem, ScenarioError, Source};
+use crate::file::presets;
+use crate::file::setting::Setting;
+use crate::file::settings::Settings;
+use crate::file::suggest::closest;
+use crate::file::tree::{parse_file, shown};
+use crate::no_effect::Effects;
+use crate::sweep::axis::{Axis, AxisValue};
+use crate::sweep::failure_axis;
+use crate::sweep::points::{applied, at, check_count, product};
+use crate::sweep::search::{self, Search, SearchLine};
+use crate::value::described::Described;
 use std::sync::Arc;
 
 /// A parsed experiment; every point of it has been checked.
@@ -50,7 +50,7 @@ pub struct Scenario {
     pub verdict: Verdict,
     /// The saturation search, if one is asked for.
     pub search: Option<Search>,
-    pub(crate) kind: Row,
+    pub(crate) kind: &'static Row,
     pub(crate) base: Settings,
     points: Vec<Point>,
     changes: Vec<Change>,
@@ -118,27 +118,26 @@ impl Scenario {
         let Draft {
             mut base, mut axes, ..
         } = draft;
-        let form = base.schema().form;
-        let kind = formats.row(&form);
-        if let Some(presets) = form.tables.presets {
-            preset_values::resolve(presets, &mut base, &mut axes)?;
+        let kind = formats.row(base.schema().form);
+        if let Some(presets) = kind.files.tables.presets {
+            presets::resolve(presets, &mut base, &mut axes)?;
         }
-        check_rules(&kind, &base)?;
+        check_rules(kind, &base)?;
         check_head(&base)?;
-        let sweeps_faults = faults_axis::resolve(&kind, &mut base, &mut axes)?;
+        let sweeps_faults = failure_axis::resolve(kind, &mut base, &mut axes)?;
         let ControlTable {
             measure,
             stop,
             verdict,
             search,
         } = ControlTable::read(&base, "");
-        let stop = control::stop(&base, stop)?;
+        control::check(&base, &stop)?;
         check_count(&axes)?;
         let search = search.map(|table| search::build(&base, table));
         let search = search.transpose()?;
         let (points, first) = loop {
             let mut effects = Effects::default();
-            let built = build_all(&kind, &base, &axes, search.as_ref(), source, &mut effects)?;
+            let built = build_all(kind, &base, &axes, search.as_ref(), source, &mut effects)?;
             // What an override has made useless counts as not given.
             let overruled = effects.overruled()?;
             if overruled.is_empty() {
@@ -195,7 +194,7 @@ impl Scenario {
     pub fn search_lines(&self) -> Vec<SearchLine> {
         match self.search {
             // They have been built once already, when the file was checked.
-            Some(_) => lines(&self.kind, &self.base, &self.axes, &self.source).unwrap_or_default(),
+            Some(_) => lines(self.kind, &self.base, &self.axes, &self.source).unwrap_or_default(),
             None => Vec::new(),
         }
     }
@@ -228,7 +227,7 @@ impl Scenario {
 
     /// Whether the field `key` decides how much is asked of a machine of this kind.
     pub fn is_load(&self, key: &str) -> bool {
-        self.loads().keys.contains(&key)
+        self.loads().keys.0.contains(&key)
     }
 
     /// Checks that all measures that runs are to be precise about are among `known`.
@@ -331,13 +330,13 @@ fn has_load(base: &Settings, axes: &[Axis]) -> bool {
     let schema = base.schema();
     let limits_itself = |key: &str| schema.field(key).is_some_and(|load| !base.applies(load));
     let given = |key: &str| base.given(key).is_some() || axes.iter().any(|axis| axis.decides(key));
-    let keys = schema.form.tables.loads.keys;
+    let keys = base.schema().form.tables.loads.keys.0;
     keys.iter().all(|key| limits_itself(key)) || keys.iter().any(|key| given(key))
 }
 
 fn without_load(base: &Settings, axes: &[Axis]) -> Vec<Axis> {
     let mut axes = axes.to_vec();
-    axes.retain_mut(|axis| axis.give_up(base.schema().form.tables.loads.keys));
+    axes.retain_mut(|axis| axis.give_up(base.schema().form.tables.loads.keys.0));
     axes
 }
 
@@ -346,7 +345,7 @@ type Expanded = (Vec<Point>, (Described, Described));
 
 /// Builds everything once and notes which fields have an effect.
 fn build_all(
-    kind: &Row,
+    kind: &'static Row,
     base: &Settings,
     axes: &[Axis],
     search: Option<&Search>,
@@ -413,7 +412,7 @@ fn points(
 }
 
 fn lines(
-    kind: &Row,
+    kind: &'static Row,
     base: &Settings,
     axes: &[Axis],
     source: &Arc<Source>,
@@ -426,7 +425,7 @@ fn lines(
             Ok(SearchLine {
                 index,
                 values,
-                kind: *kind,
+                kind,
                 settings,
                 source: Arc::clone(source),
             })

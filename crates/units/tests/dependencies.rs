@@ -69,7 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("describe", &[]),
-    ("scenario", &["units", "workload", "describe"]),
+    ("scenario", &["units", "describe"]),
     ("experiment", &["units", "kernel", "statistics", "scenario"]),
     (
         "kinds",
@@ -165,7 +165,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ),
     (
         "serde_json",
-        &["experiment", "nic-protocol", "py", "scenario"],
+        &["experiment", "kinds", "nic-protocol", "py", "scenario"],
     ),
     ("rustls", &["wire"]),
     ("sha2", &["experiment", "scenario"]),

@@ -1,8 +1,9 @@
 //! `[machine]` of a fat tree, as a file describes it. Sections are those of the QsNET paper.
 
 use crate::packets::NetworkTable;
+use crate::values::Levels;
 use isthmus_machine::packets::spec::{LinkLoad, LinkTie};
-use isthmus_scenario::format::{Describe, Kind};
+use isthmus_scenario::format::{Describe, Whole};
 use isthmus_topology::trees::MAX_NODES;
 use isthmus_topology::trees::MAX_PORTS;
 
@@ -28,32 +29,32 @@ pub(super) struct MachineTable {
 pub(super) enum TreeTable {
     KAry {
         /// k: links down, and up, of each switch; there are k^n nodes (section 2.2: 4).
-        #[describe(kind = Kind::whole(2, PORTS_MAX / 2), example = "4")]
+        #[describe(holds = Whole::new(2, PORTS_MAX / 2), example = "4")]
         arity: u32,
         /// n: levels of switches (section 2.2: 3).
-        #[describe(kind = Kind::whole(1, 16), example = "3")]
+        #[describe(holds = Whole::new(1, 16), example = "3")]
         levels: u32,
         /// Links down of a leaf switch for each link up; it must divide the arity.
-        #[describe(kind = Kind::whole(1, PORTS_MAX), default = 1)]
+        #[describe(holds = Whole::new(1, PORTS_MAX), default = 1)]
         taper: u32,
     },
     Ports {
         /// Number of nodes, each with one link.
-        #[describe(kind = Kind::whole(2, MAX_NODES as u64), example = "648")]
+        #[describe(holds = Whole::new(2, MAX_NODES as u64), example = "648")]
         nodes: u32,
         #[describe(table)]
         ports: PortsTable,
     },
     Generalised {
         /// m: children of a switch of each level, leaf switches first; the nodes are their product.
-        #[describe(label = "children", kind = Kind::Levels, example = "[8, 8]")]
+        #[describe(label = "children", holds = Levels, example = "[8, 8]")]
         down: Vec<u32>,
         /// w: parents of a child of each level: of a node, of a leaf switch and so on; fewer than the
         /// links down below taper the tree.
-        #[describe(label = "parents", kind = Kind::Levels, example = "[1, 4]")]
+        #[describe(label = "parents", holds = Levels, example = "[1, 4]")]
         up: Vec<u32>,
         /// Links between a child of each level and each of its parents.
-        #[describe(label = "parallel links", kind = Kind::Levels, derived = "1 on each level")]
+        #[describe(label = "parallel links", holds = Levels, derived = "1 on each level")]
         parallel: Option<Vec<u32>>,
     },
 }
@@ -62,10 +63,10 @@ pub(super) enum TreeTable {
 #[derive(Describe)]
 pub(super) struct PortsTable {
     /// Ports towards the nodes of the switches of each level, leaf switches first.
-    #[describe(label = "ports down", kind = Kind::Levels, example = "[24, 27]")]
+    #[describe(label = "ports down", holds = Levels, example = "[24, 27]")]
     pub(super) down: Vec<u32>,
     /// Ports towards the top of the switches of each level but the top.
-    #[describe(label = "ports up", kind = Kind::Levels, example = "[12]")]
+    #[describe(label = "ports up", holds = Levels, example = "[12]")]
     pub(super) up: Vec<u32>,
 }
 

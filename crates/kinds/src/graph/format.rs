@@ -1,14 +1,12 @@
 //! What files say of it.
 
 use super::table::{GraphTable, MachineTable, NODES_MAX, RoutingTable, SWITCHES_MAX, Switches};
-use super::{Graph, vain};
+use super::{Graph, no_effect};
 use crate::packets;
 use isthmus_machine::graph::spec::{Form, GraphSpec, Nodes, Routes, Routing, Shape};
 use isthmus_machine::packets::spec::Adaptive;
 use isthmus_scenario::format::Default::{Required, Value};
-use isthmus_scenario::format::{
-    Describe, Field, Format, Own, Problem, Rows, Settings, Tables, Watch,
-};
+use isthmus_scenario::format::{Describe, Field, Format, Problem, Rows, Settings, Tables, Watch};
 use isthmus_topology::switches::{ListError, Listed, listed};
 use isthmus_units::Time;
 use isthmus_workload::jobs::spec::JobsTraffic;
@@ -92,7 +90,7 @@ impl Format for Graph {
 
     fn watch(watch: &mut Watch<'_>, machine: &GraphSpec, work: &JobsTraffic) {
         let nodes = machine.shape.node_count().unwrap_or(0);
-        vain::watch(watch, &machine.shape);
+        no_effect::watch(watch, &machine.shape);
         packets::watch(watch, &machine.network, work, nodes);
     }
 
@@ -102,19 +100,19 @@ impl Format for Graph {
 }
 
 /// Networks of today have no limit of age: that of the shared table is the QsNET's.
-const OWN: &[Own] = &[
-    Own::default("machine.age", Value("\"unlimited\"")),
-    Own::default("machine.age_limit", Required)
-        .meaning("Age beyond which all packets are equally old")
-        .such_as("\"78 us\""),
-];
+fn own(row: Field) -> Field {
+    match &*row.key {
+        "machine.age" => row.by_default(Value("\"unlimited\"")),
+        "machine.age_limit" => row
+            .by_default(Required)
+            .meaning("Age beyond which all packets are equally old")
+            .such_as("\"78 us\""),
+        _ => row,
+    }
+}
 
 /// The preset, whose values take the places of other fields before these are read, and those.
 fn fields() -> Vec<Field> {
-    let own = |row: Field| match OWN.iter().find(|own| *own.key == *row.key) {
-        Some(own) => own.row(row),
-        None => row,
-    };
     let rows = Rows::of::<MachineTable>("machine").into_iter();
     [packets::preset()]
         .into_iter()

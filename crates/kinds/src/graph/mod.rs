@@ -3,8 +3,8 @@
 mod fabric;
 mod figures;
 mod format;
+mod no_effect;
 mod table;
-mod vain;
 
 pub use figures::GraphSummary;
 pub use table::SWITCHES_MAX;

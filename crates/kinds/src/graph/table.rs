@@ -1,8 +1,9 @@
 //! `[machine]` of a network of switches, as a file describes it.
 
 use crate::packets::NetworkTable;
+use crate::values::Size;
 use isthmus_machine::graph::spec::DragonflyRouting;
-use isthmus_scenario::format::{Addressed, Describe, Kind};
+use isthmus_scenario::format::{Describe, Links, Span, Text, Whole};
 use isthmus_topology::switches::Leaves;
 use isthmus_units::Time;
 
@@ -18,14 +19,14 @@ const LIST_MAX: usize = 1 << 24;
 /// Characters of the names of attributes at most.
 const IGNORED_MAX: usize = 10_000;
 
-const SWITCHES: Addressed = Addressed {
+const SWITCHES: Size = Size {
     least: 1,
     nodes: SWITCHES_MAX,
     by: "a table of routes",
 };
 
 /// Nodes at one switch.
-const NODES: Kind = Kind::whole(1, 4096);
+const NODES: Whole<u32> = Whole::new(1, 4096);
 
 /// `[machine]`.
 #[derive(Describe)]
@@ -36,7 +37,7 @@ pub(super) struct MachineTable {
     #[describe(choice, example = "\"torus\"")]
     pub(super) graph: GraphTable,
     /// What a signal takes along a link between switches; of a dragonfly, within a group.
-    #[describe(label = "link delay", kind = Kind::span("ns"), default = "0 s")]
+    #[describe(label = "link delay", holds = Span::or_zero("ns"), default = "0 s")]
     pub(super) delay: Time,
     #[describe(flatten)]
     pub(super) network: NetworkTable,
@@ -47,7 +48,7 @@ pub(super) struct MachineTable {
 pub(super) enum GraphTable {
     Ring {
         /// Switches of the ring.
-        #[describe(kind = Kind::whole(2, SWITCHES_MAX as u64), example = "8")]
+        #[describe(holds = Whole::new(2, SWITCHES_MAX as u64), example = "8")]
         switches: u32,
         #[describe(flatten)]
         at: Switches,
@@ -56,19 +57,19 @@ pub(super) enum GraphTable {
     Mesh(Grid),
     Dragonfly {
         /// p: nodes at each router.
-        #[describe(kind = NODES, example = "2")]
+        #[describe(holds = NODES, example = "2")]
         nodes: u32,
         /// a: routers of each group.
-        #[describe(kind = Kind::whole(1, 4096), example = "4")]
+        #[describe(holds = Whole::new(1, 4096), example = "4")]
         routers: u32,
         /// g: groups.
-        #[describe(kind = Kind::whole(1, 4096), example = "9")]
+        #[describe(holds = Whole::new(1, 4096), example = "9")]
         groups: u32,
         /// Links between each two groups.
-        #[describe(label = "links of a pair of groups", kind = Kind::whole(1, 4096), default = 1)]
+        #[describe(label = "links of a pair of groups", holds = Whole::new(1, 4096), default = 1)]
         global_links: u32,
         /// What a signal takes along a link between groups.
-        #[describe(label = "delay of global links", kind = Kind::span("ns"), default = "0 s")]
+        #[describe(label = "delay of global links", holds = Span::or_zero("ns"), default = "0 s")]
         global_delay: Time,
         /// Which ways packets take through a dragonfly: over a link between the two groups; by a third
         /// group, drawn by lot; by that if its queues promise to be quicker (UGAL-L).
@@ -78,7 +79,7 @@ pub(super) enum GraphTable {
     Edges {
         /// The network as a list of edges, two names a line and perhaps how many links lie beside one
         /// another; or as GraphML, with the attribute width of edges, and role ("node" or "switch") of vertices.
-        #[describe(kind = Kind::Text { max: LIST_MAX }, example = "\"a b 2\\nb c\"")]
+        #[describe(holds = Text { max: LIST_MAX }, example = "\"a b 2\\nb c\"")]
         edges: String,
         /// What vertices with one neighbour are, unless their role says it. Where there are nodes in the list,
         /// there are no others.
@@ -86,14 +87,14 @@ pub(super) enum GraphTable {
         leaves: Leaves,
         /// Attributes of the list that have no effect here, names separated by commas. Without it an attribute
         /// that means nothing here is refused, unless it only says how a part is called or drawn.
-        #[describe(kind = Kind::Text { max: IGNORED_MAX }, default = "")]
+        #[describe(holds = Text { max: IGNORED_MAX }, default = "")]
         ignored: String,
         #[describe(flatten)]
         at: Switches,
     },
     Cables {
         /// The switches that each cable joins.
-        #[describe(kind = Kind::Links { directed: false }, example = "[[0, 1], [1, 2]]")]
+        #[describe(holds = Links { directed: false }, example = "[[0, 1], [1, 2]]")]
         cables: Vec<(u32, u32)>,
         #[describe(flatten)]
         at: Switches,
@@ -104,7 +105,7 @@ pub(super) enum GraphTable {
 #[derive(Describe)]
 pub(super) struct Grid {
     /// Switches in each dimension, x first; of a torus 2 or more.
-    #[describe(kind = Kind::Size(SWITCHES), example = "\"4x4\"")]
+    #[describe(holds = SWITCHES, example = "\"4x4\"")]
     pub(super) size: Vec<u32>,
     #[describe(flatten)]
     pub(super) at: Switches,
@@ -114,7 +115,7 @@ pub(super) struct Grid {
 #[derive(Describe)]
 pub(super) struct Switches {
     /// Nodes at each switch.
-    #[describe(kind = NODES, default = 1)]
+    #[describe(holds = NODES, default = 1)]
     pub(super) nodes_per_switch: u32,
     /// Which ways packets take: one of the shortest, in layers of virtual channels where they could wait
     /// for one another in a circle; the shortest of those that lead up a tree, then down; those of a table.
@@ -131,7 +132,7 @@ pub(super) enum RoutingTable {
         /// The routes, one a line: a switch, a destination, the next switch, and perhaps the layer of virtual
         /// channels on the link to that, from 0. A destination is a switch, a run of numbers ("3-7"), or * for
         /// all that the switch has no other route to.
-        #[describe(kind = Kind::Text { max: LIST_MAX }, example = "\"0 * 1\\n1 0 0\"")]
+        #[describe(holds = Text { max: LIST_MAX }, example = "\"0 * 1\\n1 0 0\"")]
         routes: String,
     },
 }

@@ -12,7 +12,7 @@ const IO_LINKS: &str = "machine.faults.io_links";
 
 /// What files say of it.
 pub(super) const FAULTS: format::Faults = format::Faults {
-    words: &[SINGLE, "pes", "io-nodes", "links", "io-links"],
+    words: format::Choice(&[SINGLE, "pes", "io-nodes", "links", "io-links"]),
     with: &[],
 };
 

@@ -1,11 +1,12 @@
 //! What files say of it.
 
-use super::{Hypercube, failures, machine, vain, workload};
+use super::{Hypercube, failures, machine, no_effect, workload};
 use crate::runs;
+use crate::values::{RateLoad, RateOrGap, mean_gap};
 use isthmus_machine::hypercube::spec::HypercubeSpec;
 use isthmus_scenario::format::{
-    self, Asked, Failures, Format, Kind, LoadValue, Loads, NoLoad, Own, Problem, Rows, Settings,
-    TIME_MAX, Tables, Watch, mean_gap,
+    Asked, Choice, Failures, Field, Format, LoadValue, Loads, Measures, NoLoad, Problem, Rows,
+    Settings, TIME_MAX, Tables, Value, Watch,
 };
 use isthmus_workload::spec::TrafficSpec;
 
@@ -19,9 +20,9 @@ impl Format for Hypercube {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
         named: None,
-        own: OWN,
+        own,
         loads: Loads {
-            keys: workload::LOAD_KEYS,
+            keys: Choice(workload::LOAD_KEYS),
             key: "workload.rate",
             label: "offered load per PE",
             unit: "/ms",
@@ -29,7 +30,7 @@ impl Format for Hypercube {
             write: write_load,
         },
         presets: None,
-        faults: Some(failures::FAULTS),
+        faults: Some(&failures::FAULTS),
     };
     type Machine = HypercubeSpec;
     type Work = TrafficSpec;
@@ -43,7 +44,7 @@ impl Format for Hypercube {
     }
 
     fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &TrafficSpec) {
-        vain::watch(watch, machine, work);
+        no_effect::watch(watch, machine, work);
     }
 
     fn derived(machine: &HypercubeSpec) -> Vec<(&'static str, String)> {
@@ -55,25 +56,27 @@ impl Format for Hypercube {
     }
 }
 
-const OWN: &[Own] = &runs::own(
-    "[\"pe_pe.header\", \"read.network\"]",
-    "[\"pe_pe.header\"]",
-    workload::LOAD_KEYS,
-    Kind::Load,
-    ("\"5 /ms\"", "\"40 /ms\""),
-);
+const MEASURES: Measures = Measures {
+    example: "[\"pe_pe.header\"]",
+    named: false,
+};
+
+fn own(row: Field) -> Field {
+    let of = "[\"pe_pe.header\", \"read.network\"]";
+    runs::own(row, of, &MEASURES, &RateLoad, ("\"5 /ms\"", "\"40 /ms\""))
+}
 
 /// A rate, or the rate of a mean gap.
-fn read_load(over: &str, value: &format::Value) -> Result<f64, NoLoad> {
-    match (over, value) {
-        ("workload.interarrival", format::Value::Time(time)) => {
+fn read_load(over: &str, value: &Value) -> Result<f64, NoLoad> {
+    match (over, value.as_()) {
+        ("workload.interarrival", Some(RateOrGap::Gap(time))) => {
             Ok(Rate::from_per_s(1.0 / time.seconds()).per_ms())
         }
         ("workload.interarrival", _) => Err(NoLoad {
             problem: "a rate where search.over = \"workload.interarrival\" expects a time",
             hint: "write a time, for example \"0.156 ms\"",
         }),
-        (_, format::Value::Rate(rate)) => Ok(rate.per_ms()),
+        (_, Some(RateOrGap::Rate(rate))) => Ok(rate.per_ms()),
         _ => Err(NoLoad {
             problem: "a time where search.over = \"workload.rate\" expects a rate",
             hint: "write a rate, for example \"6.4 /ms\"",
@@ -91,7 +94,6 @@ fn write_load(per_ms: f64) -> Result<LoadValue, &'static str> {
     let mean = mean_gap(rate);
     Ok(LoadValue {
         key: "workload.interarrival",
-        value: format::Value::Time(mean),
         written: format!("{} ps", mean.ps()),
     })
 }

@@ -9,10 +9,10 @@ mod format;
 mod jobs;
 mod machine;
 mod measures;
+mod no_effect;
 mod routes;
 mod subject;
 mod table;
-mod vain;
 mod workload;
 
 pub use analysis::Queueing;

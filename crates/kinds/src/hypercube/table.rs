@@ -2,22 +2,23 @@
 //! of the hypercube paper.
 
 use crate::devices::DiskTable;
+use crate::values::{Lanes, MostOutstanding};
 use isthmus_machine::hypercube::spec::Service;
-use isthmus_scenario::format::{Describe, Kind};
+use isthmus_scenario::format::{Describe, Number, Span, Whole};
 use isthmus_units::{Bandwidth, Bytes, Rate, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::spec::FileLayout;
 
-const LANES: Kind = Kind::Lanes { min: 1 };
-const LANES_OR_NONE: Kind = Kind::Lanes { min: 0 };
-const COUNT: Kind = Kind::whole(1, 1 << 20);
-const TARGET: Kind = Kind::whole(0, (1 << 20) - 1);
+const LANES: Lanes = Lanes { min: 1 };
+const LANES_OR_NONE: Lanes = Lanes { min: 0 };
+const COUNT: Whole<u32> = Whole::new(1, 1 << 20);
+const TARGET: Whole<u32> = Whole::new(0, (1 << 20) - 1);
 
 /// `[machine]`.
 #[derive(Describe)]
 pub(super) struct MachineTable {
     /// Dimension d of the hypercube of 2^d PEs.
-    #[describe(kind = Kind::whole(1, 20), example = "7")]
+    #[describe(holds = Whole::new(1, 20), example = "7")]
     pub(super) dimension: u32,
     /// Length of one flit (Table 1).
     #[describe(label = "flit length", default = "1 B")]
@@ -40,22 +41,22 @@ pub(super) struct MachineTable {
 #[derive(Describe)]
 pub(super) struct LanesTable {
     /// k: lanes from PE to router and back (Fig. 2).
-    #[describe(label = "PE lanes k", kind = LANES, derived = "dimension + 2")]
+    #[describe(label = "PE lanes k", holds = LANES, derived = "dimension + 2")]
     pub(super) pe: Option<u32>,
     /// Lanes of each dimension link between PE routers.
-    #[describe(label = "lanes per link", kind = LANES, default = 1)]
+    #[describe(label = "lanes per link", holds = LANES, default = 1)]
     pub(super) link: u32,
     /// m: lanes from PE router to I/O node and back (Fig. 2).
-    #[describe(label = "I/O node lanes m", kind = LANES, derived = "dimension + 1")]
+    #[describe(label = "I/O node lanes m", holds = LANES, derived = "dimension + 1")]
     pub(super) io_node: Option<u32>,
     /// b: lanes of each link between I/O routers; 0: no I/O network, the control cube (Fig. 2).
-    #[describe(label = "I/O link lanes b", kind = LANES_OR_NONE, example = "2")]
+    #[describe(label = "I/O link lanes b", holds = LANES_OR_NONE, example = "2")]
     pub(super) io_link: u32,
     /// r: lanes from I/O node to I/O router and back (Fig. 2); unused without an I/O network.
-    #[describe(label = "I/O source lanes r", kind = LANES_OR_NONE, derived = "4 * io_link")]
+    #[describe(label = "I/O source lanes r", holds = LANES_OR_NONE, derived = "4 * io_link")]
     pub(super) io_source: Option<u32>,
     /// n: lanes from I/O router to PE router (Fig. 2); unused without an I/O network.
-    #[describe(label = "I/O-to-PE lanes n", kind = LANES_OR_NONE, derived = "4 * io_link")]
+    #[describe(label = "I/O-to-PE lanes n", holds = LANES_OR_NONE, derived = "4 * io_link")]
     pub(super) io_to_pe: Option<u32>,
 }
 
@@ -87,7 +88,7 @@ pub(super) enum PlacementWord {
 #[derive(Describe)]
 pub(super) struct Count {
     /// Number of I/O nodes, at most that of the PEs.
-    #[describe(label = "I/O nodes", kind = COUNT, example = "16")]
+    #[describe(label = "I/O nodes", holds = COUNT, example = "16")]
     pub(super) count: u32,
 }
 
@@ -139,6 +140,7 @@ pub(super) struct WorkloadTable {
     /// order is handed over when it has been asked for and fewer are.
     #[describe(
         label = "demands under way",
+        holds = MostOutstanding,
         derived = "1 with workload.arrival = \"closed\", else \"unlimited\""
     )]
     pub(super) outstanding: Option<Outstanding>,
@@ -190,7 +192,7 @@ pub(super) enum ArrivalTable {
         /// Mean number of demands in a burst (geometric).
         #[describe(
             label = "messages per burst",
-            kind = Kind::Number { min: 1.0, max: 1e9 },
+            holds = Number { min: 1.0, max: 1e9 },
             example = "8"
         )]
         burst_messages: f64,
@@ -211,7 +213,7 @@ pub(super) struct OpenLoop {
     /// t_a: mean time between two demands of one PE.
     #[describe(
         label = "mean interarrival time",
-        kind = Kind::period("ms"),
+        holds = Span::above_zero("ms"),
         absent = "this or workload.rate is required, unless swept or searched",
         instead_of(rate)
     )]
@@ -229,13 +231,13 @@ pub(super) struct OpenLoop {
 #[derive(Describe)]
 pub(super) struct FileBlocksTable {
     /// Smallest file, in blocks.
-    #[describe(label = "smallest file", kind = COUNT, default = 1)]
+    #[describe(label = "smallest file", holds = COUNT, default = 1)]
     pub(super) min: u32,
     /// Largest file, in blocks; sizes are uniform between the two (Table 1: 1 to 32).
-    #[describe(label = "largest file", kind = COUNT, derived = "as file_blocks.min")]
+    #[describe(label = "largest file", holds = COUNT, derived = "as file_blocks.min")]
     pub(super) max: Option<u32>,
     /// Files with more blocks than this are broken up into several (Table 1: 128 KiB).
-    #[describe(label = "blocks before a split", kind = COUNT, default = 32)]
+    #[describe(label = "blocks before a split", holds = COUNT, default = 32)]
     pub(super) split: u32,
 }
 
@@ -243,7 +245,7 @@ pub(super) struct FileBlocksTable {
 #[derive(Describe)]
 pub(super) struct HotPeTable {
     /// The PE that PE-PE messages favour.
-    #[describe(label = "hot PE", kind = TARGET, example = "3")]
+    #[describe(label = "hot PE", holds = TARGET, example = "3")]
     pub(super) target: u32,
     /// Share of the PE-PE messages that go to the hot PE.
     #[describe(label = "hot PE share", example = "0.1")]
@@ -254,7 +256,7 @@ pub(super) struct HotPeTable {
 #[derive(Describe)]
 pub(super) struct HotIoNodeTable {
     /// The I/O node that reads favour, by index in the ascending placement.
-    #[describe(label = "hot I/O node", kind = TARGET)]
+    #[describe(label = "hot I/O node", holds = TARGET)]
     pub(super) target: u32,
     /// Share of the reads that go to the hot I/O node.
     #[describe(label = "hot I/O node share", example = "0.1")]
@@ -276,7 +278,7 @@ pub(super) struct CollectivesTable {
     /// PEs that take part in one scatter or gather.
     #[describe(
         label = "group size",
-        kind = COUNT,
+        holds = COUNT,
         absent = "required if scatter or gather is above 0"
     )]
     pub(super) group: Option<u32>,

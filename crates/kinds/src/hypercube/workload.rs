@@ -2,10 +2,9 @@
 
 use super::machine::cycle_us;
 use super::table::{ArrivalTable, CollectivesTable, FileBlocksTable, OpenLoop, WorkloadTable};
+use crate::values::{OUTSTANDING_MAX, mean_gap};
 use isthmus_machine::hypercube::spec::HypercubeSpec;
-use isthmus_scenario::format::{
-    Describe, OUTSTANDING_MAX, Problem, Settings, mean_gap, messages_most, rounded,
-};
+use isthmus_scenario::format::{Describe, Problem, Settings, messages_most, rounded};
 use isthmus_units::Time;
 use isthmus_workload::Outstanding;
 use isthmus_workload::spec::{Arrival, Collectives, HotSpot, TrafficSpec};

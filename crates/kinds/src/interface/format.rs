@@ -3,36 +3,37 @@
 use super::Interface;
 use super::table::{MachineTable, WorkloadTable};
 use crate::bandwidths;
-use isthmus_scenario::format::Default::{Required, Value};
+use isthmus_scenario::format::Default::Value;
 use isthmus_scenario::format::{
-    Describe, Format, Kind, Loads, Own, Problem, Reason, Rows, Settings, Tables, Watch,
+    Choice, Describe, Field, Format, Loads, Measures, Problem, Reason, Rows, Settings, Tables,
+    Throughput, Watch,
 };
 use isthmus_stream_sim::spec::{self, From, Machine, Protocol, Reshuffle, To, Work};
 use isthmus_stream_sim::{Error, check_machine, check_work};
 use isthmus_units::{Bandwidth, Time};
 
-const LOAD_KEYS: &[&str] = &["workload.load"];
+const MEASURES: Measures = Measures {
+    example: "[\"accepted\"]",
+    named: false,
+};
+const LOAD: Throughput = Throughput::offered("MB/s");
 
 /// Runs are exact: rules for stopping mean nothing, but stand in files of all kinds.
-const OWN: &[Own] = &[
-    Own::default("stop.of", Value("[\"accepted\"]")).holds(Kind::Measures {
-        example: "[\"accepted\"]",
-        named: false,
-    }),
-    Own::default("stop.messages_first", Value("1")),
-    Own::default("stop.messages_max", Value("1")),
-    Own::default("stop.messages", Value("1"))
-        .meaning("Has no effect here: a run is that of workload.adus ADUs, and exact"),
-    Own::default("stop.warmup_messages", Value("0"))
-        .meaning("Has no effect here: nothing is discarded"),
-    Own::default("search.over", Required).holds(Kind::Choice(LOAD_KEYS)),
-    Own::default("search.from", Required)
-        .holds(Kind::Offered { usual: "MB/s" })
-        .such_as("\"20 MB/s\""),
-    Own::default("search.to", Required)
-        .holds(Kind::Offered { usual: "MB/s" })
-        .such_as("\"160 MB/s\""),
-];
+fn own(row: Field) -> Field {
+    match &*row.key {
+        "stop.of" => row.by_default(Value("[\"accepted\"]")).holding(&MEASURES),
+        "stop.messages_first" | "stop.messages_max" => row.by_default(Value("1")),
+        "stop.messages" => row
+            .by_default(Value("1"))
+            .meaning("Has no effect here: a run is that of workload.adus ADUs, and exact"),
+        "stop.warmup_messages" => row
+            .by_default(Value("0"))
+            .meaning("Has no effect here: nothing is discarded"),
+        "search.from" => row.holding(&LOAD).such_as("\"20 MB/s\""),
+        "search.to" => row.holding(&LOAD).such_as("\"160 MB/s\""),
+        _ => row,
+    }
+}
 
 /// Rules that exact runs do not heed.
 const UNHEEDED: &[&str] = &[
@@ -55,9 +56,9 @@ impl Format for Interface {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
         named: None,
-        own: OWN,
+        own,
         loads: Loads {
-            keys: LOAD_KEYS,
+            keys: Choice(&["workload.load"]),
             key: "workload.load",
             label: "offered load",
             unit: "MB/s",
@@ -149,8 +150,8 @@ impl Format for Interface {
     fn watch(watch: &mut Watch<'_>, machine: &Machine, work: &Work) {
         let places = work.sent_bytes(machine) < work.share_bytes(machine);
         let is_place_given = watch.settings().given("machine.interface.place").is_some();
-        let mut vain = |key, vain: bool, cause: &'static str, hint: &str| {
-            let reason = vain.then(|| Reason {
+        let mut no_effect = |key, no_effect: bool, cause: &'static str, hint: &str| {
+            let reason = no_effect.then(|| Reason {
                 problem: format!("it has no effect with this {cause}"),
                 hint: format!("remove it, or set {hint}"),
                 causes: std::slice::from_ref(&cause),
@@ -167,16 +168,16 @@ impl Format for Interface {
             "machine.interface.packet_rate",
             "machine.interface.network",
         ] {
-            vain(key, work.to != To::Network, "workload.sink", to_network);
+            no_effect(key, work.to != To::Network, "workload.sink", to_network);
         }
-        vain("workload.reshuffle", inside, "workload.origin", cells);
+        no_effect("workload.reshuffle", inside, "workload.origin", cells);
         let stay = work.to == To::Cells;
         for key in [
             "workload.stripes",
             "machine.interface.bus",
             "machine.interface.store",
         ] {
-            vain(key, stay, "workload.sink", to_interface);
+            no_effect(key, stay, "workload.sink", to_interface);
         }
         let reshuffles = "workload.reshuffle = \"fast\"";
         let (cause, hint) = match stay {
@@ -184,7 +185,7 @@ impl Format for Interface {
             false => ("workload.reshuffle", reshuffles),
         };
         let message = stay || places && is_place_given;
-        vain("machine.interface.message", message, cause, hint);
+        no_effect("machine.interface.message", message, cause, hint);
         let (cause, hint) = match (inside, stay, work.reshuffle) {
             (true, ..) => ("workload.origin", cells),
             (_, true, _) => ("workload.sink", to_interface),
@@ -192,13 +193,13 @@ impl Format for Interface {
             _ => ("workload.reshuffle", "workload.reshuffle = \"none\""),
         };
         let place = inside || stay || !places;
-        vain("machine.interface.place", place, cause, hint);
+        no_effect("machine.interface.place", place, cause, hint);
         let (cause, hint) = match inside {
             true => ("workload.origin", cells),
             false => ("workload.sink", to_interface),
         };
-        vain("workload.reservation", inside || stay, cause, hint);
-        vain(
+        no_effect("workload.reservation", inside || stay, cause, hint);
+        no_effect(
             "workload.block",
             inside || work.reshuffle == Reshuffle::Streaming,
             if inside {
@@ -213,14 +214,14 @@ impl Format for Interface {
             },
         );
         let udp = work.to == To::Network && work.protocol == Protocol::Udp;
-        vain(
+        no_effect(
             "machine.interface.udp",
             !udp,
             "workload.protocol",
             "workload.protocol = \"udp\"",
         );
         let slow = work.reshuffle == Reshuffle::Slow && !inside;
-        vain(
+        no_effect(
             "machine.cell.copy",
             !slow,
             "workload.reshuffle",

@@ -3,13 +3,10 @@
 use super::table::JobTable;
 use crate::bandwidths;
 use crate::devices::{DEVICE, StorageTable};
-use isthmus_scenario::format::Default::{Derived, Required, Value};
+use isthmus_scenario::format::Default::{Derived, Value};
 use isthmus_scenario::format::{
-    Describe, Faults, Field, Kind, Loads, Named, Own, Presets, Rows, Tables,
+    Choice, Describe, Faults, Field, Loads, Measures, Named, Presets, Rows, Tables, Throughput,
 };
-
-/// How much open loops ask for.
-const LOAD_KEYS: &[&str] = &["workload.load"];
 
 /// The tables of the jobs.
 const NAMED: Named = Named {
@@ -23,7 +20,7 @@ const NAMED: Named = Named {
 
 /// What open loops ask for, node by node.
 const LOADS: Loads = Loads {
-    keys: LOAD_KEYS,
+    keys: Choice(&["workload.load"]),
     key: "workload.load",
     label: "offered load per node",
     unit: "MB/s",
@@ -31,40 +28,44 @@ const LOADS: Loads = Loads {
     write: bandwidths::write::<{ bandwidths::MB_PER_S }>,
 };
 
+const MEASURES: Measures = Measures {
+    example: "[\"io.response\"]",
+    named: true,
+};
+const LOAD: Throughput = Throughput::offered("MB/s");
+
 /// Runs and searches.
-const OWN: &[Own] = &[
-    Own::default("stop.of", Derived("the response of each job")).holds(Kind::Measures {
-        example: "[\"io.response\"]",
-        named: true,
-    }),
-    Own::default("stop.messages_first", Value("500")),
-    Own::default("stop.messages_max", Value("100000")),
-    Own::default("stop.messages", Value("15000")).meaning(
-        "Messages of a replication, warm-up included; each of as many packets as it fills",
-    ),
-    Own::default("stop.warmup_messages", Value("5000"))
-        .meaning("Messages to discard at the start of a run, each of as many packets as it fills"),
-    Own::default("search.over", Required).holds(Kind::Choice(LOAD_KEYS)),
-    Own::default("search.from", Required)
-        .holds(Kind::Offered { usual: "MB/s" })
-        .such_as("\"5 MB/s\""),
-    Own::default("search.to", Required)
-        .holds(Kind::Offered { usual: "MB/s" })
-        .such_as("\"80 MB/s\""),
-];
+fn own(row: Field) -> Field {
+    match &*row.key {
+        "stop.of" => row
+            .by_default(Derived("the response of each job"))
+            .holding(&MEASURES),
+        "stop.messages_first" => row.by_default(Value("500")),
+        "stop.messages_max" => row.by_default(Value("100000")),
+        "stop.messages" => row.by_default(Value("15000")).meaning(
+            "Messages of a replication, warm-up included; each of as many packets as it fills",
+        ),
+        "stop.warmup_messages" => row.by_default(Value("5000")).meaning(
+            "Messages to discard at the start of a run, each of as many packets as it fills",
+        ),
+        "search.from" => row.holding(&LOAD).such_as("\"5 MB/s\""),
+        "search.to" => row.holding(&LOAD).such_as("\"80 MB/s\""),
+        _ => row,
+    }
+}
 
 /// The tables of a kind with jobs: those of the machine and of the work, and what can fail.
 pub(crate) const fn tables(
     machine: fn() -> Vec<Field>,
     workload: fn() -> Vec<Field>,
     presets: Option<&'static Presets>,
-    faults: Option<Faults>,
+    faults: Option<&'static Faults>,
 ) -> Tables {
     Tables {
         machine,
         workload,
         named: Some(NAMED),
-        own: OWN,
+        own,
         loads: LOADS,
         presets,
         faults,

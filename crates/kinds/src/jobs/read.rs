@@ -2,12 +2,11 @@
 
 use super::misfit::misfit;
 use super::table::{
-    ArrivalsTable, Asking, CommonTable, Count, JobTable, NodeLoad, Reads, ServersTable,
-    ServersWord, TrafficTable, WorkloadTable,
+    ArrivalsTable, Asking, CommonTable, Count, JobTable, Reads, ServersTable, ServersWord,
+    TrafficTable, WorkloadTable,
 };
-use isthmus_scenario::format::{
-    Describe, Layer, OUTSTANDING_MAX, Problem, Settings, TIME_MAX, closest, shown,
-};
+use crate::values::{NodeLoad, OUTSTANDING_MAX};
+use isthmus_scenario::format::{Describe, Layer, Problem, Settings, TIME_MAX, closest, shown};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::Layout;

@@ -1,42 +1,27 @@
 //! `[workload]` with jobs, as a file describes it: I/O servers, jobs and what each job does.
 //! Sections are those of the QsNET paper.
 
-use isthmus_scenario::format::{Describe, Held, Kind, NODES_MAX, Value};
-use isthmus_units::{Bandwidth, Bytes, Time};
+use crate::values::{Grid, JobNodeSet, LoadOfNode, Messages, MostOutstanding, NODES_MAX, NodeLoad};
+use isthmus_scenario::format::{Data, Describe, Span, Whole};
+use isthmus_units::{Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::jobs::spec::{
     AllReduce, Destinations, JobNodes, Listed, Mapping, Serve, Spread,
 };
 
-const COUNT: Kind = Kind::whole(1, NODES_MAX as u64);
-const NODE: Kind = Kind::whole(0, (NODES_MAX - 1) as u64);
-
-/// What a node asks to move.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum NodeLoad {
-    Bandwidth(Bandwidth),
-    /// A share of what a node can send.
-    Share(f64),
-}
-
-impl Held for NodeLoad {
-    const KIND: Kind = Kind::NodeLoad;
-
-    fn of(value: &Value) -> Option<Self> {
-        match value {
-            Value::Bandwidth(bandwidth) => Some(Self::Bandwidth(*bandwidth)),
-            Value::Number(share) => Some(Self::Share(*share)),
-            _ => None,
-        }
-    }
-}
+const COUNT: Whole<u32> = Whole::new(1, NODES_MAX as u64);
+const NODE: Whole<u32> = Whole::new(0, (NODES_MAX - 1) as u64);
 
 /// `[workload]` beside its jobs and what serves them.
 #[derive(Describe)]
 pub(crate) struct CommonTable {
     /// Data that each node of an open loop asks to move, for jobs that give no load of their own: a
     /// bandwidth, or a share of what a node can send (section 3.5: 0.1, 0.3 and 0.5).
-    #[describe(label = "offered load", absent = "each open loop gives its own")]
+    #[describe(
+        label = "offered load",
+        holds = LoadOfNode,
+        absent = "each open loop gives its own"
+    )]
     pub(super) load: Option<NodeLoad>,
     /// Whether each node has one purpose, or jobs may run on I/O servers and on the same nodes (section
     /// 3.4).
@@ -80,10 +65,10 @@ pub(super) enum ServersWord {
         #[describe(flatten)]
         count: Count,
         /// From one server to the next (section 3.4: 8).
-        #[describe(label = "stride of I/O servers", kind = COUNT, derived = "nodes / count")]
+        #[describe(label = "stride of I/O servers", holds = COUNT, derived = "nodes / count")]
         stride: Option<u32>,
         /// The first server.
-        #[describe(label = "first I/O server", kind = NODE, default = 0)]
+        #[describe(label = "first I/O server", holds = NODE, default = 0)]
         offset: u32,
     },
     List {
@@ -97,7 +82,7 @@ pub(super) enum ServersWord {
 #[derive(Describe)]
 pub(super) struct Count {
     /// How many servers there are (section 3.4: 8 of 64 nodes).
-    #[describe(label = "number of I/O servers", kind = COUNT, example = "8")]
+    #[describe(label = "number of I/O servers", holds = COUNT, example = "8")]
     pub(super) count: u32,
 }
 
@@ -139,13 +124,13 @@ pub(crate) struct JobTable {
     pub(super) traffic: TrafficTable,
     /// Where the job runs: on all nodes that are available, which with a dedicated mapping are those
     /// that are no servers; on one of several equal runs of them; on these, in this order.
-    #[describe(default = "all")]
+    #[describe(holds = JobNodeSet, default = "all")]
     pub(super) nodes: JobNodes,
     /// Length of a message, or its mean: section 3.5 has 256 KB between compute nodes and 1 MB to
     /// servers. For all-reduce the length of the vector; for a checkpoint that of one of its messages;
     /// only a ping may be empty.
     #[describe(
-        kind = Kind::Bytes { min: 0, max: 1 << 40 },
+        holds = Data::new(0, 1 << 40),
         derived = "262144 B; 1 MB for checkpoint, io, hot-spot and ping",
         example = "\"1 MB\"",
         only(
@@ -172,7 +157,7 @@ pub(super) enum TrafficTable {
         asking: Asking,
         /// From the rank of a node to that of the one it sends to, modulo the nodes of the job. In a
         /// dragonfly the nodes of a group are the worst for minimal routes.
-        #[describe(kind = COUNT, example = "8")]
+        #[describe(holds = COUNT, example = "8")]
         offset: u32,
     },
     AllToAll {
@@ -194,7 +179,7 @@ pub(super) enum TrafficTable {
         under_way: UnderWay,
         /// Nodes in each dimension of the grid, ranks along the first dimension first.
         #[describe(
-            kind = Kind::Grid,
+            holds = Grid,
             derived = "two dimensions, as square as the number of nodes allows"
         )]
         grid: Option<Vec<u32>>,
@@ -212,10 +197,10 @@ pub(super) enum TrafficTable {
         /// length, and how many there are one after another (1 if left out). All go to nodes of the job, or
         /// all to servers. A round begins at all nodes at once, when the last has sent and received all of
         /// the one before.
-        #[describe(kind = Kind::Messages, example = "[[0, 1, \"64 KiB\"], [1, 0, \"64 KiB\"]]")]
+        #[describe(holds = Messages, example = "[[0, 1, \"64 KiB\"], [1, 0, \"64 KiB\"]]")]
         messages: Vec<Listed>,
         /// Time of its processor that each message takes, one after the other, before it is handed over.
-        #[describe(kind = Kind::span("us"), default = "0 s")]
+        #[describe(holds = Span::or_zero("us"), default = "0 s")]
         overhead: Time,
         #[describe(flatten)]
         rest: Pause,
@@ -224,10 +209,10 @@ pub(super) enum TrafficTable {
         #[describe(flatten)]
         under_way: UnderWay,
         /// From one checkpoint to the next; all nodes begin at the same time.
-        #[describe(kind = Kind::period("ms"), example = "\"10 ms\"")]
+        #[describe(holds = Span::above_zero("ms"), example = "\"10 ms\"")]
         period: Time,
         /// What each node writes at a checkpoint.
-        #[describe(kind = Kind::Bytes { min: 1, max: 1 << 50 }, example = "\"4 MB\"")]
+        #[describe(holds = Data::new(1, 1 << 50), example = "\"4 MB\"")]
         volume: Bytes,
         #[describe(flatten)]
         to: ToServers,
@@ -246,7 +231,7 @@ pub(super) enum TrafficTable {
         #[describe(flatten)]
         reads: Reads,
         /// The node that all others of the job read from and write to (section 4.3: 0).
-        #[describe(kind = NODE, example = "0")]
+        #[describe(holds = NODE, example = "0")]
         hot_node: u32,
     },
     Ping {
@@ -295,7 +280,7 @@ pub(super) struct Asking {
 pub(super) enum ArrivalsTable {
     Closed {
         /// From the completion of a message to the next one, or its mean.
-        #[describe(label = "think time", kind = Kind::span("us"), default = "0 s")]
+        #[describe(label = "think time", holds = Span::or_zero("us"), default = "0 s")]
         think: Time,
         /// How these times spread around their mean: not at all, exponential, uniform up to twice the
         /// mean.
@@ -305,7 +290,7 @@ pub(super) enum ArrivalsTable {
     Open {
         /// Data that each node of the job asks to move: a bandwidth, or a share of what a node can
         /// send.
-        #[describe(label = "offered load", derived = "workload.load")]
+        #[describe(label = "offered load", holds = LoadOfNode, derived = "workload.load")]
         load: Option<NodeLoad>,
         /// How the gaps between arrivals spread around their mean (section 4.4: exponential, uniform).
         #[describe(words, default = "exponential")]
@@ -323,6 +308,7 @@ pub(super) struct UnderWay {
     /// fewer are. Of an all-to-all exchanges, within a round.
     #[describe(
         label = "messages under way",
+        holds = MostOutstanding,
         derived = "1; for neighbours and listed, and with arrivals = \"open\" but on networks of circuits, \"unlimited\"",
         example = "16"
     )]
@@ -333,7 +319,7 @@ pub(super) struct UnderWay {
 #[derive(Describe)]
 pub(super) struct Pause {
     /// From the end of a round, or of a ping, to the next one.
-    #[describe(kind = Kind::span("us"), default = "0 s")]
+    #[describe(holds = Span::or_zero("us"), default = "0 s")]
     pub(super) pause: Time,
 }
 

@@ -12,6 +12,7 @@ mod lengths;
 mod loads;
 mod message;
 mod network;
+mod no_effect;
 mod outstanding;
 mod paces;
 mod presets;
@@ -20,7 +21,6 @@ mod sent;
 mod subject;
 mod switches;
 mod table;
-mod vain;
 
 pub use crate::jobs::names;
 pub use format::tables;
@@ -28,6 +28,7 @@ pub use loads::Crossed;
 pub(crate) use loads::routed;
 pub(crate) use message::{Route, Times};
 pub use network::{derived, network};
+pub use no_effect::watch;
 pub(crate) use paces::{Limits, paces};
 pub(crate) use presets::{OF_GRAPHS, OF_TREES, preset};
 pub(crate) use rules::rules;
@@ -35,7 +36,6 @@ pub use subject::{flaw, subject};
 pub use switches::{Switches, unroutable};
 pub(crate) use table::CHANNELS_MAX;
 pub use table::NetworkTable;
-pub use vain::watch;
 
 use crate::devices::{self, DEVICE, StorageTable};
 use crate::jobs::{Nodes, WorkloadTable, check_start};
@@ -69,7 +69,7 @@ pub fn jobs(
     check_start(settings, &traffic, nodes, None)?;
     traffic.serve = serve;
     traffic.storage = devices::storage(settings, StorageTable::read(settings, DEVICE), DEVICE)?;
-    if vain::requests(&traffic, nodes) {
+    if no_effect::requests(&traffic, nodes) {
         network::check_request(settings, network.nic.payload)?;
     }
     Ok(traffic)

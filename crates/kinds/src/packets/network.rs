@@ -1,7 +1,7 @@
 //! Links, switches and interfaces from their settings.
 
+use super::no_effect::REQUEST;
 use super::table::{AgeTable, LateTable, Memory, NetworkTable, NicTable, SwitchingTable};
-use super::vain::REQUEST;
 use isthmus_machine::packets::spec::{
     Adaptive, Age, AgeFrom, LatePackets, NetworkSpec, Nic, Readings, Switching,
 };

@@ -2,7 +2,7 @@
 //! public source gives is marked as an assumption.
 
 use isthmus_scenario::format::Default::Absent;
-use isthmus_scenario::format::{Field, Kind, Preset, PresetValue, Presets};
+use isthmus_scenario::format::{Choice, Field, Preset, PresetValue, Presets};
 
 const KEY: &str = "machine.preset";
 
@@ -10,7 +10,7 @@ const KEY: &str = "machine.preset";
 pub(crate) fn preset() -> Field {
     Field::new(
         KEY,
-        Kind::Choice(NAMES),
+        &Choice(NAMES),
         Absent("each field has its own default"),
         "preset",
         "Hardware by its name: values for bandwidth, switches, packets and interface that are not \

@@ -2,27 +2,21 @@
 //! the QsNET paper, whose network the defaults describe.
 
 use isthmus_machine::packets::spec::{AgeFrom, AgeTie};
-use isthmus_scenario::format::{Describe, Kind};
+use isthmus_scenario::format::{Data, Describe, Span, Whole};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use strum::{EnumString, VariantNames};
 
 /// Most virtual channels of a link, as engines number them.
 pub(crate) const CHANNELS_MAX: u32 = 16;
 
-const PACKETS: Kind = Kind::whole(1, 65_535);
-const SPAN: Kind = Kind::span("ns");
-const PERIOD: Kind = Kind::period("ns");
+const PACKETS: Whole<u32> = Whole::new(1, 65_535);
+const SPAN: Span = Span::or_zero("ns");
+const PERIOD: Span = Span::above_zero("ns");
 
 /// Data of a packet, which is far shorter than a message.
-const PART: Kind = Kind::Bytes {
-    min: 1,
-    max: 1 << 20,
-};
+const PART: Data = Data::new(1, 1 << 20);
 
-const PART_OR_NONE: Kind = Kind::Bytes {
-    min: 0,
-    max: 1 << 20,
-};
+const PART_OR_NONE: Data = Data::new(0, 1 << 20);
 
 /// Where messages lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
@@ -39,10 +33,10 @@ pub struct NetworkTable {
     #[describe(label = "link bandwidth", default = "400 MB/s")]
     pub(crate) bandwidth: Bandwidth,
     /// From a header's start on a link to its request for a link beyond the next switch (section 2.2).
-    #[describe(kind = PERIOD, default = "35 ns")]
+    #[describe(holds = PERIOD, default = "35 ns")]
     pub(crate) switch_latency: Time,
     /// Virtual channels of a link in one direction (section 2.2).
-    #[describe(kind = Kind::whole(1, CHANNELS_MAX as u64), default = 2)]
+    #[describe(holds = Whole::new(1, CHANNELS_MAX as u64), default = 2)]
     pub(crate) virtual_channels: u32,
     /// How packets hold links: from the header to the acknowledgement (section 2.2.1), or while they
     /// cross them into a buffer with room for all of a packet.
@@ -57,7 +51,7 @@ pub struct NetworkTable {
     #[describe(words, label = "tie of ages", default = "round-robin")]
     pub(crate) age_tie: AgeTie,
     /// Age beyond which all packets are equally old; not in the paper, from the reading of it.
-    #[describe(kind = SPAN, default = "78 us", only(age = "saturating"))]
+    #[describe(holds = SPAN, default = "78 us", only(age = "saturating"))]
     pub(crate) age_limit: Option<Time>,
     /// Where messages lie (section 4.1): in the memory of the network interface or in main memory
     /// behind its bus; sets the times of the DMA engine unless they are given.
@@ -77,26 +71,26 @@ pub(crate) enum SwitchingTable {
     Circuit {
         /// From the last byte of a packet at its destination to the acknowledgement; not in the paper,
         /// from the reading of it.
-        #[describe(kind = SPAN, default = "50 ns")]
+        #[describe(holds = SPAN, default = "50 ns")]
         acknowledgement: Time,
         /// What the acknowledgement takes for each switch on its way back.
-        #[describe(label = "acknowledgement per hop", kind = SPAN, derived = "switch_latency")]
+        #[describe(label = "acknowledgement per hop", holds = SPAN, derived = "switch_latency")]
         acknowledgement_hop: Option<Time>,
     },
     CutThrough {
         /// Packets that an input of a switch can hold, all its virtual channels together; each channel
         /// has an equal part, whole packets.
-        #[describe(kind = PACKETS, default = 16)]
+        #[describe(holds = PACKETS, default = 16)]
         buffer: u32,
         /// Packets that an output of a switch can hold behind the crossbar, all virtual channels
         /// together; 0: none, a packet crosses onto the link and holds its input for so long.
-        #[describe(kind = Kind::whole(0, 65_535), default = 0)]
+        #[describe(holds = Whole::new(0, 65_535), default = 0)]
         output_buffer: u32,
         /// How many times as fast as a link the crossbar of a switch is into each output buffer.
-        #[describe(label = "crossbar speed-up", kind = Kind::whole(1, 64), default = 1)]
+        #[describe(label = "crossbar speed-up", holds = Whole::new(1, 64), default = 1)]
         speedup: u32,
         /// From a place of a buffer being free to the sender's knowing it.
-        #[describe(label = "credit latency", kind = SPAN, derived = "switch_latency")]
+        #[describe(label = "credit latency", holds = SPAN, derived = "switch_latency")]
         credit: Option<Time>,
     },
 }
@@ -125,10 +119,10 @@ pub(crate) enum LateTable {
     Free,
     Charged {
         /// Time since its injection after which a packet is late.
-        #[describe(kind = SPAN, default = "78 us")]
+        #[describe(holds = SPAN, default = "78 us")]
         late_after: Time,
         /// How much longer a late packet occupies its last link.
-        #[describe(label = "cost of late packets", kind = SPAN, default = "87 ns")]
+        #[describe(label = "cost of late packets", holds = SPAN, default = "87 ns")]
         late_cost: Time,
     },
 }
@@ -137,45 +131,45 @@ pub(crate) enum LateTable {
 #[derive(Describe)]
 pub(crate) struct NicTable {
     /// Most data of one packet (section 2.2.1).
-    #[describe(kind = PART, default = "320 B")]
+    #[describe(holds = PART, default = "320 B")]
     pub(crate) payload: Bytes,
     /// What a packet has beside its data (section 4.1); one without data has nothing else.
-    #[describe(label = "packet overhead", kind = PART, default = "58 B")]
+    #[describe(label = "packet overhead", holds = PART, default = "58 B")]
     pub(crate) overhead: Bytes,
     /// Data of a packet is padded to a multiple of this (section 2.2.1); by default no more than the payload.
-    #[describe(kind = PART, default = "64 B")]
+    #[describe(holds = PART, default = "64 B")]
     pub(crate) padding: Bytes,
     /// Data of the packet that asks for a read; by default no more than the payload.
-    #[describe(label = "read request", kind = PART_OR_NONE, default = "64 B")]
+    #[describe(label = "read request", holds = PART_OR_NONE, default = "64 B")]
     pub(crate) request: Bytes,
     /// Packets of a node that may wait for their acknowledgement; each holds a virtual channel of the
     /// node's link.
-    #[describe(kind = PACKETS, default = 2, only("machine.switching" = "circuit"))]
+    #[describe(holds = PACKETS, default = 2, only("machine.switching" = "circuit"))]
     pub(crate) packets_in_flight: u32,
     /// From one packet of the DMA engine to its next; not in the paper, these fit its pings.
     #[describe(
         label = "DMA period",
-        kind = PERIOD,
+        holds = PERIOD,
         derived = "955.2 ns with machine.memory = \"elan\", 1600 ns with \"main\""
     )]
     pub(crate) dma_period: Option<Time>,
     /// What each block of nic.padding bytes adds to the DMA period.
-    #[describe(label = "DMA time per block", kind = SPAN, default = "0 s")]
+    #[describe(label = "DMA time per block", holds = SPAN, default = "0 s")]
     pub(crate) dma_block: Time,
     /// What each packet that comes in delays a busy DMA engine; not in the paper, these fit its
     /// bidirectional pings.
     #[describe(
-        kind = SPAN,
+        holds = SPAN,
         derived = "188 ns with machine.memory = \"elan\", 2400 ns with \"main\""
     )]
     pub(crate) receive_delay: Option<Time>,
     /// From a message being asked for to its first packet; not in the paper, fits its latency.
-    #[describe(kind = SPAN, default = "1.88 us")]
+    #[describe(holds = SPAN, default = "1.88 us")]
     pub(crate) software_latency: Time,
     /// From the arrival of a read request to the first packet of its data.
-    #[describe(kind = SPAN, default = "0 s")]
+    #[describe(holds = SPAN, default = "0 s")]
     pub(crate) read_turnaround: Time,
     /// Packets that the DMA engine sends of one message before the next that waits has its turn.
-    #[describe(label = "DMA slice", kind = PACKETS, default = 1)]
+    #[describe(label = "DMA slice", holds = PACKETS, default = 1)]
     pub(crate) dma_slice: u32,
 }

@@ -12,7 +12,7 @@ pub(super) const CUT_OFF: (&str, &str) = ("machine.faults.cut_off", "\"leave-out
 
 /// What files say of it.
 pub(super) const FAULTS: format::Faults = format::Faults {
-    words: &[SINGLE, "links", "nodes"],
+    words: format::Choice(&[SINGLE, "links", "nodes"]),
     with: &[CUT_OFF],
 };
 

@@ -4,7 +4,8 @@ use super::{Sci, build, failures, workload};
 use crate::{bandwidths, runs};
 use isthmus_machine::sci::spec::SciSpec;
 use isthmus_scenario::format::{
-    Asked, Failures, Format, Kind, Loads, Own, Problem, Rows, Settings, Tables,
+    Asked, Choice, Failures, Field, Format, Loads, Measures, Problem, Rows, Settings, Tables,
+    Throughput,
 };
 use isthmus_workload::packets::spec::PacketTraffic;
 
@@ -16,9 +17,9 @@ impl Format for Sci {
         machine: || Rows::of::<MachineTable>("machine"),
         workload: || Rows::of::<WorkloadTable>("workload"),
         named: None,
-        own: OWN,
+        own,
         loads: Loads {
-            keys: workload::LOAD_KEYS,
+            keys: Choice(workload::LOAD_KEYS),
             key: "workload.load",
             label: "offered load",
             unit: "GB/s",
@@ -26,7 +27,7 @@ impl Format for Sci {
             write: bandwidths::write::<{ bandwidths::GB_PER_S }>,
         },
         presets: None,
-        faults: Some(failures::FAULTS),
+        faults: Some(&failures::FAULTS),
     };
     type Machine = SciSpec;
     type Work = PacketTraffic;
@@ -44,10 +45,14 @@ impl Format for Sci {
     }
 }
 
-const OWN: &[Own] = &runs::own(
-    "[\"latency\"]",
-    "[\"latency\"]",
-    workload::LOAD_KEYS,
-    Kind::Offered { usual: "GB/s" },
-    ("\"1 GB/s\"", "\"20 GB/s\""),
-);
+const MEASURES: Measures = Measures {
+    example: "[\"latency\"]",
+    named: false,
+};
+
+const LOAD: Throughput = Throughput::offered("GB/s");
+
+fn own(row: Field) -> Field {
+    let of = "[\"latency\"]";
+    runs::own(row, of, &MEASURES, &LOAD, ("\"1 GB/s\"", "\"20 GB/s\""))
+}

@@ -1,21 +1,15 @@
 //! `[machine]` and `[workload]` of an SCI fabric, as a file describes them. Sections and tables are
 //! those of the SCI paper.
 
+use crate::values::{MostOutstanding, Rings, Size as SizeValue};
 use isthmus_machine::sci::spec::{ChangeFrom, CutOff, FlowControl, Source};
-use isthmus_scenario::format::{Addressed, Describe, Kind};
+use isthmus_scenario::format::{Data, Describe, Links, Span, Throughput, Whole};
 use isthmus_topology::rings::{MAX_NODES, Routing};
 use isthmus_units::{Bandwidth, Bytes, Time};
 use isthmus_workload::Outstanding;
 use isthmus_workload::packets::spec::Spacing;
 
-/// What 16 bits address.
-const NODES: Addressed = Addressed {
-    least: 2,
-    nodes: MAX_NODES,
-    by: "SCI",
-};
-
-const SLOTS: Kind = Kind::whole(1, 65_535);
+const SLOTS: Whole<u32> = Whole::new(1, 65_535);
 
 /// `[machine]`.
 #[derive(Describe)]
@@ -47,11 +41,11 @@ pub(super) struct MachineTable {
     pub(super) symbol: Bytes,
     /// h: from the output of a node through the next one's address decoder and bypass FIFO (section 2)
     /// to its output; not stated there, this value fits Tables 3, 5, 6 and 8.
-    #[describe(label = "time per hop", kind = Kind::period("ns"), default = "34 ns")]
+    #[describe(label = "time per hop", holds = Span::above_zero("ns"), default = "34 ns")]
     pub(super) hop: Time,
     /// c: from the address decoder of an agent to its output on another ring: the 10 ns of the routing
     /// decision (Table 1) and what more fits Tables 5, 6 and 8.
-    #[describe(label = "time per change of ring", kind = Kind::span("ns"), default = "66 ns")]
+    #[describe(label = "time per change of ring", holds = Span::or_zero("ns"), default = "66 ns")]
     pub(super) ring_change: Time,
     /// When `ring_change` begins: when the header comes to the agent, whose crossbar follows (Figure 4:
     /// routers, then queues and crossbar), or when the crossbar begins; it matters where input queues
@@ -73,7 +67,7 @@ pub(super) struct MachineTable {
     pub(super) flow_control: FlowControl,
     /// Time without a delivery, packets waiting, after which the fabric counts as collapsed.
     #[describe(
-        kind = Kind::period("ns"),
+        holds = Span::above_zero("ns"),
         derived = "20 us, or four times a change to the longest ring and a trip round it if that is more"
     )]
     pub(super) patience: Option<Time>,
@@ -95,7 +89,7 @@ pub(super) enum FabricTable {
     Rings {
         /// The rings, each a list of its nodes in the order in which packets pass them; nodes on
         /// several rings are agents.
-        #[describe(kind = Kind::Rings(NODES))]
+        #[describe(holds = Rings { nodes: MAX_NODES, by: "SCI" })]
         rings: Vec<Vec<u32>>,
     },
 }
@@ -105,7 +99,7 @@ pub(super) enum FabricTable {
 pub(super) struct Size {
     /// Nodes in each dimension, x first: one number for a single or counter-rotating ring, two for a
     /// uniform-ring torus (3 or more) and a Manhattan network (even).
-    #[describe(kind = Kind::Size(NODES))]
+    #[describe(holds = SizeValue { least: 2, nodes: MAX_NODES, by: "SCI" })]
     pub(super) size: Vec<u32>,
 }
 
@@ -113,13 +107,13 @@ pub(super) struct Size {
 #[derive(Describe)]
 pub(super) struct QueuesTable {
     /// Packets that an interface can hold at its input (Table 1).
-    #[describe(label = "input slots", kind = SLOTS, default = 5)]
+    #[describe(label = "input slots", holds = SLOTS, default = 5)]
     pub(super) input: u32,
     /// Packets that an interface can hold for each input port that feeds it (Table 1).
-    #[describe(label = "output slots", kind = SLOTS, default = 5)]
+    #[describe(label = "output slots", holds = SLOTS, default = 5)]
     pub(super) output: u32,
     /// Packets of its own node that an interface can hold (Table 1).
-    #[describe(label = "client slots", kind = SLOTS, default = 5)]
+    #[describe(label = "client slots", holds = SLOTS, default = 5)]
     pub(super) client: u32,
 }
 
@@ -130,7 +124,7 @@ pub(super) struct FaultsTable {
     #[describe(label = "failed nodes", default = [])]
     pub(super) nodes: Vec<u32>,
     /// Links that have failed, each from a node to the next, and with them their rings (section 4.3).
-    #[describe(label = "failed links", kind = Kind::Links { directed: true }, default = [])]
+    #[describe(label = "failed links", holds = Links { directed: true }, default = [])]
     pub(super) links: Vec<(u32, u32)>,
     /// What becomes of nodes that faults cut off: an error, or they neither send nor receive.
     #[describe(words, label = "nodes cut off", default = "refuse")]
@@ -144,7 +138,7 @@ pub(super) struct WorkloadTable {
     /// equal part.
     #[describe(
         label = "offered load",
-        kind = Kind::Offered { usual: "GB/s" },
+        holds = Throughput::offered("GB/s"),
         absent = "required, unless swept or searched"
     )]
     pub(super) load: Option<Bandwidth>,
@@ -165,7 +159,7 @@ pub(super) struct WorkloadTable {
     #[describe(choice, fields_after = "senders", default = "move")]
     pub(super) transaction: TransactionTable,
     /// Data of one transaction in whole symbols (Table 1: 64 B; IEEE 1596: 16, 64 or 256 B).
-    #[describe(kind = Kind::Bytes { min: 16, max: 256 }, default = "64 B")]
+    #[describe(holds = Data::new(16, 256), default = "64 B")]
     pub(super) payload: Bytes,
     /// Nodes that send, as far as they are in service; none listed: all.
     #[describe(default = [])]
@@ -186,12 +180,12 @@ pub(super) enum TransactionTable {
 #[derive(Describe)]
 pub(super) struct Response {
     /// From the arrival of a request to its response, at the target.
-    #[describe(kind = Kind::span("ns"), default = "0 s")]
+    #[describe(holds = Span::or_zero("ns"), default = "0 s")]
     pub(super) turnaround: Time,
     /// Transactions of a node that may be under way, from being handed to its interface until the tail
     /// of the response is there; the next in order is handed over when it has been asked for and fewer
     /// are.
-    #[describe(label = "transactions under way", default = "unlimited")]
+    #[describe(label = "transactions under way", holds = MostOutstanding, default = "unlimited")]
     pub(super) outstanding: Outstanding,
 }
 
@@ -199,7 +193,7 @@ pub(super) struct Response {
 #[derive(Describe)]
 pub(super) struct HotNodeTable {
     /// The node that packets favour.
-    #[describe(label = "hot node", kind = Kind::whole(0, (MAX_NODES - 1) as u64), example = "3")]
+    #[describe(label = "hot node", holds = Whole::new(0, (MAX_NODES - 1) as u64), example = "3")]
     pub(super) node: u32,
     /// Share of the packets of other nodes that are drawn to the hot node; the rest goes to any other
     /// node.

@@ -1,86 +1,126 @@
-//! Values that list something: nodes, links, rings, sizes, percentiles, measures.
+//! Lists: nodes, links, percentiles, measures, names; and numbers with an `x` between them.
 
-use super::{Addressed, Kind, LINE_MAX, Reader, Value};
-use crate::document::{Node, Tree, shown};
-use crate::error::Problem;
+use super::json;
+use super::numbers::{Number, float};
+use super::value_type::{TypeInfo, ValueType};
+use super::words::{Text, alternatives};
+use crate::file::error::Problem;
+use crate::file::tree::{Node, Tree, shown};
+use serde_json::json;
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::str::FromStr;
 
-impl<'n> Reader<'n> {
-    pub(super) fn items(&self) -> Result<&'n [Node], Problem> {
-        match &self.node.tree {
-            Tree::Array(items) => Ok(items),
-            _ => Err(self.wrong_type()),
-        }
+/// Words that stand for several sets of names: each alone; and each pair; and all together, last.
+pub const SET_WORDS: &[&str] = &["alone", "pairs"];
+
+/// A list of node numbers, none twice.
+pub struct Nodes;
+
+impl ValueType for Nodes {
+    type Held = Vec<u32>;
+
+    fn describe(&self) -> TypeInfo {
+        let json = json::list(&json::node(), 0);
+        let expected = "a list of node numbers";
+        TypeInfo::new(expected, "[0, 7]", "node numbers, none twice", json)
     }
 
-    /// The items, each as `read` reads it, none twice: no two with the same `key`. `words` are what an
-    /// error calls one.
-    pub(super) fn distinct<T, K: Ord>(
-        &self,
-        read: impl Fn(&'n Node) -> Result<T, Problem>,
-        key: impl Fn(&T) -> K,
-        words: impl Fn(&T) -> String,
-    ) -> Result<Vec<T>, Problem> {
-        let mut seen = BTreeSet::new();
-        let item = |item| {
-            let value = read(item)?;
-            match seen.insert(key(&value)) {
-                true => Ok(value),
-                false => Err(twice(item, words(&value))),
-            }
+    fn read(&self, node: &Node) -> Result<Vec<u32>, Problem> {
+        distinct(node.items(self)?, node_number, |&node| node, u32::to_string)
+    }
+}
+
+/// A list of links, each a pair of node numbers, none twice.
+pub struct Links {
+    /// Whether [0, 1] and [1, 0] are two links.
+    pub directed: bool,
+}
+
+impl ValueType for Links {
+    type Held = Vec<(u32, u32)>;
+
+    fn describe(&self) -> TypeInfo {
+        let range = match self.directed {
+            false => "pairs of neighbouring nodes, none twice",
+            true => "pairs of a node and the next on one of its rings, none twice",
         };
-        self.items()?.iter().map(item).collect()
+        let pair = json!({"type": "array", "items": json::node(), "minItems": 2, "maxItems": 2});
+        let expected = "a list of pairs of node numbers";
+        TypeInfo::new(expected, "[[0, 1], [4, 6]]", range, json::list(&pair, 0))
     }
 
-    pub(super) fn nodes(&self) -> Result<Value, Problem> {
-        let nodes = self.distinct(node_number, |&node| node, u32::to_string);
-        nodes.map(Value::Nodes)
-    }
-
-    pub(super) fn links(&self, directed: bool) -> Result<Value, Problem> {
+    fn read(&self, node: &Node) -> Result<Vec<(u32, u32)>, Problem> {
         let link = |item: &Node| match &item.tree {
             Tree::Array(ends) if ends.len() == 2 => {
                 Ok((node_number(&ends[0])?, node_number(&ends[1])?))
             }
-            _ => Err(item.problem(
-                format!("{} where a link is expected", item.describe()),
-                "write a link as its two ends, [0, 1]",
-            )),
+            _ => Err(item.unexpected("a link", "write a link as its two ends, [0, 1]")),
         };
-        let key = |&(from, to): &(u32, u32)| match directed {
+        let key = |&(from, to): &(u32, u32)| match self.directed {
             true => (from, to),
             false => (from.min(to), from.max(to)),
         };
         let words = |(from, to): &(u32, u32)| format!("[{from}, {to}]");
-        self.distinct(link, key, words).map(Value::Links)
+        distinct(node.items(self)?, link, key, words)
+    }
+}
+
+/// A list of percentiles, each between 0 and 100, none twice.
+pub struct Percentiles;
+
+impl ValueType for Percentiles {
+    type Held = Vec<f64>;
+
+    fn describe(&self) -> TypeInfo {
+        let one = json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 100});
+        let range = "between 0 and 100, both excluded; none twice";
+        let json = json::list(&one, 0);
+        TypeInfo::new("a list of percentiles", "[50, 90, 99]", range, json).units("%")
     }
 
-    pub(super) fn percentiles(&self) -> Result<Value, Problem> {
+    fn read(&self, node: &Node) -> Result<Vec<f64>, Problem> {
         let (min, max) = (0.0, 100.0);
-        let percentile = |node| {
-            let kind = Kind::Number { min, max };
-            let percentile = Reader { kind, node }.float()?;
+        let percentile = |item: &Node| {
+            let percentile = float(item, &Number { min, max })?;
             if percentile > min && percentile < max {
                 return Ok(percentile);
             }
             let problem = format!("{percentile} is no percentile");
-            Err(node.problem(problem, "give numbers between 0 and 100"))
+            Err(item.problem(problem, "give numbers between 0 and 100"))
         };
         // Numbers above zero are in the order of their bits.
-        let percentiles = self.distinct(percentile, |number| number.to_bits(), f64::to_string);
-        percentiles.map(Value::Numbers)
+        let bits = |percentile: &f64| percentile.to_bits();
+        distinct(node.items(self)?, percentile, bits, f64::to_string)
+    }
+}
+
+/// A list of names of measures, none twice.
+pub struct Measures {
+    /// Some that exist, as they would be written.
+    pub example: &'static str,
+    /// Whether the first part of each is the name of a table.
+    pub named: bool,
+}
+
+impl ValueType for Measures {
+    type Held = Vec<String>;
+
+    fn describe(&self) -> TypeInfo {
+        let first = if self.named { json::NAME } else { "[a-z0-9_]+" };
+        let json = json::list(&json::text(&format!(r"{first}(\.[a-z0-9_]+)*")), 0);
+        let range = "names of measures, none twice";
+        TypeInfo::new("a list of measures", self.example, range, json)
     }
 
-    pub(super) fn measures(&self, example: &str, named: bool) -> Result<Value, Problem> {
+    fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
         let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         let part = |part: &str| !part.is_empty() && part.chars().all(good);
         let of_table = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        let measure = |node| {
-            let kind = Kind::Text { max: LINE_MAX };
-            let name = Reader { kind, node }.text()?;
+        let measure = |item: &Node| {
+            let name = item.text(&Text { max: usize::MAX })?;
             let right = match name.split_once('.') {
-                Some((table, rest)) if named => {
+                Some((table, rest)) if self.named => {
                     !table.is_empty() && table.chars().all(of_table) && rest.split('.').all(part)
                 }
                 _ => name.split('.').all(part),
@@ -89,134 +129,105 @@ impl<'n> Reader<'n> {
                 return Ok(name.to_owned());
             }
             let problem = format!("{} is not the name of a measure", shown(name));
-            let hint = format!("write it as {}", example.trim_matches(['[', ']']));
-            Err(node.problem(problem, hint))
+            let hint = format!("write it as {}", self.example.trim_matches(['[', ']']));
+            Err(item.problem(problem, hint))
         };
-        let names = self.distinct(measure, String::clone, String::clone);
-        names.map(Value::Names)
+        distinct(node.items(self)?, measure, String::clone, String::clone)
+    }
+}
+
+/// Names of named tables, none twice; an axis may give a word that stands for several sets.
+pub struct NameSet;
+
+impl ValueType for NameSet {
+    type Held = Vec<String>;
+
+    fn describe(&self) -> TypeInfo {
+        let words = alternatives(SET_WORDS);
+        let range = format!("names of jobs, none twice; as an axis also {words}");
+        let json = json::list(&json::text(json::NAME), 1);
+        TypeInfo {
+            axis_words: SET_WORDS,
+            ..TypeInfo::new("a list of names", "[\"io\"]", range, json)
+        }
     }
 
-    /// Numbers with an `x` between them, or one alone: `8`, `"8"` or `"4x4x4"`. Another text is `no`
-    /// such thing.
-    pub(super) fn dimensions<T: FromStr + TryFrom<i64>>(
-        &self,
-        no: &str,
-        hint: &str,
-    ) -> Result<Vec<T>, Problem> {
-        let malformed = |text: &str| {
-            let problem = format!("{} is {no}", shown(text));
-            self.node.problem(problem, hint)
+    fn read(&self, node: &Node) -> Result<Vec<String>, Problem> {
+        let name = |item: &Node| match &item.tree {
+            Tree::Text(name) => Ok(name.clone()),
+            _ => Err(item.unexpected("a name", "give names of jobs")),
         };
-        match &self.node.tree {
-            Tree::Integer(n) => match T::try_from(*n) {
-                Ok(size) => Ok(vec![size]),
-                Err(_) => Err(malformed(&n.to_string())),
-            },
-            Tree::Text(text) => {
-                let sizes = text.split('x').map(|part| part.trim().parse());
-                let sizes: Result<_, _> = sizes.collect();
-                sizes.map_err(|_| malformed(text))
-            }
-            _ => Err(self.wrong_type()),
+        let names = distinct(node.items(self)?, name, String::clone, |name| shown(name))?;
+        match names.is_empty() {
+            true => Err(node.problem("no job at all", "name one or more")),
+            false => Ok(names),
         }
     }
+}
 
-    /// Nodes in each dimension.
-    pub(super) fn size(&self, most: Addressed) -> Result<Value, Problem> {
-        let hint = "write nodes in each dimension, 8 or \"6x6\" or \"4x4x4\"";
-        let sizes: Vec<u64> = self.dimensions("not a size", hint)?;
-        if let Some(&size) = sizes.iter().find(|&&size| size < u64::from(most.least)) {
-            return Err(match most.least {
-                1 => without_nodes(self.node),
-                _ => ring_of(self.node, size as usize),
-            });
+/// The items, each as `read` reads it, none twice: no two with the same `key`. `words` are what an
+/// error calls one.
+fn distinct<T, K: Ord>(
+    items: &[Node],
+    read: impl Fn(&Node) -> Result<T, Problem>,
+    key: impl Fn(&T) -> K,
+    words: impl Fn(&T) -> String,
+) -> Result<Vec<T>, Problem> {
+    let mut seen = BTreeSet::new();
+    let item = |item| {
+        let value = read(item)?;
+        match seen.insert(key(&value)) {
+            true => Ok(value),
+            false => Err(twice(item, words(&value))),
         }
-        let nodes = sizes
-            .iter()
-            .try_fold(1u64, |all, size| all.checked_mul(*size));
-        if nodes.is_none_or(|nodes| nodes > u64::from(most.nodes)) {
-            let nodes = nodes.map_or("2^64 or more".to_owned(), |nodes| nodes.to_string());
-            return Err(self.node.problem(
-                format!("a fabric of {nodes} nodes"),
-                format!(
-                    "give at most {}, the nodes that {} addresses",
-                    most.nodes, most.by
-                ),
-            ));
-        }
-        let small = |&size: &u64| u32::try_from(size).unwrap_or(most.nodes);
-        Ok(Value::Sizes(sizes.iter().map(small).collect()))
-    }
+    };
+    items.iter().map(item).collect()
+}
 
-    /// Rings of two nodes or more, no node twice on one ring; all nodes up to the highest number
-    /// are on some ring.
-    pub(super) fn rings(&self, most: Addressed) -> Result<Value, Problem> {
-        let mut rings = Vec::new();
-        let mut on_rings = BTreeSet::new();
-        for item in self.items()? {
-            let Tree::Array(nodes) = &item.tree else {
-                let problem = format!("{} where a ring is expected", item.describe());
-                return Err(item.problem(problem, "write a ring as its nodes, [0, 1, 2]"));
-            };
-            let mut ring: Vec<u32> = Vec::new();
-            for place in nodes {
-                let node = node_number(place)?;
-                if node >= most.nodes {
-                    let problem = format!("node {node} is beyond what {} addresses", most.by);
-                    let hint = format!("give 0 to {}", most.nodes - 1);
-                    return Err(place.problem(problem, hint));
-                }
-                if ring.contains(&node) {
-                    let problem = format!("node {node} is twice on the ring");
-                    return Err(place.problem(problem, "pass each node once on a ring"));
-                }
-                ring.push(node);
-            }
-            if ring.len() < 2 {
-                return Err(ring_of(item, ring.len()));
-            }
-            on_rings.extend(&ring);
-            rings.push(ring);
-        }
-        let Some(&last) = on_rings.last() else {
-            return Err(self.node.problem("no ring at all", "list one ring or more"));
+/// An item that is listed twice.
+pub fn twice(item: &Node, what: impl Display) -> Problem {
+    item.problem(format!("{what} is listed twice"), "list it once")
+}
+
+/// The number of a node.
+///
+/// # Errors
+/// Anything else.
+pub fn node_number(node: &Node) -> Result<u32, Problem> {
+    let Tree::Integer(n) = node.tree else {
+        return Err(node.unexpected("a node number", "give whole numbers, 0 or more"));
+    };
+    u32::try_from(n).map_err(|_| {
+        let right = match n {
+            ..0 => "give 0 or more".to_owned(),
+            _ => format!("give at most {}", u32::MAX),
         };
-        match (0..last).find(|node| !on_rings.contains(node)) {
-            None => Ok(Value::Rings(rings)),
-            Some(node) => Err(self.node.problem(
-                format!("node {node} is on no ring"),
-                format!("put all nodes 0 to {last} on rings"),
-            )),
+        node.problem(format!("{n} is no node number"), right)
+    })
+}
+
+/// Numbers with an `x` between them, or one alone, of a field that holds values `of` this type: `8`,
+/// `"8"` or `"4x4x4"`.
+///
+/// # Errors
+/// Another text, which is `no` such thing.
+pub fn dimensions<T: FromStr + TryFrom<i64>>(
+    node: &Node,
+    of: &impl ValueType,
+    no: &str,
+    hint: &str,
+) -> Result<Vec<T>, Problem> {
+    let malformed = |text: &str| node.problem(format!("{} is {no}", shown(text)), hint);
+    match &node.tree {
+        Tree::Integer(n) => match T::try_from(*n) {
+            Ok(size) => Ok(vec![size]),
+            Err(_) => Err(malformed(&n.to_string())),
+        },
+        Tree::Text(text) => {
+            let sizes = text.split('x').map(|part| part.trim().parse());
+            let sizes: Result<_, _> = sizes.collect();
+            sizes.map_err(|_| malformed(text))
         }
+        _ => Err(node.wrong_type(of)),
     }
-}
-
-/// Of fewer than two.
-pub(super) fn without_nodes(place: &Node) -> Problem {
-    place.problem("a dimension without nodes", "give 1 node or more in each")
-}
-
-fn ring_of(place: &Node, nodes: usize) -> Problem {
-    let nodes = if nodes == 0 { "no node" } else { "one node" };
-    place.problem(format!("a ring of {nodes}"), "give 2 nodes or more")
-}
-
-pub(super) fn node_number(node: &Node) -> Result<u32, Problem> {
-    match node.tree {
-        Tree::Integer(n) => u32::try_from(n).map_err(|_| {
-            let right = match n {
-                ..0 => "give 0 or more".to_owned(),
-                _ => format!("give at most {}", u32::MAX),
-            };
-            node.problem(format!("{n} is no node number"), right)
-        }),
-        _ => Err(node.problem(
-            format!("{} where a node number is expected", node.describe()),
-            "give whole numbers, 0 or more",
-        )),
-    }
-}
-
-pub(super) fn twice(node: &Node, what: impl std::fmt::Display) -> Problem {
-    node.problem(format!("{what} is listed twice"), "list it once")
 }

@@ -1,7 +1,7 @@
 //! What files say of it.
 
 use super::super::table::MachineTable;
-use super::super::{Hypercube, failures, machine, vain};
+use super::super::{Hypercube, failures, machine, no_effect};
 use super::table::JobsTable;
 use super::{HypercubeJobs, workload};
 use crate::jobs::{self, behind};
@@ -15,7 +15,7 @@ impl Format for HypercubeJobs {
         || Rows::of::<MachineTable>("machine"),
         jobs::workload::<JobsTable>,
         None,
-        Some(failures::FAULTS),
+        Some(&failures::FAULTS),
     );
     type Machine = HypercubeSpec;
     type Work = JobsOnCube;
@@ -29,10 +29,10 @@ impl Format for HypercubeJobs {
     }
 
     fn watch(watch: &mut Watch<'_>, machine: &HypercubeSpec, work: &JobsOnCube) {
-        vain::lanes(watch, machine);
+        no_effect::lanes(watch, machine);
         let replaced = work.jobs.storage.is_some();
         let pes = 1 << machine.dimension;
-        vain::own_device(watch, machine, replaced, behind::is_used(&work.jobs, pes));
+        no_effect::own_device(watch, machine, replaced, behind::is_used(&work.jobs, pes));
         crate::jobs::watch(watch, &work.jobs, pes);
         if replaced {
             behind::watch(watch, &work.jobs, pes);

@@ -1,7 +1,7 @@
 //! `[workload]` of a hypercube on which jobs run, as a file describes it.
 
 use crate::jobs::CommonTable;
-use isthmus_scenario::format::{Describe, Kind};
+use isthmus_scenario::format::{Data, Describe, Whole};
 use isthmus_units::Bytes;
 
 /// Most transfer units of a message under way.
@@ -14,13 +14,13 @@ pub(super) struct JobsTable {
     pub(super) jobs: CommonTable,
     /// Most data of one worm (Table 1: files of more than 128 KiB are broken up into several); a message
     /// is as many worms as it fills, each with a start-up of its own.
-    #[describe(kind = Kind::Bytes { min: 1, max: 1 << 30 }, default = "128 KiB")]
+    #[describe(holds = Data::new(1, 1 << 30), default = "128 KiB")]
     pub(super) transfer_unit: Bytes,
     /// Transfer units of one message that may be under way, from the start-up of the first worm of each
     /// until its data are where they go, or stored.
     #[describe(
         label = "transfer units of a message under way",
-        kind = Kind::whole(1, WORMS_MAX),
+        holds = Whole::new(1, WORMS_MAX),
         default = 8
     )]
     pub(super) worms: u32,

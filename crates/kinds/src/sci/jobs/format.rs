@@ -15,7 +15,7 @@ impl Format for SciJobs {
         || Rows::of::<MachineTable>("machine"),
         jobs::workload::<JobsTable>,
         None,
-        Some(failures::FAULTS),
+        Some(&failures::FAULTS),
     );
     type Machine = SciSpec;
     type Work = JobsOnRings;

@@ -1,7 +1,7 @@
 //! `[workload]` of an SCI fabric on which jobs run, as a file describes it.
 
 use crate::jobs::WorkloadTable;
-use isthmus_scenario::format::{Describe, Kind};
+use isthmus_scenario::format::{Data, Describe, Span, Whole};
 use isthmus_units::{Bytes, Time};
 
 /// Transactions that the 6 bits of a transaction's number tell apart (IEEE 1596).
@@ -15,16 +15,16 @@ pub(super) struct JobsTable {
     /// Most data of one transaction in whole symbols (Table 1: 64 B; IEEE 1596: 16, 64 or 256 B); a
     /// message is as many writes, or reads, as it fills, of which the last one has what is left in blocks
     /// of 16 B.
-    #[describe(kind = Kind::Bytes { min: 16, max: 256 }, default = "64 B")]
+    #[describe(holds = Data::new(16, 256), default = "64 B")]
     pub(super) payload: Bytes,
     /// From the arrival of a request to its response, at the target.
-    #[describe(kind = Kind::span("ns"), default = "0 s")]
+    #[describe(holds = Span::or_zero("ns"), default = "0 s")]
     pub(super) turnaround: Time,
     /// Transactions of one message that may be under way, from being handed to the interface until the
     /// tail of the response is there (IEEE 1596 tells 64 of a node apart).
     #[describe(
         label = "transactions of a message under way",
-        kind = Kind::whole(1, TRANSACTIONS_MAX),
+        holds = Whole::new(1, TRANSACTIONS_MAX),
         default = 8
     )]
     pub(super) transactions: u32,

@@ -1,0 +1,107 @@
+//! Loads that may be given in two ways.
+
+use isthmus_scenario::format::{Frequency, Problem, Share, Span, Throughput, shown};
+use isthmus_scenario::value::{Amount, TypeInfo, ValueType, json, quantity};
+use isthmus_scenario::{Node, Tree};
+use isthmus_units::{Bandwidth, Rate, Time};
+
+/// A rate or a mean gap.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum RateOrGap {
+    Rate(Rate),
+    Gap(Time),
+}
+
+/// A rate or a mean gap above zero.
+pub(crate) struct RateLoad;
+
+impl RateLoad {
+    const GAP: Span = Span::above_zero("ms");
+}
+
+impl ValueType for RateLoad {
+    type Held = RateOrGap;
+
+    fn describe(&self) -> TypeInfo {
+        TypeInfo::new(
+            "a rate or a time",
+            "\"6.4 /ms\" or \"0.156 ms\"",
+            "as workload.rate or workload.interarrival",
+            json::any_of(&[Frequency.describe().json, Self::GAP.describe().json]),
+        )
+        .units("/s, /ms, /us, /ns; or ps, ns, us, ms, s, min, h")
+    }
+
+    fn read(&self, node: &Node) -> Result<RateOrGap, Problem> {
+        match &node.tree {
+            Tree::Text(text) if !text.contains('/') => Self::GAP.read(node).map(RateOrGap::Gap),
+            Tree::Text(_) => Frequency.read(node).map(RateOrGap::Rate),
+            _ => quantity(node, self, "/ms").map(RateOrGap::Rate),
+        }
+    }
+}
+
+/// The mean gap of a rate, to the nearest picosecond.
+pub(crate) fn mean_gap(rate: Rate) -> Time {
+    Time::from_ps((1e12 / rate.per_s()).round() as u64)
+}
+
+/// What a node asks to move.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum NodeLoad {
+    Bandwidth(Bandwidth),
+    /// A share of what a node can send.
+    Share(f64),
+}
+
+/// An offered load of one node above zero: a bandwidth, or a share of what it can send.
+pub(crate) struct LoadOfNode;
+
+impl LoadOfNode {
+    const SHARE: Share = Share {
+        above_zero: true,
+        below_one: false,
+    };
+    const BANDWIDTH: Throughput = Throughput::offered("MB/s");
+}
+
+impl ValueType for LoadOfNode {
+    type Held = NodeLoad;
+
+    fn describe(&self) -> TypeInfo {
+        TypeInfo::new(
+            "a bandwidth or a share",
+            "\"20 MB/s\" or 0.3",
+            "1 bit/s or more; above 0, to 1 of what a node can send",
+            json::any_of(&[Self::BANDWIDTH.describe().json, Self::SHARE.describe().json]),
+        )
+        .units("as a bandwidth; none, or % in text, for a share")
+    }
+
+    fn read(&self, node: &Node) -> Result<NodeLoad, Problem> {
+        match &node.tree {
+            Tree::Text(text) if text.trim().parse::<f64>().is_ok() => {
+                let text = text.trim();
+                let problem = format!("{} has no unit", shown(text));
+                let hint = format!(
+                    "write {text} without quotation marks for a share, or with a unit: \"{text} MB/s\""
+                );
+                Err(node.problem(problem, hint))
+            }
+            Tree::Text(text) if !text.trim_end().ends_with('%') => {
+                Self::BANDWIDTH.read(node).map(NodeLoad::Bandwidth)
+            }
+            Tree::Text(_) | Tree::Integer(_) | Tree::Float(_) => {
+                Self::SHARE.read(node).map(NodeLoad::Share)
+            }
+            _ => Err(node.wrong_type(self)),
+        }
+    }
+
+    fn amount(&self, value: &NodeLoad) -> Option<Amount> {
+        match value {
+            NodeLoad::Bandwidth(bandwidth) => Amount::of(bandwidth),
+            NodeLoad::Share(share) => Amount::of(share),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Types of value that machines and their work bring.
+
+mod job_nodes;
+mod loads;
+mod messages;
+mod sizes;
+
+use isthmus_scenario::format::{Problem, Whole, closest, shown};
+use isthmus_scenario::value::{Amount, TypeInfo, ValueType, json};
+use isthmus_scenario::{Node, Tree};
+use isthmus_workload::Outstanding;
+use serde_json::json;
+
+pub(crate) use job_nodes::JobNodeSet;
+pub(crate) use loads::{LoadOfNode, NodeLoad, RateLoad, RateOrGap, mean_gap};
+pub(crate) use messages::Messages;
+pub(crate) use sizes::{Grid, Levels, Rings, Size};
+
+/// Nodes of any machine with jobs at most.
+pub(crate) const NODES_MAX: u32 = 1 << 20;
+
+/// Most messages of one sender under way, where they have a number.
+pub(crate) const OUTSTANDING_MAX: u64 = 65_536;
+
+/// The word where they have none.
+const UNLIMITED: &str = "unlimited";
+
+/// Most lanes of one link; far above any machine, far below what would overflow.
+const LANES_MAX: u64 = 65_535;
+
+/// Lanes of a link.
+pub(crate) struct Lanes {
+    /// The fewest.
+    pub(crate) min: u64,
+}
+
+impl Lanes {
+    fn whole(&self) -> Whole<u32> {
+        Whole::new(self.min, LANES_MAX).called("a whole number of lanes")
+    }
+}
+
+impl ValueType for Lanes {
+    type Held = u32;
+
+    fn describe(&self) -> TypeInfo {
+        self.whole().describe()
+    }
+
+    fn read(&self, node: &Node) -> Result<u32, Problem> {
+        match node.tree {
+            Tree::Integer(0) if self.min > 0 => {
+                Err(node.problem("0 lanes carry nothing", "give 1 or more"))
+            }
+            _ => self.whole().read(node),
+        }
+    }
+}
+
+/// Messages under way: a whole number or `"unlimited"`.
+pub(crate) struct MostOutstanding;
+
+impl MostOutstanding {
+    const NUMBER: Whole<u32> = Whole::new(1, OUTSTANDING_MAX);
+}
+
+impl ValueType for MostOutstanding {
+    type Held = Outstanding;
+
+    fn describe(&self) -> TypeInfo {
+        TypeInfo::new(
+            "a whole number or \"unlimited\"",
+            "16 or \"unlimited\"",
+            format!("1 to {OUTSTANDING_MAX}, or \"unlimited\""),
+            json::any_of(&[Self::NUMBER.describe().json, json!({"enum": [UNLIMITED]})]),
+        )
+    }
+
+    fn read(&self, node: &Node) -> Result<Outstanding, Problem> {
+        match &node.tree {
+            Tree::Integer(_) => Self::NUMBER.read(node).map(Outstanding::AtMost),
+            Tree::Text(text) if text == UNLIMITED => Ok(Outstanding::Unlimited),
+            Tree::Text(text) if closest(text, [UNLIMITED]).is_some() => Err(node.problem(
+                format!("{} is not known here", shown(text)),
+                format!("did you mean \"{UNLIMITED}\"? Else write a whole number"),
+            )),
+            _ => match node.unquoted_number() {
+                Some(hint) => Err(node.unexpected(self.describe().expected, hint)),
+                None => Err(node.wrong_type(self)),
+            },
+        }
+    }
+
+    fn amount(&self, value: &Outstanding) -> Option<Amount> {
+        match value {
+            Outstanding::AtMost(most) => Amount::of(most),
+            Outstanding::Unlimited => None,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The tables that files of all kinds of machine have.
+
+use crate::fields::control::{Measure, Stop, Verdict};
+use crate::fields::field::{Default, Field};
+use crate::fields::rows::{Describe, Rows, at};
+use crate::file::settings::Settings;
+use crate::value::{Held, LINE_MAX, Share, Text, Value, Whole};
+
+/// Characters of a description at most.
+const DESCRIPTION_MAX: usize = 4_000;
+
+/// The top of the file.
+#[derive(Describe)]
+pub(crate) struct HeadTable {
+    /// Version of the file format.
+    #[describe(holds = Whole::new(1, 1))]
+    pub(crate) version: u32,
+    /// Name of the experiment; names the folder of its results.
+    pub(crate) name: String,
+    /// Title of the report.
+    #[describe(holds = Text { max: LINE_MAX }, derived = "the name")]
+    pub(crate) title: Option<String>,
+    /// What the experiment is for, in a sentence or two.
+    #[describe(holds = Text { max: DESCRIPTION_MAX }, default = "")]
+    pub(crate) description: String,
+    /// Master seed; the same file and seed give the same results.
+    #[describe(default = 1)]
+    pub(crate) seed: u64,
+}
+
+/// What files of all kinds may say beside the machine and its work.
+#[derive(Describe)]
+pub(crate) struct ControlTable {
+    #[describe(table)]
+    pub(crate) measure: Measure,
+    #[describe(table)]
+    pub(crate) stop: Stop,
+    #[describe(table)]
+    pub(crate) verdict: Verdict,
+    #[describe(table)]
+    pub(crate) search: Option<SearchTable>,
+}
+
+/// `[search]`.
+#[derive(Describe)]
+pub(crate) struct SearchTable {
+    /// The load to vary until the machine saturates.
+    #[describe(label = "load", of_kind)]
+    pub(crate) over: String,
+    #[describe(flatten)]
+    pub(crate) ends: Ends,
+    /// Width, relative to its middle, of the interval around the knee at which to stop.
+    #[describe(holds = Share::INSIDE, default = "2%")]
+    pub(crate) resolution: f64,
+}
+
+/// The ends of a search, which are loads of whatever type.
+pub(crate) struct Ends {
+    pub(crate) from: Value,
+    pub(crate) to: Value,
+}
+
+impl Describe for Ends {
+    fn rows(path: &str, rows: &mut Rows) {
+        for (name, meaning) in [
+            (
+                "from",
+                "One end of the search, in the dimension of search.over",
+            ),
+            ("to", "The other end of the search"),
+        ] {
+            let (key, holds) = (at(path, name), f64::TYPE);
+            rows.push(Field::new(&key, holds, Default::OfKind, name, meaning));
+        }
+    }
+
+    fn read(settings: &Settings, path: &str) -> Self {
+        let end = |name| settings.value(&at(path, name)).clone();
+        Self {
+            from: end("from"),
+            to: end("to"),
+        }
+    }
+}

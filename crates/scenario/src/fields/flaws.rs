@@ -1,0 +1,86 @@
+//! What a kind of machine says of its fields that cannot be.
+
+use crate::fields::field::{Default, Field};
+use crate::fields::registry::Formats;
+use crate::fields::schema::Schema;
+
+impl Formats {
+    /// What the tables of the kinds say that cannot be, one line each: fields that are named but do
+    /// not exist, words that are none, tables in several pieces. Empty unless a kind is wrong, so that
+    /// whoever writes one has a test for it.
+    pub fn flaws(&'static self) -> Vec<String> {
+        let mut flaws = Vec::new();
+        for schema in self.schemas() {
+            let named = schema.with_names(vec!["b".to_owned(), "a".to_owned()]);
+            check_pieces(&named, &mut flaws);
+            for field in named.fields() {
+                let wrong = in_field(&named, field).into_iter();
+                flaws.extend(
+                    wrong.map(|what| format!("{}: {}: {what}", schema.form.name, field.key)),
+                );
+            }
+        }
+        flaws
+    }
+}
+
+/// The canonical form opens a table once, so that the fields of a table must stand together.
+fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
+    let mut tables: Vec<&str> = Vec::new();
+    // Fields that are short for others are written as those.
+    let written = schema.fields().iter().filter(|field| field.sets.is_empty());
+    for field in written {
+        let table = field.key.rsplit_once('.').map_or("", |(table, _)| table);
+        if tables.last() != Some(&table) {
+            if tables.contains(&table) {
+                let kind = schema.form.kind;
+                flaws.push(format!("{kind}: {}: its table has begun before", field.key));
+            }
+            tables.push(table);
+        }
+    }
+}
+
+/// What is wrong with one field.
+fn in_field(schema: &Schema, field: &Field) -> Vec<String> {
+    let mut flaws = Vec::new();
+    let words = |key: &str| match schema.field(key) {
+        Some(field) => field.holds.info().words,
+        None => &[],
+    };
+    let mut check = |right: bool, what: &str| {
+        if !right {
+            flaws.push(what.to_owned());
+        }
+    };
+    if let Some(only) = &field.only {
+        let known = words(&only.selector);
+        check(
+            only.choices.iter().all(|word| known.contains(word)),
+            "a word of its condition is none",
+        );
+    }
+    if let Default::Following(following) = &field.default {
+        let (leaders, own) = (words(&following.selector), words(&field.key));
+        let pairs = following.words.iter();
+        check(
+            pairs
+                .clone()
+                .all(|(leader, word)| leaders.contains(leader) && own.contains(word)),
+            "a word that it follows, or follows to, is none",
+        );
+        let given = following.given.iter();
+        check(
+            given
+                .clone()
+                .all(|(key, word)| schema.field(key).is_some() && own.contains(word)),
+            "a field that it follows does not exist",
+        );
+    }
+    let mut others = field.alternatives.iter().chain(&field.sets);
+    check(
+        others.all(|key| schema.field(key).is_some()),
+        "another field that it names does not exist",
+    );
+    flaws
+}

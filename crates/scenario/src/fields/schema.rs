@@ -1,0 +1,211 @@
+//! The fields of a file of one form.
+
+use crate::fields::field::Field;
+use crate::fields::named::{self, ANY, Named};
+use crate::fields::tables::Form;
+use crate::file::setting::{Setting, defaults};
+use crate::file::suggest::closest;
+use crate::file::tree::is_in;
+use crate::value::alternatives;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The fields of a file of one form with named tables of certain names.
+#[derive(Debug, Clone)]
+pub(crate) struct Schema {
+    pub(crate) form: &'static Form,
+    fields: Vec<Arc<Field>>,
+    by_key: BTreeMap<Arc<str>, Arc<Field>>,
+    defaults: BTreeMap<Arc<str>, Setting>,
+    /// The rows of a named table of any name.
+    templates: Arc<[Field]>,
+    /// The place of the rows of named tables among the fields.
+    named_at: usize,
+    /// The names of its named tables.
+    names: Vec<String>,
+    /// The keys that files of each form may have.
+    of_forms: Arc<[FormKeys]>,
+}
+
+/// A form and the keys that its files may have.
+pub(crate) type FormKeys = (&'static Form, Vec<Arc<str>>);
+
+impl Schema {
+    /// The schema of files without named tables; their rows would stand at `named_at`.
+    pub(crate) fn new(
+        form: &'static Form,
+        fields: Vec<Field>,
+        named_at: usize,
+        of_forms: Arc<[FormKeys]>,
+    ) -> Self {
+        let mut schema = Self {
+            form,
+            fields: Vec::new(),
+            by_key: BTreeMap::new(),
+            defaults: BTreeMap::new(),
+            templates: form.named_rows(ANY).into(),
+            named_at: 0,
+            names: Vec::new(),
+            of_forms,
+        };
+        schema.insert(fields);
+        schema.named_at = named_at;
+        schema
+    }
+
+    /// The tables that a file may repeat under names of its own, if there are such.
+    pub(crate) fn named(&self) -> Option<&'static Named> {
+        self.form.tables.named.as_ref()
+    }
+
+    /// The schema for a machine of the same kind and named tables of these names.
+    pub(crate) fn with_names(&self, names: Vec<String>) -> Self {
+        let mut schema = self.clone();
+        let of = |name: &String| -> Vec<Field> {
+            let mut rows = self.form.named_rows(name);
+            for row in &mut rows {
+                row.label = format!("{} of {name}", row.label);
+            }
+            rows
+        };
+        schema.insert(names.iter().flat_map(of).collect());
+        schema.names = names;
+        schema
+    }
+
+    /// Adds rows, in the place of those of named tables.
+    fn insert(&mut self, rows: Vec<Field>) {
+        let rows: Vec<Arc<Field>> = rows.into_iter().map(Arc::new).collect();
+        let defaults = defaults(&rows)
+            .unwrap_or_else(|problem| unreachable!("a default of the table is wrong: {problem:?}"));
+        self.defaults.extend(defaults);
+        let by_key = rows.iter().map(|row| (row.key.clone(), row.clone()));
+        self.by_key.extend(by_key);
+        self.fields.splice(self.named_at..self.named_at, rows);
+    }
+
+    /// The names of the named tables, in the order of the file.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    pub(crate) fn fields(&self) -> &[Arc<Field>] {
+        &self.fields
+    }
+
+    pub(crate) fn field(&self, key: &str) -> Option<&Arc<Field>> {
+        self.by_key.get(key)
+    }
+
+    /// All rows, those of named tables for any name.
+    pub(crate) fn rows_of_any(&self) -> impl Iterator<Item = &Field> {
+        let fixed = self.fields.iter().map(|field| &**field);
+        fixed.chain(self.templates.iter())
+    }
+
+    /// The row of a named table with the key `path`, whatever its name.
+    pub(crate) fn template(&self, path: &str) -> Option<&Field> {
+        let mut rows = self.templates.iter();
+        rows.find(|row| named::is_key(path, &row.key))
+    }
+
+    /// The keys that decide whether `field` means anything: of its own condition, of the condition
+    /// of that one and so on.
+    pub(crate) fn selectors<'s>(&'s self, field: &'s Field) -> impl Iterator<Item = &'s str> {
+        let selector = |field: &'s Field| field.only.as_ref().map(|only| only.selector.as_str());
+        std::iter::successors(selector(field), move |key| selector(self.field(key)?))
+    }
+
+    pub(crate) fn default(&self, key: &str) -> Option<&Setting> {
+        self.defaults.get(key)
+    }
+
+    /// Whether `path` is a table that holds fields, or named tables.
+    pub(crate) fn is_table(&self, path: &str) -> bool {
+        let named = self.named().map(|named| named.table);
+        named.is_some_and(|table| table == path || is_in(path, table))
+            || self.fields.iter().any(|field| is_in(path, &field.key))
+    }
+
+    /// Problem and hint about `path` if it is a field or a table of another kind of machine.
+    pub(crate) fn of_another_kind(&self, path: &str) -> Option<(String, String)> {
+        let mut twins = self.with(path);
+        let twin = twins.find(|twin| twin.kind == self.form.kind && twin.name != self.form.name);
+        let own = self.named().map(|named| named.table);
+        let hint = match twin.map(|twin| (twin.tables.named, own)) {
+            Some((Some(named), _)) => format!("it belongs to files with [{}.NAME]", named.table),
+            Some((None, Some(table))) => format!("it belongs to files without [{table}.NAME]"),
+            _ => {
+                let mut kinds = self.kinds_with(path);
+                kinds.retain(|&kind| kind != self.form.kind);
+                if kinds.is_empty() {
+                    return None;
+                }
+                format!("it belongs to machine.kind = {}", alternatives(&kinds))
+            }
+        };
+        let problem = format!("no such key with machine.kind = \"{}\"", self.form.kind);
+        Some((problem, hint))
+    }
+
+    /// The forms of files that have the table or field `path`.
+    fn with(&self, path: &str) -> impl Iterator<Item = &'static Form> {
+        let has = |(_, keys): &&FormKeys| keys.iter().any(|key| named::leads_to(path, key));
+        self.of_forms.iter().filter(has).map(|(form, _)| *form)
+    }
+
+    /// The kinds of machine that have the table or field `path`.
+    pub(crate) fn kinds_with(&self, path: &str) -> Vec<&'static str> {
+        let mut kinds = Vec::new();
+        for form in self.with(path) {
+            // Files of a kind may have several forms.
+            if !kinds.contains(&form.kind) {
+                kinds.push(form.kind);
+            }
+        }
+        kinds
+    }
+
+    /// The problem with `path` if it goes through a name that the file does not have.
+    pub(crate) fn unknown_name(&self, path: &str) -> Option<(String, String)> {
+        let named = self.named()?;
+        let below = path.strip_prefix(named.table)?.strip_prefix('.')?;
+        let (name, rest) = match below.split_once('.') {
+            Some((name, rest)) => (name, format!(".{rest}")),
+            None => (below, String::new()),
+        };
+        if self.names.iter().any(|known| known == name) {
+            return None;
+        }
+        let hint = match closest(name, self.names.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean {}.{meant}{rest}?", named.table),
+            None if self.names.is_empty() => {
+                format!("describe it in the file, in [{}.{name}]", named.table)
+            }
+            None => format!("the file describes {}", self.names.join(", ")),
+        };
+        Some((format!("there is no {} \"{name}\"", named.one), hint))
+    }
+
+    /// The names that may stand in the table `path` (empty: the whole file).
+    pub(crate) fn names_in(&self, path: &str) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        let named = self.named().map(|named| named.table);
+        let keys = self.fields.iter().map(|field| &*field.key);
+        for key in keys.chain(named) {
+            let rest = match path {
+                "" => Some(key),
+                _ => key
+                    .strip_prefix(path)
+                    .and_then(|rest| rest.strip_prefix('.')),
+            };
+            let name = rest.map(|rest| rest.split_once('.').map_or(rest, |(first, _)| first));
+            if let Some(name) = name
+                && !names.contains(&name)
+            {
+                names.push(name);
+            }
+        }
+        names
+    }
+}

@@ -1,0 +1,87 @@
+//! What overrides change of what a file says.
+
+use crate::file::draft::Draft;
+use crate::sweep::axis::{Axis, AxisValue};
+
+/// Values of an axis that are told one by one.
+const VALUES_TOLD_MAX: usize = 6;
+
+/// A field that overrides have changed, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its key; `sweep.NAME` for an axis of variants.
+    pub key: String,
+    /// What it was in the file, or by default; `None` if it had no value.
+    pub from: Option<String>,
+    /// What it is; `None` if it has no value any more.
+    pub to: Option<String>,
+}
+
+/// The fields of machine and workload that differ between the file alone and the file with
+/// its overrides, in the order of the reference, then the axes of variants. How long is measured,
+/// how precisely and what is searched for is nothing that a title could speak of.
+pub(crate) fn changes(file: &Draft, effective: &Draft) -> Vec<Change> {
+    let fields = file.schema.fields().iter().chain(effective.schema.fields());
+    let mut keys: Vec<String> = Vec::new();
+    for field in fields.filter(|field| field.is_of_machine()) {
+        if !keys.iter().any(|key| **key == *field.key) {
+            keys.push(field.key.to_string());
+        }
+    }
+    let fields = keys.into_iter().map(|key| Change {
+        from: field(file, &key),
+        to: field(effective, &key),
+        key,
+    });
+    let mut names: Vec<&str> = Vec::new();
+    for axis in file.axes.iter().chain(&effective.axes) {
+        if axis.field.is_none() && !names.contains(&axis.key.as_str()) {
+            names.push(&axis.key);
+        }
+    }
+    let variants = names.into_iter().map(|name| Change {
+        key: format!("sweep.{name}"),
+        from: variants(file, name),
+        to: variants(effective, name),
+    });
+    let all = fields.chain(variants);
+    all.filter(|change| change.from != change.to).collect()
+}
+
+/// The value of a field, or the values that an axis gives it: not those of other ways to say the
+/// same, such as the rate for the time between two arrivals.
+fn field(draft: &Draft, key: &str) -> Option<String> {
+    let is_of = |axis: &&Axis| {
+        (axis.field.as_ref()).is_some_and(|f| &*f.key == key || f.sets.iter().any(|set| set == key))
+    };
+    let axis = draft.axes.iter().find(is_of);
+    match axis {
+        Some(axis) => Some(values(axis)),
+        None => draft.base.words(key),
+    }
+}
+
+fn variants(draft: &Draft, name: &str) -> Option<String> {
+    let axis = draft
+        .axes
+        .iter()
+        .find(|axis| axis.field.is_none() && axis.key == name);
+    axis.map(values)
+}
+
+fn values(axis: &Axis) -> String {
+    let texts = |values: &[AxisValue]| -> Vec<String> {
+        values.iter().map(|value| value.text.clone()).collect()
+    };
+    match &axis.values[..] {
+        [first, .., last] if axis.values.len() > VALUES_TOLD_MAX => {
+            format!(
+                "{} to {} ({} values)",
+                first.text,
+                last.text,
+                axis.values.len()
+            )
+        }
+        all => texts(all).join(", "),
+    }
+}

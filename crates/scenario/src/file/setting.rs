@@ -1,0 +1,131 @@
+//! One value of one field, and who has set it.
+
+use crate::fields::field::{Default, Field};
+use crate::file::error::{Origin, Problem};
+use crate::file::tree::{Node, Tree, parse_value};
+use crate::value::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Who has set a value; later ones win.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Layer {
+    /// Nobody: the table of the fields.
+    Default,
+    /// The preset that the file names.
+    Preset,
+    /// The file.
+    File,
+    /// An override.
+    Override,
+    /// An axis of the sweep.
+    Axis,
+    /// The search.
+    Search,
+}
+
+/// One value of one field.
+#[derive(Debug, Clone)]
+pub struct Setting {
+    pub(crate) field: Arc<Field>,
+    pub(crate) value: Value,
+    /// The value as it goes into a file.
+    pub(crate) written: toml::Value,
+    pub(crate) origin: Origin,
+    pub(crate) layer: Layer,
+    /// Where a value of [`Layer::Preset`] is from.
+    pub(crate) credit: Option<Credit>,
+}
+
+/// The preset that a value is from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Credit {
+    pub(crate) preset: &'static str,
+    /// Where the value is from, or that it is an assumption.
+    pub(crate) source: &'static str,
+}
+
+impl PartialEq for Setting {
+    /// Equal if they say the same; where they say it does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        self.field.key == other.field.key && self.written == other.written
+    }
+}
+
+impl Setting {
+    /// Reads `node` as a value of `field`.
+    pub(crate) fn read(field: &Arc<Field>, node: &Node, layer: Layer) -> Result<Self, Problem> {
+        let value = field
+            .holds
+            .value(node)
+            .map_err(|problem| problem.of(&*field.key))?;
+        let written = match (value.as_::<String>(), &node.tree) {
+            (Some(text), _) => toml::Value::String(text.clone()),
+            (_, Tree::Text(text)) => toml::Value::String(text.trim().to_owned()),
+            _ => written(node),
+        };
+        Ok(Self {
+            field: field.clone(),
+            value,
+            written,
+            origin: node.origin,
+            layer,
+            credit: None,
+        })
+    }
+
+    /// The same of a value that the file gives under another key.
+    pub(crate) fn read_as(
+        key: &str,
+        field: &Arc<Field>,
+        node: &Node,
+        layer: Layer,
+    ) -> Result<Self, Problem> {
+        Self::read(field, node, layer).map_err(|problem| problem.of(key))
+    }
+
+    /// The value in words, without quotation marks.
+    pub(crate) fn text(&self) -> String {
+        let is_set = || !self.field.holds.info().axis_words.is_empty();
+        match (&self.written, self.value.as_::<Vec<String>>()) {
+            (toml::Value::String(text), _) => text.clone(),
+            (_, Some(names)) if is_set() => names.join(" + "),
+            (other, _) => other.to_string(),
+        }
+    }
+}
+
+/// A value as it goes into a file.
+pub(crate) fn written(node: &Node) -> toml::Value {
+    match &node.tree {
+        Tree::Text(text) => toml::Value::String(text.clone()),
+        Tree::Integer(n) => toml::Value::Integer(*n),
+        Tree::Float(x) => toml::Value::Float(*x),
+        Tree::Flag(flag) => toml::Value::Boolean(*flag),
+        Tree::Date(date) => toml::Value::String(date.clone()),
+        Tree::Array(items) => toml::Value::Array(items.iter().map(written).collect()),
+        Tree::Table(entries) => toml::Value::Table(
+            entries
+                .iter()
+                .map(|entry| (entry.key.clone(), written(&entry.node)))
+                .collect(),
+        ),
+    }
+}
+
+/// Parses the default of every field that has one.
+pub(crate) fn defaults(fields: &[Arc<Field>]) -> Result<BTreeMap<Arc<str>, Setting>, Problem> {
+    let mut defaults = BTreeMap::new();
+    for field in fields {
+        if let Default::Value(text) = field.default {
+            let node = parse_value(text, Origin::Whole).ok_or_else(|| {
+                Problem::new(&*field.key, Origin::Whole, "the default is not TOML", "")
+            })?;
+            defaults.insert(
+                field.key.clone(),
+                Setting::read(field, &node, Layer::Default)?,
+            );
+        }
+    }
+    Ok(defaults)
+}

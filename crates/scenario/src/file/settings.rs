@@ -1,0 +1,289 @@
+//! The values of one experiment or one of its points: field by field, defaults below.
+
+use crate::fields::field::{Default, Field, Only};
+use crate::fields::schema::Schema;
+use crate::file::error::{Origin, Problem};
+use crate::file::setting::{Layer, Setting};
+use crate::file::tree::{is_in, last, parse_value, shown};
+use crate::value::described::Description;
+use crate::value::{Value, alternatives};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::Arc;
+
+/// The values of all fields.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    schema: Arc<Schema>,
+    set: BTreeMap<Arc<str>, Setting>,
+    /// Tables that the file opens, for errors about what is missing from them.
+    tables: BTreeMap<String, Origin>,
+}
+
+impl Settings {
+    pub(crate) fn new(schema: Arc<Schema>) -> Self {
+        Self {
+            schema,
+            set: BTreeMap::new(),
+            tables: BTreeMap::new(),
+        }
+    }
+
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// The names of the named tables, in the order of the file.
+    pub fn names(&self) -> &[String] {
+        self.schema.names()
+    }
+
+    pub(crate) fn open_table(&mut self, path: &str, origin: Origin) {
+        self.tables.entry(path.to_owned()).or_insert(origin);
+    }
+
+    /// Sets a value: in place of those of lower layers, of the fields that it is short for, and of
+    /// the other ways to say the same.
+    ///
+    /// # Errors
+    /// Two values of one layer for the same thing, except overrides, of which the last wins.
+    pub(crate) fn put(&mut self, setting: &Setting) -> Result<(), Problem> {
+        for key in setting.field.decides() {
+            if let Some(other) = self.set.get(key) {
+                if other.layer == setting.layer && setting.layer != Layer::Override {
+                    return Err(decided_twice(setting, other));
+                }
+                self.set.remove(key);
+            }
+        }
+        if setting.field.sets.is_empty() {
+            self.set.insert(setting.field.key.clone(), setting.clone());
+        }
+        for key in &setting.field.sets {
+            let field = self.schema.field(key).unwrap_or(&setting.field).clone();
+            let expanded = Setting {
+                field,
+                ..setting.clone()
+            };
+            self.set.insert(key.as_str().into(), expanded);
+        }
+        Ok(())
+    }
+
+    /// Gives a field this value, as if the file did.
+    pub(crate) fn give(&mut self, key: &str, value: &str, origin: Origin) -> Result<(), Problem> {
+        let field = self.schema.field(key).cloned();
+        let (Some(field), Some(node)) = (field, parse_value(value, origin)) else {
+            unreachable!("{value} is a value of the field {key}")
+        };
+        self.put(&Setting::read(&field, &node, Layer::File)?)
+    }
+
+    /// Takes over a setting in the place of any other of its field.
+    pub(crate) fn keep(&mut self, setting: &Setting) {
+        self.set.insert(setting.field.key.clone(), setting.clone());
+    }
+
+    pub(crate) fn remove(&mut self, key: &str) {
+        self.set.remove(key);
+    }
+
+    /// The value that was set, not a default.
+    pub fn given(&self, key: &str) -> Option<&Setting> {
+        self.set.get(key)
+    }
+
+    fn setting(&self, key: &str) -> Option<&Setting> {
+        self.set.get(key).or_else(|| self.schema.default(key))
+    }
+
+    /// A value in words, given or by default.
+    pub fn words(&self, key: &str) -> Option<String> {
+        self.setting(key).map(Setting::text)
+    }
+
+    /// Who has set the value.
+    pub fn layer(&self, key: &str) -> Layer {
+        self.given(key)
+            .map_or(Layer::Default, |setting| setting.layer)
+    }
+
+    /// Where the value or table, or else the table around it, was written.
+    pub fn origin(&self, key: &str) -> Origin {
+        if let Some(setting) = self.set.get(key) {
+            return setting.origin;
+        }
+        let mut tables = std::iter::successors(Some(key), |path| Some(path.rsplit_once('.')?.0));
+        let table = tables.find_map(|path| self.tables.get(path));
+        table.copied().unwrap_or(Origin::Whole)
+    }
+
+    /// A problem with the value of `key`.
+    pub fn problem(
+        &self,
+        key: &str,
+        problem: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Problem {
+        Problem::new(key, self.origin(key), problem, hint)
+    }
+
+    /// Whether the field that decides over `field` holds one of the words that give it a meaning,
+    /// and means anything itself.
+    pub fn applies(&self, field: &Field) -> bool {
+        self.obstacle(field).is_none()
+    }
+
+    /// What leaves the field without a meaning: the condition that does not hold, its own or one
+    /// that it depends on, the word there and the layer that chose it.
+    fn obstacle<'f>(&'f self, field: &'f Field) -> Option<(&'f Only, String, Layer)> {
+        let only = field.only.as_ref()?;
+        let selector = self.schema.field(&only.selector);
+        if let Some(obstacle) = selector.and_then(|selector| self.obstacle(selector)) {
+            return Some(obstacle);
+        }
+        let (word, layer) = self.word(&only.selector);
+        (!only.choices.contains(&word.as_str())).then_some((only, word, layer))
+    }
+
+    /// A word and the layer that decided it.
+    fn word(&self, key: &str) -> (String, Layer) {
+        let setting = self.setting(key);
+        match setting.and_then(|own| Some((own.value.as_::<String>()?, own.layer))) {
+            Some((word, layer)) => (word.clone(), layer),
+            None => self.followed(key),
+        }
+    }
+
+    /// A word that follows from others and the layer that decided it; empty if there is none.
+    fn followed(&self, key: &str) -> (String, Layer) {
+        if let Some(Default::Following(following)) = self.schema.field(key).map(|f| &f.default) {
+            let decided = |(leader, word): &(String, &'static str)| {
+                Some((self.set.get(leader.as_str())?.layer, *word))
+            };
+            if let Some((layer, word)) = following.given.iter().find_map(decided) {
+                return (word.to_owned(), layer);
+            }
+            let (leading, layer) = self.word(&following.selector);
+            let mut words = following.words.iter();
+            if let Some((_, word)) = words.find(|(leader, _)| *leader == leading) {
+                return ((*word).to_owned(), layer);
+            }
+        }
+        (String::new(), Layer::Default)
+    }
+
+    /// Whether an override has left the field without a meaning.
+    pub(crate) fn overruled(&self, field: &Field) -> bool {
+        let obstacle = self.obstacle(field);
+        obstacle.is_some_and(|(_, _, layer)| layer == Layer::Override)
+    }
+
+    /// Checks that every field that must be given is given, and that none is given without effect, of those
+    /// whose keys `which` accepts.
+    pub(crate) fn check_fields(&self, which: impl Fn(&str) -> bool) -> Result<(), Problem> {
+        for field in self.schema.fields().iter().filter(|f| which(&f.key)) {
+            match self.set.get(&field.key) {
+                Some(setting) => match self.obstacle(field) {
+                    // A later layer has chosen otherwise.
+                    Some((.., layer)) if layer > setting.layer => {}
+                    Some((only, word, _)) => return Err(self.no_effect(field, only, &word)),
+                    None => {}
+                },
+                None if field.default == Default::Required => self.check_present(field)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn no_effect(&self, field: &Field, only: &Only, word: &str) -> Problem {
+        let selector = &only.selector;
+        let choices = alternatives(&only.choices);
+        self.problem(
+            &field.key,
+            format!("it has no effect with {selector} = {}", shown(word)),
+            format!("remove it, or set {selector} = {choices}"),
+        )
+    }
+
+    fn check_present(&self, field: &Field) -> Result<(), Problem> {
+        let absent = |table: &String| !self.has_table(table);
+        if !self.applies(field) || field.within.as_ref().is_some_and(absent) {
+            return Ok(());
+        }
+        let mut need = "it is missing".to_owned();
+        if let Some(Only { selector, .. }) = &field.only {
+            let word = shown(&self.text(selector));
+            need.push_str(&format!(", and {selector} = {word} needs it"));
+        }
+        let (key, example) = (last(&field.key), field.example());
+        let hint = format!("write, for example, {key} = {example}");
+        Err(self.problem(&field.key, need, hint))
+    }
+
+    /// Whether an optional table is there.
+    pub fn has_table(&self, path: &str) -> bool {
+        self.tables.contains_key(path) || self.set.keys().any(|key| is_in(path, key))
+    }
+}
+
+/// Typed access. The table gives each field one type, so a value of another type under its key is
+/// an error of this crate, not of a file; `None` only if the field has no value and no default.
+impl Settings {
+    /// The value of a field, if it has any.
+    pub fn held_if_any<T: Description + Clone>(&self, key: &str) -> Option<T> {
+        let value = &self.setting(key)?.value;
+        let held = value.as_().cloned();
+        Some(held.unwrap_or_else(|| wrong_type(key)))
+    }
+
+    /// The value of a field that has one, of whatever type.
+    pub(crate) fn value(&self, key: &str) -> &Value {
+        self.setting(key)
+            .map_or_else(|| unset(key), |setting| &setting.value)
+    }
+
+    /// The value of a field that has one once the settings are complete.
+    pub fn held<T: Description + Clone>(&self, key: &str) -> T {
+        self.held_if_any(key).unwrap_or_else(|| unset(key))
+    }
+
+    /// The variant that a word names, if the field has a value. The table takes the words of a field
+    /// from the names of the variants.
+    pub fn variant_if_any<T: FromStr>(&self, key: &str) -> Option<T> {
+        let word = self.text(key);
+        (!word.is_empty()).then(|| word.parse().unwrap_or_else(|_| wrong_type(key)))
+    }
+
+    /// The same of a field that has a value once the settings are complete.
+    pub fn variant<T: FromStr>(&self, key: &str) -> T {
+        self.variant_if_any(key).unwrap_or_else(|| unset(key))
+    }
+
+    /// A text, or a word with a default that follows from another word.
+    pub fn text(&self, key: &str) -> String {
+        self.word(key).0
+    }
+}
+
+fn decided_twice(setting: &Setting, other: &Setting) -> Problem {
+    let key = &*setting.field.key;
+    if key != &*other.field.key {
+        let problem = format!("it is also decided by {}", other.field.key);
+        return Problem::new(key, setting.origin, problem, "give one of the two");
+    }
+    let problem = match setting.layer {
+        Layer::Axis => "two axes give it a value",
+        _ => "it is given twice",
+    };
+    Problem::new(key, setting.origin, problem, "give it once")
+}
+
+fn wrong_type<T>(key: &str) -> T {
+    unreachable!("the table gives {key} another type")
+}
+
+fn unset<T>(key: &str) -> T {
+    unreachable!("{key} has neither value nor default after the check for completeness")
+}

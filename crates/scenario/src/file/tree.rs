@@ -1,0 +1,229 @@
+//! TOML as a tree in which every key and value knows where it was written.
+
+use crate::file::error::{Origin, Problem, cut};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A value and where it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Node {
+    /// The value.
+    pub tree: Tree,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// The shape of a value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Tree {
+    /// Entries in the order of the text.
+    Table(Vec<Entry>),
+    /// A list.
+    Array(Vec<Node>),
+    /// A text.
+    Text(String),
+    /// A whole number.
+    Integer(i64),
+    /// Any other number.
+    Float(f64),
+    /// Yes or no.
+    Flag(bool),
+    /// A date or a time.
+    Date(String),
+}
+
+/// A key, where it was written, and its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where it was written.
+    pub key_origin: Origin,
+    /// The value.
+    pub node: Node,
+}
+
+impl Entry {
+    /// The key as a value.
+    pub(crate) fn name(&self) -> Node {
+        Node {
+            tree: Tree::Text(self.key.clone()),
+            origin: self.key_origin,
+        }
+    }
+}
+
+impl Node {
+    /// What a reader would call the value.
+    pub fn describe(&self) -> String {
+        match &self.tree {
+            Tree::Table(_) => "a table".to_owned(),
+            Tree::Array(_) => "a list".to_owned(),
+            Tree::Text(text) => format!("the text {}", shown(text)),
+            Tree::Integer(n) => format!("the number {n}"),
+            Tree::Float(x) => format!("the number {x}"),
+            Tree::Flag(flag) => flag.to_string(),
+            Tree::Date(date) => format!("the date {date}"),
+        }
+    }
+
+    /// What is wrong with it; the error names no field.
+    pub fn problem(&self, problem: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem::new("", self.origin, problem, hint)
+    }
+
+    /// Something else where `expected` is expected.
+    pub fn unexpected(&self, expected: &str, hint: impl Into<String>) -> Problem {
+        let problem = format!("{} where {expected} is expected", self.describe());
+        self.problem(problem, hint)
+    }
+
+    /// The hint to write a number without quotation marks, where it has some.
+    pub fn unquoted_number(&self) -> Option<String> {
+        match &self.tree {
+            Tree::Text(text) if text.parse::<u32>().is_ok() => {
+                Some(format!("write {text}, without quotation marks"))
+            }
+            _ => None,
+        }
+    }
+
+    /// The node below a table's key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+        match &self.tree {
+            Tree::Table(entries) => entries.iter().find(|e| e.key == key).map(|e| &e.node),
+            _ => None,
+        }
+    }
+}
+
+/// The key of a field of a table.
+pub(crate) fn join(parent: &str, key: &str) -> String {
+    if parent.is_empty() {
+        key.to_owned()
+    } else {
+        [parent, ".", key].concat()
+    }
+}
+
+/// Whether a key is that of something in the table `path`.
+pub(crate) fn is_in(path: &str, key: &str) -> bool {
+    key.strip_prefix(path)
+        .is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// The last part of a key.
+pub(crate) fn last(key: &str) -> &str {
+    key.rsplit_once('.').map_or(key, |(_, last)| last)
+}
+
+/// A text in TOML's quotation marks.
+pub(crate) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+/// Most characters of a value of the file that an error shows.
+const SHOWN_MAX: usize = 60;
+
+/// A text in quotation marks for an error, its end cut off if it is long.
+pub fn shown(text: &str) -> String {
+    quoted(&cut(text, SHOWN_MAX).replace(['\n', '\r'], " "))
+}
+
+/// Reads a whole file.
+pub(crate) fn parse_file(text: &str) -> Result<Node, Problem> {
+    let table = DeTable::parse(text).map_err(|error| syntax_problem(&error, true))?;
+    let origin = |offset| Origin::File(offset);
+    Ok(Node {
+        tree: table_tree(table.get_ref(), &origin)?,
+        origin: Origin::Whole,
+    })
+}
+
+/// Reads one TOML value; `None` if the text is not one.
+pub(crate) fn parse_value(text: &str, origin: Origin) -> Option<Node> {
+    let value = DeValue::parse(text).ok()?;
+    let place = |_| origin;
+    let node = node(value.get_ref(), origin, &place);
+    node.ok()
+}
+
+fn syntax_problem(error: &toml::de::Error, in_file: bool) -> Problem {
+    let origin = match error.span() {
+        Some(span) if in_file => Origin::File(span.start),
+        _ => Origin::Whole,
+    };
+    let reason = error.message().lines().collect::<Vec<_>>().join(", ");
+    let hint = if reason.contains("duplicate") {
+        "give each key and each table once"
+    } else {
+        "write tables as [name] and values as key = value"
+    };
+    Problem::new("", origin, format!("not TOML: {reason}"), hint)
+}
+
+fn table_tree(table: &DeTable<'_>, place: &dyn Fn(usize) -> Origin) -> Result<Tree, Problem> {
+    let mut entries: Vec<(usize, Entry)> = Vec::with_capacity(table.len());
+    for (key, value) in table {
+        let start = order_of(value).min(key.span().start);
+        entries.push((
+            start,
+            Entry {
+                key: key.get_ref().to_string(),
+                key_origin: place(key.span().start),
+                node: node(value.get_ref(), place(value.span().start), place)?,
+            },
+        ));
+    }
+    entries.sort_by_key(|(start, _)| *start);
+    Ok(Tree::Table(
+        entries.into_iter().map(|(_, entry)| entry).collect(),
+    ))
+}
+
+/// First byte of a value; an array of tables has the span of its last header, so ask its elements.
+fn order_of(value: &Spanned<DeValue<'_>>) -> usize {
+    match value.get_ref() {
+        DeValue::Array(items) => items.iter().map(|item| item.span().start).min(),
+        _ => None,
+    }
+    .unwrap_or(usize::MAX)
+    .min(value.span().start)
+}
+
+fn node(
+    value: &DeValue<'_>,
+    origin: Origin,
+    place: &dyn Fn(usize) -> Origin,
+) -> Result<Node, Problem> {
+    let tree = match value {
+        DeValue::String(text) => Tree::Text(text.to_string()),
+        DeValue::Integer(integer) => {
+            let parsed = i64::from_str_radix(integer.as_str(), integer.radix());
+            Tree::Integer(parsed.map_err(|_| too_large(origin, &integer.to_string()))?)
+        }
+        DeValue::Float(float) => {
+            let parsed = float.as_str().parse();
+            Tree::Float(parsed.map_err(|_| too_large(origin, float.as_str()))?)
+        }
+        DeValue::Boolean(flag) => Tree::Flag(*flag),
+        DeValue::Datetime(date) => Tree::Date(date.to_string()),
+        DeValue::Array(items) => Tree::Array(
+            items
+                .iter()
+                .map(|item| node(item.get_ref(), place(item.span().start), place))
+                .collect::<Result<_, _>>()?,
+        ),
+        DeValue::Table(table) => table_tree(table, place)?,
+    };
+    Ok(Node { tree, origin })
+}
+
+fn too_large(origin: Origin, text: &str) -> Problem {
+    Problem::new(
+        "",
+        origin,
+        format!("the number {text} is too large"),
+        "TOML integers end at 2^63 - 1",
+    )
+}

@@ -1,0 +1,205 @@
+//! The fields of the scenario file, as the reference lists them.
+
+use crate::fields::common::{ControlTable, HeadTable};
+use crate::fields::field::{Default, Field, Following};
+use crate::fields::named::ANY_IN_WORDS;
+use crate::fields::registry::Formats;
+use crate::fields::rows::Rows;
+use crate::fields::tables::Form;
+use crate::sweep::axis;
+use crate::sweep::failure_axis;
+use crate::sweep::failures::Faults;
+use crate::value::alternatives;
+use serde::Serialize;
+
+/// One field of the scenario file, for documentation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FieldInfo {
+    /// The dotted key, `machine.lanes.pe`.
+    pub key: String,
+    /// What it holds, `a whole number of lanes`.
+    #[serde(rename = "type")]
+    pub holds: String,
+    /// Units that may be written; empty where there are none.
+    pub units: String,
+    /// The value if the field is not given, or in words what happens then.
+    pub default: String,
+    /// The possible values.
+    pub range: String,
+    /// What it is, with the symbol and place in the paper where it has one.
+    pub meaning: String,
+    /// Where it applies only beside another value, `workload.arrival = "bursty"`; else empty.
+    pub applies: String,
+    /// The only kind of machine that has it in this form, `sci`, or the files with such a machine that
+    /// have it, `sci-jobs`; empty if all have.
+    pub machine: String,
+}
+
+impl Formats {
+    /// Every field of the scenario file, in the order of the reference: for each table the fields of
+    /// one kind of machine after those of another. A key that several kinds have comes several times.
+    ///
+    /// Sweep fields stand for any axis: `sweep.KEY` for an axis over a field, `sweep.NAME` for an axis
+    /// of variants.
+    pub fn fields(&'static self) -> Vec<FieldInfo> {
+        let work = self.forms().flat_map(|form| {
+            let rows = (form.tables.workload)().into_iter();
+            let rows = rows.chain(form.named_rows(ANY_IN_WORDS));
+            rows.map(|field| info_of(form.name, &field))
+        });
+        let common = |field: Field| -> Vec<FieldInfo> {
+            if field.default != Default::OfKind {
+                return vec![info(&field)];
+            }
+            let own = |form: &'static Form| info_of(form.name, &form.own(field.clone()));
+            self.forms().map(own).collect()
+        };
+        // Files of several forms say the same of a machine.
+        let firsts = || self.forms().filter(|form| !self.is_second(form));
+        let machines = firsts().flat_map(|form| {
+            let rows = (form.tables.machine)().into_iter();
+            rows.map(|field| info_of(form.name, &field))
+        });
+        let before = Rows::of::<HeadTable>("").into_iter();
+        before
+            .chain([self.kind_field()])
+            .map(|field| info(&field))
+            .chain(machines)
+            .chain(work)
+            .chain(sweep_reference())
+            .chain(firsts().flat_map(failures))
+            .chain(Rows::of::<ControlTable>("").into_iter().flat_map(common))
+            .collect()
+    }
+}
+
+/// The reference of an axis over failures.
+fn failures(form: &Form) -> Vec<FieldInfo> {
+    let of_axis = |faults: &'static Faults| {
+        let axis = FieldInfo {
+            machine: form.kind.to_owned(),
+            ..row(
+                &format!("sweep.{}", failure_axis::KEY),
+                "a word for the parts that fail, or a table",
+                "no failures",
+                &alternatives(faults.words.0),
+                failure_axis::MEANING,
+            )
+        };
+        let options = failure_axis::options(&faults.words);
+        let options = options.iter().map(|option| info_of(form.name, option));
+        [axis].into_iter().chain(options).collect()
+    };
+    form.tables.faults.map_or_else(Vec::new, of_axis)
+}
+
+fn info_of(form: &str, field: &Field) -> FieldInfo {
+    FieldInfo {
+        machine: form.to_owned(),
+        ..info(field)
+    }
+}
+
+/// A row that no field stands for.
+fn row(key: &str, holds: &str, default: &str, range: &str, meaning: &str) -> FieldInfo {
+    FieldInfo {
+        key: key.to_owned(),
+        holds: holds.to_owned(),
+        units: String::new(),
+        default: default.to_owned(),
+        range: range.to_owned(),
+        meaning: meaning.to_owned(),
+        applies: String::new(),
+        machine: String::new(),
+    }
+}
+
+/// The documentation of one row.
+fn info(field: &Field) -> FieldInfo {
+    let default = match &field.default {
+        Default::Required => match &field.within {
+            Some(table) => format!("required if {table} is given"),
+            None => "required".to_owned(),
+        },
+        Default::Value(text) => (*text).to_owned(),
+        Default::Following(following) => in_words(following),
+        Default::Derived(words) | Default::Absent(words) => (*words).to_owned(),
+        Default::OfKind => unreachable!("the rows of kinds stand in the place of {}", field.key),
+    };
+    let applies = field.only.as_ref().map_or_else(String::new, |only| {
+        format!("{} = {}", only.selector, alternatives(&only.choices))
+    });
+    let holds = field.holds.info();
+    FieldInfo {
+        key: field.key.to_string(),
+        holds: holds.expected.to_owned(),
+        units: holds.units.to_owned(),
+        default,
+        range: holds.range,
+        meaning: field.meaning.to_owned(),
+        applies,
+        machine: String::new(),
+    }
+}
+
+/// What a word follows from, in words: one clause for each word.
+pub(crate) fn in_words(following: &Following) -> String {
+    let mut leaders: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (leader, word) in following.words {
+        match leaders.iter_mut().find(|(other, _)| other == word) {
+            Some((_, leaders)) => leaders.push(leader),
+            None => leaders.push((word, vec![leader])),
+        }
+    }
+    let given = following.given.iter();
+    let given = given.map(|(leader, word)| format!("\"{word}\" if {leader} is given"));
+    let selector = &following.selector;
+    let clauses = leaders
+        .iter()
+        .map(|(word, leaders)| format!("\"{word}\" if {selector} = {}", alternatives(leaders)));
+    given.chain(clauses).collect::<Vec<_>>().join("; ")
+}
+
+/// The reference of the fields below `[sweep]`.
+fn sweep_reference() -> Vec<FieldInfo> {
+    let any = "any machine or workload field but machine.kind";
+    let mut rows = vec![
+        row(
+            "sweep.KEY",
+            "a list of values of the field KEY, or a range",
+            "no sweep",
+            any,
+            "An axis; points are the product of all axes, the first one slowest",
+        ),
+        row(
+            "sweep.KEY.from",
+            "a value of the field KEY",
+            "required for a range",
+            "as KEY",
+            "First value of a range",
+        ),
+        row(
+            "sweep.KEY.to",
+            "a value of the field KEY",
+            "required for a range",
+            "as KEY",
+            "Last value of a range",
+        ),
+    ];
+    rows.extend(axis::range().iter().map(info));
+    rows.push(row(
+        "sweep.NAME",
+        "a list of tables of fields, one table for each variant",
+        "no variants",
+        any,
+        "An axis of variants, for fields that change together, also written [[sweep.NAME]]",
+    ));
+    rows.push(row(
+        "sweep.NAME.label",
+        "text or a number",
+        "the fields and their values",
+        "none twice",
+        "What to call the variant; a number puts it on a numeric axis",
+    ));
+    rows
+}

@@ -1,0 +1,86 @@
+//! Every value that counts, and where it is from.
+
+use crate::fields::field::Default;
+use crate::file::error::{Origin, cut};
+use crate::file::setting::{Credit, Layer, Setting};
+use crate::scenario::Scenario;
+use crate::sweep::points::applied;
+use serde::Serialize;
+
+/// Most characters of a value; a list of thousands of nodes tells nothing.
+const VALUE_MAX: usize = 200;
+
+/// A field with its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Resolved {
+    /// The field.
+    pub key: String,
+    /// Its value, as it would be written without quotation marks; in words where there is none.
+    pub value: String,
+    /// `given`, `override`, `axis`, `preset NAME`, `default`, or `derived` from other fields.
+    pub from: String,
+    /// What a preset says of the source of its value; else empty.
+    pub source: String,
+}
+
+impl Scenario {
+    /// Every field that means anything at the first point (without points: the first combination of the
+    /// axes), in the order of the reference.
+    pub fn resolved(&self) -> Vec<Resolved> {
+        let first: Vec<_> = self
+            .axes
+            .iter()
+            .filter_map(|axis| axis.values.first().cloned())
+            .collect();
+        let settings = applied(&self.base, &first).unwrap_or_else(|_| self.base.clone());
+        let derived = (self.kind.derived)(&self.machine);
+        let row = |key: &str, value: String, from: String, source: String| Resolved {
+            key: key.to_owned(),
+            value: cut(&value, VALUE_MAX),
+            from,
+            source,
+        };
+        let mut rows = Vec::new();
+        for field in settings.schema().fields() {
+            if !field.sets.is_empty() || !settings.applies(field) {
+                continue;
+            }
+            if let Some(setting) = settings.given(&field.key) {
+                let (from, source) = origin_of(setting);
+                rows.push(row(&field.key, setting.text(), from, source));
+                continue;
+            }
+            let derived = derived.iter().find(|(key, _)| *key == &*field.key);
+            let (value, from) = match (derived, &field.default) {
+                (Some((_, value)), _) => (value.clone(), "derived"),
+                (None, Default::Value(_)) => {
+                    let default = settings.schema().default(&field.key);
+                    (default.map_or_else(String::new, Setting::text), "default")
+                }
+                (None, Default::Following(_)) => (settings.text(&field.key), "derived"),
+                (None, Default::Derived(words)) => ((*words).to_owned(), "derived"),
+                (None, Default::Absent(_) | Default::Required | Default::OfKind) => continue,
+            };
+            let value = if value.is_empty() {
+                "(none)".to_owned()
+            } else {
+                value
+            };
+            rows.push(row(&field.key, value, from.to_owned(), String::new()));
+        }
+        rows
+    }
+}
+
+/// Where a value is from and, of a preset's, its source.
+fn origin_of(setting: &Setting) -> (String, String) {
+    if let Some(Credit { preset, source }) = setting.credit {
+        return (format!("preset {preset}"), source.to_owned());
+    }
+    let word = match (setting.layer, setting.origin) {
+        (Layer::Axis, _) => "axis",
+        (_, Origin::Override(_)) => "override",
+        _ => "given",
+    };
+    (word.to_owned(), String::new())
+}

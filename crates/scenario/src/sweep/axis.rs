@@ -1,0 +1,382 @@
+//! `[sweep]`: the axes whose product gives the points.
+//!
+//! An axis over a field is a list of its values or a range; an axis of variants is a list of
+//! tables, each with the settings of one variant, for fields that change together.
+
+use crate::fields::field::{Default, Field};
+use crate::fields::schema::Schema;
+use crate::file::error::Problem;
+use crate::file::setting::{Layer, Setting};
+use crate::file::settings::Settings;
+use crate::file::suggest::closest;
+use crate::file::tree::{Entry, Node, Tree, join, last, shown};
+use crate::sweep::failures::Wanted;
+use crate::sweep::range;
+use crate::sweep::sets;
+use crate::value::{Choice, LINE_MAX, Name, ValueType, Whole, control_in};
+use std::sync::Arc;
+
+/// One axis of the sweep.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Axis {
+    /// The field, `machine.lanes.io_link`, or the name of an axis of variants.
+    pub key: String,
+    /// A few words for the axis of a plot.
+    pub label: String,
+    /// The unit of the numbers, as the first value has it; `None` for plain numbers and words.
+    pub unit: Option<String>,
+    /// The values in order; at least one.
+    pub values: Vec<AxisValue>,
+    /// The field; `None` for variants.
+    pub(crate) field: Option<Arc<Field>>,
+    /// What it asks for if it is over failures and the machine is not known yet.
+    pub(crate) wanted: Option<Wanted>,
+}
+
+/// One value of an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AxisValue {
+    /// The value as written, without quotation marks, or the label of a variant.
+    pub text: String,
+    /// The value in the unit of its axis; `None` for words and lists.
+    pub number: Option<f64>,
+    pub(crate) settings: Vec<Setting>,
+}
+
+/// What a range says beside its ends.
+pub(crate) fn range() -> [Field; 2] {
+    [
+        Field::new(
+            "sweep.KEY.points",
+            const { &Whole::<u32>::new(2, 10_000) },
+            Default::Derived("every whole number, for a field that holds one; else required"),
+            "points",
+            "Number of points of the range, both ends included",
+        ),
+        Field::new(
+            "sweep.KEY.spacing",
+            &Choice(&["linear", "log"]),
+            Default::Value("\"linear\""),
+            "spacing",
+            "Equal steps or equal factors; what lies between the ends is rounded to 6 digits",
+        ),
+    ]
+}
+
+impl Axis {
+    /// Whether some value of the axis decides the field `key`.
+    pub(crate) fn decides(&self, key: &str) -> bool {
+        self.values
+            .iter()
+            .flat_map(|value| &value.settings)
+            .any(|setting| setting.field.decides().any(|decided| decided == key))
+    }
+
+    /// Whether some value of the axis decides a field whose key begins so.
+    pub(crate) fn decides_below(&self, start: &str) -> bool {
+        let mut settings = self.values.iter().flat_map(|value| &value.settings);
+        settings.any(|setting| setting.field.decides().any(|key| key.starts_with(start)))
+    }
+
+    /// An axis of variants.
+    pub(crate) fn of_variants(name: &str, values: Vec<AxisValue>) -> Self {
+        Self {
+            key: name.to_owned(),
+            label: name.to_owned(),
+            unit: None,
+            values,
+            field: None,
+            wanted: None,
+        }
+    }
+
+    /// Takes the fields `keys` out of the axis; whether anything is left of it.
+    pub(crate) fn give_up(&mut self, keys: &[&str]) -> bool {
+        for value in &mut self.values {
+            value.settings.retain(|setting| {
+                !setting
+                    .field
+                    .decides()
+                    .any(|decided| keys.contains(&decided))
+            });
+        }
+        self.wanted.is_some() || self.values.iter().any(|value| !value.settings.is_empty())
+    }
+}
+
+/// Whether a table is a range rather than a table of fields.
+pub(crate) fn is_range(node: &Node) -> bool {
+    ["from", "to", "points", "spacing"]
+        .iter()
+        .any(|key| node.get(key).is_some())
+}
+
+/// Whether a value is a list of tables.
+pub(crate) fn is_variants(node: &Node) -> bool {
+    let is_table = |item: &Node| matches!(item.tree, Tree::Table(_));
+    matches!(&node.tree, Tree::Array(items) if !items.is_empty() && items.iter().all(is_table))
+}
+
+/// Reads an axis over a field: a list, a range, or for sets of names a word that stands for some.
+pub(crate) fn read_values(
+    schema: &Schema,
+    field: &Arc<Field>,
+    node: &Node,
+) -> Result<Axis, Problem> {
+    let key = format!("sweep.{}", field.key);
+    let read = |node| Setting::read_as(&key, field, node, Layer::Axis);
+    let settings = match &node.tree {
+        Tree::Text(word) if !field.holds.info().axis_words.is_empty() => {
+            sets::sets(schema.names(), word, node)
+                .map_err(|problem| problem.of(&key))?
+                .iter()
+                .map(read)
+                .collect::<Result<Vec<_>, _>>()?
+        }
+        Tree::Array(items) => items.iter().map(read).collect::<Result<Vec<_>, _>>()?,
+        Tree::Table(entries) => read_range(field, &key, node, entries)?,
+        _ => {
+            return Err(Problem::new(
+                key,
+                node.origin,
+                format!("{} where a list or a range is expected", node.describe()),
+                format!(
+                    "write [{}], or give the value outside of [sweep]",
+                    field.example()
+                ),
+            ));
+        }
+    };
+    let Some(first) = settings.first() else {
+        return Err(no_points(&key, node));
+    };
+    for (at, setting) in settings.iter().enumerate() {
+        if settings[..at]
+            .iter()
+            .any(|earlier| earlier.value == setting.value)
+        {
+            return Err(Problem::new(
+                key,
+                setting.origin,
+                format!("{} occurs twice", setting.text()),
+                "give each value once",
+            ));
+        }
+    }
+    let unit = range::unit(first);
+    let values = settings
+        .iter()
+        .map(|setting| AxisValue {
+            text: setting.text(),
+            number: range::number(setting, unit.as_deref()),
+            settings: vec![setting.clone()],
+        })
+        .collect();
+    Ok(Axis {
+        key: field.key.to_string(),
+        label: field.label.clone(),
+        unit,
+        values,
+        field: Some(field.clone()),
+        wanted: None,
+    })
+}
+
+fn no_points(key: &str, node: &Node) -> Problem {
+    Problem::new(
+        key,
+        node.origin,
+        "a sweep with no points",
+        "list one value or more, or remove the axis",
+    )
+}
+
+fn read_range(
+    field: &Arc<Field>,
+    key: &str,
+    node: &Node,
+    entries: &[Entry],
+) -> Result<Vec<Setting>, Problem> {
+    let known = ["from", "to", "points", "spacing"];
+    if let Some(entry) = entries
+        .iter()
+        .find(|entry| !known.contains(&entry.key.as_str()))
+    {
+        let hint = match closest(&entry.key, known) {
+            Some(name) => format!("did you mean {key}.{name}?"),
+            None => format!("a range has {}", known.join(", ")),
+        };
+        return Err(Problem::new(
+            join(key, &entry.key),
+            entry.key_origin,
+            "no such key",
+            hint,
+        ));
+    }
+    let end = |name: &str| {
+        let node = node.get(name).ok_or_else(|| {
+            let hint = format!("write, for example, {name} = {}", field.example());
+            Problem::new(join(key, name), node.origin, "it is missing", hint)
+        })?;
+        Setting::read_as(&join(key, name), field, node, Layer::Axis)
+    };
+    let (from, to) = (end("from")?, end("to")?);
+    let option = |field: Field| {
+        let field = Arc::new(field);
+        let name = last(&field.key);
+        let read = |node| Setting::read_as(&join(key, name), &field, node, Layer::Axis);
+        node.get(name).map(read).transpose()
+    };
+    let [points, spacing] = range();
+    let points = option(points)?;
+    let log = option(spacing)?.is_some_and(|spacing| spacing.text() == "log");
+    let points = points.and_then(|setting| setting.value.as_::<u32>().map(|&n| n as usize));
+    range::between(&from, &to, points, log, node).map_err(|problem| problem.of(key))
+}
+
+/// Reads an axis of variants.
+pub(crate) fn read_variants(schema: &Arc<Schema>, entry: &Entry) -> Result<Axis, Problem> {
+    let key = format!("sweep.{}", entry.key);
+    let name = Name.read(&entry.name());
+    name.map_err(|problem| problem.of(&key))?;
+    let mut values: Vec<AxisValue> = Vec::new();
+    let Tree::Array(items) = &entry.node.tree else {
+        return Err(no_points(&key, &entry.node));
+    };
+    for item in items {
+        let value = read_variant(schema, &key, item)?;
+        if values.iter().any(|earlier| earlier.text == value.text) {
+            return Err(Problem::new(
+                join(&key, "label"),
+                item.origin,
+                format!("{} occurs twice", shown(&value.text)),
+                "give each variant a label of its own",
+            ));
+        }
+        values.push(value);
+    }
+    Ok(Axis::of_variants(&entry.key, values))
+}
+
+fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValue, Problem> {
+    let mut settings = Vec::new();
+    let mut label = None;
+    if let Tree::Table(entries) = &item.tree {
+        for entry in entries {
+            if entry.key == "label" {
+                label = Some(read_label(key, &entry.node)?);
+            } else {
+                read_variant_entry(schema, key, "", entry, &mut settings)?;
+            }
+        }
+    }
+    // The settings themselves are not needed here, only the check that they do not contradict
+    // each other.
+    let mut together = Settings::new(schema.clone());
+    for setting in &settings {
+        together.put(setting).map_err(|problem| {
+            let key = join(key, &problem.field);
+            problem.of(key)
+        })?;
+    }
+    let words = || {
+        let words: Vec<String> = settings
+            .iter()
+            .map(|s| format!("{} {}", s.field.label, s.text()))
+            .collect();
+        (
+            if words.is_empty() {
+                "as given".to_owned()
+            } else {
+                words.join(", ")
+            },
+            None,
+        )
+    };
+    let (text, number) = label.unwrap_or_else(words);
+    Ok(AxisValue {
+        text,
+        number,
+        settings,
+    })
+}
+
+fn read_label(key: &str, node: &Node) -> Result<(String, Option<f64>), Problem> {
+    let (problem, hint) = match &node.tree {
+        Tree::Text(text) if text.chars().count() > LINE_MAX => (
+            format!("{} has {} characters", shown(text), text.chars().count()),
+            format!("give at most {LINE_MAX}"),
+        ),
+        Tree::Text(text) if control_in(text).is_some() => (
+            format!("{} holds a control character", shown(text)),
+            "leave it out".to_owned(),
+        ),
+        Tree::Text(text) => return Ok((text.clone(), None)),
+        Tree::Integer(n) => return Ok((n.to_string(), Some(*n as f64))),
+        Tree::Float(x) if x.is_finite() => return Ok((x.to_string(), Some(*x))),
+        _ => (
+            format!("{} where a text or a number is expected", node.describe()),
+            "write, for example, label = \"3-cube\"".to_owned(),
+        ),
+    };
+    Err(node.problem(problem, hint).of(join(key, "label")))
+}
+
+fn read_variant_entry(
+    schema: &Arc<Schema>,
+    key: &str,
+    prefix: &str,
+    entry: &Entry,
+    settings: &mut Vec<Setting>,
+) -> Result<(), Problem> {
+    let path = join(prefix, &entry.key);
+    match (&entry.node.tree, schema.field(&path)) {
+        (Tree::Table(entries), _) if schema.is_table(&path) => entries
+            .iter()
+            .try_for_each(|entry| read_variant_entry(schema, key, &path, entry, settings)),
+        (_, Some(field)) if field.sweepable() => {
+            let key = join(key, &path);
+            settings.push(Setting::read_as(&key, field, &entry.node, Layer::Axis)?);
+            Ok(())
+        }
+        _ => Err(unknown_axis(schema, &path, entry).of(join(key, &path))),
+    }
+}
+
+/// An axis over nothing that exists.
+pub(crate) fn unknown_axis(schema: &Schema, path: &str, entry: &Entry) -> Problem {
+    let key = format!("sweep.{path}");
+    if schema.is_table(path) {
+        return Problem::new(
+            key,
+            entry.key_origin,
+            "it is a table of fields",
+            format!("sweep one of its fields, or name the axis: [[sweep.NAME]] with {path}.*"),
+        );
+    }
+    let elsewhere = || schema.of_another_kind(path);
+    if let Some((problem, hint)) = schema.unknown_name(path).or_else(elsewhere) {
+        return Problem::new(key, entry.key_origin, problem, hint);
+    }
+    let hint = match meant(schema, path) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => "sweep a field of machine or workload by its whole key".to_owned(),
+    };
+    Problem::new(key, entry.key_origin, "no such key", hint)
+}
+
+/// The sweepable field or table that `path` was most likely meant to be: one with a name like it
+/// in the same table, else one with the same name in another.
+fn meant(schema: &Schema, path: &str) -> Option<String> {
+    let (parent, name) = path.rsplit_once('.').unwrap_or(("", path));
+    let mut here = schema.names_in(parent);
+    here.retain(|name| !parent.is_empty() || ["machine", "workload"].contains(name));
+    let elsewhere = || {
+        let sweepable = schema.fields().iter().filter(|field| field.sweepable());
+        let mut keys = sweepable.map(|field| &*field.key);
+        keys.find(|key| last(key) == name).map(str::to_owned)
+    };
+    closest(name, here)
+        .map(|name| join(parent, name))
+        .or_else(elsewhere)
+}

@@ -1,0 +1,114 @@
+//! `[search]`: the saturation knee for each combination of the axes that are not loads.
+
+use crate::fields::common::SearchTable;
+use crate::fields::format::Row;
+use crate::fields::tables::LoadValue;
+use crate::file::error::{Problem, ScenarioError, Source};
+use crate::file::setting::{Layer, Setting};
+use crate::file::settings::Settings;
+use crate::file::tree::{Node, Tree};
+use crate::sweep::axis::AxisValue;
+use crate::value::Value;
+use crate::value::described::Described;
+use std::sync::Arc;
+
+/// The saturation search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// The field that the file names: `workload.rate`, `workload.interarrival` or
+    /// `workload.load`.
+    pub over: String,
+    /// The lowest load.
+    pub low: f64,
+    /// The highest load, above the lowest.
+    pub high: f64,
+    /// The unit of both: `/ms`, `GB/s` or `MB/s`.
+    pub unit: &'static str,
+    /// Width of the interval at which to stop, relative to its middle, between 0 and 1.
+    pub resolution: f64,
+}
+
+impl Search {
+    /// Its lowest and its highest load, each with the unit.
+    pub(crate) fn ends(&self) -> [(f64, &'static str); 2] {
+        [self.low, self.high].map(|load| (load, self.unit))
+    }
+}
+
+/// The search that a file asks for.
+pub(crate) fn build(settings: &Settings, table: SearchTable) -> Result<Search, Problem> {
+    let loads = &settings.schema().form.tables.loads;
+    let end = |key: &str, value: &Value| {
+        let load = (loads.read)(&table.over, value);
+        load.map_err(|no| settings.problem(key, no.problem, no.hint))
+    };
+    let from = end("search.from", &table.ends.from)?;
+    let to = end("search.to", &table.ends.to)?;
+    if from == to {
+        return Err(settings.problem(
+            "search.to",
+            "the search ends where it begins",
+            "give two different loads",
+        ));
+    }
+    let (low, high) = if from < to { (from, to) } else { (to, from) };
+    Ok(Search {
+        over: table.over,
+        low,
+        high,
+        unit: loads.unit,
+        resolution: table.resolution,
+    })
+}
+
+/// One combination of the axes that are not loads.
+#[derive(Debug, Clone)]
+pub struct SearchLine {
+    /// Position among the lines.
+    pub index: usize,
+    /// The values of the axes of [`Scenario::search_axes`](crate::Scenario::search_axes).
+    pub values: Vec<AxisValue>,
+    pub(crate) kind: &'static Row,
+    pub(crate) settings: Settings,
+    pub(crate) source: Arc<Source>,
+}
+
+impl SearchLine {
+    /// The machine and the workload at `load`, in the unit of the search. Of a rate, the mean interarrival time is rounded to whole picoseconds.
+    ///
+    /// # Errors
+    /// A load that is impossible, such as none at all, or one at which the scenario contradicts
+    /// itself; never for loads of the search itself.
+    pub fn at(&self, load: f64) -> Result<(Described, Described), ScenarioError> {
+        self.build_at(load)
+            .map_err(|problem| self.source.error(problem))
+    }
+
+    pub(crate) fn build_at(&self, load: f64) -> Result<(Described, Described), Problem> {
+        let loads = &self.settings.schema().form.tables.loads;
+        let LoadValue { key, written } = (loads.write)(load).map_err(|possible| {
+            let problem = format!("a load of {load} {} is impossible", loads.unit);
+            self.settings.problem("search.over", problem, possible)
+        })?;
+        let Some(field) = self.settings.schema().field(key).cloned() else {
+            unreachable!("the loads of a kind are fields of it")
+        };
+        if !self.settings.applies(&field) {
+            return Err(self.settings.problem(
+                "search.over",
+                "a closed loop limits its own load",
+                "remove [search], or use other arrivals",
+            ));
+        }
+        let mut settings = self.settings.clone();
+        for key in loads.keys.0 {
+            settings.remove(key);
+        }
+        let node = Node {
+            tree: Tree::Text(written),
+            origin: settings.origin("search.over"),
+        };
+        settings.put(&Setting::read(&field, &node, Layer::Search)?)?;
+        self.kind.build(&settings)
+    }
+}

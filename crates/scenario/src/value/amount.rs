@@ -1,0 +1,104 @@
+//! Values as numbers, for the axes of a sweep.
+
+use isthmus_units::{Bandwidth, Bytes, Rate, Time};
+use std::any::Any;
+
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    /// Things.
+    Count,
+    /// Nodes along the one dimension of a grid: ranges must say how many points they have.
+    Grid,
+    /// Nothing: a number or a share.
+    Number,
+    /// Time, in ps.
+    Time,
+    /// Data, in B.
+    Data,
+    /// Bandwidth, in bit/s.
+    Bandwidth,
+    /// A rate, in 1/s.
+    Rate,
+}
+
+impl Dimension {
+    /// Whether values are whole numbers without a unit.
+    pub(crate) fn is_whole(self) -> bool {
+        matches!(self, Self::Count | Self::Grid)
+    }
+
+    /// The unit in which values are whole; empty where there is none.
+    pub(crate) fn base_unit(self) -> &'static str {
+        match self {
+            Self::Time => "ps",
+            Self::Data => "B",
+            Self::Bandwidth => "bit/s",
+            _ => "",
+        }
+    }
+
+    /// One such unit as a number.
+    pub(crate) fn of_unit(self, unit: &str) -> Option<f64> {
+        let one = format!("1 {unit}");
+        Some(match self {
+            Self::Count | Self::Grid => return None,
+            Self::Number => return (unit == "%").then_some(0.01),
+            Self::Time => one.parse::<Time>().ok()?.ps() as f64,
+            Self::Data => one.parse::<Bytes>().ok()?.get() as f64,
+            Self::Bandwidth => one.parse::<Bandwidth>().ok()?.bits_per_s() as f64,
+            Self::Rate => one.parse::<Rate>().ok()?.per_s(),
+        })
+    }
+}
+
+/// A value as a number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Amount {
+    /// How much it is.
+    pub(crate) number: f64,
+    /// Of what.
+    pub(crate) dimension: Dimension,
+}
+
+impl Amount {
+    /// Nodes along the one dimension of a grid.
+    pub fn of_grid(nodes: u32) -> Self {
+        Self {
+            number: nodes.into(),
+            dimension: Dimension::Grid,
+        }
+    }
+
+    /// How much a value is, if it is a number.
+    pub fn of(value: &dyn Any) -> Option<Self> {
+        use Dimension::{Bandwidth as Speed, Count, Data, Number, Rate as Often, Time as Span};
+        let numbers = [
+            (Count, value.downcast_ref().map(|&n: &u32| f64::from(n))),
+            (Count, value.downcast_ref().map(|&n: &u64| n as f64)),
+            (Number, value.downcast_ref().copied()),
+            (
+                Span,
+                value.downcast_ref().map(|time: &Time| time.ps() as f64),
+            ),
+            (
+                Data,
+                value.downcast_ref().map(|data: &Bytes| data.get() as f64),
+            ),
+            (
+                Speed,
+                value
+                    .downcast_ref()
+                    .map(|speed: &Bandwidth| speed.bits_per_s() as f64),
+            ),
+            (Often, value.downcast_ref().map(|rate: &Rate| rate.per_s())),
+        ];
+        let mut numbers = numbers.into_iter();
+        numbers.find_map(|(dimension, number)| {
+            Some(Self {
+                number: number?,
+                dimension,
+            })
+        })
+    }
+}

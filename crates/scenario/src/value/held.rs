@@ -1,0 +1,45 @@
+//! The usual type of value of each type in Rust.
+
+use super::lists::{Links, NameSet, Nodes, Percentiles};
+use super::numbers::{Share, Whole};
+use super::quantities::{Data, Frequency, Span, Throughput};
+use super::value_type::{AnyType, ValueType};
+use super::words::{Flag, Name};
+use crate::value::described::Description;
+use isthmus_units::{Bandwidth, Bytes, Rate, Time};
+
+/// A type in Rust whose values are of one type unless the field says otherwise.
+pub trait Held: Description {
+    /// That type.
+    const TYPE: &'static dyn AnyType;
+}
+
+/// Types with their usual type of value.
+macro_rules! held {
+    ($($held:ty: $of:expr;)+) => { $(
+        impl Held for $held {
+            const TYPE: &'static dyn AnyType = &$of;
+        }
+    )+ };
+}
+
+held! {
+    u32: Whole::<u32>::new(0, u32::MAX as u64);
+    u64: Whole::<u64>::COUNT;
+    f64: Share::ANY;
+    bool: Flag;
+    String: Name;
+    Time: Span::or_zero("ms");
+    Bytes: Data::ANY;
+    Bandwidth: Throughput::LINK;
+    Rate: Frequency;
+    Vec<u32>: Nodes;
+    Vec<(u32, u32)>: Links { directed: false };
+    Vec<f64>: Percentiles;
+    Vec<String>: NameSet;
+}
+
+/// `of` as the type of a field whose values are `T` in Rust.
+pub const fn typed<T, V: ValueType<Held = T>>(of: &'static V) -> &'static dyn AnyType {
+    of
+}

@@ -1,0 +1,195 @@
+//! Whole numbers, finite numbers and shares.
+
+use super::described::Description;
+use super::value_type::{TypeInfo, ValueType};
+use crate::file::error::Problem;
+use crate::file::tree::{Node, Tree, shown};
+use serde_json::json;
+use std::fmt::Display;
+use std::marker::PhantomData;
+
+/// A whole number, which is a `T` in Rust.
+pub struct Whole<T = u64> {
+    min: u64,
+    max: u64,
+    expected: &'static str,
+    held: PhantomData<T>,
+}
+
+impl<T> Whole<T> {
+    /// Any whole number.
+    pub const COUNT: Self = Self::new(0, i64::MAX as u64);
+
+    /// A whole number from `min` to `max`.
+    pub const fn new(min: u64, max: u64) -> Self {
+        Self {
+            min,
+            max,
+            expected: "a whole number",
+            held: PhantomData,
+        }
+    }
+
+    /// The same with this for "... is expected".
+    pub const fn called(self, expected: &'static str) -> Self {
+        Self { expected, ..self }
+    }
+
+    fn range(&self) -> String {
+        match self.max >= i64::MAX as u64 {
+            true => format!("{} or more", self.min),
+            false => format!("{} to {}", self.min, self.max),
+        }
+    }
+}
+
+impl<T> ValueType for Whole<T>
+where
+    T: Description + TryFrom<u64>,
+{
+    type Held = T;
+
+    fn describe(&self) -> TypeInfo {
+        let (min, max) = (self.min, self.max);
+        let json = json!({"type": "integer", "minimum": min, "maximum": max});
+        TypeInfo::new(self.expected, min.max(1).to_string(), self.range(), json)
+    }
+
+    fn read(&self, node: &Node) -> Result<T, Problem> {
+        let Tree::Integer(number) = node.tree else {
+            let hint = node.unquoted_number();
+            let hint = hint.unwrap_or_else(|| format!("write a whole number, {}", self.range()));
+            return Err(node.unexpected(self.expected, hint));
+        };
+        let within = u64::try_from(number).ok();
+        let within = within.filter(|number| (self.min..=self.max).contains(number));
+        let held = within.and_then(|number| T::try_from(number).ok());
+        held.ok_or_else(|| out_of_range(node, number, &self.range()))
+    }
+}
+
+/// A finite number.
+pub struct Number {
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+impl ValueType for Number {
+    type Held = f64;
+
+    fn describe(&self) -> TypeInfo {
+        let (min, max) = (self.min, self.max);
+        let range = match max == f64::MAX {
+            true => format!("{min} or more"),
+            false => format!("{min} to {max}"),
+        };
+        let json = json!({"type": "number", "minimum": min, "maximum": max});
+        TypeInfo::new("a number", "1.5", range, json)
+    }
+
+    fn read(&self, node: &Node) -> Result<f64, Problem> {
+        let number = float(node, self)?;
+        match (self.min..=self.max).contains(&number) {
+            true => Ok(number),
+            false => Err(out_of_range(node, number, &self.describe().range)),
+        }
+    }
+}
+
+/// A share: 0 to 1, or a percentage as text; the ends are possible unless said otherwise.
+pub struct Share {
+    /// Whether 0 is impossible.
+    pub above_zero: bool,
+    /// Whether 1 is impossible.
+    pub below_one: bool,
+}
+
+impl Share {
+    /// A share, both ends possible.
+    pub const ANY: Self = Self {
+        above_zero: false,
+        below_one: false,
+    };
+
+    /// A share, neither end possible.
+    pub const INSIDE: Self = Self {
+        above_zero: true,
+        below_one: true,
+    };
+}
+
+impl ValueType for Share {
+    type Held = f64;
+
+    fn describe(&self) -> TypeInfo {
+        let range = match (self.above_zero, self.below_one) {
+            (false, false) => "0 to 1",
+            (true, false) => "above 0, to 1",
+            (false, true) => "0 to below 1",
+            (true, true) => "between 0 and 1, both excluded",
+        };
+        let minimum = ["minimum", "exclusiveMinimum"][usize::from(self.above_zero)];
+        let maximum = ["maximum", "exclusiveMaximum"][usize::from(self.below_one)];
+        let json = json!({"anyOf": [
+            {"type": "number", minimum: 0, maximum: 1},
+            super::json::text(r"\s*(\d+\.?\d*|\.\d+)\s*%\s*"),
+        ]});
+        TypeInfo::new("a share", "0.05 or \"5%\"", range, json).units("none, or % in text")
+    }
+
+    fn read(&self, node: &Node) -> Result<f64, Problem> {
+        let share = match &node.tree {
+            Tree::Text(text) => percentage(text).ok_or_else(|| {
+                let problem = format!("{} is not a percentage", shown(text));
+                let hint = match text.trim().parse::<f64>() {
+                    Ok(_) => format!("write {}, without quotation marks", text.trim()),
+                    Err(_) => "write a share as 0.05 or \"5%\"".to_owned(),
+                };
+                node.problem(problem, hint)
+            })?,
+            _ => float(node, self)?,
+        };
+        let too_large = share > 1.0 || self.below_one && share == 1.0;
+        let too_small = share < 0.0 || self.above_zero && share == 0.0;
+        if !too_large && !too_small {
+            return Ok(share);
+        }
+        let written = match &node.tree {
+            Tree::Text(text) => text.trim().to_owned(),
+            _ => share.to_string(),
+        };
+        let side = if too_large { "too large" } else { "too small" };
+        let problem = format!("{written} is {side} for a share");
+        Err(node.problem(problem, format!("give {}", self.describe().range)))
+    }
+}
+
+/// A finite number of a field that holds values `of` this type.
+pub(super) fn float(node: &Node, of: &impl ValueType) -> Result<f64, Problem> {
+    let number = match node.tree {
+        Tree::Integer(n) => n as f64,
+        Tree::Float(x) => x,
+        _ => return Err(node.wrong_type(of)),
+    };
+    if number.is_finite() {
+        return Ok(number);
+    }
+    let problem = format!("{number} is not a finite number");
+    Err(node.problem(problem, "give a finite number"))
+}
+
+pub(super) fn out_of_range(node: &Node, value: impl Display, range: &str) -> Problem {
+    node.problem(format!("{value} is out of range"), format!("give {range}"))
+}
+
+/// The share that a text like `5%` means; exact, as if written `0.05`.
+fn percentage(text: &str) -> Option<f64> {
+    let number = text.trim().strip_suffix('%')?.trim_end();
+    let digits = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    if !number.chars().all(digits) {
+        return None;
+    }
+    format!("{number}e-2").parse().ok()
+}

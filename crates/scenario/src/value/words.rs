@@ -1,0 +1,140 @@
+//! Words, names, texts, yes or no.
+
+use super::json;
+use super::value_type::{TypeInfo, ValueType};
+use crate::file::error::Problem;
+use crate::file::suggest::closest;
+use crate::file::tree::{Node, Tree, shown};
+use serde_json::json;
+
+/// Characters of a title, or of another text that stands on one line, at most.
+pub const LINE_MAX: usize = 200;
+
+/// One of these words.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice(pub &'static [&'static str]);
+
+impl ValueType for Choice {
+    type Held = String;
+
+    fn describe(&self) -> TypeInfo {
+        let words = alternatives(self.0);
+        TypeInfo {
+            words: self.0,
+            is_text: true,
+            ..TypeInfo::new("a word", words.clone(), words, json!({"enum": self.0}))
+        }
+    }
+
+    fn read(&self, node: &Node) -> Result<String, Problem> {
+        let text = node.text(self)?;
+        if self.0.contains(&text) {
+            return Ok(text.to_owned());
+        }
+        let known = alternatives(self.0);
+        let hint = match closest(text, self.0.iter().copied()) {
+            Some(word) if self.0.len() > 1 => format!("did you mean \"{word}\"? It can be {known}"),
+            _ => format!("give {known}"),
+        };
+        Err(node.problem(format!("{} is not known here", shown(text)), hint))
+    }
+}
+
+/// Letters, digits, `-`, `_`.
+pub struct Name;
+
+impl ValueType for Name {
+    type Held = String;
+
+    fn describe(&self) -> TypeInfo {
+        let (example, range) = (
+            "\"hypercube-128\"",
+            "letters, digits, - and _; 1 to 80 characters",
+        );
+        TypeInfo {
+            is_text: true,
+            ..TypeInfo::new("a name", example, range, json::text(json::NAME))
+        }
+    }
+
+    fn read(&self, node: &Node) -> Result<String, Problem> {
+        let text = node.text(self)?;
+        let good = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if !text.is_empty() && text.len() <= 80 && text.chars().all(good) {
+            return Ok(text.to_owned());
+        }
+        Err(node.problem(
+            format!("{} is not a name", shown(text)),
+            "give 1 to 80 letters, digits, - and _; a title may hold anything",
+        ))
+    }
+}
+
+/// Any text of so many characters at most.
+pub struct Text {
+    /// Characters at most.
+    pub max: usize,
+}
+
+impl ValueType for Text {
+    type Held = String;
+
+    fn describe(&self) -> TypeInfo {
+        let json = json!({"type": "string", "maxLength": self.max});
+        let range = format!("at most {} characters", self.max);
+        TypeInfo {
+            is_text: true,
+            ..TypeInfo::new("text", "\"a title\"", range, json)
+        }
+    }
+
+    fn read(&self, node: &Node) -> Result<String, Problem> {
+        let text = node.text(self)?;
+        if let Some(control) = control_in(text) {
+            let code = u32::from(control);
+            let problem = format!("{} holds a control character, U+{code:04X}", shown(text));
+            return Err(node.problem(problem, "leave it out"));
+        }
+        let length = text.chars().count();
+        if length <= self.max {
+            return Ok(text.to_owned());
+        }
+        let problem = format!("{} has {length} characters", shown(text));
+        Err(node.problem(problem, format!("give at most {}", self.max)))
+    }
+}
+
+/// true or false.
+pub struct Flag;
+
+impl ValueType for Flag {
+    type Held = bool;
+
+    fn describe(&self) -> TypeInfo {
+        let words = "true or false";
+        TypeInfo::new(words, words, words, json!({"type": "boolean"}))
+    }
+
+    fn read(&self, node: &Node) -> Result<bool, Problem> {
+        match node.tree {
+            Tree::Flag(flag) => Ok(flag),
+            _ => Err(node.wrong_type(self)),
+        }
+    }
+}
+
+/// The first character of a text that would command a terminal. Ends of lines and tabs do not.
+pub fn control_in(text: &str) -> Option<char> {
+    text.chars()
+        .find(|&letter| letter.is_control() && !matches!(letter, '\n' | '\r' | '\t'))
+}
+
+/// `"a", "b" or "c"`.
+pub fn alternatives(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+    }
+}
