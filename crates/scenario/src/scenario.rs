@@ -15,7 +15,7 @@ use crate::file::setting::Setting;
 use crate::file::settings::Settings;
 use crate::file::suggest::closest;
 use crate::file::tree::{parse_file, shown};
-use crate::no_effect::Effects;
+use crate::no_effect::{Effects, Watch};
 use crate::sweep::axis::{Axis, AxisValue};
 use crate::sweep::failure_axis;
 use crate::sweep::points::{applied, at, check_count, product};
@@ -199,6 +199,13 @@ impl Scenario {
         }
     }
 
+    /// The settings of the first point (without points: of the first combination of the axes).
+    pub(crate) fn first_settings(&self) -> Settings {
+        let values = self.axes.iter().filter_map(|axis| axis.values.first());
+        let first = applied(&self.base, &values.cloned().collect::<Vec<_>>());
+        first.unwrap_or_else(|_| self.base.clone())
+    }
+
     /// The name of the file, as the caller gave it.
     pub fn file(&self) -> &str {
         &self.source.file
@@ -360,16 +367,11 @@ fn build_all(
     for line in &lines {
         for (load, unit) in search.into_iter().flat_map(Search::ends) {
             let (machine, workload) = line.build_at(load).map_err(|problem| {
-                at(
-                    problem,
-                    &search_axes,
-                    &line.values,
-                    Some(&format!("{load} {unit}")),
-                )
+                let load = format!("{load} {unit}");
+                at(problem, &search_axes, &line.values, Some(&load))
             })?;
-            effects.note(&line.settings, |watch| {
-                (kind.watch)(watch, &machine, &workload)
-            });
+            let watch = |watch: &mut Watch<'_>| (kind.watch)(watch, &machine, &workload);
+            effects.note(&line.settings, watch);
         }
     }
     let points = if search.is_some() && !has_load(base, axes) {

@@ -168,6 +168,11 @@ impl Field {
         self.is_of_machine() && &*self.key != "machine.kind"
     }
 
+    /// Whether a value for this field decides the field `key`.
+    pub(crate) fn decides_on(&self, key: &str) -> bool {
+        self.decides().any(|decided| decided == key)
+    }
+
     /// The keys that a value for this field decides: itself or what it is short for, and what it
     /// takes the place of.
     pub fn decides(&self) -> impl Iterator<Item = &str> {

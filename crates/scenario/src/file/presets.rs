@@ -48,11 +48,7 @@ pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Res
     };
     let mut by_axis = false;
     for position in 0..axes.len() {
-        let mut settings = axes[position]
-            .values
-            .iter()
-            .flat_map(|value| &value.settings);
-        if !settings.any(is_preset) {
+        if !axes[position].settings().any(is_preset) {
             continue;
         }
         by_axis = true;
@@ -62,18 +58,13 @@ pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Res
                 continue;
             };
             let mut values = chosen(name).settings(base, name.origin)?;
-            let others = axes
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != position);
-            let others: Vec<&Axis> = others.map(|(_, axis)| axis).collect();
+            let (before, after) = (&axes[..position], &axes[position + 1..]);
+            let others = || before.iter().chain(after);
             values.retain(|value| {
                 let key = &*value.field.key;
                 base.given(key).is_none()
-                    && !own
-                        .iter()
-                        .any(|s| s.field.decides().any(|decided| decided == key))
-                    && !others.iter().any(|axis| axis.decides(key))
+                    && !own.iter().any(|setting| setting.field.decides_on(key))
+                    && !others().any(|axis| axis.decides(key))
             });
             let mut explicit = own.clone();
             explicit.retain(|setting| !is_preset(setting));
@@ -84,7 +75,7 @@ pub fn resolve(presets: &Presets, base: &mut Settings, axes: &mut [Axis]) -> Res
             values.retain(|value| {
                 let mut selectors = schema.selectors(&value.field);
                 together.applies(&value.field)
-                    || selectors.any(|selector| others.iter().any(|axis| axis.decides(selector)))
+                    || selectors.any(|selector| others().any(|axis| axis.decides(selector)))
             });
             explicit.extend(values);
             axes[position].values[number].settings = explicit;
@@ -114,11 +105,7 @@ fn name_axes(presets: &Presets, axes: &mut [Axis]) -> Result<(), Problem> {
     };
     let name = presets.key.rsplit('.').next().unwrap_or(presets.key);
     if axes.iter().any(|axis| axis.key == name) {
-        let first = axes[at]
-            .values
-            .iter()
-            .flat_map(|value| &value.settings)
-            .next();
+        let first = axes[at].settings().next();
         return Err(Problem::new(
             format!("sweep.{}", presets.key),
             first.map_or(Origin::Whole, |setting| setting.origin),

@@ -4,7 +4,6 @@ use crate::fields::field::Default;
 use crate::file::error::{Origin, cut};
 use crate::file::setting::{Credit, Layer, Setting};
 use crate::scenario::Scenario;
-use crate::sweep::points::applied;
 use serde::Serialize;
 
 /// Most characters of a value; a list of thousands of nodes tells nothing.
@@ -27,12 +26,7 @@ impl Scenario {
     /// Every field that means anything at the first point (without points: the first combination of the
     /// axes), in the order of the reference.
     pub fn resolved(&self) -> Vec<Resolved> {
-        let first: Vec<_> = self
-            .axes
-            .iter()
-            .filter_map(|axis| axis.values.first().cloned())
-            .collect();
-        let settings = applied(&self.base, &first).unwrap_or_else(|_| self.base.clone());
+        let settings = self.first_settings();
         let derived = (self.kind.derived)(&self.machine);
         let row = |key: &str, value: String, from: String, source: String| Resolved {
             key: key.to_owned(),

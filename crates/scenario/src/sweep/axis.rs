@@ -64,17 +64,19 @@ pub(crate) fn range() -> [Field; 2] {
 }
 
 impl Axis {
+    /// The settings of all its values.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = &Setting> {
+        self.values.iter().flat_map(|value| &value.settings)
+    }
+
     /// Whether some value of the axis decides the field `key`.
     pub(crate) fn decides(&self, key: &str) -> bool {
-        self.values
-            .iter()
-            .flat_map(|value| &value.settings)
-            .any(|setting| setting.field.decides().any(|decided| decided == key))
+        self.settings().any(|setting| setting.field.decides_on(key))
     }
 
     /// Whether some value of the axis decides a field whose key begins so.
     pub(crate) fn decides_below(&self, start: &str) -> bool {
-        let mut settings = self.values.iter().flat_map(|value| &value.settings);
+        let mut settings = self.settings();
         settings.any(|setting| setting.field.decides().any(|key| key.starts_with(start)))
     }
 
@@ -93,14 +95,10 @@ impl Axis {
     /// Takes the fields `keys` out of the axis; whether anything is left of it.
     pub(crate) fn give_up(&mut self, keys: &[&str]) -> bool {
         for value in &mut self.values {
-            value.settings.retain(|setting| {
-                !setting
-                    .field
-                    .decides()
-                    .any(|decided| keys.contains(&decided))
-            });
+            let decided = |setting: &Setting| keys.iter().any(|key| setting.field.decides_on(key));
+            value.settings.retain(|setting| !decided(setting));
         }
-        self.wanted.is_some() || self.values.iter().any(|value| !value.settings.is_empty())
+        self.wanted.is_some() || self.settings().next().is_some()
     }
 }
 
@@ -151,35 +149,44 @@ pub(crate) fn read_values(
         return Err(no_points(&key, node));
     };
     for (at, setting) in settings.iter().enumerate() {
-        if settings[..at]
-            .iter()
-            .any(|earlier| earlier.value == setting.value)
-        {
+        let mut earlier = settings[..at].iter();
+        if earlier.any(|earlier| earlier.value == setting.value) {
+            let problem = format!("{} occurs twice", setting.text());
             return Err(Problem::new(
                 key,
                 setting.origin,
-                format!("{} occurs twice", setting.text()),
+                problem,
                 "give each value once",
             ));
         }
     }
     let unit = range::unit(first);
-    let values = settings
-        .iter()
-        .map(|setting| AxisValue {
-            text: setting.text(),
-            number: range::number(setting, unit.as_deref()),
-            settings: vec![setting.clone()],
-        })
-        .collect();
+    let value = |setting: &Setting| AxisValue {
+        text: setting.text(),
+        number: range::number(setting, unit.as_deref()),
+        settings: vec![setting.clone()],
+    };
+    let values = settings.iter().map(value).collect();
     Ok(Axis {
-        key: field.key.to_string(),
         label: field.label.clone(),
         unit,
-        values,
         field: Some(field.clone()),
-        wanted: None,
+        ..Axis::of_variants(&field.key, values)
     })
+}
+
+/// A key of an axis written as a table that has only `known` ones, as the `hint` says.
+pub(crate) fn unknown_option(entry: &Entry, axis: &str, known: &[&str], hint: &str) -> Problem {
+    let meant = closest(&entry.key, known.iter().copied());
+    let hint = meant.map_or(hint.to_owned(), |name| {
+        format!("did you mean {axis}.{name}?")
+    });
+    Problem::new(
+        join(axis, &entry.key),
+        entry.key_origin,
+        "no such key",
+        hint,
+    )
 }
 
 fn no_points(key: &str, node: &Node) -> Problem {
@@ -198,19 +205,13 @@ fn read_range(
     entries: &[Entry],
 ) -> Result<Vec<Setting>, Problem> {
     let known = ["from", "to", "points", "spacing"];
-    if let Some(entry) = entries
-        .iter()
-        .find(|entry| !known.contains(&entry.key.as_str()))
-    {
-        let hint = match closest(&entry.key, known) {
-            Some(name) => format!("did you mean {key}.{name}?"),
-            None => format!("a range has {}", known.join(", ")),
-        };
-        return Err(Problem::new(
-            join(key, &entry.key),
-            entry.key_origin,
-            "no such key",
-            hint,
+    let is_known = |entry: &&Entry| known.contains(&entry.key.as_str());
+    if let Some(entry) = entries.iter().find(|entry| !is_known(entry)) {
+        return Err(unknown_option(
+            entry,
+            key,
+            &known,
+            "a range has from, to, points, spacing",
         ));
     }
     let end = |name: &str| {
@@ -279,21 +280,13 @@ fn read_variant(schema: &Arc<Schema>, key: &str, item: &Node) -> Result<AxisValu
             problem.of(key)
         })?;
     }
-    let words = || {
-        let words: Vec<String> = settings
-            .iter()
-            .map(|s| format!("{} {}", s.field.label, s.text()))
-            .collect();
-        (
-            if words.is_empty() {
-                "as given".to_owned()
-            } else {
-                words.join(", ")
-            },
-            None,
-        )
-    };
-    let (text, number) = label.unwrap_or_else(words);
+    let words = settings
+        .iter()
+        .map(|s| format!("{} {}", s.field.label, s.text()));
+    let (text, number) = label.unwrap_or_else(|| match settings.is_empty() {
+        true => ("as given".to_owned(), None),
+        false => (words.collect::<Vec<_>>().join(", "), None),
+    });
     Ok(AxisValue {
         text,
         number,

@@ -12,11 +12,10 @@ use crate::fields::schema::Schema;
 use crate::file::error::{Origin, Problem};
 use crate::file::setting::{Layer, Setting};
 use crate::file::settings::Settings;
-use crate::file::suggest::closest;
 use crate::file::tree::{Entry, Node, Tree, join};
-use crate::sweep::axis::{Axis, AxisValue};
+use crate::sweep::axis::{Axis, AxisValue, unknown_option};
 use crate::sweep::failures::{Asked, Failures, Part, SINGLE, State, Wanted, Which};
-use crate::sweep::points::{POINTS_MAX, applied, at, product};
+use crate::sweep::points::{POINTS_MAX, applied, at, count, product};
 use crate::value::{Choice, LINE_MAX, Whole, alternatives};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -28,6 +27,9 @@ pub(crate) const KEY: &str = "machine.faults";
 pub(crate) const MEANING: &str = "An axis, called fault, over what can fail of the machine beyond \
     its own faults: no failure, then each part by itself, then pairs of these; \
     axes that change what can fail are taken into it";
+
+/// What it may say as a table.
+const OPTIONS: [&str; 2] = ["of", "double"];
 
 /// Its name once it is one of variants.
 const NAME: &str = "fault";
@@ -57,7 +59,7 @@ pub(crate) fn options(words: &'static Choice) -> [Field; 2] {
 
 /// Whether `path` is one of the options by itself, as overrides may give it.
 fn is_option(path: &str) -> bool {
-    ["of", "double"].iter().any(|name| path == join(KEY, name))
+    OPTIONS.iter().any(|name| path == join(KEY, name))
 }
 
 /// Whether an axis asks for failures, rather than for values of the fields in the table of faults.
@@ -65,7 +67,7 @@ pub(crate) fn is_asked(path: &str, node: &Node, layer: Layer) -> bool {
     if is_option(path) {
         return layer == Layer::Override;
     }
-    let of_it = || ["of", "double"].iter().any(|key| node.get(key).is_some());
+    let of_it = || OPTIONS.iter().any(|key| node.get(key).is_some());
     path == KEY && (!matches!(node.tree, Tree::Table(_) | Tree::Array(_)) || of_it())
 }
 
@@ -105,11 +107,8 @@ pub(crate) fn read(
         let path = join(&key, &option.key);
         let field = [&of, &double].into_iter().find(|field| *field.key == *path);
         let Some(field) = field else {
-            let hint = match closest(&option.key, ["of", "double"]) {
-                Some(name) => format!("did you mean {key}.{name}?"),
-                None => "an axis over failures has of and double".to_owned(),
-            };
-            return Err(Problem::new(path, option.key_origin, "no such key", hint));
+            let hint = "an axis over failures has of and double";
+            return Err(unknown_option(option, &key, &OPTIONS, hint));
         };
         let setting = read(field, &option.node, &path)?;
         match setting.value.as_() {
@@ -176,11 +175,7 @@ pub(crate) fn resolve(
     let mut room = POINTS_MAX;
     let mut found = Vec::new();
     let (mut any_part, mut unbuilt) = (false, false);
-    if machines
-        .iter()
-        .try_fold(1usize, |n, axis| n.checked_mul(axis.values.len()))
-        .is_none_or(|count| count > POINTS_MAX)
-    {
+    if count(&machines) > POINTS_MAX {
         return Err(too_many());
     }
     for values in product(&machines) {
@@ -206,17 +201,16 @@ pub(crate) fn resolve(
         found.push((values, states));
     }
     if !unbuilt && found.iter().all(|(_, states)| states.len() < 2) {
-        let (words, hint) = match any_part {
-            true => (
-                "the machine cannot be run after any of these failures",
+        return Err(match any_part {
+            true => problem(
+                "the machine cannot be run after any of these failures".to_owned(),
                 "remove the axis",
             ),
-            false => (
-                "the machine has no such parts left that could fail",
+            false => problem(
+                "the machine has no such parts left that could fail".to_owned(),
                 "let other parts fail, or remove the axis",
             ),
-        };
-        return Err(problem(words.to_owned(), hint));
+        });
     }
     let taken = taken_in(&machines, &found);
     let mut values = Vec::new();
@@ -332,13 +326,9 @@ fn value_of(
     origin: Origin,
 ) -> Result<AxisValue, Problem> {
     let failed = applied(base, machine)?.with_failed(&state.parts, origin, Layer::Axis)?;
-    let mut settings: Vec<Setting> = machine
-        .iter()
-        .flat_map(|value| &value.settings)
-        .filter(|own| failed.iter().all(|list| list.field.key != own.field.key))
-        .cloned()
-        .collect();
-    settings.extend(failed);
+    let own = machine.iter().flat_map(|value| &value.settings);
+    let stays = |own: &&Setting| failed.iter().all(|list| list.field.key != own.field.key);
+    let settings = own.filter(stays).chain(&failed).cloned().collect();
     let words: Vec<&str> = machine.iter().map(|value| value.text.as_str()).collect();
     Ok(AxisValue {
         text: match words.is_empty() {

@@ -7,24 +7,22 @@ use crate::sweep::axis::{Axis, AxisValue};
 /// The most points that a sweep may have, and the most lines of a search.
 pub const POINTS_MAX: usize = 10_000;
 
+/// How many points the axes give.
+pub(crate) fn count(axes: &[Axis]) -> usize {
+    let mut lengths = axes.iter().map(|axis| axis.values.len());
+    let count = lengths.try_fold(1usize, usize::checked_mul);
+    count.unwrap_or(usize::MAX)
+}
+
 /// Whether the axes give no more points than a sweep may have.
 pub(crate) fn check_count(axes: &[Axis]) -> Result<(), Problem> {
-    let count = axes
-        .iter()
-        .try_fold(1usize, |count, axis| count.checked_mul(axis.values.len()))
-        .unwrap_or(usize::MAX);
-    if count <= POINTS_MAX {
+    let Some(last) = axes.last().filter(|_| count(axes) > POINTS_MAX) else {
         return Ok(());
-    }
-    let last = axes.last().map_or("sweep", |axis| axis.key.as_str());
-    let origin = axes
-        .last()
-        .and_then(|axis| axis.values.first())
-        .and_then(|value| value.settings.first())
-        .map_or(Origin::Whole, |setting| setting.origin);
+    };
+    let first = last.values.first().and_then(|value| value.settings.first());
     Err(Problem::new(
-        format!("sweep.{last}"),
-        origin,
+        format!("sweep.{}", last.key),
+        first.map_or(Origin::Whole, |setting| setting.origin),
         format!("the axes give more than {POINTS_MAX} points"),
         "give fewer values, or split the sweep",
     ))
@@ -33,14 +31,11 @@ pub(crate) fn check_count(axes: &[Axis]) -> Result<(), Problem> {
 /// All combinations of values, the first axis slowest.
 pub(crate) fn product(axes: &[Axis]) -> Vec<Vec<AxisValue>> {
     axes.iter().fold(vec![Vec::new()], |combinations, axis| {
-        combinations
-            .iter()
-            .flat_map(|values| {
-                axis.values
-                    .iter()
-                    .map(|value| [&values[..], std::slice::from_ref(value)].concat())
-            })
-            .collect()
+        let with = |values: &Vec<AxisValue>, value: &AxisValue| {
+            values.iter().chain([value]).cloned().collect()
+        };
+        let extended = |values| axis.values.iter().map(move |value| with(values, value));
+        combinations.iter().flat_map(extended).collect()
     })
 }
 

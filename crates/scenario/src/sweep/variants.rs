@@ -135,20 +135,12 @@ impl Scenario {
     /// The loads of the axis, or that of the first machine.
     fn given_loads(&self) -> Vec<toml::Value> {
         if let Some(axis) = self.axes.iter().find(|axis| self.is_load(&axis.key)) {
-            let settings = axis.values.iter().flat_map(|value| &value.settings);
+            let settings = axis.settings();
             return settings.map(|setting| setting.written.clone()).collect();
         }
-        let first = self
-            .axes
-            .iter()
-            .filter_map(|axis| axis.values.first().cloned());
-        let settings = applied(&self.base, &first.collect::<Vec<_>>());
-        let settings = settings.unwrap_or_else(|_| self.base.clone());
-        let given = settings.given(self.loads().key);
-        given
-            .map(|setting| setting.written.clone())
-            .into_iter()
-            .collect()
+        let settings = self.first_settings();
+        let given = settings.given(self.loads().key).into_iter();
+        given.map(|setting| setting.written.clone()).collect()
     }
 }
 

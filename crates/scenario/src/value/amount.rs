@@ -46,7 +46,7 @@ impl Dimension {
             Self::Number => return (unit == "%").then_some(0.01),
             Self::Time => one.parse::<Time>().ok()?.ps() as f64,
             Self::Data => one.parse::<Bytes>().ok()?.get() as f64,
-            Self::Bandwidth => one.parse::<Bandwidth>().ok()?.bits_per_s() as f64,
+            Self::Bandwidth => speed(&one.parse().ok()?),
             Self::Rate => one.parse::<Rate>().ok()?.per_s(),
         })
     }
@@ -72,26 +72,14 @@ impl Amount {
 
     /// How much a value is, if it is a number.
     pub fn of(value: &dyn Any) -> Option<Self> {
-        use Dimension::{Bandwidth as Speed, Count, Data, Number, Rate as Often, Time as Span};
         let numbers = [
-            (Count, value.downcast_ref().map(|&n: &u32| f64::from(n))),
-            (Count, value.downcast_ref().map(|&n: &u64| n as f64)),
-            (Number, value.downcast_ref().copied()),
-            (
-                Span,
-                value.downcast_ref().map(|time: &Time| time.ps() as f64),
-            ),
-            (
-                Data,
-                value.downcast_ref().map(|data: &Bytes| data.get() as f64),
-            ),
-            (
-                Speed,
-                value
-                    .downcast_ref()
-                    .map(|speed: &Bandwidth| speed.bits_per_s() as f64),
-            ),
-            (Often, value.downcast_ref().map(|rate: &Rate| rate.per_s())),
+            (Dimension::Count, number(value, |&n: &u32| n.into())),
+            (Dimension::Count, number(value, |&n: &u64| n as f64)),
+            (Dimension::Number, number(value, |&x: &f64| x)),
+            (Dimension::Time, number(value, |t: &Time| t.ps() as f64)),
+            (Dimension::Data, number(value, |b: &Bytes| b.get() as f64)),
+            (Dimension::Bandwidth, number(value, speed)),
+            (Dimension::Rate, number(value, |r: &Rate| r.per_s())),
         ];
         let mut numbers = numbers.into_iter();
         numbers.find_map(|(dimension, number)| {
@@ -101,4 +89,12 @@ impl Amount {
             })
         })
     }
+}
+
+fn number<T: Any>(value: &dyn Any, of: impl Fn(&T) -> f64) -> Option<f64> {
+    value.downcast_ref().map(of)
+}
+
+fn speed(bandwidth: &Bandwidth) -> f64 {
+    bandwidth.bits_per_s() as f64
 }

@@ -4,32 +4,31 @@ use std::any::{Any, type_name};
 use std::fmt;
 use std::sync::Arc;
 
-/// Plain values that describe a machine or its work.
-pub trait Description: Any + fmt::Debug + PartialEq + Send + Sync {}
-
-impl<T: Any + fmt::Debug + PartialEq + Send + Sync> Description for T {}
-
-/// A machine or its work, of the type of its kind.
-#[derive(Clone)]
-pub struct Described {
-    value: Arc<dyn Any + Send + Sync>,
-    equal: fn(&Self, &Self) -> bool,
-    debug: fn(&Self, &mut fmt::Formatter<'_>) -> fmt::Result,
+/// Plain values that describe a machine or its work, or that a field holds.
+pub trait Description: Any + fmt::Debug + Send + Sync {
+    /// Whether `other` is of the same type and equal.
+    fn equals(&self, other: &dyn Any) -> bool;
 }
+
+impl<T: Any + fmt::Debug + PartialEq + Send + Sync> Description for T {
+    fn equals(&self, other: &dyn Any) -> bool {
+        other.downcast_ref() == Some(self)
+    }
+}
+
+/// A value of any type, such as a machine of the type of its kind.
+#[derive(Clone)]
+pub struct Described(Arc<dyn Description>);
 
 impl Described {
     /// `value` without its type.
     pub fn new<T: Description>(value: T) -> Self {
-        Self {
-            value: Arc::new(value),
-            equal: |own, other| own.as_::<T>() == other.as_::<T>(),
-            debug: |own, f| own.expect::<T>().fmt(f),
-        }
+        Self(Arc::new(value))
     }
 
     /// The value, if it is of this type.
     pub fn as_<T: Description>(&self) -> Option<&T> {
-        self.value.downcast_ref()
+        (&*self.0 as &dyn Any).downcast_ref()
     }
 
     /// The value, which is of this type: that of the kind of machine at hand.
@@ -44,13 +43,13 @@ impl Described {
 
 impl PartialEq for Described {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.value, &other.value) || (self.equal)(self, other)
+        Arc::ptr_eq(&self.0, &other.0) || self.0.equals(&*other.0)
     }
 }
 
 impl fmt::Debug for Described {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (self.debug)(self, f)
+        self.0.fmt(f)
     }
 }
 
