@@ -14,7 +14,9 @@ TEST_PROFILE ?=
 SOAK_S ?= 300
 
 # What is free of the words of tools/words.txt, and stays so.
-PLAIN := crates/daemon crates/wire
+PLAIN := $(filter-out $(addprefix crates/,device experiment kinds machine scenario units workload),\
+	$(wildcard crates/*)) $(filter-out python/isthmus/cli/ python/isthmus/objects.py,\
+	$(wildcard python/isthmus/*.py python/isthmus/*/)) $(wildcard tools/*.py)
 
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml $(shell find python -name '*.py' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name '*.toml')

@@ -140,7 +140,7 @@ class NicDaemon:
         """Whether the stream manager runs still."""
 
     def reload(self) -> None:
-        """Open the log's file anew, after it was moved away, and read the certificate."""
+        """Open the log file again, and read the tokens and the certificate again."""
 
     def stop(self) -> None:
         """End it: within its time of grace and some seconds more.
@@ -237,7 +237,7 @@ class Experiment:
     """One run of a scenario: its points on `jobs` threads, finished points kept in `journal`.
 
     With `expiry_s` it is there to do parts of the run: machines are built when they are needed, and
-    `start` and `compute` are told which points and searches, by their positions; claims of other
+    `start` and `compute` take the positions of points and searches; claims of other
     processes at the same journal are lost after that many seconds.
     """
 
@@ -647,7 +647,7 @@ def broadcast(spec_json: str) -> str:
 class Layout:
     """Which rank holds which elements of a distributed array; see `isthmus.arrays.Layout`.
 
-    Ranks are told by their numbers. Raises `ValueError` with one line for layouts that there are
+    Ranks are given by number. Raises `ValueError` with one line for layouts that there are
     not.
     """
 
@@ -712,7 +712,7 @@ class Layout:
 class Plan:
     """How an array of one layout becomes one of another; see `isthmus.arrays.Plan`.
 
-    Arrays are told by their bytes from the first element on and by their strides. `element` is the
+    Arrays are given by their bytes from the first element on and by their strides. `element` is the
     number of bytes of an element.
     """
 
@@ -794,7 +794,7 @@ class IoDistribution:
 class Share:
     """What one rank sends and receives by a plan, worked out once.
 
-    Messages are told by their number among those that the rank sends, or receives; pieces of them
+    Messages are given by their number among those that the rank sends, or receives; pieces of them
     by that number and the elements from one to before another.
     """
 
@@ -833,7 +833,7 @@ class Share:
         parts: Sequence[tuple[NDArray[np.uint8], list[int]]],
         pieces: Sequence[tuple[tuple[int, int, int], NDArray[np.uint8]]],
     ) -> None:
-        """Write pieces into memory, each where it is told."""
+        """Write pieces into memory, each at its place."""
 
     def unpack(
         self,
@@ -880,7 +880,7 @@ class Vcr:
         """Why it has ended by itself, if it has."""
 
     def finish(self) -> str:
-        """Play what was begun to its end; how far it came, as JSON."""
+        """Run the simulation to its end; return the result as JSON."""
 
 class NicError(Exception):
     """What went wrong with a session or a stream: its kind, one line, and of a refusal why."""
@@ -902,8 +902,8 @@ class NicSession:
         watch: bool,
         seconds: float | None,
     ) -> NicSession:
-        """Make an application; `ca`: a file of certificates that are trusted; `watch`: events are
-        told.
+        """Make an application. `ca` is a file of trusted certificates; with `watch` the session
+        receives events.
         """
     @staticmethod
     def join(
@@ -929,7 +929,7 @@ class NicSession:
     def ask(self, request: str, seconds: float | None) -> str:
         """Ask, and wait for the answer."""
     def ask_noticed(self, request: str, seconds: float | None) -> NicPending:
-        """Ask; `notices` tells when the answer is there."""
+        """Send a request; `notices` reports when the reply is there."""
     def submit(self, specs: str, seconds: float | None) -> list[NicStream]:
         """Register streams, all or none: a list of their specifications."""
     def adopt(self, number: int, spec: str, seconds: float | None) -> NicStream:
@@ -953,7 +953,7 @@ class NicPending:
 
     @property
     def id(self) -> int:
-        """The number by which `NicSession.notices` tells of it."""
+        """The number that `NicSession.notices` reports."""
     def poll(self) -> str | None:
         """The answer, if it is there."""
 

@@ -43,7 +43,7 @@ def command(context: click.Context, as_json: bool) -> None:
 
     found = some_papers()
     if as_json:
-        told = [
+        listed = [
             {
                 "name": p.name,
                 "title": p.title,
@@ -54,7 +54,7 @@ def command(context: click.Context, as_json: bool) -> None:
             }
             for p in found
         ]
-        document(json.dumps(told, ensure_ascii=False))
+        document(json.dumps(listed, ensure_ascii=False))
         return
     from isthmus.cli.console import print_facts
 
@@ -65,8 +65,8 @@ def _described(paper: Paper) -> str:
     from isthmus.wording import counted
 
     claims = counted(len(paper.rows()), "claim")
-    told = f"{paper.authors}: {paper.title} ({paper.year}); {claims}"
-    return "\n".join([told, *_kept_counts(paper)])
+    text = f"{paper.authors}: {paper.title} ({paper.year}); {claims}"
+    return "\n".join([text, *_kept_counts(paper)])
 
 
 def _kept_counts(paper: Paper) -> list[str]:
@@ -116,7 +116,7 @@ def run(
     keep: bool,
     as_json: bool,
 ) -> int:
-    """Run and judge; the exit status tells only whether it could be done."""
+    """Run and judge; the exit status says only whether it could be done."""
     from isthmus.cli.running import folder_given, interrupted, threads
     from isthmus.cli.streams import document
     from isthmus.cli.voice import voice

@@ -41,7 +41,7 @@ def each_with_next(sign: str, test: Callable[[Value, Value], Truth], *given: Ope
     texts: list[str] = []
     for digits in DIGITS:
         # So many that values that differ do not look alike.
-        texts = [value.told(digits) for value in values]
+        texts = [value.told(digits) for value in values]  # codespell:ignore told
         pairs = zip(pairwise(values), pairwise(texts), strict=True)
         if all(one != other or a.value == b.value for (a, b), (one, other) in pairs):
             break

@@ -101,12 +101,12 @@ def figures(paper: Paper) -> list[Figure]:
     if not path.is_file():
         return []
     found = []
-    for told in read_toml(path).get("figure", []):
+    for entry in read_toml(path).get("figure", []):
         try:
-            panels = tuple(Panel(**each) for each in told.pop("panel", ()))
-            found.append(Figure(**told, panels=panels, live=paper.folder / "live.json"))
+            panels = tuple(Panel(**each) for each in entry.pop("panel", ()))
+            found.append(Figure(**entry, panels=panels, live=paper.folder / "live.json"))
         except (KeyError, TypeError) as error:
-            name = told.get("name", len(found) + 1)
+            name = entry.get("name", len(found) + 1)
             raise IsthmusError(f"{path}: figure {name}: {error}") from error
     return found
 
@@ -129,11 +129,11 @@ def draw(figure: Figure, run: RunResult) -> Drawn:
     with styled():
         plot, axes = panels(len(views), columns=columns)
         for ax, panel, layout in zip(axes, figure.panels, views, strict=True):
-            told = _curves(panel, layout)
-            for series in layout.series if told.bound else ():
+            drawn = _curves(panel, layout)
+            for series in layout.series if drawn.bound else ():
                 if (limit := load_bound(layout, series)) is not None:
                     ax.axhline(limit, color=look(layout, series).colour, **BOUND)
-            curves.curve_panel(ax, layout, told)
+            curves.curve_panel(ax, layout, drawn)
             curves.finish(ax, layout)
         entries = curves.marks(_modelled(figure, run), anywhere=True)
         if any(panel.bound for panel in figure.panels):

@@ -217,6 +217,6 @@ def find(name: str) -> Paper:
 
 def read(folder: Path) -> Paper:
     """Read a paper's description."""
-    told = read_toml(folder / "paper.toml")
-    words = [str(told.get(name, "")) for name in ("title", "authors", "year", "published")]
+    header = read_toml(folder / "paper.toml")
+    words = [str(header.get(name, "")) for name in ("title", "authors", "year", "published")]
     return Paper(folder, *words)

@@ -32,9 +32,9 @@ def live(run: RunResult, file: Path) -> RunResult:
         IsthmusError: the file is not there, is not of this form, or names no point of the run.
 
     """
-    told = _told(file, run.name)
+    record = _record(file, run.name)
     try:
-        measure, unit, listed = told["measure"], told["unit"], told["points"]
+        measure, unit, listed = record["measure"], record["unit"], record["points"]
         measured = [(dict(one["at"]), _turns(one["each"])) for one in listed]
     except (KeyError, TypeError, ValueError) as error:
         raise IsthmusError(f"{file}: {run.name}: not points that were measured: {error}") from error
@@ -48,7 +48,7 @@ def live(run: RunResult, file: Path) -> RunResult:
     return replace(run, points=sorted(found, key=lambda point: point.index))
 
 
-def _told(file: Path, name: str) -> Any:
+def _record(file: Path, name: str) -> Any:
     if not file.is_file():
         raise IsthmusError(f"{file}: not there; `isthmus nic measure --out {file}` writes it")
     found = kept(file)
@@ -65,9 +65,9 @@ def _turns(each: list[float]) -> list[float]:
 
 
 def _measured(
-    point: PointResult, told: tuple[str, str], each: list[float], file: Path
+    point: PointResult, quantity: tuple[str, str], each: list[float], file: Path
 ) -> PointResult:
-    name, unit = told
+    name, unit = quantity
     simulated = point.measure(name)
     if simulated is None:
         raise IsthmusError(f"{file}: the scenario measures no {name!r}")

@@ -29,16 +29,16 @@ def write_page(
     figures as files (``png``, ``svg``) only where asked for. What is there is not made again.
     """
     drawn = [figure for figure in figures(paper) if figure.scenario in runs]
-    told = [repr((paper, figures(paper))), json.dumps([_cells(o) for o in outcomes])]
+    parts = [repr((paper, figures(paper))), json.dumps([_cells(o) for o in outcomes])]
     live = paper.folder / "live.json"
-    told += [read_text(live)] if live.is_file() else []
+    parts += [read_text(live)] if live.is_file() else []
     numbers = [text for name in sorted(runs) for text in (name, runs[name].json)]
-    key = digest_of(*told, *numbers)
+    key = digest_of(*parts, *numbers)
     if not out.has("page", key):
         tell("drawing", 0, 0)
         with out.part("page", key):
             out.write("index.html", _page(paper, drawn, outcomes, runs), "page")
-    key = digest_of(*told, *numbers, *plots)
+    key = digest_of(*parts, *numbers, *plots)
     if plots and not out.has("plots", key):
         from isthmus.plots.style import image
 

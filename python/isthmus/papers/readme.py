@@ -74,8 +74,8 @@ def judged_by(paper: Paper, row: Row) -> str:
     """A digest of all that a row's verdict follows from, but for the program."""
     scenario = read_text(paper.scenario(row.scenario)) if row.scenario else ""
     cells = (row.expected, row.tolerance, row.rule, row.set, row.select, row.at, row.under)
-    told = json.dumps([*cells, row.role, row.same_as, row.unit, scenario, paper.checks.text])
-    return sha256(told.encode())[:16]
+    text = json.dumps([*cells, row.role, row.same_as, row.unit, scenario, paper.checks.text])
+    return sha256(text.encode())[:16]
 
 
 def written(paper: Paper) -> str:
@@ -107,7 +107,7 @@ def written(paper: Paper) -> str:
 
 
 def write(paper: Paper) -> bool:
-    """Write the README's generated parts anew; say whether that changed it.
+    """Write the generated parts of the README; return whether that changed it.
 
     Raises:
         IsthmusError: see `written`.
@@ -169,7 +169,7 @@ def _table(rows: list[Row], found: dict[str, Kept]) -> Iterator[str]:
         yield _line(row, found[row.id])
 
 
-def _line(row: Row, told: Kept) -> str:
+def _line(row: Row, kept: Kept) -> str:
     unit = unit_shown(row)
     claim = row.quantity + (f" ({row.conditions})" if row.conditions else "")
     if row.same_as:
@@ -177,12 +177,12 @@ def _line(row: Row, told: Kept) -> str:
     paper = f"{row.expected} {unit}".strip()
     if row.role == "beyond":
         paper = f"({paper})"
-    here = with_unit(told["detail"], told["measured"], unit)
-    if row.rule == "is" and told["detail"] == row.expected and len(row.expected) > 20:
+    here = with_unit(kept["detail"], kept["measured"], unit)
+    if row.rule == "is" and kept["detail"] == row.expected and len(row.expected) > 20:
         here = "the same"
-    if told.get("other"):
-        here += f" (the other reading: {told['other']} {unit}".rstrip() + ")"
-    verdict = told["verdict"]
+    if kept.get("other"):
+        here += f" (the other reading: {kept['other']} {unit}".rstrip() + ")"
+    verdict = kept["verdict"]
     if verdict not in ("reproduced", "fitted", "as set", "not comparable"):
         verdict = f"**{verdict}**"
     cells = (f"`{row.id}`", row.role, claim, paper, here.replace(" ~ ", " ≈ "), verdict)

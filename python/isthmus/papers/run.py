@@ -22,7 +22,7 @@ from isthmus.results.collection import Results
 from isthmus.scenario import Scenario
 
 Finished = Callable[[str, Results], None]
-"""Told the name and the results of each scenario that was simulated as it is."""
+"""Called with the name and the results of each scenario that was simulated unchanged."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,12 @@ def run_paper(
 
 
 def _titled(watch: Watch, title: str) -> Watch:
-    """The same watch, told a title of our own."""
+    """Return a watch that shows another title."""
 
-    def told(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         watch(replace(progress, title=title))
 
-    return told
+    return report
 
 
 def _simulate(scenario: Scenario, name: str, out: Path, how: How) -> Results:

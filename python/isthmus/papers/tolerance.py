@@ -58,8 +58,8 @@ def read(path: Path) -> dict[str, Class]:
     if not path.is_file():
         return {}
     found = {}
-    for name, told in read_toml(path).items():
-        cells = told if isinstance(told, dict) else {}
+    for name, entry in read_toml(path).items():
+        cells = entry if isinstance(entry, dict) else {}
         value, reason = cells.get("value"), cells.get("reason")
         if set(cells) != {"value", "reason"} or not (value and reason):
             raise IsthmusError(f"{path}: {name}: write a table with a value and a reason")
