@@ -938,7 +938,7 @@ class NicSession:
         """The next event; none if there is none in time."""
     def notices(self) -> tuple[list[int], list[str]]:
         """Requests that are answered, and events, since this was last asked."""
-    def here(self) -> None:
+    def check_process(self) -> None:
         """Refuse in a process that was forked from the one that made the session."""
     def fileno(self) -> int:
         """The descriptor that is readable while there are notices, or the session is over."""
@@ -964,7 +964,7 @@ class NicStream:
     @property
     def number(self) -> int:
         """As the daemon counts."""
-    def here(self) -> None:
+    def check_process(self) -> None:
         """Refuse in a process that was forked from the one that made the session."""
     def own_bytes(self, adu_bytes: int) -> int:
         """Bytes of an ADU that go over links of this process."""

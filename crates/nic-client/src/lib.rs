@@ -8,14 +8,14 @@
 //!
 //! ```no_run
 //! use isthmus_nic_client::protocol::{Carrier, Direction};
-//! use isthmus_nic_client::{Address, Opening, Session, Timeout, spec};
+//! use isthmus_nic_client::{Address, ConnectionOptions, Session, Timeout, spec};
 //! use std::time::Duration;
 //!
 //! let soon = Timeout::after(Duration::from_secs(10));
 //! let daemon = Address::parse("unix:/run/isthmus/nic.sock")?;
 //! let session = Session::connect(&daemon, None, "example", soon)?;
 //! session.link(0, Carrier::Rings { from_rank_bytes: 4 << 20, to_rank_bytes: 0 }, soon)?;
-//! let connection = session.open(&Opening::to("file:/data/image"), soon)?;
+//! let connection = session.open(&ConnectionOptions::to("file:/data/image"), soon)?;
 //! let stream = session.stream(spec(connection, Direction::Transmit, 1 << 20, &[0], 2), soon)?;
 //! for _ in 0..2 {
 //!     stream.send(&vec![7; 1 << 20], soon)?;

@@ -115,7 +115,7 @@ class AsyncNic:
 
     def _here(self) -> None:
         """Refuse calls from another loop, or from a forked process."""
-        ask(self._core.here)
+        ask(self._core.check_process)
         if asyncio.get_running_loop() is not self._loop:
             raise StreamsError(
                 "this session is of another event loop; in this one use aconnect(address), or "

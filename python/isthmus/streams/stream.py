@@ -107,7 +107,7 @@ class Stream:
     ) -> int | Handle[int]:
         flag("block", block)
         if not block or self._worker is not None:
-            ask(self._core.here)
+            ask(self._core.check_process)
         flat = to_send("adu" if adu_bytes is None else "own", data)
         held = HOLDS.hold(flat, self._sends, writes=False)
         if not block:
@@ -130,7 +130,7 @@ class Stream:
             timeout: as in `send`.
 
         """
-        ask(self._core.here)
+        ask(self._core.check_process)
         flat = to_send("own", own)
         with self._holding(flat, "a send", writes=False):
             if self._worker is not None:
@@ -144,7 +144,7 @@ class Stream:
             IncompleteError: bytes are permanently missing.
 
         """
-        ask(self._core.here)
+        ask(self._core.check_process)
         flat = to_fill("out", out)
         with self._holding(flat, "a receive", writes=True):
             missing = ask(self._core.recv_run, flat, self._seconds(timeout))
@@ -227,7 +227,7 @@ class Stream:
         return self._recv(out, adu_bytes, timeout)
 
     def _recv(self, out: Any, adu_bytes: int | None, timeout: Timeout) -> NDArray[Any] | None:
-        ask(self._core.here)
+        ask(self._core.check_process)
         flat = to_fill("out", out)
         with self._holding(flat, "a receive", writes=True):
             came = ask(self._core.recv, flat, adu_bytes, self._seconds(timeout))
@@ -275,14 +275,14 @@ class Stream:
         return self._wait(adus, False, timeout)
 
     def _wait(self, adus: int | None, moved: bool, timeout: Timeout) -> StreamStatus:
-        ask(self._core.here)
+        ask(self._core.check_process)
         if self._worker is not None:
             self._worker.drain()
         return stream_status(ask(self._core.wait, adus, moved, self._seconds(timeout)))
 
     def finish(self, adus: int | None = None) -> None:
         """Set the number of ADUs, if it was left open; by default the number sent so far."""
-        ask(self._core.here)
+        ask(self._core.check_process)
         if self._worker is not None:
             self._worker.drain()
         if adus is not None:
