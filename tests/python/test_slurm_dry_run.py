@@ -81,7 +81,7 @@ def no_folder(folder: Path) -> None:
 REFUSED = {
     another_seed: "holds results with seed 5",
     another_version: "holds results of isthmus 0.0.9",
-    another_text: "begun with another title, text or changes",
+    another_text: "started with another title, text or changes",
     damaged_mark: ".isthmus.json",
     foreign_file: "holds files that isthmus did not write (mine.txt)",
     changed_source: "run.json: changed since isthmus wrote it",
