@@ -92,7 +92,7 @@ impl Stream {
     }
 
     /// Check that it belongs to this process, as in
-    /// [`Session::check_process`](crate::Session::here).
+    /// [`Session::check_process`](crate::Session::check_process).
     ///
     /// # Errors
     /// [`Error::OtherProcess`].
