@@ -99,7 +99,7 @@ def test_the_time_that_a_process_states_is_that_after_which_it_is_lost(here):
 def test_the_lock_says_who_holds_a_folder_whatever_its_number_is_here(here):
     dead = subprocess.Popen(["true"])
     dead.wait()
-    with lock.held(here, work=lock.DOES_ALL):
+    with lock.hold(here, work=lock.DOES_ALL):
         told = json.loads((here / LOCK).read_text())
         # As it would be of a process in a container of the same host's name.
         (here / LOCK).write_text(json.dumps({**told, "pid": dead.pid}))
