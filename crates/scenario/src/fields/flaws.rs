@@ -7,7 +7,7 @@ use crate::fields::schema::Schema;
 impl Formats {
     /// What the tables of the kinds say that cannot be, one line each: fields that are named but do
     /// not exist, words that are none, tables in several pieces. Empty unless a kind is wrong, so that
-    /// whoever writes one has a test for it.
+    /// the author of a kind has a test for it.
     pub fn flaws(&'static self) -> Vec<String> {
         let mut flaws = Vec::new();
         for schema in self.schemas() {
@@ -34,7 +34,10 @@ fn check_pieces(schema: &Schema, flaws: &mut Vec<String>) {
         if tables.last() != Some(&table) {
             if tables.contains(&table) {
                 let kind = schema.form.kind;
-                flaws.push(format!("{kind}: {}: its table has begun before", field.key));
+                flaws.push(format!(
+                    "{kind}: {}: its table stands in two pieces",
+                    field.key
+                ));
             }
             tables.push(table);
         }

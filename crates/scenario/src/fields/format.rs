@@ -36,10 +36,10 @@ pub trait Format: 'static {
     /// As [`machine`](Self::machine).
     fn work(settings: &Settings, machine: &Self::Machine) -> Result<Self::Work, Problem>;
 
-    /// Tells of the fields that may have no effect at a point.
+    /// Reports the fields that may have no effect at a point.
     fn watch(_watch: &mut Watch<'_>, _machine: &Self::Machine, _work: &Self::Work) {}
 
-    /// Tells of the fields outside of machine and work that have no effect on any machine of the kind. They are looked
+    /// Reports the fields outside of machine and work that have no effect on any machine of the kind. They are looked
     /// for before any other mistake, whose advice would be to change them.
     fn watch_rules(_watch: &mut Watch<'_>) {}
 

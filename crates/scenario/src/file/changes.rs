@@ -3,8 +3,8 @@
 use crate::file::draft::Draft;
 use crate::sweep::axis::{Axis, AxisValue};
 
-/// Values of an axis that are told one by one.
-const VALUES_TOLD_MAX: usize = 6;
+/// Values of an axis that are listed one by one.
+const VALUES_LISTED_MAX: usize = 6;
 
 /// A field that overrides have changed, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +74,7 @@ fn values(axis: &Axis) -> String {
         values.iter().map(|value| value.text.clone()).collect()
     };
     match &axis.values[..] {
-        [first, .., last] if axis.values.len() > VALUES_TOLD_MAX => {
+        [first, .., last] if axis.values.len() > VALUES_LISTED_MAX => {
             format!(
                 "{} to {} ({} values)",
                 first.text,

@@ -39,7 +39,7 @@ pub fn toml_with_places(
         Ok(root)
     };
     match read() {
-        Ok(root) => Ok(told(&root, &source)),
+        Ok(root) => Ok(json_of(&root, &source)),
         Err(problem) => Err(source.error(problem)),
     }
 }
@@ -90,18 +90,18 @@ fn place(origin: Origin, source: &Source) -> String {
     error.to_string().trim_end_matches(": ").to_owned()
 }
 
-fn told(node: &Node, source: &Source) -> Value {
+fn json_of(node: &Node, source: &Source) -> Value {
     let (kind, value) = match &node.tree {
         Tree::Table(entries) => {
             let entries = entries.iter().map(|entry| {
                 let at = place(entry.key_origin, source);
-                json!([entry.key, at, told(&entry.node, source)])
+                json!([entry.key, at, json_of(&entry.node, source)])
             });
             ("table", entries.collect())
         }
         Tree::Array(items) => (
             "list",
-            items.iter().map(|item| told(item, source)).collect(),
+            items.iter().map(|item| json_of(item, source)).collect(),
         ),
         Tree::Text(text) => ("text", json!(text)),
         Tree::Integer(integer) => ("integer", json!(integer)),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_and_changes_nothing_is_told() {
+    fn bad_toml_and_changes_without_effect_are_errors() {
         assert!(error("a = 1\nb =\n", &[]).starts_with("p.toml:2: not TOML: "));
         assert_eq!(
             error("a = 1", &["a"]),

@@ -6,7 +6,7 @@ use crate::file::setting::{Credit, Layer, Setting};
 use crate::scenario::Scenario;
 use serde::Serialize;
 
-/// Most characters of a value; a list of thousands of nodes tells nothing.
+/// Most characters of a value; a list of thousands of nodes is of no use.
 const VALUE_MAX: usize = 200;
 
 /// A field with its value.

@@ -195,7 +195,7 @@ pub(crate) fn resolve(
         } = failures.ok_or_else(too_many)?;
         any_part |= single > 0;
         states.retain(|state| state.runs);
-        // Why a machine cannot be built is told when it is.
+        // The points report why a machine cannot be built.
         unbuilt |= states.iter().any(|state| state.live == 0);
         room = room.checked_sub(states.len()).ok_or_else(too_many)?;
         found.push((values, states));
@@ -340,7 +340,7 @@ fn value_of(
     })
 }
 
-/// Variants must be told from one another, in a line each.
+/// Checks that variants differ in their labels, which are one line each.
 fn check_labels(values: &[AxisValue]) -> Result<(), String> {
     let mut seen = BTreeSet::new();
     for value in values {

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_compared_and_told_as_what_they_are() {
+    fn values_are_compared_and_printed_by_their_type() {
         let one = Described::new(1u32);
         assert_eq!(one, one.clone());
         assert_eq!(one, Described::new(1u32));
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "1 is no u64")]
-    fn a_value_of_another_type_is_told() {
+    fn a_value_of_another_type_panics() {
         Described::new(1u32).expect::<u64>();
     }
 }

@@ -1,6 +1,6 @@
 //! Types of value: what a field may hold, how a value is read, and how the type is described.
 //!
-//! Each type is a struct with a [`ValueType`] of its own; kinds of machine add theirs.
+//! Each type is a struct with a [`ValueType`] of its own; kinds of machine add their own.
 
 mod amount;
 pub(crate) mod described;
