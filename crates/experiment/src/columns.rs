@@ -233,17 +233,17 @@ impl ChannelColumns {
 fn read<'a, T: Deserialize<'a> + Send>(lists: &[&'a [u8]]) -> Result<Vec<T>, Misfit> {
     let (first, others) = lists.split_first().unwrap_or((&(b"[]" as &[u8]), &[]));
     thread::scope(|scope| {
-        let begun: Vec<_> = (others.iter())
+        let threads: Vec<_> = (others.iter())
             .map(|&list| (list, Builder::new().spawn_scoped(scope, || borrowed(list))))
             .collect();
         let mut items = borrowed(first)?;
-        for (list, thread) in begun {
-            // Where no thread is to be had it is read here.
-            let told = match thread {
+        for (list, thread) in threads {
+            // Where a thread could not start, the list is read here.
+            let found = match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
                 Err(_) => borrowed(list),
             };
-            items.append(&mut told.map_err(|misfit| Misfit {
+            items.append(&mut found.map_err(|misfit| Misfit {
                 at: items.len() + misfit.at,
                 ..misfit
             })?);
@@ -330,7 +330,7 @@ mod tests {
     fn what_is_no_distribution_is_refused() {
         let good = r#"{"lower":[1],"upper":[2],"count":[9]}"#;
         let second = |bins: &str| refused(&format!("[{good},{bins}]"));
-        for (bins, told) in [
+        for (bins, expected) in [
             (r#"{"lower":[],"upper":[],"count":[]}"#, "0 lower bounds"),
             (
                 r#"{"lower":[1,2],"upper":[2,3],"count":[1]}"#,
@@ -366,7 +366,10 @@ mod tests {
             ("[]", "invalid length"),
         ] {
             let (at, problem) = second(bins);
-            assert!(at == 1 && problem.contains(told), "{bins}: {at} {problem}");
+            assert!(
+                at == 1 && problem.contains(expected),
+                "{bins}: {at} {problem}"
+            );
         }
     }
 

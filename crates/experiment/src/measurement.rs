@@ -203,7 +203,7 @@ impl Plan<'_> {
             .collect::<Result<_, _>>()?;
         for &length in lengths {
             replications.par_iter_mut().try_for_each(|replication| {
-                if !replication.has_begun() {
+                if !replication.has_started() {
                     self.warm_up(replication, length)?;
                 }
                 replication.run_to(length, self.shared.progress)
@@ -346,7 +346,7 @@ impl Plan<'_> {
             let collapsed = replications.iter().any(Course::has_collapsed);
             let (converged, wanted) = match judged.verdict {
                 _ if collapsed || ended_by.is_some() => (false, Wanted::default()),
-                // Latencies of a saturated run depend on its length: more of it tells nothing.
+                // Latencies of a saturated run depend on its length: a longer run adds no knowledge.
                 Verdict::Saturated => (false, Wanted::default()),
                 _ => self.progress_of(&recorders, &judged),
             };
@@ -414,9 +414,9 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// How far to run before the next look; `None` if nothing is missing that a longer run could tell. What
-    /// is measured may have `max` messages, the verdict on a point as many as
-    /// [`Rules::messages_of_verdict`]; a search has other loads to go on with.
+    /// Return how far to run before the next look; `None` if a longer run would add nothing. Measures may
+    /// take `max` messages, the verdict on a point as many as [`Rules::messages_of_verdict`]; a search has
+    /// other loads to go on with.
     fn next_look(&self, wanted: Wanted, reached: u64, max: u64, looks_left: u32) -> Option<u64> {
         let next = |factor: Option<f64>, max: u64| {
             let factor = factor.filter(|_| looks_left > 0 && reached < max)?;
@@ -472,9 +472,8 @@ struct Wanted {
     verdict: Option<f64>,
 }
 
-/// The least factor between this look and the next, with so many left: no less than what tells
-/// something new, and enough for the last look to come at the longest run in the longest steps.
-/// Otherwise what is missing decides.
+/// Return the least factor between this look and the next. It is large enough for the next look to add
+/// knowledge, and for the last look to come at the longest run if all later steps are the longest.
 fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
     let left = max as f64 / reached.max(1) as f64;
     let steps_after = i32::try_from(looks_left.saturating_sub(1)).unwrap_or(i32::MAX);

@@ -286,7 +286,7 @@ impl Replication {
         self.simulation.now()
     }
 
-    pub fn has_begun(&self) -> bool {
+    pub fn has_started(&self) -> bool {
         self.simulation.now() > 0
     }
 

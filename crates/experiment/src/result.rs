@@ -115,16 +115,16 @@ impl From<Loads> for Load {
 pub struct MachineSummary(Box<RawValue>);
 
 impl MachineSummary {
-    /// What a machine of the kind `kind` says of itself, as JSON; floating-point numbers in full.
+    /// Build the summary of a machine of the kind `kind` as JSON, with floating-point numbers in full.
     pub(crate) fn new(kind: &str, summary: &impl Serialize) -> Self {
         #[derive(Serialize)]
-        struct Told<'s, S> {
+        struct Tagged<'s, S> {
             kind: &'s str,
             #[serde(flatten)]
             summary: &'s S,
         }
-        let told = serde_json::value::to_raw_value(&Told { kind, summary });
-        Self(told.expect("a summary is a struct of plain values"))
+        let json = serde_json::value::to_raw_value(&Tagged { kind, summary });
+        Self(json.expect("a summary is a struct of plain values"))
     }
 
     /// The JSON object.

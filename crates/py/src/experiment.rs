@@ -301,7 +301,7 @@ impl PyExperiment {
         json(&ProgressReport {
             points_done,
             points_total,
-            started: self.progress.has_begun(), // codespell:ignore begun
+            started: self.progress.has_started(),
             elsewhere: self.progress.elsewhere(),
             messages: self.progress.messages(),
             running: self.task.is_running(),

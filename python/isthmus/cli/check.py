@@ -30,7 +30,7 @@ MACHINES = 8
   isthmus check --fields lanes          those with "lanes" in their key
   isthmus check --fields 'machine.*.seek'
 
-A mistake is told with file, line, field and what would be right; exit status 2.
+An error names file, line and field, and says what to write instead; exit status 2.
 """,
 )
 @click.argument("file", type=click.Path(path_type=Path), required=False)

@@ -49,7 +49,7 @@ def _count(name: str, default: int, help_: str) -> Decorator:
   isthmus nic serve --listen tcp:127.0.0.1:7000 --token-file token \\
       --operator-token-file operator --to 10.0.0.0/8 --log nic.log \\
       --metrics 127.0.0.1:9464
-  isthmus nic serve --listen tcp:127.0.0.1:0 --json     any free port, told
+  isthmus nic serve --listen tcp:127.0.0.1:0 --json     any free port, printed
 
 It says where it listens, and runs until SIGTERM or Ctrl-C: then it takes
 nothing new, lets streams go on for --grace, and ends. SIGHUP reopens the log

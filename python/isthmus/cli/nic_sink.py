@@ -31,7 +31,7 @@ confirmed; when a sender leaves, a line says what it sent and how fast:
 \b
   isthmus nic sink 127.0.0.1:5000
   isthmus nic sink 127.0.0.1:5000 --senders 1 --out image.raw
-  isthmus nic sink --json                  any free port, told as JSON
+  isthmus nic sink --json                  any free port, printed as JSON
 
 It takes one sender after another until Ctrl-C. A sender begins with a packet
 of a stream manager; other connections do not count. --out is emptied when the

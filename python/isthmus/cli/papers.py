@@ -176,7 +176,7 @@ def run(
 @command.command(
     name="readme",
     cls=Voiced,
-    help="""Write the counts and tables of papers' READMEs anew, from the verdicts that were kept.
+    help="""Update the counts and tables of papers' READMEs from the verdicts that were kept.
 
 NAMES are papers of `isthmus papers` [all of them], or folders.
 """,
