@@ -7,7 +7,6 @@
 //! eight blocks of 8 KB; units as in section 5.2.)
 
 use crate::layout::{Dim, Grid, Layout, LayoutError};
-use std::fmt;
 use std::sync::Arc;
 
 /// Processors in rows, and their links to an interface, as in Figure 13; and how much crosses at a time.
@@ -26,9 +25,10 @@ pub struct IoGrid {
 }
 
 /// Why there is no such distribution.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum IoDistributionError {
     /// The columns cannot be divided among so many links.
+    #[error("links: {links}; each has as many of the {columns} columns as the others")]
     Links {
         /// How many.
         links: u32,
@@ -36,11 +36,16 @@ pub enum IoDistributionError {
         columns: u32,
     },
     /// Transfer units, or elements, of no bytes.
+    #[error("{what}: 0; it is a number of bytes, at least 1")]
     NoBytes {
         /// `tu` or `element`.
         what: &'static str,
     },
     /// A transfer unit has not an element for each column.
+    #[error(
+        "tu: {tu} bytes have {} for each of {columns} columns; an element has {element}",
+        .tu / u64::from(*.columns)
+    )]
     Room {
         /// Bytes of a transfer unit.
         tu: u64,
@@ -50,47 +55,14 @@ pub enum IoDistributionError {
         element: u64,
     },
     /// A dimension of no indices: there is nothing to transfer.
+    #[error("dimension {dim} has no indices: it has at least 1")]
     NoIndices {
         /// Which.
         dim: usize,
     },
     /// There is no such layout.
-    Layout(LayoutError),
-}
-
-impl fmt::Display for IoDistributionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Links { links, columns } => write!(
-                f,
-                "links: {links}; each has as many of the {columns} columns as the others"
-            ),
-            Self::NoBytes { what } => {
-                write!(f, "{what}: 0; it is a number of bytes, at least 1")
-            }
-            Self::Room {
-                tu,
-                columns,
-                element,
-            } => write!(
-                f,
-                "tu: {tu} bytes have {} for each of {columns} columns; an element has {element}",
-                tu / u64::from(*columns)
-            ),
-            Self::NoIndices { dim } => {
-                write!(f, "dimension {dim} has no indices: it has at least 1")
-            }
-            Self::Layout(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for IoDistributionError {}
-
-impl From<LayoutError> for IoDistributionError {
-    fn from(error: LayoutError) -> Self {
-        Self::Layout(error)
-    }
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
 }
 
 /// A block of a transfer unit: elements that follow one another in the array and in the memory of a rank.

@@ -143,7 +143,11 @@ impl Grid {
                     return Err(LayoutError::Round { dim, block, over });
                 }
                 &Spread::Cyclic { source, .. } if source >= over => {
-                    return Err(LayoutError::Source { dim, source, over });
+                    return Err(LayoutError::Source {
+                        dim,
+                        first: source,
+                        over,
+                    });
                 }
                 Spread::Cuts(cuts) => {
                     let problem = wrong_cuts(cuts, extent, over);
