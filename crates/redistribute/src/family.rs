@@ -62,25 +62,6 @@ impl Family {
     pub fn runs(&self) -> u64 {
         self.inner.count * self.outer.count
     }
-
-    /// Where each run begins.
-    pub fn starts(&self) -> impl Iterator<Item = At> + use<> {
-        let Self {
-            first,
-            inner,
-            outer,
-            ..
-        } = *self;
-        let add = |at: At, by: At, times: u64| At {
-            index: at.index + by.index * times,
-            from: at.from + by.from * times,
-            to: at.to + by.to * times,
-        };
-        (0..outer.count).flat_map(move |o| {
-            let group = add(first, outer.by, o);
-            (0..inner.count).map(move |i| add(group, inner.by, i))
-        })
-    }
 }
 
 /// How many indices are in both combs.

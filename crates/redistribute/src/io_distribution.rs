@@ -70,10 +70,6 @@ pub enum IoDistributionError {
 pub struct UnitBlock {
     /// Place in the layout of the rank that has it.
     pub place: u32,
-    /// The link that it crosses.
-    pub link: u32,
-    /// Where its first element lies among those of the rank, row by row.
-    pub at: u64,
     /// How many elements.
     pub elements: u64,
 }
@@ -87,18 +83,6 @@ pub struct TransferUnit {
     pub start: u64,
     /// In order; never none.
     pub blocks: Vec<UnitBlock>,
-}
-
-impl TransferUnit {
-    /// How many elements.
-    pub fn elements(&self) -> u64 {
-        self.blocks.iter().map(|block| block.elements).sum()
-    }
-
-    /// Its striping units, in order: the blocks that cross one link.
-    pub fn striping_units(&self) -> impl Iterator<Item = &[UnitBlock]> {
-        self.blocks.chunk_by(|one, next| one.link == next.link)
-    }
 }
 
 /// A layout from which transfer units are taken.
@@ -192,11 +176,6 @@ impl IoDistribution {
         &self.layout
     }
 
-    /// Processors and links.
-    pub fn grid(&self) -> IoGrid {
-        self.grid
-    }
-
     /// The dimension along which blocks lie; those behind it are whole in each block.
     pub fn dim(&self) -> usize {
         self.dim
@@ -232,14 +211,11 @@ impl IoDistribution {
         // The how manieth row along the dimension of blocks, and which of its units.
         let (line, turn) = (number / self.units_of_row(), number % self.units_of_row());
         let first = turn * self.round();
-        // The row of processors that has it, and how many of that row's blocks of each column are before it: whole
-        // ones, since only the last of a row of the array is not.
-        let (row, lines_before, turns_before) = if dim == 0 {
-            let rows = u64::from(rows);
-            (turn % rows, 0, turn / rows)
+        // The row of processors that has it.
+        let row = if dim == 0 {
+            turn % u64::from(rows)
         } else {
-            let swath = shape[0].div_ceil(rows.into()) * size(&shape[1..dim]);
-            (line / swath, line % swath, turn)
+            line / (shape[0].div_ceil(rows.into()) * size(&shape[1..dim]))
         };
         let mut blocks = Vec::new();
         for column in 0..columns {
@@ -247,12 +223,8 @@ impl IoDistribution {
             if begin >= shape[dim] {
                 break;
             }
-            let place = row as u32 * columns + column;
-            let held = self.layout.parts(place)[0][dim].size();
             blocks.push(UnitBlock {
-                place,
-                link: self.link(place),
-                at: (lines_before * held + turns_before * self.block) * slab,
+                place: row as u32 * columns + column,
                 elements: self.block.min(shape[dim] - begin) * slab,
             });
         }
@@ -261,11 +233,6 @@ impl IoDistribution {
             start: (line * shape[dim] + first) * slab,
             blocks,
         })
-    }
-
-    /// All transfer units in the order of the array.
-    pub fn units(&self) -> impl Iterator<Item = TransferUnit> {
-        (0..self.unit_count()).map_while(|number| self.unit(number))
     }
 
     /// Transfer units along the dimension of blocks.

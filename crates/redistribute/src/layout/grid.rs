@@ -90,11 +90,6 @@ impl Grid {
         &self.dims
     }
 
-    /// In which order processes are numbered.
-    pub fn order(&self) -> GridOrder {
-        self.order
-    }
-
     pub(super) fn size(&self) -> u64 {
         self.extents
             .iter()
