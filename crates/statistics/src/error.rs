@@ -34,16 +34,6 @@ pub enum Error {
         /// The domain in words.
         wanted: &'static str,
     },
-    /// Two inputs that belong together differ in length.
-    #[error("{what}: lengths {left} and {right} differ, they must be equal")]
-    UnequalLengths {
-        /// What the inputs are.
-        what: &'static str,
-        /// Length of the first.
-        left: usize,
-        /// Length of the second.
-        right: usize,
-    },
     /// A replication has nothing left after its warm-up.
     #[error(
         "replication {replication}: nothing is left after a warm-up of {discarded} observations out of {observations}; lengthen the run or shorten the warm-up"

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | keep a stream of observations in fixed memory | [`Series`], [`Recorder`], [`Histogram`] |
 //! | where does the warm-up end? | [`WarmUp`], [`mser5`], [`mser`] |
-//! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`BatchMeans`], [`ReplicationMeans`], [`Comparison`] |
+//! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`BatchMeans`], [`ReplicationMeans`] |
 //! | how do two results compare? | [`compare`] |
 //! | may the run stop? | [`Precision`] |
 //! | is the system saturated? | [`Backlog`], [`SaturationTest`] |
@@ -40,7 +40,6 @@
 
 mod backlog;
 mod batch_means;
-mod comparison;
 mod count;
 mod error;
 mod estimate;
@@ -60,7 +59,6 @@ mod warm_up;
 
 pub use backlog::Backlog;
 pub use batch_means::BatchMeans;
-pub use comparison::Comparison;
 pub use count::Events;
 pub use error::Error;
 pub use estimate::Estimate;
