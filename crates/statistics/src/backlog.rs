@@ -1,6 +1,6 @@
 //! Demands offered and not yet served, over time.
 
-use crate::error::Error;
+use crate::error::{Error, at_least};
 use serde::{Deserialize, Serialize};
 
 /// Samples kept at most.
@@ -146,13 +146,11 @@ impl Backlog {
     /// The samples, if there are enough of them for so many sections and they make sense.
     fn checked(&self, sections: usize) -> Result<Vec<(f64, f64)>, Error> {
         let points: Vec<(f64, f64)> = self.samples().map(|(o, l)| (o as f64, l as f64)).collect();
-        if points.len() < sections + 1 {
-            return Err(Error::TooFew {
-                what: "backlog samples of a replication",
-                got: points.len(),
-                needed: sections + 1,
-            });
-        }
+        at_least(
+            sections + 1,
+            "backlog samples of a replication",
+            points.len(),
+        )?;
         if let Some(pair) = points.windows(2).find(|pair| pair[1].0 < pair[0].0) {
             return Err(Error::OutOfRange {
                 what: "number of demands offered so far",
@@ -160,14 +158,11 @@ impl Backlog {
                 wanted: "at least as large as in the sample before",
             });
         }
-        let (first, last) = (points[0].0, points[points.len() - 1].0);
-        if last == first {
-            return Err(Error::TooFew {
-                what: "demands offered in a replication",
-                got: 0,
-                needed: 1,
-            });
-        }
+        at_least(
+            1,
+            "demands offered in a replication",
+            self.offered() as usize,
+        )?;
         Ok(points)
     }
 }

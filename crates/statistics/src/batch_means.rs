@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, all_finite};
+use crate::error::{Error, all_finite, at_least};
 use crate::estimate::{Estimate, mean_and_variance};
 use crate::quantile::normal_quantile;
 use crate::series::Series;
@@ -44,13 +44,11 @@ impl BatchMeans {
     /// [`Error::OutOfRange`] for an impossible confidence.
     pub fn from_batches(batch_means: &[f64], confidence: f64) -> Result<Self, Error> {
         all_finite("batch means", batch_means)?;
-        if batch_means.len() < FEWEST_BATCHES {
-            return Err(Error::TooFew {
-                what: "batch means after the warm-up",
-                got: batch_means.len(),
-                needed: FEWEST_BATCHES,
-            });
-        }
+        at_least(
+            FEWEST_BATCHES,
+            "batch means after the warm-up",
+            batch_means.len(),
+        )?;
         let mut means = batch_means.to_vec();
         let mut merged = 1;
         let can_merge = |means: &[f64]| means.len() / 2 >= FEWEST_BATCHES;

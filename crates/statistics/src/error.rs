@@ -54,6 +54,14 @@ pub enum Error {
     },
 }
 
+/// Accepts as many as are needed.
+pub(crate) fn at_least(needed: usize, what: &'static str, got: usize) -> Result<(), Error> {
+    if got < needed {
+        return Err(Error::TooFew { what, got, needed });
+    }
+    Ok(())
+}
+
 /// Accepts a slice whose values are all finite.
 pub(crate) fn all_finite(what: &'static str, values: &[f64]) -> Result<(), Error> {
     match values.iter().position(|value| !value.is_finite()) {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::error::{Error, all_finite, open_unit};
+use crate::error::{Error, all_finite, at_least, open_unit};
 use crate::quantile::t_quantile;
 
 /// A mean and the two-sided interval that contains the true value with probability
@@ -44,13 +44,7 @@ impl Estimate {
     pub fn from_samples(samples: &[f64], confidence: f64) -> Result<Self, Error> {
         open_unit("confidence", confidence)?;
         all_finite("samples of an interval", samples)?;
-        if samples.is_empty() {
-            return Err(Error::TooFew {
-                what: "samples of an interval",
-                got: 0,
-                needed: 1,
-            });
-        }
+        at_least(1, "samples of an interval", samples.len())?;
         let (mean, variance) = mean_and_variance(samples);
         let half_width = match variance {
             None => f64::INFINITY,

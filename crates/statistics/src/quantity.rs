@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, all_finite, open_unit};
+use crate::error::{Error, all_finite, at_least, open_unit};
 use crate::estimate::{Estimate, mean_and_variance};
 
 /// A number with its interval and what each replication says of it.
@@ -125,13 +125,7 @@ pub fn compare(
         Operation::Mean(weights) => weights.len().max(1),
         _ => 2,
     };
-    if operands.len() < needed {
-        return Err(Error::TooFew {
-            what: "quantities compared",
-            got: operands.len(),
-            needed,
-        });
-    }
+    at_least(needed, "quantities compared", operands.len())?;
     let operands = paired(operands);
     match operation {
         Operation::Ratio => quotient(&operands[0], &operands[1], confidence),

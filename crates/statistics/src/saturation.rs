@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::backlog::Backlog;
-use crate::error::{Error, open_unit};
+use crate::error::{Error, at_least, open_unit};
 use crate::estimate::Estimate;
 
 /// Samples that "stable" rests on: fewer replications than this are cut into sections. Longer
@@ -147,13 +147,7 @@ impl SaturationTest {
                 wanted: "strictly between 0 and 1/2",
             });
         }
-        if replications.is_empty() {
-            return Err(Error::TooFew {
-                what: "replications to judge",
-                got: 0,
-                needed: 1,
-            });
-        }
+        at_least(1, "replications to judge", replications.len())?;
         let confidence = 1.0 - 2.0 * self.alpha / f64::from(self.looks.max(1));
         let fewest = fewest(replications.len());
         let growth = Halves::trend(replications, fewest, confidence)?;

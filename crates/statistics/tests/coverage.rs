@@ -7,8 +7,7 @@
 mod queue;
 
 use isthmus_statistics::{
-    BatchMeans, Estimate, Precision, Recorder, ReplicationMeans, Series, Summary,
-    Target, WarmUp,
+    BatchMeans, Estimate, Precision, Recorder, ReplicationMeans, Series, Summary, Target, WarmUp,
 };
 use queue::{Queue, Service, binomial_band};
 
