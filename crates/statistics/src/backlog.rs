@@ -11,7 +11,7 @@ const CAPACITY: usize = 512;
 ///
 /// At most 512 samples are kept: when they are full, every second one goes and from then on every
 /// second sample is taken, so the caller may sample as long as it likes at any regular interval.
-/// The latest sample is always kept.
+/// The latest sample is always kept. The first should be taken before the first demand.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Backlog {
     points: Vec<Point>,
@@ -28,17 +28,11 @@ struct Point {
 }
 
 impl Backlog {
-    /// Without samples yet. The first should be taken before the first demand.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// From a backlog at the ends of blocks: it starts at `start`, and `blocks[i]` is the number
     /// of demands offered during block i and the backlog at its end.
     #[cfg(test)]
     pub(crate) fn from_blocks(start: u64, blocks: &[(u64, u64)]) -> Self {
-        let mut backlog = Self::new();
+        let mut backlog = Self::default();
         backlog.sample(0, start);
         let mut offered = 0;
         for (during, level) in blocks {
@@ -207,7 +201,7 @@ mod tests {
     proptest! {
         #[test]
         fn samples_are_thinned_evenly(count in 1u64..20_000) {
-            let mut backlog = Backlog::new();
+            let mut backlog = Backlog::default();
             (0..count).for_each(|index| backlog.sample(10 * index, 3 * index));
             let kept: Vec<(u64, u64)> = backlog.samples().collect();
             prop_assert!(kept.len() <= CAPACITY && (count < 512 || kept.len() >= CAPACITY / 2));
@@ -259,7 +253,7 @@ mod tests {
     #[test]
     fn unusable_backlogs_are_refused() {
         assert!(matches!(
-            Backlog::new().growth(1),
+            Backlog::default().growth(1),
             Err(Error::TooFew { .. })
         ));
         let idle = Backlog::from_blocks(0, &[(0, 0), (0, 0)]);

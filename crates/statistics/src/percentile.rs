@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::estimate::Estimate;
-use crate::histogram::{Bucket, Histogram, check_percentile};
+use crate::histogram::{Bucket, Histogram};
 use crate::share::ShareTest;
 
 /// Observations that must lie above a percentile for it to be a property of the distribution
@@ -84,7 +84,13 @@ pub fn percentile_estimates(
 ) -> Result<Vec<PercentileEstimate>, Error> {
     let spread = Spread::new(replications, confidence, steady)?;
     let of = |&percentile: &f64| {
-        check_percentile(percentile)?;
+        if !(0.0..=100.0).contains(&percentile) {
+            return Err(Error::OutOfRange {
+                what: "percentile",
+                value: percentile,
+                wanted: "from 0 to 100",
+            });
+        }
         let above = 1.0 - percentile / 100.0;
         let resolved = |histogram: &Histogram| histogram.count() as f64 * above >= FEWEST_ABOVE;
         Ok(PercentileEstimate {

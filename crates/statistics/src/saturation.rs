@@ -34,16 +34,6 @@ pub enum Verdict {
     Undecided,
 }
 
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Stable => "stable",
-            Self::Saturated => "saturated",
-            Self::Undecided => "undecided",
-        })
-    }
-}
-
 /// The test behind a [`Verdict`].
 ///
 /// Let `g1` and `g2` be the backlog gained per offered demand in the first and in the second half

@@ -22,7 +22,7 @@ fn length(service: Service, rho: f64) -> u32 {
 
 fn series(queue: &mut Queue, customers: u32) -> Series {
     let mut series = Series::new();
-    series.extend((0..customers).map(|_| queue.next_wait()));
+    (0..customers).for_each(|_| series.push(queue.next_wait()));
     series
 }
 

@@ -69,7 +69,7 @@ fn verdicts(cases: &[Case]) {
             }
         }
         println!(
-            "{:?} at {}, {} replications: {right} of {} {}, {wrong} wrong, {spent} demands each",
+            "{:?} at {}, {} replications: {right} of {} {:?}, {wrong} wrong, {spent} demands each",
             case.service, case.rho, case.replications, case.runs, case.right
         );
         let allowed = *binomial_band(case.runs, test.alpha, TAIL).end();
