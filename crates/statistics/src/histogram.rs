@@ -50,7 +50,7 @@ impl From<Stored> for Histogram {
 }
 
 /// One bucket that is not empty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
     /// Smallest value in it.
     pub lower: u64,

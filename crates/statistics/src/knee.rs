@@ -1,7 +1,5 @@
 //! Where saturation begins.
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::{Error, open_unit};
 use crate::saturation::{SaturationTest, Verdict};
 
@@ -65,7 +63,7 @@ pub enum KneeStep {
 }
 
 /// One test done.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct KneeTest {
     /// The load.
     pub load: f64,
@@ -76,7 +74,7 @@ pub struct KneeTest {
 }
 
 /// What is known about the knee.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bracket {
     /// Highest load found stable; none if even the lower end of the range is not.
     pub stable: Option<f64>,

@@ -1,7 +1,5 @@
 //! Percentiles over replications, and what is known of them.
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::histogram::{Bucket, Histogram};
@@ -27,7 +25,7 @@ const DOUBT: f64 = 1.5;
 ///
 /// It presumes a steady state, and that replications are independent, but not that they are long: how far
 /// neighbours depend on one another is in how replications scatter.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PercentileEstimate {
     /// Which percentile, from 0 to 100.
     pub percentile: f64,

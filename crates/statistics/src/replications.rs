@@ -1,7 +1,5 @@
 //! One measure over all replications.
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::{Error, all_finite};
 use crate::estimate::Estimate;
 use crate::histogram::Histogram;
@@ -12,7 +10,7 @@ use crate::series::Series;
 use crate::warm_up::WarmUp;
 
 /// The means of replications after their warm-up, in the order of the replications.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReplicationMeans {
     /// Mean of what is left of each replication, in the unit of the observations.
     pub means: Vec<f64>,

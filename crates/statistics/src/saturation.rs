@@ -1,7 +1,5 @@
 //! Stable, saturated or undecided.
 
-use serde::{Deserialize, Serialize};
-
 use crate::backlog::Backlog;
 use crate::error::{Error, at_least, open_unit};
 use crate::estimate::Estimate;
@@ -23,8 +21,7 @@ const PERSISTENCE: f64 = 0.5;
 const LENGTHEN: (f64, f64) = (1.5, 4.0);
 
 /// Whether a point has a steady state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// The backlog grows by less than the threshold.
     Stable,
@@ -67,7 +64,7 @@ pub enum Verdict {
 /// disk access) looks saturated; and a growth that sets in only after the end of the run looks
 /// stable. A load whose growth is below the threshold counts as stable: with 0.005 the knee of a
 /// single queue is placed at rho = 1.005.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SaturationTest {
     /// Backlog growth per offered demand that separates the verdicts, between 0 and 1.
     pub threshold: f64,
@@ -89,7 +86,7 @@ impl Default for SaturationTest {
 }
 
 /// A verdict and what it rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,

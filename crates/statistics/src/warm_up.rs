@@ -1,7 +1,5 @@
 //! Where the warm-up ends.
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::{Error, all_finite};
 use crate::series::Series;
 
@@ -12,8 +10,7 @@ const FEWEST_BATCHES: usize = 10;
 const FEWEST_LEFT: usize = 5;
 
 /// A rule for what to discard at the beginning of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WarmUp {
     /// MSER-5 with a margin: [`mser`] over the average of the replications, then twice what it
     /// finds, at least a tenth and at most half of the run, the same in all replications.
@@ -32,7 +29,7 @@ pub enum WarmUp {
 }
 
 /// A truncation point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncation {
     /// Observations to discard. If the end of the warm-up was not detected this is half of the
     /// run, for want of anything better.
