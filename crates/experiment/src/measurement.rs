@@ -14,7 +14,7 @@ use crate::subject::{Subject, Unended};
 use crate::unended;
 use isthmus_kernel::Cycles;
 use isthmus_scenario::{StopRule, Warmup};
-use isthmus_statistics::{Error, Judgement, Precision, SaturationTest, Target, Verdict};
+use isthmus_statistics::{Error, Judgement, SaturationTest, Verdict, more_work};
 use isthmus_units::Time;
 use rayon::prelude::*;
 
@@ -445,9 +445,7 @@ impl Plan<'_> {
         let mut estimates = Vec::new();
         for name in of {
             match known::estimate(replications, self.rules, self.subject, name) {
-                Known::Estimate(estimate) => {
-                    estimates.push((estimate, Target::relative(relative)));
-                }
+                Known::Estimate(estimate) => estimates.push(estimate),
                 Known::TooFew => {
                     converged = false;
                     wanted.measures = Some(LENGTHEN_MIN);
@@ -455,11 +453,9 @@ impl Plan<'_> {
                 Known::Absent => {}
             }
         }
-        let assessment = Precision::default().assess(&estimates);
-        if !assessment.is_done() {
+        if let Some(factor) = more_work(&estimates, relative) {
             converged = false;
-            let factor = wanted.measures.unwrap_or(1.0).max(assessment.factor);
-            wanted.measures = Some(factor);
+            wanted.measures = Some(wanted.measures.unwrap_or(1.0).max(factor));
         }
         (converged, wanted)
     }

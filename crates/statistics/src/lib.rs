@@ -10,14 +10,14 @@
 //! | where does the warm-up end? | [`WarmUp`], [`mser5`], [`mser`] |
 //! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`BatchMeans`], [`ReplicationMeans`] |
 //! | how do two results compare? | [`compare`] |
-//! | may the run stop? | [`Precision`] |
+//! | may the run stop? | [`more_work`] |
 //! | is the system saturated? | [`Backlog`], [`SaturationTest`] |
 //! | where is the knee? | [`KneeSearch`] |
 //! | all of one measure at once | [`Summary`] |
 //!
 //! A typical round of an experiment keeps one [`Recorder`] per measure and one [`Backlog`] in
-//! each replication, then asks [`Summary::of`] for means and percentiles, [`Precision::assess`]
-//! whether they are known well enough, and [`SaturationTest::judge`] whether the point has a
+//! each replication, then asks [`Summary::of`] for means and percentiles, [`more_work`] whether
+//! they are known well enough, and [`SaturationTest::judge`] whether the point has a
 //! steady state at all.
 //!
 //! ```
@@ -65,7 +65,7 @@ pub use estimate::Estimate;
 pub use histogram::{Bucket, Histogram};
 pub use knee::{Bracket, KneeSearch, KneeStep, KneeTest};
 pub use percentile::{PercentileEstimate, percentile_estimates};
-pub use precision::{Assessment, Precision, Target};
+pub use precision::more_work;
 pub use quantile::{f_quantile, normal_quantile, t_quantile};
 pub use quantity::{Operation, Quantity, compare};
 pub use recorder::Recorder;

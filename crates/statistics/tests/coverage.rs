@@ -7,7 +7,7 @@
 mod queue;
 
 use isthmus_statistics::{
-    BatchMeans, Estimate, Precision, Recorder, ReplicationMeans, Series, Summary, Target, WarmUp,
+    BatchMeans, Estimate, Recorder, ReplicationMeans, Series, Summary, WarmUp, more_work,
 };
 use queue::{Queue, Service, binomial_band};
 
@@ -84,7 +84,6 @@ fn batch_means() {
 /// From ten replications of 2000 customers to a half-width of 3 % of the mean.
 fn sequential(name: &str, seed: u64, add_replications: bool) {
     let (service, rho) = (Service::Exponential, 0.5);
-    let rule = Precision::default();
     let (runs, mut covered, mut looks, mut customers) = (400, 0, 0, 0);
     for run in 0..runs {
         let mut queues: Vec<(Queue, Series)> = Vec::new();
@@ -103,19 +102,18 @@ fn sequential(name: &str, seed: u64, add_replications: bool) {
             let means =
                 ReplicationMeans::new(queues.iter().map(|pair| &pair.1), WarmUp::Mser).unwrap();
             let estimate = means.estimate(CONFIDENCE).unwrap();
-            let assessment = rule.assess(&[(estimate, Target::relative(0.03))]);
-            if assessment.is_done() {
+            let Some(factor) = more_work(&[estimate], 0.03) else {
                 assert!(estimate.relative_half_width() <= 0.03);
                 covered += u32::from(estimate.contains(Queue::mean_wait(service, rho)));
                 customers += queues.iter().map(|pair| pair.1.count()).sum::<u64>();
                 break;
-            }
+            };
             let grown = if add_replications {
                 &mut count
             } else {
                 &mut length
             };
-            *grown *= assessment.factor;
+            *grown *= factor;
         }
     }
     println!(
