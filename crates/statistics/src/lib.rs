@@ -8,7 +8,7 @@
 //! |---|---|
 //! | keep a stream of observations in fixed memory | [`Series`], [`Recorder`], [`Histogram`] |
 //! | where does the warm-up end? | [`WarmUp`], [`mser5`], [`mser`] |
-//! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`BatchMeans`], [`ReplicationMeans`] |
+//! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`batch_means`], [`ReplicationMeans`] |
 //! | how do two results compare? | [`compare`] |
 //! | may the run stop? | [`more_work`] |
 //! | is the system saturated? | [`Backlog`], [`SaturationTest`] |
@@ -58,7 +58,7 @@ mod share;
 mod warm_up;
 
 pub use backlog::Backlog;
-pub use batch_means::BatchMeans;
+pub use batch_means::batch_means;
 pub use count::Events;
 pub use error::Error;
 pub use estimate::Estimate;

@@ -137,7 +137,8 @@ impl Series {
 
     /// Means of the full batches in order of time, from the first boundary at or after `observations` on;
     /// observations after the last full batch are not among them.
-    pub(crate) fn batch_means_after(&self, observations: u64) -> Vec<f64> {
+    #[must_use]
+    pub fn batch_means_after(&self, observations: u64) -> Vec<f64> {
         let first = usize::try_from(self.boundary_at(observations) / self.batch_size);
         let sums = first.ok().and_then(|first| self.sums.get(first..));
         let size = self.batch_size as f64;
