@@ -7,7 +7,7 @@
 //! | question | where |
 //! |---|---|
 //! | keep a stream of observations in fixed memory | [`Series`], [`Recorder`], [`Histogram`] |
-//! | where does the warm-up end? | [`WarmUp`], [`mser5`], [`mser`] |
+//! | where does the warm-up end? | [`WarmUp`], [`mser`] |
 //! | how well is a mean known, or a rate of rare events? | [`Estimate`], [`batch_means`], [`ReplicationMeans`] |
 //! | how do two results compare? | [`compare`] |
 //! | may the run stop? | [`more_work`] |
@@ -72,4 +72,4 @@ pub use recorder::Recorder;
 pub use replications::{ReplicationMeans, Summary};
 pub use saturation::{Judgement, SaturationTest, Verdict};
 pub use series::Series;
-pub use warm_up::{Truncation, WarmUp, mser, mser5};
+pub use warm_up::{Truncation, WarmUp, mser};
