@@ -63,7 +63,7 @@ pub use count::Events;
 pub use error::Error;
 pub use estimate::Estimate;
 pub use histogram::{Bucket, Histogram};
-pub use knee::{Bracket, KneeSearch, KneeStep, KneeTest};
+pub use knee::{Bracket, KneeSearch};
 pub use percentile::{PercentileEstimate, percentile_estimates};
 pub use precision::more_work;
 pub use quantile::{f_quantile, normal_quantile, t_quantile};
