@@ -209,9 +209,9 @@ def analyze(text: str, file: str, overrides: list[str]) -> str:
 def model(spec_json: str) -> str:
     """Evaluate section 6's queueing model at every point of a scenario, under named readings.
 
-    `spec_json` is ``{"scenario": text, "file": text (for messages), "overrides": ["key=value"],
-    "readings": ["literal", "table_2_one_lane", "table_2_two_lanes", "control_bound",
-    "counted"]}``; all readings if none are named.
+    `spec_json` is ``{"scenario": text, "file": text (for messages), "overrides": ["key=value"]}``;
+    the readings are ``literal``, ``table_2_one_lane``, ``table_2_two_lanes``, ``control_bound`` and
+    ``counted``.
 
     Returns JSON; numbers that are infinite are null::
 
@@ -514,11 +514,10 @@ def peak(spec_json: str) -> str:
 
     `spec_json`: ``{"equation": "1" (a ring) | "2" (the bound of counter-rotating rings) | "table 2"
     (Eq. 2 with their mean distances) | "4" (square tori) | "table 4" (Eq. 4 with the rounded figure
-    of one ring), "nodes": 36 (of the whole fabric), "protocol": {"payload_bytes", "overhead_bytes",
-    "echo_bytes", "idle_symbols", "symbol_bytes", "symbol_ns"} (the 64-byte move of Table 1
-    if left out)}``.
+    of one ring), "nodes": 36 (of the whole fabric)}``.
 
-    Returns JSON: ``{"peak_gb_per_s": float}`` (payload of all nodes together).
+    Returns JSON: ``{"peak_gb_per_s": float}`` (payload of all nodes together, in the 64-byte moves of
+    Table 1).
 
     Raises:
         ValueError: the question makes no sense, or the nodes make no square torus.
