@@ -36,7 +36,6 @@ __all__ = [
     "address",
     "analyze",
     "balance",
-    "broadcast",
     "check",
     "claims_on",
     "compare",
@@ -627,19 +626,6 @@ def balance(spec_json: str) -> str:
     nodes. `hamming` is the code whose number of I/O nodes is nearest to `simple_io_nodes`, null
     where the PEs form no hypercube. `compute_mips` and `io_bandwidth_mb_per_s` are of the whole
     machine, `instructions_per_byte` of the machine and of one PE.
-    """
-
-def broadcast(spec_json: str) -> str:
-    """Plan a broadcast over a hypercube or over its I/O network.
-
-    `spec_json`: ``{"dimension": 7, "root": 0, "faults": {...as in topology}}``, and for the I/O
-    network ``"network": "io"`` with a ``"placement"`` as in topology; roots are I/O nodes there.
-    Without a root the lowest working node sends.
-
-    Returns JSON: ``{"network": "pe" | "io", "root": int, "nodes": int (working), "reached": int,
-    "steps": int, "lower_bound": int, "reached_by_step": [nodes that have it after step 0, 1, ...],
-    "sends": [[step, from, to]] (ascending; empty above 4096 nodes), "unreached": [working nodes
-    without a path]}``.
     """
 
 @final

@@ -4,7 +4,6 @@
 mod apps;
 mod arrays;
 mod balance;
-mod broadcast;
 mod columns;
 mod comparison;
 mod experiment;
@@ -150,7 +149,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(graph::graph_account, module)?)?;
     module.add_function(wrap_pyfunction!(place::place, module)?)?;
     module.add_function(wrap_pyfunction!(balance::balance, module)?)?;
-    module.add_function(wrap_pyfunction!(broadcast::broadcast, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(comparison::differences, module)?)?;
     module.add_function(wrap_pyfunction!(settings::settings, module)?)?;
