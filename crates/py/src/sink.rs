@@ -1,20 +1,17 @@
 //! A sink that listens, to try streams with.
 
+use crate::arrays::wrong;
 use isthmus_nic_client::protocol::Checksum;
 use isthmus_stream_net::sink::Sink;
 use isthmus_stream_net::{SinkServer, SinkSession, memory_shortfall};
 use isthmus_wire::address::numeric;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-fn wrong(error: impl Display) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
 
 fn failed(error: impl Display) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
@@ -29,7 +26,6 @@ impl PySink {
     /// Listens: an address with a port, bytes that a sender may send before they are confirmed, the
     /// checksum and the channel of the connection, whether corrupted packets are waited for again.
     #[new]
-    #[pyo3(signature = (address, window, checksum, channel, repair))]
     fn new(
         address: &str,
         window: u64,
@@ -69,7 +65,6 @@ impl PySink {
 
     /// Accept the next sender, if one comes in time. Valid data is also written to a file, which is
     /// emptied when the first of it arrives.
-    #[pyo3(signature = (seconds, out))]
     fn take(
         &self,
         py: Python<'_>,
@@ -143,10 +138,4 @@ impl PyTaking {
             early: counts.early,
         })
     }
-}
-
-/// Adds all of this to the module.
-pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PySink>()?;
-    module.add_class::<PyTaking>()
 }
