@@ -120,20 +120,12 @@ impl<'a> CutOff<'a> {
         Some(Measure {
             name: name.to_owned(),
             unit: "us".to_owned(),
-            mean: None,
             low: Some(at_least.mean * cycle_us),
-            high: None,
-            each: Vec::new(),
             samples: ended
                 .map(|finished| finished.recorders.latencies[self.measure].series().count())
                 .sum(),
             unended,
-            percentiles: Vec::new(),
-            analytic: None,
-            residual: None,
-            outside: None,
-            target: None,
-            warmup_share: 0.0,
+            ..Measure::default()
         })
     }
 }

@@ -305,7 +305,7 @@ pub struct VerdictSummary {
 }
 
 /// One measured quantity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Measure {
     /// For example `pe_pe.header`, `read.network`, `accepted`.
     pub name: String,

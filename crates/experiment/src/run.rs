@@ -425,18 +425,9 @@ fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
         Some(Measure {
             name,
             unit: unit.to_owned(),
-            mean: None,
-            low: None,
-            high: None,
-            each: Vec::new(),
-            samples: 0,
-            unended: 0,
-            percentiles: Vec::new(),
             analytic,
-            residual: None,
             outside,
-            target: None,
-            warmup_share: 0.0,
+            ..Measure::default()
         })
     };
     rates.chain(latencies).filter_map(measure).collect()

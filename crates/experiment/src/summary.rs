@@ -160,13 +160,10 @@ fn exact(figure: &Figure, overlay: &Overlay) -> Measure {
         high: Some(figure.value),
         each: vec![figure.value],
         samples: 1,
-        unended: 0,
-        percentiles: Vec::new(),
         analytic,
         residual: analytic.map(|value| figure.value / value - 1.0),
         outside,
-        target: None,
-        warmup_share: 0.0,
+        ..Measure::default()
     }
 }
 
