@@ -335,7 +335,7 @@ impl Plan<'_> {
             looks_left -= 1;
             let recorders: Vec<&Recorders> = replications.iter().map(Course::recorders).collect();
             let mut judged = judge(self.subject, &recorders, self.test);
-            let ended_by = self.ended_by(replications.iter().map(Course::is_overfull));
+            let ended_by = self.ended_by(recorders.iter().map(|one| one.is_overfull()));
             let mut cycles = replications.iter().map(Course::cycles);
             let long_enough = cycles.all(|cycles| cycles >= self.cycles_wanted());
             if ended_by.is_some() {
@@ -384,7 +384,7 @@ impl Plan<'_> {
             (Warmup::Fixed { messages }, Length::Until(end)) => {
                 replication.run_to(Length::Within { messages, end }, progress)?;
                 // A fabric that has collapsed delivers no more, however long it runs.
-                if replication.now() >= end && !replication.has_collapsed() {
+                if replication.cycles() >= end && !replication.has_collapsed() {
                     return Err(Halt::AllWarmUp { messages });
                 }
                 replication.mark();

@@ -454,7 +454,7 @@ impl PointResult {
 /// How a point ended: of a [`PointResult`] in JSON what says whether more memory would have it otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(crate) struct PointEnd {
-    #[serde(deserialize_with = "crate::columns::there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     ended_by: Option<EndedBy>,
 }
 
