@@ -23,8 +23,8 @@ use crate::processors::threads;
 use crate::progress::Progress;
 use crate::replication::{Halt, Shared};
 use crate::result::{
-    Axis, AxisValue, Change, Load, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult,
-    State, VerdictSummary,
+    Axis, AxisValue, Load, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult, State,
+    VerdictSummary,
 };
 use crate::rules::Rules;
 use crate::search;
@@ -223,7 +223,7 @@ impl Experiment {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             description: scenario.description.clone(),
-            changes: scenario.changes().into_iter().map(Change::from).collect(),
+            changes: scenario.changes(),
             digest: scenario.digest(),
             seed: self.seed,
             quick: self.options.quick,

@@ -3,13 +3,13 @@
 use crate::interruptible::interruptible;
 use crate::{ResumeError, ScenarioError, json};
 use isthmus_experiment::capacity::Capacity;
-use isthmus_experiment::result::{Change, MachineSummary};
+use isthmus_experiment::result::MachineSummary;
 use isthmus_experiment::{
     ClaimSeen, Experiment, Extent, JournalError, Options, Part, Progress, RunError, Selection,
     SetupError, Task, WorkerName,
 };
 use isthmus_kinds::KINDS;
-use isthmus_scenario::Resolved;
+use isthmus_scenario::{Change, Resolved};
 use isthmus_units::Bytes;
 use numpy::PyArray1;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
@@ -98,7 +98,7 @@ pub(crate) fn check(
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             description: scenario.description.clone(),
-            changes: scenario.changes().into_iter().map(Change::from).collect(),
+            changes: scenario.changes(),
             axes: scenario
                 .axes
                 .iter()
