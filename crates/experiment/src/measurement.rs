@@ -33,14 +33,7 @@ const DEMANDS_MIN: u64 = 200;
 #[derive(Debug)]
 pub(crate) struct Measurement {
     pub replications: Vec<Finished>,
-    /// The verdict, the flow that decides and what it rests on; none if there was too little to
-    /// judge.
-    pub verdict: Verdict,
-    /// Position of the flow.
-    pub flow: usize,
-    pub judgement: Option<Judgement>,
-    /// Where all that is asked for comes in one period of the run, whether all of it was served.
-    pub served: Option<bool>,
+    pub judged: Judged,
     pub converged: bool,
     /// What ended it before its rules did, if something did.
     pub ended_by: Option<EndedBy>,
@@ -174,10 +167,7 @@ impl Plan<'_> {
         let judged = judge(self.subject, &[&finished.recorders], self.test);
         Ok(Measurement {
             replications: vec![finished],
-            verdict: judged.verdict,
-            flow: judged.flow,
-            judgement: judged.judgement,
-            served: judged.served,
+            judged,
             converged: true,
             ended_by: None,
         })
@@ -273,22 +263,19 @@ impl Plan<'_> {
     /// What finished runs of fixed length say.
     fn judged(&self, replications: Vec<Finished>) -> Measurement {
         let recorders: Vec<&Recorders> = replications.iter().map(|r| &r.recorders).collect();
-        let judged = judge(self.subject, &recorders, self.test);
+        let mut judged = judge(self.subject, &recorders, self.test);
         let long_enough = replications
             .iter()
             .all(|r| r.cycles >= self.cycles_wanted());
         let ended_by = self.ended_by(replications.iter().map(|r| r.overfull));
-        let verdict = match ended_by {
+        judged.verdict = match ended_by {
             Some(_) => self.verdict_of_overfull(&judged, long_enough),
             None if long_enough => judged.verdict,
             None => Verdict::Undecided,
         };
         Measurement {
-            verdict,
-            flow: judged.flow,
-            judgement: judged.judgement,
-            served: judged.served,
-            converged: ended_by.is_none() && verdict != Verdict::Saturated,
+            converged: ended_by.is_none() && judged.verdict != Verdict::Saturated,
+            judged,
             ended_by,
             replications,
         }
@@ -357,10 +344,7 @@ impl Plan<'_> {
                 None => {
                     return Ok(Measurement {
                         replications: replications.into_iter().map(Course::finish).collect(),
-                        verdict: judged.verdict,
-                        flow: judged.flow,
-                        judgement: judged.judgement,
-                        served: judged.served,
+                        judged,
                         converged,
                         ended_by,
                     });
@@ -478,13 +462,15 @@ fn least_step(reached: u64, max: u64, looks_left: u32) -> f64 {
 
 /// A verdict and what it rests on.
 #[derive(Debug, Clone)]
-struct Judged {
-    verdict: Verdict,
-    flow: usize,
-    judgement: Option<Judgement>,
+pub(crate) struct Judged {
+    pub verdict: Verdict,
+    /// Position of the flow that decides.
+    pub flow: usize,
+    /// None if there was too little to judge.
+    pub judgement: Option<Judgement>,
     /// Of flows with one period in the run, which have no steady state: whether all was served, if there are
     /// any and no other flow is saturated.
-    served: Option<bool>,
+    pub served: Option<bool>,
 }
 
 impl Judged {
@@ -495,7 +481,12 @@ impl Judged {
             Verdict::Undecided => 1,
             Verdict::Saturated => 2,
         };
-        (severity, self.judgement.map_or(0.0, |j| j.growth.mean))
+        (severity, self.growth())
+    }
+
+    /// What the backlog gains per offered demand; 0 if there was too little to judge.
+    pub fn growth(&self) -> f64 {
+        self.judgement.map_or(0.0, |j| j.growth.mean)
     }
 }
 

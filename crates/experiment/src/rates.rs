@@ -81,7 +81,8 @@ fn owed(
     rate: &RateInfo,
     period: Cycles,
 ) -> f64 {
-    if measurement.verdict != Verdict::Undecided || !matches!(rate.fate, Fate::Done | Fate::Carried)
+    if measurement.judged.verdict != Verdict::Undecided
+        || !matches!(rate.fate, Fate::Done | Fate::Carried)
     {
         return 0.0;
     }

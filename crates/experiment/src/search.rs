@@ -171,9 +171,9 @@ impl Pass<'_> {
             verdict: if collapsed {
                 State::Collapsed
             } else {
-                measurement.verdict.into()
+                measurement.judged.verdict.into()
             },
-            growth: measurement.judgement.map_or(0.0, |j| j.growth.mean),
+            growth: measurement.judged.growth(),
             messages: measurement.messages(),
             ended_by: measurement.ended_by,
         };
