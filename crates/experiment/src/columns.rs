@@ -5,8 +5,8 @@
 
 use crate::result::Bins;
 use serde::Deserialize;
-use serde::de::Deserializer;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::iter::repeat_n;
 use std::mem;
@@ -124,36 +124,23 @@ fn check(bins: &Bins) -> Result<(), String> {
 /// A [`ChannelUse`](crate::result::ChannelUse) as it stands in JSON: all fields have to be there.
 #[derive(Debug, Deserialize)]
 struct Use<'a> {
+    /// Copied only where it has escapes.
     #[serde(borrow)]
-    kind: Name<'a>,
-    #[serde(deserialize_with = "there")]
+    kind: Cow<'a, str>,
+    #[serde(deserialize_with = "Option::deserialize")]
     from: Option<i64>,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     to: Option<i64>,
     utilisation: f64,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     highest: Option<f64>,
     busy: f64,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     busiest: Option<f64>,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     held_us: Option<f64>,
-    #[serde(deserialize_with = "there")]
+    #[serde(deserialize_with = "Option::deserialize")]
     analytic: Option<f64>,
-}
-
-/// A text that is copied only where it has escapes.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-struct Name<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
-
-/// A field that may be `null` and has to be there.
-pub(crate) fn there<'de, D, T>(given: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Option::deserialize(given)
 }
 
 /// How busy channels were, point after point. Absent numbers are NaN, absent places negative.
@@ -203,7 +190,7 @@ impl ChannelColumns {
         for uses in given {
             self.lengths.push(uses.len() as i64);
             for each in uses {
-                let kind = self.place(&each.kind.0);
+                let kind = self.place(&each.kind);
                 self.kind.push(kind);
                 self.from.push(each.from.unwrap_or(-1));
                 self.to.push(each.to.unwrap_or(-1));

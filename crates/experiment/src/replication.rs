@@ -282,10 +282,6 @@ impl Replication {
         &self.recorders
     }
 
-    pub fn now(&self) -> Cycles {
-        self.simulation.now()
-    }
-
     pub fn has_started(&self) -> bool {
         self.simulation.now() > 0
     }

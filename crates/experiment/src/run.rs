@@ -23,8 +23,8 @@ use crate::processors::threads;
 use crate::progress::Progress;
 use crate::replication::{Halt, Shared};
 use crate::result::{
-    Axis, AxisValue, Change, Load, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult,
-    State, VerdictSummary,
+    Axis, AxisValue, Load, Measure, Origin, PointResult, RunResult, SCHEMA, SearchResult, State,
+    VerdictSummary,
 };
 use crate::rules::Rules;
 use crate::search;
@@ -223,7 +223,7 @@ impl Experiment {
             name: scenario.name.clone(),
             title: scenario.title.clone(),
             description: scenario.description.clone(),
-            changes: scenario.changes().into_iter().map(Change::from).collect(),
+            changes: scenario.changes(),
             digest: scenario.digest(),
             seed: self.seed,
             quick: self.options.quick,
@@ -425,18 +425,9 @@ fn modelled(subject: &dyn Subject, overlay: &Overlay) -> Vec<Measure> {
         Some(Measure {
             name,
             unit: unit.to_owned(),
-            mean: None,
-            low: None,
-            high: None,
-            each: Vec::new(),
-            samples: 0,
-            unended: 0,
-            percentiles: Vec::new(),
             analytic,
-            residual: None,
             outside,
-            target: None,
-            warmup_share: 0.0,
+            ..Measure::default()
         })
     };
     rates.chain(latencies).filter_map(measure).collect()

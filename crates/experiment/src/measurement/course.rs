@@ -49,10 +49,6 @@ impl Course {
         }
     }
 
-    pub fn is_overfull(&self) -> bool {
-        self.recorders().is_overfull()
-    }
-
     pub fn has_collapsed(&self) -> bool {
         match &self.state {
             State::Running(replication) => replication.has_collapsed(),
