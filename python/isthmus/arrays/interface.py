@@ -104,5 +104,5 @@ def io_distribution(
     shape = tuple(whole_numbers("shape", shape, 1 << 64))
     core = _call(_core.IoDistribution, shape, (rows, columns), links, tu, element, numbers)
     over, dims = core.over
-    layout = Layout(core.layout, _ProcessGrid(tuple(over), tuple(dims), "row"))
+    layout = Layout(core.layout, _ProcessGrid(tuple(over), tuple(dims)))
     return IoDistribution(layout, rows, columns, links, core.dim, core.block, core)

@@ -41,7 +41,6 @@ class _ProcessGrid:
 
     extents: tuple[int, ...]
     dims: tuple[Any, ...]
-    numbering: Literal["row", "column"]
 
 
 def cyclic(block: int = 1, *, axis: int | None = None, source: int = 0) -> _Distribution:
@@ -136,7 +135,7 @@ class Layout:
             for dim in dims
         ]
         core = _call(_core.Layout.grid, shape, extents, numbering == "column", along)
-        return cls(core, _ProcessGrid(tuple(extents), tuple(along), numbering)).on_ranks(ranks)
+        return cls(core, _ProcessGrid(tuple(extents), tuple(along))).on_ranks(ranks)
 
     @classmethod
     def block_cyclic(

@@ -108,10 +108,10 @@ class Sweep:
             raise _foreign()
         return places[: len(self.run.points)]
 
-    def pinned(self, place: Sequence[int | None]) -> list[str]:
-        """Return overrides that keep one value of each axis, except axes with position None."""
+    def _pinned(self, place: Sequence[int]) -> list[str]:
+        """Return overrides that keep one value of each axis."""
         axes = zip(self.values.items(), place, strict=True)
-        return [_override(key, [of[at]]) for (key, of), at in axes if at is not None]
+        return [_override(key, [of[at]]) for (key, of), at in axes]
 
     def settings(self) -> Settings:
         """Ask the core for every setting at every point.
@@ -121,7 +121,7 @@ class Sweep:
 
         """
         try:
-            answer = self._asked([self.pinned(place) for place in self.places])
+            answer = self._asked([self._pinned(place) for place in self.places])
         except IsthmusError:
             # The core refuses settings that have an effect only at points that were removed.
             answer = self._asked([self._rotated(place) for place in self.places])
@@ -133,14 +133,6 @@ class Sweep:
         of_run = {name: _of_run(name, self.run) for name in OF_RUN}
         # An axis of variants is not a field, so add the axes of the result.
         return {**of_run, **of_result(self.run), **found, **of_run}
-
-    def allows(self, points: list[list[str]]) -> bool:
-        """Whether the scenario is valid with each of these lists of overrides by itself."""
-        try:
-            self._asked(points)
-        except IsthmusError:
-            return False
-        return True
 
     def _rotated(self, place: Sequence[int]) -> list[str]:
         """Return overrides with all values, those of one point first: the core reports that
