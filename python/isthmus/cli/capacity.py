@@ -34,7 +34,7 @@ def print_capacity(summary: dict[str, Any]) -> None:
         alike = (variant["parts"], variant["remarks"])
         if all((other["parts"], other["remarks"]) != alike for other in unlike):
             unlike.append(variant)
-    unlike.sort(key=_tightest, reverse=True)
+    unlike.sort(key=lambda v: max(map(_share, v["parts"]), default=0.0), reverse=True)
     out.text(styled(_title(unlike[0], labels if len(unlike) > 1 else []), "bold"))
     out.table(_table(unlike[0]))
     for remark in unlike[0]["remarks"]:
@@ -133,7 +133,3 @@ def _shares(part: dict[str, Any]) -> tuple[str, str, str, str]:
 
 def _share(part: dict[str, Any]) -> float:
     return part["share"] or 0.0
-
-
-def _tightest(variant: dict[str, Any]) -> float:
-    return max(map(_share, variant["parts"]), default=0.0)

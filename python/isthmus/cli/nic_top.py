@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
@@ -245,13 +246,8 @@ class _Part:
         if form is None:
             rows = max(0, min(len(self.rows), lines - 1))
             return [self._title(rows), *self.lines(rows)]
-        fits, most = 0, len(self.rows[: max(lines, 0)])
-        while fits < most:
-            middle = (fits + most + 1) // 2
-            if self.height(out, middle, form) <= lines:
-                fits = middle
-            else:
-                most = middle - 1
+        counts = range(1, 1 + min(len(self.rows), max(lines, 0)))
+        fits = bisect_right(counts, lines, key=lambda rows: self.height(out, rows, form))
         return [Text(""), self._title(fits), self.table(self.rows[:fits], form)]
 
     def height(self, out: Output, rows: int, form: _Form) -> int:
