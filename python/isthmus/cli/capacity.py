@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.console import styled
+from isthmus.cli.console import console, styled
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,8 +21,6 @@ def print_capacity(summary: dict[str, Any]) -> None:
 
     `summary` is the result of a scenario check.
     """
-    from isthmus.cli.console import console
-
     axes = (axis for i, axis in enumerate(summary["axes"]) if i != summary["load_axis"])
     labels = [axis["label"] for axis in axes]
     shown = [v for v in summary["capacity"] if v["parts"] or v["remarks"]]
@@ -50,8 +48,6 @@ def print_resolved(rows: list[dict[str, str]]) -> None:
     """Print every effective value and its origin."""
     from rich import box
     from rich.table import Table
-
-    from isthmus.cli.console import console
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for name in ("field", "value", "from"):

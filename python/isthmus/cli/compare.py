@@ -11,7 +11,7 @@ import click
 
 from isthmus.cli.streams import document
 from isthmus.cli.voice import Voiced
-from isthmus.wording import counted, interval, number, unit_label
+from isthmus.wording import counted, interval, number, sentence, unit_label
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -87,7 +87,6 @@ def _as_json(found: Comparison, first: Path, second: Path) -> str:
 
 def _print(found: Comparison, first: Path, second: Path) -> None:
     from isthmus.cli.console import console, print_facts, styled
-    from isthmus.wording import sentence
 
     changes = ", ".join(change.words for change in found.changes)
     facts = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from isthmus.wording import EXACT, counted, sentence, unit_label
+from isthmus.wording import EXACT, counted, number, sentence, unit_label
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -95,8 +95,6 @@ def _modelled(answer: Answer) -> bool:
 def _answer_row(
     answer: Answer, shown: list[str], position: int, compared: bool
 ) -> list[str | Text]:
-    from isthmus.wording import number
-
     each = answer.series[position]
     row: list[str | Text] = [each.series.label]
     if answer.has_saturation:

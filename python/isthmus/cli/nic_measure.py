@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
 
 if TYPE_CHECKING:
     from isthmus.live import Measured
@@ -73,7 +73,6 @@ def command(
     """Measure and print."""
     from isthmus.cli.source import read_scenario
     from isthmus.cli.streams import document
-    from isthmus.cli.voice import voice
     from isthmus.core import overrides
     from isthmus.files import ready_folder
     from isthmus.given import Given

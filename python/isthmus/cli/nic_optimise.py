@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
 
 if TYPE_CHECKING:
     from isthmus.optimisation import Growth, Live
@@ -61,7 +61,6 @@ def command(
 ) -> None:
     """Run the application, simulate its growth, and print both."""
     from isthmus.cli.streams import document
-    from isthmus.cli.voice import voice
     from isthmus.errors import IsthmusError
     from isthmus.given import Given
     from isthmus.optimisation import RATE, growth, live

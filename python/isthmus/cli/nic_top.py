@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isthmus.cli.console import console
 from isthmus.cli.voice import Voiced
+from isthmus.wording import counted, number, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,7 +159,6 @@ def _look(control: Control, before: _Snapshot | None) -> _Snapshot:
 def _once(control: Control, address: str, seconds: float, *, as_json: bool) -> None:
     import json
 
-    from isthmus.cli.console import console
     from isthmus.cli.streams import document
 
     first = _look(control, None)
@@ -180,8 +181,6 @@ def _print(out: Output, look: _Snapshot, address: str) -> None:
 
 def _live(control: Control, address: str, seconds: float) -> None:
     from rich.live import Live
-
-    from isthmus.cli.console import console
 
     out = console()
     look = _look(control, None)
@@ -317,8 +316,6 @@ def _form(out: Output, parts: list[_Part], room: int) -> _Form | None:
 
 def _head(look: _Snapshot, address: str) -> str:
     """Return the state of the daemon in two lines."""
-    from isthmus.wording import counted, quantity
-
     counts = look.overview["counts"]
     live = sum(not each["over"] for each in look.overview["streams"])
     links = sum(each["attached"] for each in look.overview["links"])
@@ -386,8 +383,6 @@ def _cell(text: str, form: _Form, style: str = "") -> Text:
 
 
 def _connections(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
-    from isthmus.wording import number
-
     table = _table("", "of", "to", "state", "out\n(MB/s)", "in\n(MB/s)", "kept\n(kB)", form=form)
     for each in rows:
         rates = look.rate("connections", each["connection"])
@@ -409,8 +404,6 @@ STYLES = {"failed": "red", "cancelled": "dim", "done": "dim", "active": "green"}
 
 def _streams(look: _Snapshot, rows: list[dict[str, Any]], form: _Form) -> Table:
     from rich.text import Text
-
-    from isthmus.wording import number
 
     table = _table("", "of", "over", "state", "ADUs", "rate\n(MB/s)", "waits for", form=form)
     for each in rows:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isthmus.cli.voice import Voiced
+from isthmus.cli.voice import Voiced, voice
+from isthmus.errors import IsthmusError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,6 @@ def command(
 ) -> int:
     """Move synthetic data and print the result."""
     from isthmus.arrays import trial
-    from isthmus.errors import IsthmusError
 
     if not (trial.launched() if mpi is None else mpi):
         if form is not None:
@@ -105,7 +105,6 @@ def command(
 def _ready(file: Path, changes: tuple[str, ...], memory: str | None) -> Description:
     """Read the redistribution and check that its memory fits."""
     from isthmus.arrays import trial
-    from isthmus.errors import IsthmusError
 
     if str(file) == "-":
         raise IsthmusError("FILE: each rank of MPI reads it; give a file, not - (standard input)")
@@ -121,8 +120,6 @@ def _read_on_all(comm: Any, read: Callable[[], Description]) -> Description:
         IsthmusError: on all ranks, the error of the first rank that fails.
 
     """
-    from isthmus.errors import IsthmusError
-
     task, problem = None, ""
     try:
         task = read()
@@ -136,8 +133,6 @@ def _read_on_all(comm: Any, read: Callable[[], Description]) -> Description:
 
 def _broadcast_rates(comm: Any, path: Path | None, form: str | None) -> Rates | None:
     """Return earlier rates of this machine, which rank 0 reads for all."""
-    from isthmus.errors import IsthmusError
-
     found: tuple[Rates | None, str] = (None, "")
     if comm.rank == 0:
         try:
@@ -153,7 +148,6 @@ def _broadcast_rates(comm: Any, path: Path | None, form: str | None) -> Rates | 
 def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | None:
     """Return earlier rates if they include `count` ranks or threads and one of the forms."""
     from isthmus.arrays.costs import Rates
-    from isthmus.errors import IsthmusError
 
     if path is None or not path.exists():
         return None
@@ -216,8 +210,6 @@ def _world() -> Any:
         IsthmusError: mpi4py is missing.
 
     """
-    from isthmus.errors import IsthmusError
-
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
@@ -230,7 +222,6 @@ def _world() -> Any:
 @contextmanager
 def _steps(*, quiet: bool = False) -> Iterator[Callable[[str], None]]:
     """Yield a function that shows the current step beside a spinner, unless `quiet`."""
-    from isthmus.cli.voice import voice
     from isthmus.cli.waiting import waiting
 
     if quiet:

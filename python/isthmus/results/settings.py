@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from isthmus import _core
 from isthmus.core import ask, ask_json, parse_toml
 from isthmus.errors import IsthmusError
 from isthmus.scenario_fields import toml_value
@@ -60,8 +61,6 @@ class Column:
 
 def columns(texts: Sequence[Sequence[str | None]]) -> list[Column]:
     """Parse lists of values as numbers, in the unit of each list's first value, by the core."""
-    from isthmus import _core
-
     answer = ask(_core.quantities, json.dumps({"texts": texts}))
     return [Column(**each) for each in json.loads(answer)]
 
@@ -142,8 +141,6 @@ class Sweep:
         return [_override(key, [*of[at:], *of[:at]]) for (key, of), at in axes]
 
     def _asked(self, points: list[list[str]]) -> dict[str, Any]:
-        from isthmus import _core
-
         question = {"scenario": self.canonical, "file": "scenario.toml", "points": points}
         return ask_json(_core.settings, question)
 

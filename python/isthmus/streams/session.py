@@ -12,8 +12,9 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus import _core
 from isthmus.arguments import flag, one_of, path, shown, text, whole
-from isthmus.errors import IsthmusError
+from isthmus.errors import IsthmusError, meant
 from isthmus.streams.amounts import as_json, seconds, size
 from isthmus.streams.arrival import Arrival
 from isthmus.streams.connection import Connection
@@ -31,7 +32,6 @@ from isthmus.streams.stream import Stream
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from isthmus import _core
     from isthmus.streams.stream import Timeout
 
 CHECKSUMS = ("none", "internet", "crc32c")
@@ -78,8 +78,6 @@ def connect(
         IsthmusError: an argument is invalid.
 
     """
-    from isthmus import _core
-
     needs_linux()
     text("address", address, "unix:/run/isthmus/nic.sock")
     if token is not None:
@@ -106,8 +104,6 @@ def join(
     The session has links of its own, and may use everything that the application has. The
     application ends with the session that created it. Arguments and errors are those of `connect`.
     """
-    from isthmus import _core
-
     needs_linux()
     text("address", address, "unix:/run/isthmus/nic.sock")
     text("ticket", ticket, "0123abcd")
@@ -124,8 +120,6 @@ def needs_linux() -> None:
         StreamsError: on systems other than Linux.
 
     """
-    from isthmus import _core
-
     if not hasattr(_core, "NicSession"):
         raise StreamsError("isthmus.streams: links to the manager need Linux; run it there")
 
@@ -476,8 +470,6 @@ class Nic:
 
 def _word(name: str, value: object, words: tuple[str, ...]) -> None:
     if not isinstance(value, str) or value not in words:
-        from isthmus.errors import meant
-
         hint = meant(str(value), words, f"it is one of {', '.join(words)}")
         raise StreamsError(f"{name}: {shown(value)} is not known here; {hint}")
 
