@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.console import console, styled
+from isthmus.cli.console import console, new_table, styled
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,12 +46,7 @@ def print_capacity(summary: dict[str, Any]) -> None:
 
 def print_resolved(rows: list[dict[str, str]]) -> None:
     """Print every effective value and its origin."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name in ("field", "value", "from"):
-        table.add_column(name, overflow="fold")
+    table = new_table("field", "value", "from", overflow="fold")
     for row in rows:
         origin = f"{row['from']}: {row['source']}" if row["source"] else row["from"]
         table.add_row(row["key"], row["value"], origin)
@@ -73,11 +68,7 @@ def _name(variant: dict[str, Any], labels: list[str]) -> str:
 
 
 def _table(variant: dict[str, Any]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("part")
+    table = new_table("part")
     for name in ("asked for", "possible", "share"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("because")
@@ -90,12 +81,7 @@ def _table(variant: dict[str, Any]) -> Table:
 
 def _fullest(variants: list[dict[str, Any]], labels: list[str]) -> Table:
     """Return a table with the bottleneck of each variant."""
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("other variants")
-    table.add_column("fullest part")
+    table = new_table("other variants", "fullest part")
     for name in ("asked for", "possible", "share"):
         table.add_column(name, justify="right", no_wrap=True)
     for variant in variants:

@@ -109,13 +109,10 @@ def command(
 
 def _print(found: Measured) -> None:
     """Print a table of axis values, median, minimum and maximum."""
-    from rich import box
-    from rich.table import Table
-
-    from isthmus.cli.console import console
+    from isthmus.cli.console import console, new_table
     from isthmus.wording import number
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    table = new_table()
     points = found.carried_out
     for key in points[0].at:
         table.add_column(key.rsplit(".", 1)[-1], no_wrap=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isthmus.cli.console import console
+from isthmus.cli.console import console, new_table
 from isthmus.cli.voice import Voiced
 from isthmus.wording import counted, number, quantity
 
@@ -356,12 +356,8 @@ def _parts(look: _Snapshot) -> list[_Part]:
 
 
 def _table(*heads: str, form: _Form) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=form is _Form.PAPER
-    )
+    table = new_table()
+    table.show_edge = form is _Form.PAPER
     for head in heads:
         right = head.endswith(("\n(MB/s)", "\n(kB)")) or head in ("", "ADUs")
         table.add_column(

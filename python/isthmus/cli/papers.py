@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isthmus.cli.console import below, console, print_facts, styled
+from isthmus.cli.console import below, console, new_table, print_facts, styled
 from isthmus.cli.group import Group
 from isthmus.cli.plots_option import plots_option
 from isthmus.cli.running import jobs_option, memory_option, seed_option
@@ -194,15 +194,10 @@ def readme(names: tuple[str, ...], check: bool) -> int:
 
 
 def _print(title: str, outcomes: list[Outcome]) -> None:
-    from rich import box
-    from rich.table import Table
-
     from isthmus.papers.counts import counted
     from isthmus.papers.verdict import VERDICTS, with_unit
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for heading in ("claim", "role", "expected", "measured", "verdict"):
-        table.add_column(heading, overflow="fold")
+    table = new_table("claim", "role", "expected", "measured", "verdict", overflow="fold")
     for each in outcomes:
         row, style = each.row, VERDICTS[each.verdict][0]
         unit = f" {row.unit}" if row.unit not in ("", "ratio") else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isthmus.cli.console import console, print_facts
+from isthmus.cli.console import console, new_table, print_facts
 from isthmus.cli.machine_options import Numbers
 from isthmus.cli.running import jobs_option, seed_option, threads
 from isthmus.cli.voice import Voiced, voice
@@ -119,9 +119,6 @@ def _blocks(
     plot: Path | None,
     as_json: bool,
 ) -> None:
-    from rich import box
-    from rich.table import Table
-
     from isthmus.arrays.prediction import crossover
 
     if plot is not None:
@@ -134,9 +131,7 @@ def _blocks(
         answer = crossover(found) if task.io is not None else None
         _document({**_head(task, machine), "blocks": rows, "answer": answer})
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column("blocks of", justify="right")
-    table.add_column("redistribution", justify="right")
+    table = new_table("blocks of", "redistribution", justify="right")
     if task.io is not None:
         for head in ("small requests", "reshuffled first", "answer"):
             table.add_column(head, justify="right" if head != "answer" else "left")
