@@ -8,7 +8,7 @@ import sys
 import time
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,9 @@ from isthmus import _core
 from isthmus.arguments import flag, one_of, path, shown, text, whole
 from isthmus.errors import IsthmusError, meant
 from isthmus.streams.amounts import as_json, seconds, size
-from isthmus.streams.arrival import Arrival
+from isthmus.streams.arrival import blocking, completed, open_to_peer
 from isthmus.streams.connection import Connection
 from isthmus.streams.errors import (
-    RefusedError,
     SessionOverError,
     StreamsError,
     ask,
@@ -210,31 +209,10 @@ class Nic:
         if wait is None:
             number = int(self._ask(request)["connection"]["connection"])
         else:
-            number = self._arrive(Arrival(request, seconds("wait", wait)))
+            limit = seconds("wait", wait)
+            steps = open_to_peer(blocking(self._ask), blocking(time.sleep), request, limit)
+            number = completed(steps)
         return Connection(self._ask, number, destination, self, checksum)
-
-    def _arrive(self, arrival: Arrival) -> int:
-        steps = arrival.steps()
-        try:
-            step = next(steps)
-            while True:
-                if isinstance(step, float):
-                    time.sleep(step)
-                    step = next(steps)
-                    continue
-                try:
-                    answer = self._ask(step)
-                except RefusedError as refused:
-                    step = steps.throw(refused)
-                else:
-                    step = steps.send(answer)
-        except StopIteration as end:
-            return int(end.value)
-        except BaseException:
-            if arrival.number is not None:
-                with suppress(StreamsError):
-                    self._ask(arrival.close())
-            raise
 
     def link(
         self,
