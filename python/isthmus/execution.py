@@ -16,6 +16,7 @@ from isthmus import _core, arguments
 from isthmus.core import ask
 from isthmus.errors import IsthmusError, RunFailedError
 from isthmus.owned import Identity, OwnedFolder
+from isthmus.owned.mark import JOURNAL, RESULT
 from isthmus.progress import Progress, Tell, Watch, telling, unwatched
 from isthmus.results.collection import Results
 from isthmus.wording import counted
@@ -231,7 +232,6 @@ class Job:
         """
         from isthmus.owned.lock import COLLECTS, DOES_ALL
         from isthmus.results.folder import (
-            JOURNAL,
             keep_provenance,
             keep_result,
             keep_scenario,
@@ -296,7 +296,7 @@ class Job:
         """Return the results in a folder, unless a point that ran out of memory could continue, or
         has continued, with more.
         """
-        from isthmus.results.folder import RESULT, result_key
+        from isthmus.results.folder import result_key
 
         if not own.has("result", result_key(self.canonical)):
             return None

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from isthmus.answer.grounds import LOST, SAME, Bracket, Peak, Ratio, bracket, peak, ratio
+from isthmus.answer.grounds import LOST, Bracket, Peak, Ratio, bracket, peak, ratio
 from isthmus.answer.lessons import Lessons, lessons
 from isthmus.answer.lessons import basis as lessons_basis
 from isthmus.answer.reason import Reason, reason, reasons_sentence
@@ -33,23 +33,6 @@ from isthmus.results.interference import interference
 from isthmus.results.schema import PointResult, RunResult
 from isthmus.results.series import Series, View, axis_text, view
 from isthmus.wording import estimate, number
-
-__all__ = [
-    "SAME",
-    "Answer",
-    "Bracket",
-    "Lessons",
-    "Peak",
-    "Ratio",
-    "Reason",
-    "SeriesAnswer",
-    "answer",
-    "bracket",
-    "judged",
-    "judged_by_throughput",
-    "peak",
-    "ranked",
-]
 
 FAR = 2.0
 """Factor from which the badges are ``far better`` and ``far worse``."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from isthmus.answer import answer, bracket
+from isthmus.answer import answer
+from isthmus.answer.grounds import bracket
 from isthmus.charts.chart import Chart, Panel, Spec, Symbol, Table, brief, keys_of
 from isthmus.charts.spec import (
     INK,

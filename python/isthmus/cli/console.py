@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from isthmus.answer import Answer, Lessons
+    from isthmus.answer import Answer
+    from isthmus.answer.lessons import Lessons
     from isthmus.cli.layout import Output
     from isthmus.faults import Study, Summary
 

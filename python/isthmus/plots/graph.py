@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from isthmus.errors import IsthmusError
+from isthmus.looks import COLOURS
 from isthmus.machines import SciSummary
 from isthmus.plots.fabric import panel
-from isthmus.plots.style import COLOURS, INK, PAPER, Plot, bare, dots, image, label, styled
+from isthmus.plots.style import INK, PAPER, Plot, bare, dots, image, label, styled
 from isthmus.scenes.cube import DRAWN_DIMENSION, io_dimension, project
 
 DRAWN_NODES = 400

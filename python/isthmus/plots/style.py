@@ -17,33 +17,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from isthmus import looks
 from isthmus.errors import IsthmusError
-from isthmus.looks import BASELINE, COLOURS, DASHES, MARKERS, Look
+from isthmus.looks import Look
 from isthmus.results.series import Series, View
-
-__all__ = [
-    "BASELINE",
-    "BUSY",
-    "COLOURS",
-    "DASHES",
-    "GRID",
-    "INK",
-    "MARKERS",
-    "MUTED",
-    "PAPER",
-    "Look",
-    "Plot",
-    "bare",
-    "dots",
-    "image",
-    "key",
-    "label",
-    "legend_above",
-    "log_axis",
-    "look",
-    "on_axes",
-    "panels",
-    "styled",
-]
 
 INK = "#1b1f24"
 MUTED = "#5c6570"

@@ -14,7 +14,8 @@ from isthmus.machines import FatTreeSummary
 from isthmus.plots.links import link_strips
 from isthmus.plots.pictures import Picture, wide
 from isthmus.plots.style import BUSY, INK, PAPER, bare, dots
-from isthmus.results.schema import ChannelUse, PointResult
+from isthmus.results.packed import ChannelUse
+from isthmus.results.schema import PointResult
 from isthmus.scenes import tree
 from isthmus.scenes.machine import busiest_last, uses
 

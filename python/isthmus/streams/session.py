@@ -18,11 +18,7 @@ from isthmus.errors import IsthmusError, meant
 from isthmus.streams.amounts import as_json, seconds, size
 from isthmus.streams.arrival import blocking, completed, open_to_peer
 from isthmus.streams.connection import Connection
-from isthmus.streams.errors import (
-    SessionOverError,
-    StreamsError,
-    ask,
-)
+from isthmus.streams.errors import SessionOverError, StreamsError, ask
 from isthmus.streams.movers import Movers, Threads
 from isthmus.streams.specs import LINK_MAX, StreamSpec
 from isthmus.streams.status import Event
