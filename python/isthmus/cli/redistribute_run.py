@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isthmus.arrays.descriptions import Description
     from isthmus.arrays.trial import Trial
 
+T = TypeVar("T")
 FORMS = ["alltoall", "pairwise", "datatype", "window"]
 REPEAT_MAX = 1000
 
@@ -113,36 +114,29 @@ def _ready(file: Path, changes: tuple[str, ...], memory: str | None) -> Descript
     return task
 
 
-def _read_on_all(comm: Any, read: Callable[[], Description]) -> Description:
-    """Read the redistribution on each rank.
+def _read_on_all(comm: Any, read: Callable[[], T]) -> T:
+    """Read a file on each rank.
 
     Raises:
         IsthmusError: on all ranks, the error of the first rank that fails.
 
     """
-    task, problem = None, ""
+    problem = ""
     try:
-        task = read()
+        found = read()
     except IsthmusError as error:
         problem = str(error)
     problems = comm.allgather(problem)
-    if task is None or any(problems):
-        raise IsthmusError(next(said for said in problems if said))
-    return task
+    if any(problems):
+        raise IsthmusError(next(filter(None, problems)))
+    return found
 
 
 def _broadcast_rates(comm: Any, path: Path | None, form: str | None) -> Rates | None:
     """Return earlier rates of this machine, which rank 0 reads for all."""
-    found: tuple[Rates | None, str] = (None, "")
-    if comm.rank == 0:
-        try:
-            found = (_read_rates(path, comm.size, FORMS if form is None else (form,)), "")
-        except IsthmusError as error:
-            found = (None, str(error))
-    rates, problem = comm.bcast(found)
-    if problem:
-        raise IsthmusError(problem)
-    return rates  # type: ignore[no-any-return]
+    forms = FORMS if form is None else (form,)
+    found = _read_on_all(comm, lambda: None if comm.rank else _read_rates(path, comm.size, forms))
+    return comm.bcast(found)  # type: ignore[no-any-return]
 
 
 def _read_rates(path: Path | None, count: int, forms: Sequence[str]) -> Rates | None:
