@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isthmus.cli.voice import Voiced
+from isthmus.errors import IsthmusError, RunFailedError
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -160,7 +161,6 @@ def _start(given: dict[str, Any]) -> NicDaemon:
     import json
 
     from isthmus import _core
-    from isthmus.errors import IsthmusError
     from isthmus.given import Given
 
     if not hasattr(_core, "NicDaemon"):
@@ -232,8 +232,6 @@ def _set_handlers(daemon: NicDaemon, end: threading.Event) -> dict[int, Any]:
 
 def _stop(daemon: NicDaemon) -> None:
     """Stop the daemon on another thread, so that a second signal is handled."""
-    from isthmus.errors import RunFailedError
-
     failed: list[RuntimeError] = []
     done = threading.Event()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isthmus.cli.voice import Voiced
+from isthmus.errors import IsthmusError, RunFailedError
 
 if TYPE_CHECKING:
     from isthmus._core import NicSink, NicTaking
@@ -86,7 +87,6 @@ def command(
     from isthmus.cli.process import ended
     from isthmus.cli.streams import document
     from isthmus.core import ask
-    from isthmus.errors import IsthmusError, RunFailedError
     from isthmus.given import Given
 
     if not hasattr(_core, "NicSink"):
@@ -126,8 +126,6 @@ def command(
 
 def _writable(out: Path) -> None:
     """Refuse a file that cannot be written, before any data arrive, without changing it."""
-    from isthmus.errors import IsthmusError
-
     try:
         # Test the target of a link rather than the link.
         place = out.resolve()
