@@ -80,11 +80,6 @@ impl Packets {
         }
     }
 
-    pub fn clear(&mut self) {
-        self.slots.clear();
-        self.paths.clear();
-    }
-
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         let slot = self.slots.insert(packet);
