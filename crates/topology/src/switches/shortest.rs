@@ -4,28 +4,16 @@ use super::layers::{DATELINE_LAYERS, Trees};
 use super::neighbors::Neighbors;
 use super::{Form, Grid, Layers, up_down};
 use crate::Wiring;
-use std::fmt;
 
 /// Two switches without a way from one to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no way leads from switch {from} to switch {to}")]
 pub struct Apart {
     /// The one.
     pub from: u32,
     /// The other.
     pub to: u32,
 }
-
-impl fmt::Display for Apart {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no way leads from switch {} to switch {}",
-            self.from, self.to
-        )
-    }
-}
-
-impl std::error::Error for Apart {}
 
 /// The next switch of one of the shortest ways from every switch to every other; all ways to a switch are
 /// a tree.
