@@ -125,10 +125,6 @@ pub(super) struct Core<T, W, H> {
 }
 
 impl<T: Copy, W: Ways, S: Holding> LocalView for Core<T, W, S> {
-    fn free_at(&self, link: u32) -> Cycles {
-        self.links.get(link).transmitter
-    }
-
     fn taken(&self, link: u32) -> u64 {
         S::taken(self, link)
     }

@@ -31,7 +31,6 @@ mod cut;
 mod equals;
 mod event;
 mod group;
-mod ids;
 mod lanes;
 mod links;
 mod messages;

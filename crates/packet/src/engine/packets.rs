@@ -1,7 +1,7 @@
 //! Packets on their way.
 
-use super::ids::MessageId;
 use super::lanes::LaneId;
+use super::messages::MessageId;
 use crate::rules::tie;
 use crate::ways::{Header, Run};
 use isthmus_kernel::{Cycles, Id, Paths, Slab, id};
